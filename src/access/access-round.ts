@@ -1,4 +1,5 @@
 /** One reconcile of the DatabaseAccesses of a project. */
+
 import type { WaitingChange } from "../decide/choose-mutation.ts";
 import { isIdentityProven } from "../decide/identity.ts";
 import { notGrantedMessage } from "../decide/project-grant.ts";
@@ -16,7 +17,7 @@ import { type AccessContext, secretCheckMs } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import type { AccessObservation, EndpointReference } from "./access-observation.ts";
 import { createKeyOf, observedObjects, recordStandingOf, recordsElsewhere, recordsWith } from "./access-records.ts";
-import { doomedObjects, nextRelease, releaseResource } from "./access-release.ts";
+import { doomedObjects, mayDelete, nextRelease, type ReleaseMutation, releaseResource } from "./access-release.ts";
 import { type AccessSummary, progressing, stalled, summaryOfAccessFailure } from "./access-status.ts";
 import { type AccessStep, guardedStep, noteFailure, settledChanges, storeStep, writeSecret } from "./access-steps.ts";
 import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
@@ -30,7 +31,6 @@ import {
   planAccess,
   rotationDueMs,
 } from "./plan-access.ts";
-import { mayDelete, type ReleaseMutation } from "./plan-release.ts";
 import {
   type DecidedChange,
   isStillWanted,

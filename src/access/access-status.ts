@@ -1,11 +1,12 @@
 /** Computes the status of a DatabaseAccess. */
+
 import {
   briefOutageMs,
   type CommonFailureStall,
   failureProgressOf,
   failureStallOf,
   sentenceOf,
-} from "../decide/failure-reasons.ts";
+} from "../decide/call-failures.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import {
   type AccessProgressReason,

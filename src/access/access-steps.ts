@@ -1,6 +1,7 @@
 /** Carries out one step of a DatabaseAccess: stores status and Secret, and notes failures. */
+
+import { nextRow, retryDelayMs } from "../decide/call-failures.ts";
 import { eventsOfStall } from "../decide/event.ts";
-import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
 import { backoffMs } from "../domain/backoff.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
@@ -12,7 +13,6 @@ import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { group, version } from "../resource/names.ts";
 import type { AccessContext } from "./access-context.ts";
-import { eventOfWrite } from "./access-events.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import type { AccessObservation } from "./access-observation.ts";
 import { observedObjects, recordsWith } from "./access-records.ts";
@@ -123,7 +123,7 @@ export async function writeSecret(
         ? await secrets.replaceData(secret.secret, data)
         : await secrets.create(key, { type: bindingSecretType, owner, data });
     observer.secretWritten(cause);
-    events.record(resource, eventOfWrite(cause, key.name));
+    events.record(resource, messages.eventOfWrite(cause, key.name));
     const changedTime = secondsTime(clock.nowMs());
     const ofSecret = { secret: { resourceVersion: written.resourceVersion, changedTime } };
     return { summary: { kind: "Ready" }, changes: { ...settledChanges(context, observation), ...ofSecret } };

@@ -1,4 +1,5 @@
 /** Sends one change of a DatabaseAccess to the control plane. */
+
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isNeverApplied } from "../reconcile/send-change.ts";
@@ -6,14 +7,14 @@ import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
 import type { AccessContext } from "./access-context.ts";
-import { eventOfChange } from "./access-events.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import { type AccessObservation, recordOf } from "./access-observation.ts";
 import { createKeyOf, objectOf, observedObjects, recordsWith, withObject } from "./access-records.ts";
+import type { ReleaseMutation } from "./access-release.ts";
 import { progressing } from "./access-status.ts";
 import { type AccessStep, storeStep, writeSecret } from "./access-steps.ts";
+import * as messages from "./messages.ts";
 import { type AccessMutation, type AccessPlanOf, bindingData } from "./plan-access.ts";
-import type { ReleaseMutation } from "./plan-release.ts";
 
 /** A change, with the observation from which it was decided. */
 export interface DecidedChange {
@@ -136,7 +137,7 @@ async function createRole(
   if (password !== undefined) {
     worked.entry.pendingPassword = { password, branchId: endpoint.branchId, roleUpdatedTime: role.updatedTime };
   }
-  context.events.record(worked.resource, eventOfChange("RoleCreated", plan.name));
+  context.events.record(worked.resource, messages.eventOfChange("RoleCreated", plan.name));
   return { operations, step: createdStep(context, worked, observation, "Role") };
 }
 
@@ -168,7 +169,7 @@ async function createDatabase(
   const { operations } = await sendCreate(worked, createdObject(plan, observation), () =>
     objects.createDatabase(observation.endpoint, plan),
   );
-  context.events.record(worked.resource, eventOfChange("DatabaseCreated", plan.name));
+  context.events.record(worked.resource, messages.eventOfChange("DatabaseCreated", plan.name));
   return { operations, step: createdStep(context, worked, observation, "Database") };
 }
 
@@ -220,7 +221,7 @@ export async function sendRelease(
     ? await objects.deleteRole(object, object.name)
     : await objects.deleteDatabase(object, object.name);
   if (answer !== undefined) {
-    events.record(resource, eventOfChange(isRole ? "RoleDeleted" : "DatabaseDeleted", object.name));
+    events.record(resource, messages.eventOfChange(isRole ? "RoleDeleted" : "DatabaseDeleted", object.name));
   }
   return answer?.operations ?? [];
 }

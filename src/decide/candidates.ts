@@ -3,10 +3,9 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { compareServiceTimes } from "../domain/operation.ts";
 import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
 import { canPresume, isSuspect } from "./create-intent.ts";
-import { planeRecord } from "./identity.ts";
-import type { LocalObservation, Observation } from "./observation.ts";
-import { ownershipToken, tokenIn } from "./ownership-token.ts";
+import { ownershipToken, planeRecord, tokenIn } from "./identity.ts";
 import type { PlanOf } from "./plan.ts";
+import type { LocalObservation, Observation } from "./resource-step.ts";
 
 /**
  * The endpoints that appeared after an intent was stored, sorted by whether a POST of the intent may have created them.

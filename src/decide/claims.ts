@@ -5,8 +5,7 @@ import { type ComputeEndpoint, isBeingDeleted, isPaused } from "../resource/comp
 import { isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
-import type { Identity } from "./identity.ts";
-import { ownershipToken } from "./ownership-token.ts";
+import { type Identity, ownershipToken } from "./identity.ts";
 import type { PostState } from "./resource-memory.ts";
 
 /** A claim: the endpoint that one resource of the project owns, and the endpoint that it asks for. */

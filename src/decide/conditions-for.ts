@@ -2,7 +2,7 @@
 import { type ConditionDraft, conditionOf, mergeConditions } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
-import type { ConditionSummary, ResourceStep } from "./outcome.ts";
+import type { ConditionSummary, ResourceStep } from "./resource-step.ts";
 
 type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;
 

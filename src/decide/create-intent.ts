@@ -5,10 +5,9 @@ import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
 import { desiredChanges, hashOf } from "./desired-endpoint.ts";
 import { fieldStateOf } from "./drift.ts";
-import { planeRecord } from "./identity.ts";
-import type { Observation } from "./observation.ts";
-import { endpointName, ownershipToken } from "./ownership-token.ts";
+import { endpointName, ownershipToken, planeRecord } from "./identity.ts";
 import type { PlanOf } from "./plan.ts";
+import type { Observation } from "./resource-step.ts";
 
 /**
  * Returns the plan that creates an endpoint. It uses the stored intent if that still describes spec, else a new intent.

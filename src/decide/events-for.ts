@@ -3,9 +3,9 @@ import type { ResourceEvent } from "../domain/resource-store.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { eventsOfStall, normal, warning } from "./event.ts";
-import type { ResourceStep } from "./outcome.ts";
 import type { Plan, PlanOf } from "./plan.ts";
 import { entryOf } from "./plan-table.ts";
+import type { ResourceStep } from "./resource-step.ts";
 
 const noteLimit = 1024;
 

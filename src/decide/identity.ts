@@ -1,6 +1,7 @@
-/** Checks whether the records of a resource were made for it, in this cluster and with this control plane. */
+/** Proves what belongs to a resource: by the records in its status, and by the token in the name of an endpoint. */
+
+import { hash } from "node:crypto";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
-import { ownershipToken } from "./ownership-token.ts";
 
 /** The cluster, and the control plane that a resource uses. Each ownership record names both. */
 export interface Identity {
@@ -42,4 +43,53 @@ export function isIdentityProven(resource: ComputeEndpoint, identity: Identity):
     createIntent === undefined ||
     (isOfPlane(createIntent, identity) && createIntent.token === ownershipToken(identity.clusterId, resource.uid));
   return isOwnershipOurs && isIntentOurs;
+}
+
+const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
+const clusterPartLength = 6;
+const resourcePartLength = 16;
+const nameLimit = 64;
+const separator = "-k8s-";
+
+/**
+ * Returns the token that a resource puts into the name of the endpoint that it creates. The first part names the
+ * cluster, the second part the resource.
+ * @returns lower-case base32 of two hashes; always the same for the same cluster id and uid.
+ */
+export function ownershipToken(clusterId: string, resourceUid: string): string {
+  return clusterPart(clusterId) + base32Hash(`${clusterId}\n${resourceUid}`, resourcePartLength);
+}
+
+/** Returns the name of the endpoint that a resource creates: the resource's name, shortened, followed by the token. */
+export function endpointName(resourceName: string, token: string): string {
+  const room = nameLimit - separator.length - token.length;
+  const readable = resourceName.slice(0, room).replace(/[^a-z0-9]+$/, "");
+  return `${readable}${separator}${token}`;
+}
+
+/**
+ * Finds the token in an endpoint's name. `undefined`: the name has none.
+ * Early versions of the operator wrote a token of one part. It is returned unchanged, and no cluster id matches it.
+ */
+export function tokenIn(name: string | undefined): string | undefined {
+  const at = name?.lastIndexOf(separator) ?? -1;
+  if (name === undefined || at < 0) {
+    return undefined;
+  }
+  const token = name.slice(at + separator.length);
+  return token.length >= resourcePartLength && /^[a-z2-7]+$/.test(token) ? token : undefined;
+}
+
+/** Whether an operator of this cluster made the token. */
+export function isTokenOfCluster(token: string, clusterId: string): boolean {
+  return token.length === clusterPartLength + resourcePartLength && token.startsWith(clusterPart(clusterId));
+}
+
+function clusterPart(clusterId: string): string {
+  return base32Hash(clusterId, clusterPartLength);
+}
+
+function base32Hash(text: string, length: number): string {
+  const digest = hash("sha256", text, "buffer");
+  return Array.from(digest.subarray(0, length), (byte) => alphabet[byte % alphabet.length]).join("");
 }

@@ -5,11 +5,11 @@ import { annotations } from "../resource/names.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
 import { type Candidates, candidatesOf, recordOwnership, unrecordedOwn } from "./candidates.ts";
 import { createUnder, isDatedAsSent, isForPlaceOf } from "./create-intent.ts";
-import type { Observation } from "./observation.ts";
-import { ownershipToken, tokenIn } from "./ownership-token.ts";
+import { ownershipToken, tokenIn } from "./identity.ts";
 import type { Plan } from "./plan.ts";
 import { planTokenElsewhere } from "./plan-unowned.ts";
 import type { IntentMemory } from "./resource-memory.ts";
+import type { Observation } from "./resource-step.ts";
 import type { Situation } from "./situation.ts";
 import { waitForOtherCreate } from "./waiting.ts";
 

@@ -1,14 +1,14 @@
-/** Plans the next step of a resource that owns an endpoint. */
+/** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Acknowledged, Ownership } from "../resource/status-schema.ts";
 import { desiredChanges, hashOf, mergeChanges } from "./desired-endpoint.ts";
 import { diffEndpoint, type EndpointDiff, mayResend, resendWaitMs, restartsCompute } from "./drift.ts";
-import type { Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
-import { claimedByAnother, holderOf, isOwnedElsewhere, planNamesake } from "./plan-unowned.ts";
+import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName, planNamesake } from "./plan-unowned.ts";
 import { powerWishOf } from "./power.ts";
 import { remoteStateOf } from "./remote-state.ts";
+import type { Observation } from "./resource-step.ts";
 import type { Situation } from "./situation.ts";
 import { pollDelayMs, waitingMessage } from "./waiting.ts";
 
@@ -52,14 +52,10 @@ export function ownershipConflict(observation: Observation, endpointId: string):
   if (other === undefined) {
     return undefined;
   }
-  const owner =
-    other.key.namespace === resource.key.namespace
-      ? `ComputeEndpoint ${other.key.name}`
-      : "a ComputeEndpoint of another namespace";
   return {
     kind: "Stall",
     reason: "OwnershipConflict",
-    message: `This resource and ${owner} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
+    message: `This resource and ${ownerName(other, resource)} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
   };
 }
 
@@ -203,4 +199,39 @@ function update(diff: EndpointDiff, endpoint: ObservedEndpoint, hash: string): P
     hash,
     restarts: restartsCompute(diff.differing) && endpoint.state === "active",
   };
+}
+
+/** The operator sends an accepted DELETE again if the endpoint is still there after this number of poll intervals. */
+const looksBeforeDeletingAgain = 6;
+
+/** Plans the next step of a resource that is being deleted together with its endpoint. */
+export function planDeletion({ endpointId }: Ownership, observation: Observation): Plan {
+  const conflict = ownershipConflict(observation, endpointId);
+  if (conflict !== undefined) {
+    return conflict;
+  }
+  const { memory, project, policy } = observation;
+  const remote = remoteStateOf(project, endpointId, memory);
+  switch (remote.kind) {
+    case "Absent":
+      // A restore of etcd can bring back an older record. Then the endpoint that replaced the recorded one would never
+      // be deleted.
+      return planNamesake(observation) ?? { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
+    case "Unproven":
+      return waitForProof(observation);
+    case "Present": {
+      const deleteAgainAfterMs = looksBeforeDeletingAgain * policy.operationPollMs;
+      const { lastDelete } = memory;
+      const isJustAccepted =
+        lastDelete?.isAnswered === true && observation.monotonicMs - lastDelete.atMs < deleteAgainAfterMs;
+      return isJustAccepted ? waitForProof(observation) : { kind: "DeleteEndpoint", endpointId };
+    }
+  }
+}
+
+/** The condition message from before the DELETE until the endpoint is proven gone. */
+export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";
+
+function waitForProof({ policy }: Observation): Plan {
+  return { kind: "Wait", reason: "Deleting", message: deletingMessage, waitMs: policy.operationPollMs };
 }

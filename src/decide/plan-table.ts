@@ -5,15 +5,14 @@ import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ResourceEvent } from "../domain/resource-store.ts";
 import type { ProgressReason } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, CreateIntent } from "../resource/status-schema.ts";
+import type { FailureStall } from "./call-failures.ts";
 import { ownershipOf } from "./candidates.ts";
 import { warning } from "./event.ts";
-import type { FailureStall } from "./failure-reasons.ts";
-import type { LocalObservation } from "./observation.ts";
-import type { ConditionSummary, Outcome } from "./outcome.ts";
 import type { Mutation, Plan, PlanOf } from "./plan.ts";
-import { deletingMessage } from "./plan-deletion.ts";
+import { deletingMessage } from "./plan-owned.ts";
 import type { PowerEcho } from "./power.ts";
 import type { Policy } from "./resource-memory.ts";
+import type { ConditionSummary, LocalObservation, Outcome } from "./resource-step.ts";
 import { pollDelayMs } from "./waiting.ts";
 
 /**
@@ -31,8 +30,8 @@ export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 
 /** Everything that depends on the kind of a plan, apart from its effect. */
 export interface PlanEntry<Planned extends Plan> {
-  /** Which part of the reconcile carries out the plan. */
-  readonly effect: "Mutation" | "AddFinalizer" | "RemoveFinalizer" | "Status";
+  /** Whether the plan changes something in the control plane. */
+  readonly isMutation: boolean;
   /** The maximum age of the snapshot from which the plan was made. */
   needs(plan: Planned): SnapshotAge;
   /** What the conditions say after the plan was carried out. */
@@ -94,6 +93,7 @@ const afterMutation = (_plan: Plan, outcome: Outcome, policy: Policy): number =>
 
 /** The values that most kinds of plan share. */
 const usual = {
+  isMutation: false,
   records: keep,
   request: noRequest,
   intent: () => undefined,
@@ -107,11 +107,11 @@ const usual = {
 } as const;
 
 const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
-  AddFinalizer: { ...usual, effect: "AddFinalizer", needs: any, summary: unchanged, nextLookMs: atOnce },
-  RemoveFinalizer: { ...usual, effect: "RemoveFinalizer", needs: fresh, summary: unchanged, nextLookMs: onChange },
+  AddFinalizer: { ...usual, needs: any, summary: unchanged, nextLookMs: atOnce },
+  RemoveFinalizer: { ...usual, needs: fresh, summary: unchanged, nextLookMs: onChange },
   CreateEndpoint: {
     ...usual,
-    effect: "Mutation",
+    isMutation: true,
     needs: recent,
     summary: () => progressing("Creating", "The operator creates the endpoint."),
     records: (_plan, outcome, local) =>
@@ -125,7 +125,6 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   CloseIntent: {
     ...usual,
-    effect: "Status",
     needs: fresh,
     summary: () => progressing("Creating", "The create made no endpoint. The operator decides again."),
     records: () => ({ createIntent: undefined }),
@@ -138,7 +137,6 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   RecordOwnership: {
     ...usual,
-    effect: "Status",
     needs: fresh,
     summary: ({ ownership }) =>
       ownership.origin === "Created"
@@ -154,7 +152,6 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   ForgetEndpoint: {
     ...usual,
-    effect: "Status",
     needs: fresh,
     summary: ({ endpointId }) =>
       progressing("Forgetting", `Another client deleted endpoint ${endpointId}. The operator creates another one.`),
@@ -171,7 +168,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   UpdateEndpoint: {
     ...usual,
-    effect: "Mutation",
+    isMutation: true,
     needs: fresh,
     summary: () =>
       progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
@@ -194,7 +191,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   MoveEndpoint: {
     ...usual,
-    effect: "Mutation",
+    isMutation: true,
     needs: fresh,
     summary: ({ branchId }) => progressing("Moving", `The endpoint moves to branch ${branchId}.`),
     nextLookMs: afterMutation,
@@ -205,7 +202,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   ChangePower: {
     ...usual,
-    effect: "Mutation",
+    isMutation: true,
     needs: fresh,
     summary: ({ action }) => progressing("Updating", `The control plane accepted the call to ${action} the compute.`),
     nextLookMs: afterMutation,
@@ -224,14 +221,13 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   DeleteEndpoint: {
     ...usual,
-    effect: "Mutation",
+    isMutation: true,
     needs: fresh,
     summary: () => progressing("Deleting", deletingMessage),
     nextLookMs: atOnce,
   },
   Wait: {
     ...usual,
-    effect: "Status",
     // The reasons in `waitsWithoutList` end with a change in this process or in the operation log. All others need a
     // new list.
     needs: ({ reason }) => (waitsWithoutList.includes(reason) ? "Any" : "Fresh"),
@@ -241,7 +237,6 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   Settled: {
     ...usual,
-    effect: "Status",
     needs: ownEndpoint,
     summary: ({ unverifiable }, { resource }) =>
       resource.deletionTimestamp === undefined ? ready(unverifiable) : unchanged(),
@@ -251,7 +246,6 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   Stall: {
     ...usual,
-    effect: "Status",
     needs: fresh,
     summary: ({ reason, message }) => ({ kind: "Stalled", reason, message }),
     records: ({ suspectIds }, _outcome, { resource }) =>
@@ -274,7 +268,7 @@ export function asRelease(plan: Plan): PlanOf<"RemoveFinalizer"> | undefined {
 
 /** Whether a plan changes something in the control plane. */
 export function isMutation(plan: Plan): plan is Mutation {
-  return entryOf(plan).effect === "Mutation";
+  return entryOf(plan).isMutation;
 }
 
 function progressing(reason: ProgressReason, message: string): ConditionSummary {

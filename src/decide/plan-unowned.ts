@@ -5,10 +5,10 @@ import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import { recordOwnership, unreadableOwnName, unrecordedOwn } from "./candidates.ts";
 import type { Claim } from "./claims.ts";
 import { createUnder } from "./create-intent.ts";
-import type { Observation } from "./observation.ts";
-import { isTokenOfCluster, tokenIn } from "./ownership-token.ts";
+import { isTokenOfCluster, tokenIn } from "./identity.ts";
 import type { Plan } from "./plan.ts";
 import { notGrantedMessage } from "./project-grant.ts";
+import type { Observation } from "./resource-step.ts";
 import { hasConsent } from "./situation.ts";
 import { waitForOtherCreate } from "./waiting.ts";
 
@@ -42,14 +42,18 @@ function planRediscovery(observation: Observation): Plan | undefined {
 }
 
 /**
- * Searches for endpoints with this resource's token before a resource without records is released. Each of them may
- * belong to the resource.
+ * Plans the next step of a resource that is being deleted and whose status names no endpoint. It first searches for
+ * endpoints with the resource's token, because each of them may belong to the resource.
  */
-export function planTokenSearch(observation: Observation): Plan | undefined {
+export function planUnrecordedDeletion(observation: Observation): Plan {
   return (
     planRediscovery(observation) ??
     planUnreadableOwn(observation) ??
-    planTokenElsewhere(observation, unrecordedOwn(observation).unproven)
+    planTokenElsewhere(observation, unrecordedOwn(observation).unproven) ?? {
+      kind: "RemoveFinalizer",
+      cause: "NeverCreated",
+      abandoned: undefined,
+    }
   );
 }
 
@@ -198,19 +202,19 @@ function ownedElsewhere({ branchId }: ComputeEndpointSpec): Plan {
   };
 }
 
-/**
- * Makes the plan for an endpoint that another resource claims. Its message names that resource only if both are in the
- * same namespace.
- */
+/** Returns the name of another resource for messages. It is hidden from resources of other namespaces. */
+export function ownerName({ key }: Claim, resource: Observation["resource"]): string {
+  return key.namespace === resource.key.namespace
+    ? `ComputeEndpoint ${key.name}`
+    : "a ComputeEndpoint of another namespace";
+}
+
+/** Makes the plan for an endpoint that another resource claims. */
 export function claimedByAnother({ resource }: Observation, rival: Claim, what: string): Plan {
-  const owner =
-    rival.key.namespace === resource.key.namespace
-      ? `ComputeEndpoint ${rival.key.name}`
-      : "a ComputeEndpoint of another namespace";
   return {
     kind: "Stall",
     reason: "ClaimedByAnother",
-    message: `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${owner}. Delete one of the two resources. The operator continues with this one when the other is gone.`,
+    message: `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${ownerName(rival, resource)}. Delete one of the two resources. The operator continues with this one when the other is gone.`,
   };
 }
 

@@ -9,11 +9,11 @@ import {
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource/status-schema.ts";
-import { isFailureStall } from "./failure-reasons.ts";
+import { isFailureStall } from "./call-failures.ts";
 import { isIdentityProven } from "./identity.ts";
-import type { LocalObservation } from "./observation.ts";
 import type { PlaneProblem } from "./project-grant.ts";
 import type { AnsweredCreate } from "./resource-memory.ts";
+import type { LocalObservation } from "./resource-step.ts";
 
 /**
  * Where a resource stands, computed from its stored form and the memory of this process. Each member carries the data

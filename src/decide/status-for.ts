@@ -1,14 +1,18 @@
 /** Computes the status of a resource after a step. */
+
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { Operation } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { acknowledgedAfter } from "./acknowledged-after.ts";
+import type { Acknowledged, ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { summaryOf } from "./condition-summary.ts";
 import { conditionsFor } from "./conditions-for.ts";
-import type { ResourceStep } from "./outcome.ts";
+import { desiredChanges, desiredFields, hashOf } from "./desired-endpoint.ts";
+import { acknowledge, diffEndpoint } from "./drift.ts";
 import { entryOf, type Records } from "./plan-table.ts";
-import { latestEndpoint } from "./step-results.ts";
+import type { LocalObservation, ResourceStep } from "./resource-step.ts";
 
 /** The part of status that comes from the operation log. `reduceOperations` computes it. */
 export interface OperationStatus {
@@ -171,4 +175,88 @@ export function maxConnectionsOf(minUnits: number): number | undefined {
 /** Writes a size as people read it: `2` for a fixed size, `0.25-2` for a range. */
 export function sizeText(minUnits: number, maxUnits: number): string {
   return minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`;
+}
+
+/**
+ * Returns `status.acknowledged` after a step: the last request that the control plane accepted, or that was not
+ * necessary.
+ */
+function acknowledgedAfter(step: ResourceStep): Acknowledged | undefined {
+  const { plan, outcome, local } = step;
+  const previous = local.resource.status.acknowledged;
+  if (plan === undefined) {
+    return previous;
+  }
+  const request = entryOf(plan).request(plan, outcome);
+  switch (request.kind) {
+    case "Accepted":
+      return accepted(step, request.hash);
+    case "Forgotten":
+      return undefined;
+    case "Unnecessary":
+      return isBeingDeleted(local.resource) ? previous : matched(step);
+    case "None":
+      return previous;
+  }
+}
+
+function accepted(step: ResourceStep, hash: string): Acknowledged {
+  const { resource, nowMs } = step.local;
+  const operationIds = answeredOperations(step).map(({ id }) => id);
+  const request = { generation: resource.generation, hash, fields: managedFields(step.local), operationIds };
+  return acknowledge(resource.status.acknowledged, request, nowMs);
+}
+
+/**
+ * Marks the request that spec describes as acknowledged if no managed field of the endpoint shows another value.
+ * Otherwise the record stays as it was.
+ */
+function matched(step: ResourceStep): Acknowledged | undefined {
+  const { resource, nowMs } = step.local;
+  const previous = resource.status.acknowledged;
+  const endpoint = latestEndpoint(step);
+  if (resource.spec.kind === "Invalid" || endpoint === undefined) {
+    return previous;
+  }
+  const { spec } = resource.spec;
+  if (diffEndpoint(spec, endpoint).differing.length > 0) {
+    return previous;
+  }
+  const { generation } = resource;
+  const hash = hashOf(desiredChanges(spec));
+  const fields = managedFields(step.local);
+  return previous?.hash === hash
+    ? { ...previous, generation, fields, unmatchedAttempts: 0 }
+    : { generation, hash, fields, attempts: 0, unmatchedAttempts: 0, time: new Date(nowMs).toISOString() };
+}
+
+function managedFields({ resource }: LocalObservation): string[] {
+  return resource.spec.kind === "Valid" ? desiredFields(resource.spec.spec).map(({ field }) => field) : [];
+}
+
+/**
+ * Returns the newest state of the resource's endpoint in a step: from our own answer, else from the snapshot.
+ * `undefined`: the step did not see the endpoint.
+ */
+export function latestEndpoint({ observation, plan, outcome, local }: ResourceStep): ObservedEndpoint | undefined {
+  const shown = plan && entryOf(plan).shownEndpoint(plan, outcome);
+  if (shown !== undefined || outcome.kind === "Accepted") {
+    return shown;
+  }
+  const endpointId = local.resource.status.ownership?.endpointId;
+  if (observation === undefined || endpointId === undefined) {
+    return undefined;
+  }
+  const { endpoints, readsById } = observation.project;
+  return readsById.get(endpointId)?.endpoint ?? endpoints.get(endpointId);
+}
+
+/** Returns the operations that answers to our own requests named and that status does not hold yet. */
+export function answeredOperations({ outcome, plan, local }: ResourceStep): readonly Operation[] {
+  if (outcome.kind === "Accepted") {
+    return outcome.answer?.operations ?? [];
+  }
+  return plan !== undefined && entryOf(plan).request(plan, outcome).kind === "Accepted"
+    ? (local.memory.answeredCreate?.operations ?? [])
+    : [];
 }

@@ -1,9 +1,9 @@
 /** Decides for how long a resource waits, and what its message says meanwhile. */
 import type { Operation } from "../domain/operation.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
-import type { Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import type { Policy } from "./resource-memory.ts";
+import type { Observation } from "./resource-step.ts";
 
 const shortestPollMs = 250;
 

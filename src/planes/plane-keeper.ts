@@ -18,9 +18,8 @@ import type { Requeue } from "../domain/worker.ts";
 import { keyOfPlane, type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import type { Plane } from "./plane.ts";
-import { planeEvents } from "./plane-events.ts";
 import { type Held, isSameKey, keyFinalizer, needsHold, releaseSecrets } from "./plane-secrets.ts";
-import { planeStatus } from "./plane-status.ts";
+import { planeEvents, planeStatus } from "./plane-status.ts";
 import type { Planes } from "./planes.ts";
 
 /** The parts of the keeper. */

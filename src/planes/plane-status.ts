@@ -1,8 +1,9 @@
-/** Computes the status of a control plane that a resource describes. */
+/** Computes the status and the events of a control plane that a resource describes. */
 
+import { eventsOfStall, normal } from "../decide/event.ts";
 import type { PlaneUsers } from "../decide/plane-users.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
-import { type ConditionDraft, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
+import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
+import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import * as messages from "./messages.ts";
@@ -132,3 +133,23 @@ function draft(
 ): ConditionDraft {
   return { type, status, reason, message };
 }
+
+/**
+ * Returns the events after a status was stored. Each event reports a transition: the control plane became Stalled, or it
+ * became Ready. Pure.
+ *
+ * Kubernetes keeps the events of a ClusterControlPlane in the namespace `default`. That namespace may belong to a team, so
+ * they do not name Secrets of other namespaces.
+ */
+export function planeEvents(
+  { kind, status: before }: Pick<PlaneResource, "kind" | "status">,
+  next: ControlPlaneStatus,
+): readonly ResourceEvent[] {
+  const stalls = eventsOfStall(before.conditions, next.conditions);
+  const shown = kind === "ControlPlane" ? stalls : stalls.map((event) => ({ ...event, note: elsewhere }));
+  const isNewlyReady = isTrue(next.conditions, "Ready") && !isTrue(before.conditions, "Ready");
+  const ready = normal("ControlPlaneReady", "Reconcile", "The operator can use the control plane.");
+  return [...shown, ...(isNewlyReady ? [ready] : [])];
+}
+
+const elsewhere = "The control plane cannot be used. The condition Ready of the ClusterControlPlane says what to do.";

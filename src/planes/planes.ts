@@ -1,14 +1,20 @@
 /** All control planes: those that resources describe, and the one of the settings. */
 
-import { fullGrant, type GrantMode, type GrantOf, type PlaneProblem, projectGrantOf } from "../decide/project-grant.ts";
+import {
+  fullGrant,
+  type GrantMode,
+  type GrantOf,
+  type PlaneProblem,
+  planeGrantOf,
+  projectGrantOf,
+} from "../decide/project-grant.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
 import { type KindStanding, keyText } from "../domain/resource-store.ts";
-import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
+import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
 import { kindOfPlane, namespaceOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
 import { settingsPlane, unreadablePlane } from "../resource/project-key.ts";
 import * as messages from "./messages.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
-import { planeGrantOf } from "./plane-grants.ts";
 import { surplusAmong, type TenantLimits, withinLimits } from "./tenant-limits.ts";
 
 /** The parts of the control planes. */

@@ -21,7 +21,6 @@ import { type DatabaseAccess, parseDatabaseAccess } from "../resource/database-a
 import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import type { NamedPlane, PlaneReading, PlaneReads } from "./named-plane.ts";
-import { PluginError } from "./plugin-error.ts";
 import type { NamespaceReads } from "./read-grants.ts";
 
 /** Environment variables by name. */
@@ -137,7 +136,7 @@ async function listAll<Item>(
     next = metadata.continue ?? "";
     if (next === "") return found;
   }
-  throw new PluginError(`the cluster has more than ${mostPages * pageLimit} ${what}`);
+  throw new Error(`the cluster has more than ${mostPages * pageLimit} ${what}`);
 }
 
 /** Returns the result of the read; `undefined` if the user has no right to it, or if the Namespace is gone. */
@@ -153,12 +152,12 @@ async function unlessForbidden<T>(read: () => Promise<T>): Promise<T | undefined
 /**
  * Opens the control plane that CONTROL_PLANE_URL names, with CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.
  *
- * @throws PluginError when a setting is missing
+ * @throws Error when a setting is missing
  */
 export function openService(env: Environment, version: string): ControlPlaneClient {
   const { CONTROL_PLANE_URL: baseUrl, CONTROL_PLANE_API_KEY: key, CONTROL_PLANE_API_KEY_FILE: file } = env;
   if (!baseUrl || !(key || file)) {
-    throw new PluginError("Set CONTROL_PLANE_URL, and CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.");
+    throw new Error("Set CONTROL_PLANE_URL, and CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.");
   }
   const keys = key ? createKeySource({ key }) : createKeySource({ file: file ?? "", clock: systemClock });
   const userAgent = `kubectl-endpoints/${version}`;

@@ -6,7 +6,6 @@ import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import { type ControlPlaneRef, planeIdOf, planeName } from "../resource/project-key.ts";
-import { PluginError } from "./plugin-error.ts";
 
 /** A control plane that a resource or an option names. */
 export interface NamedPlane {
@@ -32,19 +31,19 @@ export interface PlaneReads {
   getPlane(named: NamedPlane): Promise<PlaneReading>;
 }
 
-/** Returns the reference of a resource; `undefined`: it names the control plane of the settings. @throws PluginError */
+/** Returns the reference of a resource; `undefined`: it names the control plane of the settings. @throws Error */
 export function namedBy({ spec, key }: ComputeEndpoint): NamedPlane | undefined {
   const ref = spec.kind === "Valid" ? spec.spec.controlPlaneRef : spec.controlPlaneRef;
-  if (ref === "Unreadable") throw new PluginError(messages.refUnreadable);
+  if (ref === "Unreadable") throw new Error(messages.refUnreadable);
   return ref && { ref, namespace: key.namespace };
 }
 
-/** Parses `controlplane/NAME`, `clustercontrolplane/NAME` or a short name. @throws PluginError */
+/** Parses `controlplane/NAME`, `clustercontrolplane/NAME` or a short name. @throws Error */
 export function parsePlaneName(text: string): ControlPlaneRef {
   const [, kind = "", name = ""] = /^([a-z]+)\/([^/]+)$/i.exec(text) ?? [];
   const found = Object.entries(words).find(([, known]) => known.includes(kind.toLowerCase()));
   if (found === undefined) {
-    throw new PluginError(`${text} names no control plane: write controlplane/NAME or clustercontrolplane/NAME.`);
+    throw new Error(`${text} names no control plane: write controlplane/NAME or clustercontrolplane/NAME.`);
   }
   return { kind: found[0] as ControlPlaneRef["kind"], name };
 }
@@ -81,14 +80,14 @@ export function problemOf({ reading, named: { ref, namespace } }: ReadPlane): Pl
  *
  * @param serviceUrl CONTROL_PLANE_URL in the form of ownership records
  * @returns whether they were compared; false: the user may not read the control plane
- * @throws PluginError when they differ
+ * @throws Error when they differ
  */
 export function requireSameUrl(reading: PlaneReading, { ref, namespace }: NamedPlane, serviceUrl: string): boolean {
   if (reading.kind !== "Found") return false;
   const { spec } = reading.plane;
   if (spec.kind !== "Valid" || new URL(spec.spec.url).href === new URL(serviceUrl).href) return true;
   const name = planeName(planeIdOf(ref, namespace));
-  throw new PluginError(
+  throw new Error(
     `CONTROL_PLANE_URL is ${serviceUrl}, but the url of ${name} is ${spec.spec.url}. Set CONTROL_PLANE_URL and the key to those of ${name}.`,
   );
 }
@@ -97,13 +96,13 @@ export function requireSameUrl(reading: PlaneReading, { ref, namespace }: NamedP
  * Compares CONTROL_PLANE_URL with the URL in the record of a resource, for a control plane whose URL the plugin cannot
  * read. Pure.
  *
- * @throws PluginError when they differ, although the operator accepts the record
+ * @throws Error when they differ, although the operator accepts the record
  */
 export function requireRecordedUrl({ key, status }: ComputeEndpoint, serviceUrl: string): void {
   const recorded = (status.ownership ?? status.createIntent)?.serviceUrl ?? serviceUrl;
   const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "IdentityUnproven";
   if (recorded === serviceUrl || isRefused) return;
-  throw new PluginError(
+  throw new Error(
     `CONTROL_PLANE_URL is ${serviceUrl}, but the operator works on ${keyText(key)} at ${recorded}. Set CONTROL_PLANE_URL and the key to those of that control plane.`,
   );
 }

@@ -2,7 +2,7 @@
 import { parseAllDocuments } from "yaml";
 import type { Identity } from "../decide/identity.ts";
 import type { Plan } from "../decide/plan.ts";
-import { planLocal } from "../decide/plan-local.ts";
+import { planLocal } from "../decide/plan-resource.ts";
 import { isMutation } from "../decide/plan-table.ts";
 import { fullGrant, type GrantOf, type PlaneProblem, type ProjectGrant } from "../decide/project-grant.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
@@ -10,15 +10,13 @@ import type { Clock } from "../domain/clock.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import { lookAt } from "../reconcile/look.ts";
 import type { ControlPlaneReads } from "../reconcile/observe-project.ts";
-import { noteStoredIntent } from "../reconcile/project-memory.ts";
-import { entryFor, Projects } from "../reconcile/projects.ts";
+import { entryFor, noteStoredIntent, Projects } from "../reconcile/project-memory.ts";
 import { Round } from "../reconcile/round.ts";
 import { lockHolderOf } from "../reconcile/schedule.ts";
 import { type ComputeEndpoint, planeOf, projectsOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { finalizer } from "../resource/names.ts";
 import { settingsPlane } from "../resource/project-key.ts";
-import { PluginError } from "./plugin-error.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
 /** The facts from which a plan is made. */
@@ -173,14 +171,14 @@ export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: 
 /**
  * Parses a ComputeEndpoint from YAML or JSON.
  * It adds a uid and the finalizer, as the API server and the operator would.
- * @throws PluginError when the text is not YAML, or holds no ComputeEndpoint of this name.
+ * @throws Error when the text is not YAML, or holds no ComputeEndpoint of this name.
  */
 export function manifestIn(text: string, name: string | undefined, namespace: string): FileManifest {
   const found = objectsIn(text).find(
     (object) => object.kind === "ComputeEndpoint" && (name === undefined || object.metadata?.name === name),
   );
   if (found?.metadata?.name === undefined)
-    throw new PluginError(`The file has no ComputeEndpoint${name === undefined ? "" : ` ${name}`}.`);
+    throw new Error(`The file has no ComputeEndpoint${name === undefined ? "" : ` ${name}`}.`);
   const metadata = { uid: "not-stored-yet", resourceVersion: "0", finalizers: [finalizer] };
   const { name: own, annotations = {} } = found.metadata;
   return {
@@ -203,7 +201,7 @@ interface FileObject {
 function objectsIn(text: string): readonly FileObject[] {
   return parseAllDocuments(text).flatMap((document) => {
     const [problem] = document.errors;
-    if (problem !== undefined) throw new PluginError(`The file is not YAML: ${problem.message}`);
+    if (problem !== undefined) throw new Error(`The file is not YAML: ${problem.message}`);
     const object = document.toJS() as FileObject | null;
     return object?.items ?? (object === null ? [] : [object]);
   });

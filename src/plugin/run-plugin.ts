@@ -24,7 +24,6 @@ import {
   requireSameUrl,
 } from "./named-plane.ts";
 import { appliedTo, type CheckedStep, manifestIn, planNow, planText } from "./plan-now.ts";
-import { PluginError } from "./plugin-error.ts";
 import { readGrants } from "./read-grants.ts";
 import { accessNextSteps, exitCodeOf, exitCodes, explain, explanationText, nextSteps, planeNextSteps } from "./why.ts";
 
@@ -164,7 +163,7 @@ class PluginRun {
     return { ...step, isUrlAssumed };
   }
 
-  /** Whether CONTROL_PLANE_URL was compared with the URL of the control plane. @throws PluginError if they differ */
+  /** Whether CONTROL_PLANE_URL was compared with the URL of the control plane. @throws Error if they differ */
   #isUrlKnown(resource: ComputeEndpoint, { serviceUrl }: ControlPlaneClient, plane: ReadPlane | undefined): boolean {
     const isCompared = plane === undefined || requireSameUrl(plane.reading, plane.named, serviceUrl);
     if (plane?.reading.kind !== "Found") requireRecordedUrl(resource, serviceUrl);
@@ -198,7 +197,7 @@ class PluginRun {
 
   /**
    * Returns the control plane of the option; `undefined`: there is no such option.
-   * @throws PluginError when CONTROL_PLANE_URL is not its URL, or the user may not read it
+   * @throws Error when CONTROL_PLANE_URL is not its URL, or the user may not read it
    */
   async #listedPlane({ controlPlane, namespace }: ListingOptions): Promise<NamedPlane | undefined> {
     if (controlPlane === undefined) return undefined;
@@ -206,11 +205,9 @@ class PluginRun {
     const named = { ref: parsePlaneName(controlPlane), namespace: namespace ?? cluster.namespace };
     const reading = await cluster.getPlane(named);
     const problem = problemOf({ named, reading });
-    if (problem !== undefined) throw new PluginError(problem.message);
+    if (problem !== undefined) throw new Error(problem.message);
     if (!requireSameUrl(reading, named, this.#openService().serviceUrl)) {
-      throw new PluginError(
-        `You may not read ${planeName(planeIdOf(named.ref, named.namespace))}, so its URL is not known.`,
-      );
+      throw new Error(`You may not read ${planeName(planeIdOf(named.ref, named.namespace))}, so its URL is not known.`);
     }
     return named;
   }
@@ -231,8 +228,7 @@ class PluginRun {
       return;
     }
     const { ownership } = resource.status;
-    if (ownership === undefined)
-      throw new PluginError(`${name} has no endpoint yet; see: kubectl endpoints why ${name}`);
+    if (ownership === undefined) throw new Error(`${name} has no endpoint yet; see: kubectl endpoints why ${name}`);
     await this.#openService().changePower(ownership.projectId, ownership.endpointId, action);
     const { endpointId } = ownership;
     this.#print(
@@ -264,7 +260,7 @@ class PluginRun {
     const ref = parsePlaneName(name);
     const reading = await cluster.getPlane({ ref, namespace: namespace ?? cluster.namespace });
     if (reading.kind === "Found") return reading.plane;
-    throw new PluginError(`${reading.kind === "Absent" ? "There is no" : "You may not read"} ${ref.kind} ${ref.name}.`);
+    throw new Error(`${reading.kind === "Absent" ? "There is no" : "You may not read"} ${ref.kind} ${ref.name}.`);
   }
 
   async #access(name: string, { namespace }: CommonOptions): Promise<DatabaseAccess> {
@@ -279,7 +275,7 @@ class PluginRun {
   async #planned(name: string | undefined, options: CommonOptions & { filename?: string }): Promise<ComputeEndpoint> {
     const { filename } = options;
     if (filename === undefined) {
-      if (name === undefined) throw new PluginError("Name a resource, or a file with -f.");
+      if (name === undefined) throw new Error("Name a resource, or a file with -f.");
       return await this.#resource(name, options);
     }
     const cluster = this.#openCluster();
@@ -300,8 +296,7 @@ class PluginRun {
   }
 
   #print({ output }: CommonOptions, value: unknown, text: string): void {
-    if (output !== "json" && output !== "table")
-      throw new PluginError(`-o ${output}: only table and json are supported.`);
+    if (output !== "json" && output !== "table") throw new Error(`-o ${output}: only table and json are supported.`);
     this.#options.out.write(output === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : text);
   }
 }

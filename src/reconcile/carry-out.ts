@@ -1,15 +1,15 @@
 /** The steps "choose" and "act" of a reconcile. */
+
+import { nextRow, retryDelayMs } from "../decide/call-failures.ts";
 import { type ChangeUrgency, orderOfChanges } from "../decide/choose-mutation.ts";
-import type { Outcome, ResourceStep } from "../decide/outcome.ts";
 import type { Mutation, Plan } from "../decide/plan.ts";
 import { entryOf, isMutation } from "../decide/plan-table.ts";
-import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
+import type { Outcome, ResourceStep } from "../decide/resource-step.ts";
 import { situationOf } from "../decide/situation.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
-import { deleteAbandoned } from "./delete-abandoned.ts";
-import { isAskedFor } from "./due.ts";
+import { deleteAbandoned } from "./gone-resources.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { Decided, ProjectLook } from "./look.ts";
 import { noteStarted } from "./observe-project.ts";
@@ -18,7 +18,7 @@ import { remember } from "./project-memory.ts";
 import type { CarryOutContext } from "./reconcile-context.ts";
 import { inResourceSpan } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
-import { isLocked } from "./schedule.ts";
+import { isAskedFor, isLocked } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
 

@@ -1,11 +1,10 @@
 /** The steps "observe" and "decide" of a reconcile. */
 import type { ProjectClaims } from "../decide/claims.ts";
-import type { LocalObservation, Observation, OperationFacts } from "../decide/observation.ts";
 import { assertNever, type Plan } from "../decide/plan.ts";
-import { planLocal } from "../decide/plan-local.ts";
-import { planRemote } from "../decide/plan-resource.ts";
+import { planLocal, planRemote } from "../decide/plan-resource.ts";
 import { entryOf } from "../decide/plan-table.ts";
 import { isReadSince, needsReadById, remoteStateOf } from "../decide/remote-state.ts";
+import type { LocalObservation, Observation, OperationFacts } from "../decide/resource-step.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { outcomeOf } from "../domain/operation.ts";
@@ -13,7 +12,6 @@ import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { reduceOperations } from "../operations/reduce-operations.ts";
 import { logNeedOf } from "../operations/watermark.ts";
-import { isAskedFor } from "./due.ts";
 import {
   type OwnedEndpoint,
   type ReadContext,
@@ -26,7 +24,8 @@ import {
 } from "./observe-project.ts";
 import { remember } from "./project-memory.ts";
 import type { Round, WorkedResource } from "./round.ts";
-import { subjectOf } from "./store-status.ts";
+import { isAskedFor } from "./schedule.ts";
+import { subjectOf } from "./settle-step.ts";
 
 /** A resource with the decision about it. */
 export interface Decided {

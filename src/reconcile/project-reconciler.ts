@@ -1,7 +1,10 @@
 /** The reconcile of one project. docs/code.md describes its steps. */
+
+import { nextRow, retryDelayMs } from "../decide/call-failures.ts";
 import { mayClaimAt } from "../decide/claims.ts";
-import { nextRow, retryDelayMs } from "../decide/retry-delay.ts";
 import { retainsEndpoint } from "../decide/situation.ts";
+import { guardBranchObjects } from "../domain/branch-objects.ts";
+import { type CallGuard, type CallGuards, guardCalls } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
 import {
@@ -14,17 +17,12 @@ import {
 } from "../resource/compute-endpoint.ts";
 import { parseProjectKey, settingsPlane } from "../resource/project-key.ts";
 import { carryOut } from "./carry-out.ts";
-import type { ControlPlaneAccess, ControlPlaneUnit } from "./control-plane-access.ts";
-import { callerFor, isAskedFor, isDue } from "./due.ts";
-import { forgetGone } from "./forget-gone.ts";
+import { forgetGone, noteOrphans } from "./gone-resources.ts";
 import { lookAt } from "./look.ts";
-import { noteOrphans } from "./orphans.ts";
-import { objectsOutsideWorker, outsideWorker } from "./outside-worker.ts";
-import type { ProjectMemory, ReadFailure } from "./project-memory.ts";
-import { entryFor } from "./projects.ts";
-import type { ReconcileContext } from "./reconcile-context.ts";
+import { entryFor, type ProjectMemory, type ReadFailure } from "./project-memory.ts";
+import type { ControlPlaneAccess, ControlPlaneUnit, ReconcileContext } from "./reconcile-context.ts";
 import { Round, type WorkedResource } from "./round.ts";
-import { lockHolderOf, nextChangeMs, nextDueMs, pollIntervalMs } from "./schedule.ts";
+import { callerFor, isAskedFor, isDue, lockHolderOf, nextChangeMs, nextDueMs, pollIntervalMs } from "./schedule.ts";
 import { settleLocally } from "./settle-locally.ts";
 import { failResources } from "./settle-step.ts";
 
@@ -163,14 +161,17 @@ export class ProjectReconciler {
     }
     const resources = due.map(({ resource }) => resource);
     const caller = callerFor(round, resources);
+    // A call gives the worker back while it waits, so that other projects can use it.
+    const wait: CallGuard = (call) => slot.whileWaiting(call);
+    const outsideWorker: CallGuards = { read: wait, write: wait };
     const context = {
       ...this.#context,
-      controlPlane: outsideWorker(access.forCaller(caller), slot),
-      reserved: outsideWorker(access.reserved, slot),
-      reserve: () => slot.whileWaiting(() => access.reserve(caller)),
+      controlPlane: guardCalls(access.forCaller(caller), outsideWorker),
+      reserved: guardCalls(access.reserved, outsideWorker),
+      reserve: () => wait(() => access.reserve(caller)),
       isCurrent: () => this.#context.unitOf(unit.id).access === access,
-      objects: access.objects && objectsOutsideWorker(access.objects.forCaller(caller), slot),
-      reservedObjects: access.objects && objectsOutsideWorker(access.objects.reserved, slot),
+      objects: access.objects && guardBranchObjects(access.objects.forCaller(caller), outsideWorker),
+      reservedObjects: access.objects && guardBranchObjects(access.objects.reserved, outsideWorker),
     };
     try {
       // If a change waits already, its request is reserved before the read. So the read is still recent when the change

@@ -1,14 +1,15 @@
 /** The step "report" of a reconcile: metrics, events, log lines and spans. */
 import { eventsFor } from "../decide/events-for.ts";
-import type { Outcome, ResourceStep } from "../decide/outcome.ts";
 import type { Plan } from "../decide/plan.ts";
+import type { Outcome, ResourceStep } from "../decide/resource-step.ts";
 import type { Logger } from "../domain/logger.ts";
 import { durationMsOf, type OperationMetrics } from "../domain/operation.ts";
 import type { EventRecorder, ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import type { AttributedOperation } from "../operations/attribution.ts";
+import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
-import type { StoredStep } from "./store-status.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
 /** The maximum number of operation ids in one log line or span. */
 const operationIdsLimit = 20;
@@ -20,6 +21,16 @@ export interface ReportTargets {
   readonly logger: Logger;
   /** Records a span for each step. @default nothing is traced */
   readonly tracer?: Tracer | undefined;
+}
+
+/** A step whose status is stored. */
+export interface StoredStep {
+  readonly step: ResourceStep;
+  readonly status: ComputeEndpointStatus;
+  readonly log: OperationLogStep;
+  readonly hasChanged: boolean;
+  /** The resourceVersion of the resource with this status. */
+  readonly resourceVersion: string;
 }
 
 /**

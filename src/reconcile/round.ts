@@ -1,14 +1,14 @@
 /** The start of a reconcile: its resources, and what is known without the control plane. */
 import { type Claim, claimOf, claimOfGone, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
-import type { LocalObservation } from "../decide/observation.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
 import type { Policy, PostState } from "../decide/resource-memory.ts";
+import type { LocalObservation } from "../decide/resource-step.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import { type ComputeEndpoint, isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
-import { waitsForOthers } from "./due.ts";
 import type { KindRound } from "./project-kind.ts";
 import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";
+import { waitsForOthers } from "./schedule.ts";
 
 /** One resource of the project, in its newest form that this reconcile knows. */
 export interface WorkedResource {

@@ -1,15 +1,15 @@
 /** Decides and stores what needs no control plane. */
-import { planLocal } from "../decide/plan-local.ts";
+import { planLocal } from "../decide/plan-resource.ts";
 import { asRelease } from "../decide/plan-table.ts";
 import { isLocal, type LocalSituation, situationOf } from "../decide/situation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { isDue } from "./due.ts";
 import { inParallel } from "./in-parallel.ts";
 import { noteStoredIntent, remember, type UnconfirmedWrite } from "./project-memory.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded, publish, reportDropped, resourceFields } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
+import { isDue } from "./schedule.ts";
 import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
 
 /**

@@ -1,26 +1,29 @@
-/** The step "store" of a reconcile, for one resource. */
-import { releaseEvents } from "../decide/events-for.ts";
-import type { ResourceStep } from "../decide/outcome.ts";
+/** The step "store" of a reconcile: writes the status of one resource, and sets when it is due again. */
+import { eventsFor, releaseEvents } from "../decide/events-for.ts";
 import type { PlanOf } from "../decide/plan.ts";
-import { planLocal } from "../decide/plan-local.ts";
+import { planLocal } from "../decide/plan-resource.ts";
 import { asRelease, entryOf } from "../decide/plan-table.ts";
+import type { ResourceStep } from "../decide/resource-step.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
+import { answeredOperations, latestEndpoint, recordsAfter, statusFor } from "../decide/status-for.ts";
 import { backoffMs } from "../domain/backoff.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
+import { KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import { reasonOf } from "../domain/tracer.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
-import { reduceOperations } from "../operations/reduce-operations.ts";
+import { type LogSubject, reduceOperations } from "../operations/reduce-operations.ts";
 import { logNeedOf } from "../operations/watermark.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
+import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { inParallel } from "./in-parallel.ts";
-import type { ReadFailure } from "./project-memory.ts";
-import { remember, rememberUnconfirmed } from "./project-memory.ts";
+import { type ReadFailure, type ResourceEntry, remember, rememberUnconfirmed } from "./project-memory.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded, countedField, publish, reportStep, resourceFields, traceStep } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
-import { hasMoved, type StoredStep, storeStatus, subjectOf } from "./store-status.ts";
 
 /** The maximum number of status patches of one project that are sent at the same time. */
 export const storesAtOnce = 8;
@@ -210,4 +213,77 @@ function hasNewStanding(before: ComputeEndpointStatus, next: ComputeEndpointStat
     before.ownership?.endpointId !== next.ownership?.endpointId ||
     before.createIntent?.attempt !== next.createIntent?.attempt
   );
+}
+
+type Store = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
+
+/** The maximum number of attempts to store the answer to a create, if each attempt ends in a conflict. */
+const storeAttemptsLimit = 5;
+
+/**
+ * Stores the status after a step, if it has changed.
+ *
+ * The answer to a create must be stored, because the endpoint exists already. After a conflict it is therefore stored
+ * on the newest version of the resource. After any other conflict the resource is decided again.
+ *
+ * @param operations `undefined`: the operation log was not read.
+ * @returns `undefined` if the resource is gone or was replaced by another one of the same name.
+ * @throws KubernetesError. After a write without an answer, the entry remembers its events and counts.
+ */
+export async function storeStatus(
+  store: Store,
+  step: ResourceStep,
+  operations: OperationsSnapshot | undefined,
+  entry: ResourceEntry,
+): Promise<StoredStep | undefined> {
+  let current = step;
+  for (let attempt = 1; ; attempt += 1) {
+    const { resource } = current.local;
+    const log = reduceOperations(resource.status, operations, subjectOf(current));
+    const status = statusFor(current, log);
+    const result = { step: current, status, log };
+    if (isSameStored(status, resource.status)) {
+      return { ...result, hasChanged: false, resourceVersion: resource.resourceVersion };
+    }
+    try {
+      const { resourceVersion } = await store.patchStatus(resource, status);
+      return { ...result, hasChanged: true, resourceVersion };
+    } catch (error) {
+      if (!hasMoved(error)) {
+        const { ended, dropped } = log;
+        rememberUnconfirmed(entry, { status, ended, dropped, events: eventsFor(current, status) });
+      }
+      if (!isAnsweredCreate(step) || attempt >= storeAttemptsLimit || !hasMoved(error)) {
+        throw error;
+      }
+    }
+    const fresh = await store.read(resource.key);
+    if (fresh === undefined || fresh.uid !== resource.uid) {
+      return undefined;
+    }
+    current = { ...step, local: { ...step.local, resource: fresh } };
+  }
+}
+
+/** Returns what the reducer of the operation log needs to know about the resource after a step. */
+export function subjectOf(step: ResourceStep): LogSubject {
+  const { resource, memory } = step.local;
+  return {
+    ownership: recordsAfter(step).ownership,
+    previousOwnership: resource.status.ownership,
+    endpoint: latestEndpoint(step),
+    answered: answeredOperations(step),
+    ownOperationIds: memory.ownOperationIds,
+    acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
+    serviceTimeMs: step.observation?.project.serviceTimeMs,
+  };
+}
+
+function isAnsweredCreate({ plan, outcome }: ResourceStep): boolean {
+  return outcome.kind === "Accepted" && plan !== undefined && entryOf(plan).intent(plan) !== undefined;
+}
+
+/** Whether a write failed because the resource has changed or is gone. */
+export function hasMoved(error: unknown): boolean {
+  return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }

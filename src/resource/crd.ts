@@ -1,6 +1,23 @@
-/** Builds the CustomResourceDefinitions from the schemas. */
+/** Builds the CustomResourceDefinitions of all kinds from the schemas. */
 import { z } from "zod";
-import { category, group, kind, plural, shortName, singular, version } from "./names.ts";
+import {
+  clusterControlPlaneSpecSchema,
+  controlPlaneSpecSchema,
+  controlPlaneStatusSchema,
+} from "./control-plane-schema.ts";
+import { databaseAccessSpecSchema, databaseAccessStatusSchema } from "./database-access-schema.ts";
+import {
+  category,
+  clusterControlPlaneNames,
+  controlPlaneNames,
+  databaseAccessNames,
+  group,
+  kind,
+  plural,
+  shortName,
+  singular,
+  version,
+} from "./names.ts";
 import { specSchema } from "./spec-schema.ts";
 import { statusSchema } from "./status-schema.ts";
 
@@ -16,7 +33,7 @@ export interface StructuralSchema {
 }
 
 /** A column of `kubectl get`. */
-export interface PrinterColumn {
+interface PrinterColumn {
   readonly name: string;
   readonly type: "string" | "date" | "integer";
   readonly jsonPath: string;
@@ -26,7 +43,7 @@ export interface PrinterColumn {
 }
 
 /** Makes a column of `kubectl get`. */
-export function column(
+function column(
   name: string,
   jsonPath: string,
   description: string,
@@ -36,12 +53,12 @@ export function column(
 }
 
 /** Makes a column that `kubectl get` shows only with `-o wide`. */
-export function wideColumn(...of: Parameters<typeof column>): PrinterColumn {
+function wideColumn(...of: Parameters<typeof column>): PrinterColumn {
   return { ...column(...of), priority: 1 };
 }
 
 /** What the CustomResourceDefinition of one kind is made from. */
-export interface CrdKind {
+interface CrdKind {
   readonly kind: string;
   readonly plural: string;
   readonly singular: string;
@@ -58,7 +75,7 @@ export interface CrdKind {
 const conditionPath = (type: string, field: string): string => `.status.conditions[?(@.type=="${type}")].${field}`;
 
 /** Returns the columns that every kind shows. @param ready what the condition Ready says about a resource of the kind */
-export function commonColumns(ready: string): readonly PrinterColumn[] {
+function commonColumns(ready: string): readonly PrinterColumn[] {
   return [
     column("Ready", conditionPath("Ready", "status"), ready),
     column("Reason", conditionPath("Ready", "reason"), "Why the resource is Ready or not"),
@@ -66,45 +83,94 @@ export function commonColumns(ready: string): readonly PrinterColumn[] {
   ];
 }
 
-const printerColumns: readonly PrinterColumn[] = [
-  column("Type", ".spec.type", "ReadWrite or ReadOnly"),
-  column("Branch", ".spec.branchId", "Branch of the endpoint"),
-  column("State", ".status.state", "State of the compute in the control plane's own word"),
-  column("Size", ".status.compute.size", "Smallest and largest compute units"),
-  ...commonColumns("Whether the endpoint matches spec"),
-  wideColumn("Endpoint", ".status.ownership.endpointId", "The endpoint it owns"),
-  wideColumn("Host", ".status.host", "Direct host name"),
-  wideColumn("Operation", ".status.operations[0].action", "Operation in flight, else the most recent one"),
-  wideColumn(
-    "OperationStatus",
-    ".status.operations[0].status",
-    "Status of that operation in the control plane's own word",
-  ),
-  wideColumn(
-    "Since",
-    ".status.operations[0].createdTime",
-    "Time since the control plane scheduled that operation",
-    "date",
-  ),
-  wideColumn("Failed", ".status.failedActions[0].action", "A failed action that no later success has cleared"),
-];
-
-const computeEndpoint: CrdKind = {
-  ...{ kind, plural, singular, shortName, printerColumns },
+/** The kind ComputeEndpoint. */
+export const computeEndpointCrd: CrdKind = {
+  ...{ kind, plural, singular, shortName },
   description:
     "A ComputeEndpoint is a compute endpoint of a managed Postgres control plane. It runs the database of one branch. " +
     "The operator creates the endpoint, or adopts an existing one if spec allows that. It keeps the endpoint as spec says, " +
     "and shows the control plane's operations in status. A field that is absent from spec is not managed.",
   spec: specSchema,
   status: statusSchema,
+  printerColumns: [
+    column("Type", ".spec.type", "ReadWrite or ReadOnly"),
+    column("Branch", ".spec.branchId", "Branch of the endpoint"),
+    column("State", ".status.state", "State of the compute in the control plane's own word"),
+    column("Size", ".status.compute.size", "Smallest and largest compute units"),
+    ...commonColumns("Whether the endpoint matches spec"),
+    wideColumn("Endpoint", ".status.ownership.endpointId", "The endpoint it owns"),
+    wideColumn("Host", ".status.host", "Direct host name"),
+    wideColumn("Operation", ".status.operations[0].action", "Operation in flight, else the most recent one"),
+    wideColumn(
+      "OperationStatus",
+      ".status.operations[0].status",
+      "Status of that operation in the control plane's own word",
+    ),
+    wideColumn(
+      "Since",
+      ".status.operations[0].createdTime",
+      "Time since the control plane scheduled that operation",
+      "date",
+    ),
+    wideColumn("Failed", ".status.failedActions[0].action", "A failed action that no later success has cleared"),
+  ],
+};
+
+const planeColumns: readonly PrinterColumn[] = [
+  column("URL", ".spec.url", "Base URL"),
+  column("Resources", ".status.resources", "Resources that use it", "integer"),
+  ...commonColumns("Whether resources can use the control plane"),
+  wideColumn("LastError", ".status.lastError.reason", "The last error that concerns the control plane as a whole"),
+];
+
+/** The kind ControlPlane, which has a namespace. */
+export const controlPlaneCrd: CrdKind = {
+  ...controlPlaneNames,
+  description:
+    "A ControlPlane describes a control plane of managed Postgres. The resources of its namespace may name it in " +
+    "spec.controlPlaneRef. Its API key is in a Secret of the same namespace.",
+  spec: controlPlaneSpecSchema,
+  status: controlPlaneStatusSchema,
+  printerColumns: planeColumns,
+};
+
+/** The kind ClusterControlPlane, which belongs to the cluster. */
+export const clusterControlPlaneCrd: CrdKind = {
+  ...clusterControlPlaneNames,
+  scope: "Cluster",
+  description:
+    "A ClusterControlPlane describes a control plane of managed Postgres. Resources of several namespaces may name it " +
+    "in spec.controlPlaneRef. It says which namespaces may name which project.",
+  spec: clusterControlPlaneSpecSchema,
+  status: controlPlaneStatusSchema,
+  printerColumns: planeColumns,
+};
+
+/** What the CustomResourceDefinition of DatabaseAccess is made from. */
+export const databaseAccessCrd: CrdKind = {
+  ...databaseAccessNames,
+  description:
+    "A DatabaseAccess is the access of one application to one database through one ComputeEndpoint of its namespace. " +
+    "The operator makes sure that role and database exist, and writes a Secret with everything that the application " +
+    "needs to connect. It keeps the Secret up to date when the endpoint moves or the password changes.",
+  spec: databaseAccessSpecSchema,
+  status: databaseAccessStatusSchema,
+  printerColumns: [
+    column("Endpoint", ".spec.endpointRef.name", "The ComputeEndpoint"),
+    column("Database", ".spec.database.name", "Name of the database"),
+    column("Role", ".spec.role.name", "Name of the role"),
+    column("Secret", ".status.binding.name", "The Secret to connect with"),
+    ...commonColumns("Whether the Secret can be used"),
+    wideColumn("Branch", ".status.endpoint.branchId", "The branch that holds the database"),
+    wideColumn("Rotated", ".status.password.rotatedTime", "Time since the operator last reset the password", "date"),
+  ],
 };
 
 /**
  * Returns the schema of the whole resource: `apiVersion`, `kind`, `metadata`, `spec` and `status`.
  * It is structural: no references, no unions, and nothing that the API server would refuse.
- * @param of the kind that the schema is for. @default ComputeEndpoint
  */
-export function buildStructuralSchema(of: CrdKind = computeEndpoint): StructuralSchema {
+export function buildStructuralSchema(of: CrdKind): StructuralSchema {
   return {
     type: "object",
     description: of.description,
@@ -123,9 +189,8 @@ export function buildStructuralSchema(of: CrdKind = computeEndpoint): Structural
 /**
  * Returns the CustomResourceDefinition, ready to be written as YAML. Pure. Its keys have the order in which people
  * write them.
- * @param of the kind that the schema is for. @default ComputeEndpoint
  */
-export function buildCrd(of: CrdKind = computeEndpoint): object {
+export function buildCrd(of: CrdKind): object {
   const { kind, plural, singular, shortName, printerColumns, scope = "Namespaced" } = of;
   return {
     apiVersion: "apiextensions.k8s.io/v1",

@@ -13,7 +13,7 @@ import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
-import type { ControlPlaneAccess } from "../reconcile/control-plane-access.ts";
+import type { ControlPlaneAccess } from "../reconcile/reconcile-context.ts";
 
 /** The time limit of one write, to the control plane or to Kubernetes. The lease must last longer than that. */
 export const writeTimeoutMs = 8_000;

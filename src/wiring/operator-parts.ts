@@ -18,10 +18,10 @@ import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespa
 import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import type { PlaneConnection } from "../planes/plane.ts";
-import type { ControlPlaneUnit } from "../reconcile/control-plane-access.ts";
 import { ProjectKeys } from "../reconcile/project-keys.ts";
+import { Projects } from "../reconcile/project-memory.ts";
 import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
-import { Projects } from "../reconcile/projects.ts";
+import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { parseProjectKey, planeLabel } from "../resource/project-key.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";

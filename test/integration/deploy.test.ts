@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { shutdownLimitMs } from "../../src/wiring/stop-operator.ts";
+import { shutdownLimitMs } from "../../src/wiring/operator.ts";
 import { adminKubectl } from "../support/api-server.ts";
 
 interface Rule {

@@ -43,5 +43,5 @@ export {
   version,
 } from "../../src/resource/names.ts";
 export { specSchema } from "../../src/resource/spec-schema.ts";
+export { stopOperator } from "../../src/wiring/operator.ts";
 export { assembleOperator, type OperatorParts } from "../../src/wiring/operator-parts.ts";
-export { stopOperator } from "../../src/wiring/stop-operator.ts";

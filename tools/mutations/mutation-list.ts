@@ -106,9 +106,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a deletion does not look for an endpoint whose record was lost",
-    file: decide("plan-deletion"),
-    find: "return planTokenSearch(observation) ?? {",
-    replace: "return (planTokenSearch(observation), undefined) ?? {",
+    file: decide("plan-unowned"),
+    find: "export function planUnrecordedDeletion(observation: Observation): Plan {",
+    replace:
+      "export function planUnrecordedDeletion(observation: Observation): Plan { if (observation !== undefined) return { kind: 'RemoveFinalizer', cause: 'NeverCreated', abandoned: undefined };",
     caughtBy: { namedCase: "11a" },
   },
   {
@@ -190,7 +191,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the finalizer goes although a list shows the endpoint",
-    file: decide("plan-deletion"),
+    file: decide("plan-owned"),
     find: 'return isJustAccepted ? waitForProof(observation) : { kind: "DeleteEndpoint", endpointId };',
     replace: 'return { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };',
     caughtBy: { workload: "delete" },
@@ -296,7 +297,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "what a DatabaseAccess made is left behind when it is deleted",
-    file: "access/plan-release.ts",
+    file: "access/access-release.ts",
     find: 'releaseOf(object, spec, others) === "Delete"',
     replace: 'releaseOf(object, spec, others) === "Delete" && object.type !== "Role"',
     caughtBy: { accessSeeds: 100 },
@@ -338,9 +339,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a deletion whose recorded endpoint is gone does not look for the one that replaced it",
-    file: decide("plan-deletion"),
-    find: "planNamesake(observation) ??",
-    replace: "",
+    file: decide("plan-owned"),
+    find: 'planNamesake(observation) ?? { kind: "RemoveFinalizer"',
+    replace: '{ kind: "RemoveFinalizer"',
     caughtBy: { namedCase: "11f" },
   },
   {
@@ -366,7 +367,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "reads for a DatabaseAccess with unfinished work are background requests",
-    file: "reconcile/due.ts",
+    file: "reconcile/schedule.ts",
     find: "kind.urgentNamespace()",
     replace: "(kind.size < 0 ? kind.urgentNamespace() : undefined)",
     caughtBy: { namedCase: "deletion and budget" },

@@ -6,8 +6,8 @@ import { ClosableFence, LeaderFenceError } from "../../../src/domain/leader-fenc
 import type { LogFields, Logger } from "../../../src/domain/logger.ts";
 import type { ResourceEvent, ResourceKey, ResourceStore } from "../../../src/domain/resource-store.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
+import { Projects } from "../../../src/reconcile/project-memory.ts";
 import { ProjectReconciler } from "../../../src/reconcile/project-reconciler.ts";
-import { Projects } from "../../../src/reconcile/projects.ts";
 import { type ComputeEndpoint, projectsOf } from "../../../src/resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";

@@ -1,12 +1,10 @@
 /** Makes observations for tests of decisions. */
 import { type Claim, ProjectClaims } from "../../../src/decide/claims.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../src/decide/desired-endpoint.ts";
-import type { Identity } from "../../../src/decide/identity.ts";
-import type { Observation, OperationFacts } from "../../../src/decide/observation.ts";
-import type { Outcome } from "../../../src/decide/outcome.ts";
-import { endpointName, ownershipToken } from "../../../src/decide/ownership-token.ts";
+import { endpointName, type Identity, ownershipToken } from "../../../src/decide/identity.ts";
 import { fullGrant, type ProjectGrant } from "../../../src/decide/project-grant.ts";
 import type { Policy, ResourceMemory } from "../../../src/decide/resource-memory.ts";
+import type { Observation, OperationFacts, Outcome } from "../../../src/decide/resource-step.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";

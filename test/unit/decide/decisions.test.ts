@@ -1,9 +1,9 @@
 /** Tests single decisions. */
 import { describe, expect, it } from "vitest";
 import { type Claim, claimOfGone } from "../../../src/decide/claims.ts";
-import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
 import { noGrant } from "../../../src/decide/project-grant.ts";
+import type { Observation } from "../../../src/decide/resource-step.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import {
   acknowledged,

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
 import { Planes } from "../../../src/planes/planes.ts";
-import type { Projects } from "../../../src/reconcile/projects.ts";
+import type { Projects } from "../../../src/reconcile/project-memory.ts";
 import { parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 

@@ -1,6 +1,6 @@
 /** Tests the events of ClusterControlPlanes. */
 import { expect, test } from "vitest";
-import { planeEvents } from "../../../src/planes/plane-events.ts";
+import { planeEvents } from "../../../src/planes/plane-status.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { everyPlaneReason, planeSaying, planeWaits } from "../../support/status-saying.ts";
 

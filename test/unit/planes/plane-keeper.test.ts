@@ -7,7 +7,7 @@ import type { StoredSecret } from "../../../src/domain/secret-store.ts";
 import { PlaneKeeper } from "../../../src/planes/plane-keeper.ts";
 import { keyFinalizer } from "../../../src/planes/plane-secrets.ts";
 import { Planes } from "../../../src/planes/planes.ts";
-import type { Projects } from "../../../src/reconcile/projects.ts";
+import type { Projects } from "../../../src/reconcile/project-memory.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { type PlaneResource, parseControlPlane } from "../../../src/resource/control-plane-resource.ts";

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { KubernetesError, keyText } from "../../../src/domain/resource-store.ts";
 import type { StoredSecret } from "../../../src/domain/secret-store.ts";
 import { Plane, type PlaneTarget } from "../../../src/planes/plane.ts";
-import type { Projects } from "../../../src/reconcile/projects.ts";
+import type { Projects } from "../../../src/reconcile/project-memory.ts";
 import { parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 

@@ -2,9 +2,9 @@
  * Tests the pure parts of control planes that resources describe: keys, grants, status, and the memory of the API key.
  */
 import { describe, expect, it } from "vitest";
+import { isSelected, planeGrantOf } from "../../../src/decide/project-grant.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { StoredSecret } from "../../../src/domain/secret-store.ts";
-import { isSelected, planeGrantOf } from "../../../src/planes/plane-grants.ts";
 import { PlaneKey } from "../../../src/planes/plane-key.ts";
 import type { SecretsReading } from "../../../src/planes/plane-secrets.ts";
 import { type PlaneFacts, planeStatus } from "../../../src/planes/plane-status.ts";

@@ -1,8 +1,8 @@
 /** Makes one decision, as a reconcile does. */
-import type { Observation } from "../../../../src/decide/observation.ts";
+
 import type { Plan } from "../../../../src/decide/plan.ts";
-import { planLocal } from "../../../../src/decide/plan-local.ts";
-import { planRemote } from "../../../../src/decide/plan-resource.ts";
+import { planLocal, planRemote } from "../../../../src/decide/plan-resource.ts";
+import type { Observation } from "../../../../src/decide/resource-step.ts";
 import { isLocal, situationOf } from "../../../../src/decide/situation.ts";
 
 /** Decides about one observation, as a reconcile does. */

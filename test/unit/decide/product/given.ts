@@ -1,9 +1,9 @@
 /** Makes the observation of a combination of factors. */
 import type { Claim } from "../../../../src/decide/claims.ts";
 import { desiredChanges, hashOf } from "../../../../src/decide/desired-endpoint.ts";
-import type { Observation } from "../../../../src/decide/observation.ts";
-import { endpointName, ownershipToken } from "../../../../src/decide/ownership-token.ts";
+import { endpointName, ownershipToken } from "../../../../src/decide/identity.ts";
 import type { ResourceMemory } from "../../../../src/decide/resource-memory.ts";
+import type { Observation } from "../../../../src/decide/resource-step.ts";
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
 import { annotations } from "../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";

@@ -1,6 +1,7 @@
 /** The rules that every plan must keep. */
-import type { Observation } from "../../../../src/decide/observation.ts";
+
 import type { Plan } from "../../../../src/decide/plan.ts";
+import type { Observation } from "../../../../src/decide/resource-step.ts";
 import { timeAt } from "../builders.ts";
 import { decide } from "./decide.ts";
 import type { Factors } from "./factors.ts";

@@ -1,8 +1,8 @@
 /** Tests the rules for every combination of the factors of a decision. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Outcome } from "../../../../src/decide/outcome.ts";
 import type { Plan } from "../../../../src/decide/plan.ts";
 import { isMutation } from "../../../../src/decide/plan-table.ts";
+import type { Outcome } from "../../../../src/decide/resource-step.ts";
 import { statusFor } from "../../../../src/decide/status-for.ts";
 import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { isSameStored } from "../../../../src/domain/same-stored.ts";

@@ -1,11 +1,55 @@
-/** The result of carrying out a plan, and what it means for the conditions. */
+/** One step of one resource: what it is decided from, how it ended, and what it means for the conditions. */
 
 import type { Mutation as AnsweredMutation } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
+import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
-import type { LocalObservation, Observation } from "./observation.ts";
+import type { ProjectClaims } from "./claims.ts";
+import type { Identity } from "./identity.ts";
 import type { Plan } from "./plan.ts";
+import type { PlaneProblem, ProjectGrant } from "./project-grant.ts";
+import type { Policy, ResourceMemory } from "./resource-memory.ts";
+
+/**
+ * The facts about one resource's operations that decisions need. `reduceOperations` computes them from the operation
+ * log.
+ */
+export interface OperationFacts {
+  /** Operations that the operator's own calls started and that have not ended. */
+  readonly ownInFlight: readonly Operation[];
+  /** How long this process has known the oldest operation of `ownInFlight`, in milliseconds. */
+  readonly inFlightForMs: number;
+  /** Ids of failed operations that status or this snapshot shows. */
+  readonly failedIds: ReadonlySet<string>;
+}
+
+/** Everything about a resource that the operator knows without a call to the control plane. */
+export interface LocalObservation {
+  /**
+   * The time of the operator's clock, in epoch milliseconds. It is for timestamps that people read, never for an age.
+   */
+  readonly nowMs: number;
+  /** The time of this observation, in monotonic milliseconds. */
+  readonly monotonicMs: number;
+  readonly resource: ComputeEndpoint;
+  readonly identity: Identity;
+  readonly policy: Policy;
+  readonly memory: ResourceMemory;
+  /** What the resource's namespace may do in the resource's project. */
+  readonly grant: ProjectGrant;
+  /** Why the control plane of the resource cannot be used. @default it can be used */
+  readonly planeProblem?: PlaneProblem | undefined;
+}
+
+/** Everything that one decision depends on. */
+export interface Observation extends LocalObservation {
+  readonly project: ProjectSnapshot;
+  /** The claims of all resources of the project. */
+  readonly claims: ProjectClaims;
+  readonly operations: OperationFacts;
+}
 
 /** How a plan ended. */
 export type Outcome =

@@ -1,0 +1,121 @@
+/** Finishes what gone resources left behind: their memory, their counts, and endpoints that no resource owns. */
+
+import { isTokenOfCluster, ownershipToken, tokenIn } from "../decide/identity.ts";
+import { backoffMs } from "../domain/backoff.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Logger } from "../domain/logger.ts";
+import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
+import { noteWrite } from "./observe-project.ts";
+import type { AbandonedEndpoint, ResourceEntry } from "./project-memory.ts";
+import type { CarryOutContext, ReconcileContext } from "./reconcile-context.ts";
+import { countEnded } from "./report.ts";
+import type { Round } from "./round.ts";
+import { isLocked } from "./schedule.ts";
+
+/**
+ * Removes resources that are gone from the project memory. If the answer to a create of such a resource was never
+ * stored, the operator deletes the endpoint. No status names the endpoint, so no other reconcile would find it.
+ */
+export function forgetGone(context: ReconcileContext, round: Round): void {
+  const { project, facts } = round;
+  const isKnown = new Set(round.all.map(({ uid }) => uid));
+  for (const [uid, entry] of project.resources) {
+    if (isKnown.has(uid)) {
+      continue;
+    }
+    const { answeredCreate } = entry.memory;
+    if (answeredCreate !== undefined) {
+      const endpointId = answeredCreate.endpoint.id;
+      project.abandoned.set(endpointId, { key: entry.key, uid, endpointId, failures: 0, retryAtMs: facts.monotonicMs });
+    }
+    forget(context, entry);
+    project.resources.delete(uid);
+    round.wakeWaiting();
+  }
+}
+
+function forget(context: ReconcileContext, { key, unconfirmed }: ResourceEntry): void {
+  const release = unconfirmed.findLast(({ status }) => status === undefined);
+  countEnded(context, key, release?.ended ?? []);
+  if (context.store.get(key) === undefined) {
+    context.metrics.forgetResource(key);
+  }
+}
+
+/** The delays before a refused or lost DELETE is sent again: they double from the first to the longest. */
+const retry = { firstMs: 2_000, longestMs: 600_000 };
+
+/**
+ * Deletes one endpoint whose resource was already gone when its create was answered. The operator forgets the endpoint
+ * when it is proven gone, or when another resource owns it.
+ */
+export async function deleteAbandoned(context: CarryOutContext, round: Round): Promise<void> {
+  const { project, facts } = round;
+  const abandoned = [...project.abandoned.values()].find(({ retryAtMs }) => retryAtMs <= facts.monotonicMs);
+  if (abandoned === undefined || isLocked(project, facts.monotonicMs)) {
+    return;
+  }
+  const claiming = [...round.all, ...round.elsewhere];
+  const isOwned = claiming.some(({ claimed }) => claimed.endpointId === abandoned.endpointId);
+  if (isOwned || (await isDeleted(context, round, abandoned))) {
+    project.abandoned.delete(abandoned.endpointId);
+  } else {
+    const failures = abandoned.failures + 1;
+    const retryAtMs = context.clock.monotonicMs() + backoffMs(failures, retry);
+    project.abandoned.set(abandoned.endpointId, { ...abandoned, failures, retryAtMs });
+  }
+}
+
+async function isDeleted(
+  { controlPlane, clock, logger }: CarryOutContext,
+  { project }: Round,
+  { key, uid, endpointId, failures }: AbandonedEndpoint,
+): Promise<boolean> {
+  const fields = { namespace: key.namespace, name: key.name, uid, endpointId };
+  try {
+    const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId).finally(() => {
+      noteWrite(project, undefined, { isDelete: true, nowMs: clock.monotonicMs() });
+    });
+    project.operations.noteAnswer(answer?.operations ?? []);
+    const isGone = (await controlPlane.getEndpoint(project.projectId, endpointId)) === undefined;
+    if (isGone) {
+      logger.warn(fields, "deleted the endpoint of a resource that was gone when its create was answered");
+    }
+    return isGone;
+  } catch (error) {
+    if (!(error instanceof ControlPlaneError)) {
+      throw error;
+    }
+    if (failures === 0) {
+      logger.warn(
+        { ...fields, reason: error.reason },
+        "cannot delete the endpoint of a resource that is gone; trying again",
+      );
+    }
+    return false;
+  }
+}
+
+/**
+ * Remembers and logs the endpoints that carry this cluster's token and belong to no resource. The operator never
+ * deletes them.
+ */
+export function noteOrphans({ logger }: { readonly logger: Logger }, round: Round, snapshot: ProjectSnapshot): void {
+  const { project, facts } = round;
+  const all = [...round.all, ...round.elsewhere];
+  const { clusterId } = facts.identity;
+  // A resource without an endpoint may still find its endpoint by the token.
+  const searching = all.filter(({ claimed }) => claimed.endpointId === undefined);
+  const tokens = new Set(searching.map(({ uid }) => ownershipToken(clusterId, uid)));
+  const ownedIds = new Set(all.map(({ claimed }) => claimed.endpointId));
+  const orphans = [...snapshot.endpoints.values()].filter(({ id, name }) => {
+    const token = tokenIn(name);
+    const isKnown = token === undefined || tokens.has(token) || ownedIds.has(id) || project.abandoned.has(id);
+    return !isKnown && isTokenOfCluster(token, clusterId);
+  });
+  for (const { id } of orphans.filter(({ id: orphanId }) => !project.orphanIds.has(orphanId))) {
+    const fields = { projectId: project.projectId, endpointId: id };
+    logger.warn(fields, "this cluster created an endpoint that no resource owns; the operator does not delete it");
+  }
+  project.orphanIds = new Set(orphans.map(({ id }) => id));
+}
