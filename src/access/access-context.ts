@@ -1,11 +1,9 @@
 /** The parts that the reconcile of DatabaseAccesses uses. */
 import type { Identity } from "../decide/identity.ts";
 import type { GrantOf } from "../decide/project-grant.ts";
-import type { Policy } from "../decide/resource-memory.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { Logger } from "../domain/logger.ts";
-import type { EventRecorder, KindStanding, ResourceStore } from "../domain/resource-store.ts";
+import type { KindStanding, ResourceStore } from "../domain/resource-store.ts";
 import type { SecretObserver, SecretStore } from "../domain/secret-store.ts";
+import type { ReconcileContext } from "../reconcile/reconcile-context.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
@@ -13,12 +11,7 @@ import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { ConnectionSettings } from "./binding.ts";
 
 /** The parts that one reconcile of DatabaseAccesses uses. */
-export interface AccessContext {
-  readonly clock: Clock;
-  /** Returns a random number from 0 up to 1. */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly events: EventRecorder;
+export interface AccessContext extends Pick<ReconcileContext, "clock" | "random" | "logger" | "events" | "policy"> {
   readonly observer: SecretObserver;
   /** The DatabaseAccesses of the namespaces that are listed. The others are not reconciled. */
   readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
@@ -29,7 +22,6 @@ export interface AccessContext {
   /** Returns what a namespace may do in a project, by the grants as they are now. */
   readonly grantOf: GrantOf;
   readonly identity: Identity;
-  readonly policy: Policy;
   readonly settings: ConnectionSettings;
 }
 

@@ -1,5 +1,7 @@
 /** The kind DatabaseAccess in the reconcile of its project. */
+
 import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/project-kind.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { parseProjectKey } from "../resource/project-key.ts";
 import type { AccessKindContext } from "./access-context.ts";
@@ -31,7 +33,7 @@ export class AccessKind implements ProjectKind {
       const { serviceUrl } = identity;
       const ofPlane = `${mayChange} ${mayAdopt} ${isSettled} ${serviceUrl} ${problem?.message ?? ""}`;
       // A deletion may wait until another namespace is listed.
-      const ofOthers = resource.deletionTimestamp === undefined ? "" : unlisted;
+      const ofOthers = !isBeingDeleted(resource) ? "" : unlisted;
       const mark = `${endpointMark(resource, find, start.endpoints)} ${ofPlane} ${ofOthers}`;
       const hasMoved = entry.endpointMark !== mark;
       entry.endpointMark = mark;

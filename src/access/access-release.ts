@@ -3,6 +3,8 @@
 import type { ObservedDatabase } from "../domain/branch-objects.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
+import { resourceFields } from "../reconcile/report.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import type { AccessContext } from "./access-context.ts";
@@ -13,8 +15,17 @@ import * as messages from "./messages.ts";
 import { type BranchContents, type BranchReader, readOwnSecret } from "./observe-access.ts";
 
 /** Returns the objects to delete with the resource, in any control plane. It needs no read of the control plane. */
-export function doomedObjects(context: AccessContext, { resource }: WorkedAccess): readonly AccessObject[] {
+export function doomedObjects(context: AccessContext, resource: DatabaseAccess): readonly AccessObject[] {
   return doomedAmong(recordedObjects(resource, context.identity), context, resource);
+}
+
+/** Whether a namespace may delete a recorded object. It needs a grant for an object that its resource did not create. */
+export function isDeletionGranted(
+  { grantOf }: AccessContext,
+  { key }: DatabaseAccess,
+  { origin, projectId }: AccessObject,
+): boolean {
+  return origin === "Created" || grantOf(key.namespace, projectId).mayAdopt;
 }
 
 function doomedAmong(
@@ -79,8 +90,7 @@ export async function releaseResource(
     });
   }
   await store.removeFinalizer(resource);
-  const { namespace, name } = resource.key;
-  logger.info({ namespace, name, uid: resource.uid, kind: resource.kind }, "finalizer removed");
+  logger.info(resourceFields(resource), "finalizer removed");
 }
 
 /** The deletion of a role or a database in the control plane. */
@@ -154,7 +164,7 @@ function usesOf(
   branchOf: (resource: DatabaseAccess) => string | undefined,
 ): readonly OtherUse[] {
   return resources
-    .filter((resource) => resource.uid !== uid && resource.deletionTimestamp === undefined)
+    .filter((resource) => resource.uid !== uid && !isBeingDeleted(resource))
     .flatMap((resource) => usesBy(resource, branchOf(resource)));
 }
 

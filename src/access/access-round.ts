@@ -2,22 +2,24 @@
 
 import type { WaitingChange } from "../decide/choose-mutation.ts";
 import { isIdentityProven } from "../decide/identity.ts";
-import { notGrantedMessage } from "../decide/project-grant.ts";
-import { pollDelayMs } from "../decide/waiting.ts";
+import { pollDelayMs, waitingForProjectMessage } from "../decide/waiting.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
 import type { KindChange, KindLook, KindRound, KindRoundStart, KindSent } from "../reconcile/project-kind.ts";
+import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
-import { namespaceOfPlane } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
-import type { AccessObject } from "../resource/database-access-schema.ts";
-import { annotations, databaseAccessNames } from "../resource/names.ts";
-import { parseProjectKey } from "../resource/project-key.ts";
 import { type AccessContext, secretCheckMs } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
 import type { AccessObservation, EndpointReference } from "./access-observation.ts";
-import { createKeyOf, observedObjects, recordStandingOf, recordsElsewhere, recordsWith } from "./access-records.ts";
-import { doomedObjects, mayDelete, nextRelease, type ReleaseMutation, releaseResource } from "./access-release.ts";
+import { createKeyOf, observedObjects, recordsWith } from "./access-records.ts";
+import {
+  doomedObjects,
+  isDeletionGranted,
+  nextRelease,
+  type ReleaseMutation,
+  releaseResource,
+} from "./access-release.ts";
 import { type AccessSummary, progressing, stalled, summaryOfAccessFailure } from "./access-status.ts";
 import { type AccessStep, guardedStep, noteFailure, settledChanges, storeStep, writeSecret } from "./access-steps.ts";
 import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
@@ -31,6 +33,7 @@ import {
   planAccess,
   rotationDueMs,
 } from "./plan-access.ts";
+import { planLocally } from "./plan-locally.ts";
 import {
   type DecidedChange,
   isStillWanted,
@@ -46,10 +49,18 @@ const waitingLimit = 20;
 /** A resource whose change waits reports that after this many milliseconds. */
 const quietWaitMs = 5_000;
 
+/** A plan that changes nothing in the control plane. */
+type RestingPlan = Exclude<AccessPlan, AccessMutation>;
+
 type Decided =
-  | { readonly kind: "Access"; readonly plan: AccessPlan; readonly observation: AccessObservation }
+  | (DecidedChange & { readonly kind: "Change" })
+  /** Nothing is sent to the control plane. */
+  | { readonly kind: "Rest"; readonly plan: RestingPlan; readonly observation: AccessObservation }
   | { readonly kind: "Release"; readonly plan: ReleaseMutation }
   | { readonly kind: "Released" };
+
+/** A decision to change something in the control plane. */
+type Wish = Extract<Decided, { kind: "Change" | "Release" }>;
 
 /** The DatabaseAccesses of one project in one reconcile. */
 export class AccessRound implements KindRound {
@@ -114,8 +125,7 @@ export class AccessRound implements KindRound {
     const nowMs = this.#start.monotonicMs;
     return [...this.#decided].flatMap(([uid, decided]) => {
       const worked = this.#worked.get(uid);
-      const isMutation = decided.kind === "Release" || (decided.kind === "Access" && isAccessMutation(decided.plan));
-      if (worked === undefined || !isMutation) {
+      if (worked === undefined || !isWish(decided)) {
         return [];
       }
       const { entry, resource } = worked;
@@ -130,7 +140,7 @@ export class AccessRound implements KindRound {
     const worked = this.#worked.get(uid);
     const decided = this.#decided.get(uid);
     let sent: KindSent = { kind: "Outdated" };
-    if (worked !== undefined && decided !== undefined && decided.kind !== "Released") {
+    if (worked !== undefined && decided !== undefined && isWish(decided)) {
       await guardedStep(this.#context, worked, async () => {
         worked.entry.dueAtMs = this.#start.monotonicMs;
         sent = await this.#send(worked, decided, change);
@@ -188,7 +198,7 @@ export class AccessRound implements KindRound {
       return true;
     }
     const { compared, failure } = entry;
-    if (compared === undefined || failure !== undefined || resource.deletionTimestamp !== undefined) {
+    if (compared === undefined || failure !== undefined || isBeingDeleted(resource)) {
       return false;
     }
     const shown = snapshot.endpoints.get(compared.endpointId);
@@ -206,19 +216,18 @@ export class AccessRound implements KindRound {
     }
     const isEdited = entry.version !== current.resourceVersion;
     worked.resource = current;
-    if (current.deletionTimestamp === undefined && current.annotations[annotations.paused] !== "true") {
+    if (!isBeingDeleted(current) && !isPaused(current)) {
       worked.resource = await store.addFinalizer(current);
     }
-    const step = await this.#localStep(worked);
-    if (!this.#worked.has(worked.resource.uid)) {
-      return;
-    }
-    if (step !== undefined) {
+    const plan = planLocally(this.#context, this.#start, worked.resource);
+    if (plan.kind === "Release") {
+      await this.#release(worked);
+    } else if (plan.kind === "Store") {
       // A read for another resource of the project does not make this resource due.
       entry.waiting = undefined;
       entry.isOwedLook = false;
       entry.compared = undefined;
-      await storeStep(this.#context, worked, step);
+      await this.#store(worked, plan.summary);
       entry.dueAtMs = Number.POSITIVE_INFINITY;
     } else if (!isEdited && (await this.#isAtRest(worked))) {
       entry.dueAtMs = clock.monotonicMs() + secretCheckMs;
@@ -227,114 +236,9 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /** Returns the step that needs no control plane; `undefined`: a step needs the control plane. */
-  async #localStep(worked: WorkedAccess): Promise<AccessStep | undefined> {
-    const { resource } = worked;
-    if (resource.annotations[annotations.paused] === "true") {
-      return { summary: { kind: "Paused" } };
-    }
-    if (resource.deletionTimestamp !== undefined) {
-      return this.#localDeletion(worked);
-    }
-    if (!resource.isStatusReadable) {
-      return unreadableStep(resource);
-    }
-    if (resource.spec.kind === "Invalid") {
-      const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;
-      return { summary: stalled("InvalidSpec", message) };
-    }
-    const { name } = resource.spec.spec.endpointRef;
-    const unusable = this.#problemStep();
-    if (unusable !== undefined) {
-      // Without a grant, the conditions do not show whether the control plane exists.
-      return this.#grantStep(resource, parseProjectKey(this.#start.key).projectId) ?? unusable;
-    }
-    const reference = this.#referenceOf(resource);
-    switch (reference.kind) {
-      case "NotFound":
-        return { summary: progressing("EndpointNotFound", messages.endpointNotFound(name)) };
-      case "Waiting":
-        return { summary: progressing("WaitingForEndpoint", messages.waitingForEndpoint(name)) };
-      case "Unproven":
-        return { summary: stalled("IdentityUnproven", messages.endpointUnproven(name)) };
-      case "Named":
-        return this.#standingStep(resource) ?? this.#grantStep(resource, reference.projectId);
-    }
-  }
-
-  /**
-   * Returns the step of a resource whose control plane cannot be used: nothing is read or changed, and the Secret
-   * stays.
-   */
-  #problemStep(): AccessStep | undefined {
-    const { problem } = this.#start;
-    return problem && { summary: { kind: "Stalled", ...problem } };
-  }
-
-  /** Without a grant nothing is read or changed; the Secret stays as it is. */
-  #grantStep({ key: { namespace } }: DatabaseAccess, projectId: string): AccessStep | undefined {
-    if (this.#context.grantOf(namespace, projectId).mayChange) {
-      return undefined;
-    }
-    const message = notGrantedMessage(namespace, projectId, "change");
-    return { summary: stalled("ProjectNotGranted", message) };
-  }
-
   #referenceOf(resource: DatabaseAccess): EndpointReference {
     const { endpoints, identity } = this.#context;
     return referenceOf(resource, (key) => endpoints.get(key), identity);
-  }
-
-  async #localDeletion(worked: WorkedAccess): Promise<AccessStep | undefined> {
-    const { resource } = worked;
-    if (!resource.finalizers.includes(databaseAccessNames.finalizer)) {
-      return { summary: { kind: "Unchanged" } };
-    }
-    if (!resource.isStatusReadable && mayDelete(resource.spec.kind === "Valid" ? resource.spec.spec : undefined)) {
-      return unreadableStep(resource);
-    }
-    const doomed = doomedObjects(this.#context, worked);
-    if (doomed.length === 0) {
-      await this.#release(worked);
-      return undefined;
-    }
-    if (!this.#start.isSettled) {
-      return { summary: { kind: "Unchanged" } };
-    }
-    const unusable = this.#problemStep() ?? this.#standingStep(resource);
-    if (unusable !== undefined) {
-      return unusable;
-    }
-    const { namespace } = resource.key;
-    const refused = doomed.find((object) => !this.#mayDelete(namespace, object));
-    if (refused !== undefined) {
-      const message = notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
-      return { summary: stalled("ProjectNotGranted", message) };
-    }
-    return this.#unlistedStep(doomed);
-  }
-
-  /** Another namespace may use the same role or database. Until its DatabaseAccesses are listed, nothing is deleted. */
-  #unlistedStep(doomed: readonly AccessObject[]): AccessStep | undefined {
-    if (namespaceOfPlane(this.#start.planeId) !== undefined) {
-      return undefined;
-    }
-    const { grantOf, unlistedNamespaces } = this.#context;
-    const unlisted = [...unlistedNamespaces()].filter(([namespace]) =>
-      doomed.some(({ projectId }) => grantOf(namespace, projectId).mayChange),
-    );
-    if (unlisted.length === 0) {
-      return undefined;
-    }
-    const isForbidden = unlisted.some(([, standing]) => standing === "Forbidden");
-    return { summary: isForbidden ? progressing("Deleting", messages.usersUnlisted) : { kind: "Unchanged" } };
-  }
-
-  /** While the records name another control plane or URL, nothing is read or changed: their objects are not here. */
-  #standingStep(resource: DatabaseAccess): AccessStep | undefined {
-    return recordStandingOf(resource, this.#context.identity) === "OtherPlane"
-      ? { summary: stalled("IdentityUnproven", recordsElsewhere(resource)) }
-      : undefined;
   }
 
   async #release(worked: WorkedAccess): Promise<void> {
@@ -348,7 +252,7 @@ export class AccessRound implements KindRound {
     const { policy } = this.#context;
     const isCompared = this.#start.monotonicMs - entry.comparedAtMs < policy.resyncMs;
     const isCurrent = resource.status.observedGeneration === resource.generation;
-    const isOpen = resource.deletionTimestamp !== undefined || entry.isOwedLook || entry.failure !== undefined;
+    const isOpen = isBeingDeleted(resource) || entry.isOwedLook || entry.failure !== undefined;
     return !hasMoved && isCompared && isCurrent && !isOpen && (await isUnchangedInKubernetes(this.#context, resource));
   }
 
@@ -356,7 +260,7 @@ export class AccessRound implements KindRound {
     const { entry, resource } = worked;
     entry.waiting = undefined;
     entry.isOwedLook = false;
-    if (resource.deletionTimestamp !== undefined) {
+    if (isBeingDeleted(resource)) {
       const plan = await nextRelease(this.#context, worked, reader);
       this.#decided.set(resource.uid, plan === undefined ? { kind: "Released" } : { kind: "Release", plan });
       return;
@@ -383,7 +287,11 @@ export class AccessRound implements KindRound {
     entry.compared = { endpointId: endpoint.endpointId, branchId: endpoint.branchId, host: endpoint.hosts.host };
     entry.comparedAtMs = this.#start.monotonicMs;
     entry.failure = undefined;
-    this.#decided.set(resource.uid, { kind: "Access", plan: planAccess(observation), observation });
+    const plan = planAccess(observation);
+    this.#decided.set(
+      resource.uid,
+      isAccessMutation(plan) ? { kind: "Change", plan, observation } : { kind: "Rest", plan, observation },
+    );
   }
 
   async #settleDecided(worked: WorkedAccess): Promise<void> {
@@ -396,7 +304,7 @@ export class AccessRound implements KindRound {
       await this.#release(worked);
       return;
     }
-    if (decided.kind === "Release" || isAccessMutation(decided.plan)) {
+    if (isWish(decided)) {
       await this.#storeWait(worked);
       worked.entry.dueAtMs = clock.monotonicMs() + quietWaitMs;
       return;
@@ -405,11 +313,7 @@ export class AccessRound implements KindRound {
     worked.entry.dueAtMs = clock.monotonicMs() + this.#restMs(worked, decided.plan);
   }
 
-  async #stepOf(
-    worked: WorkedAccess,
-    plan: Exclude<AccessPlan, AccessMutation>,
-    observation: AccessObservation,
-  ): Promise<AccessStep> {
+  async #stepOf(worked: WorkedAccess, plan: RestingPlan, observation: AccessObservation): Promise<AccessStep> {
     const context = this.#context;
     const records = recordsWith(worked.resource, context.identity, observedObjects(observation));
     switch (plan.kind) {
@@ -425,7 +329,7 @@ export class AccessRound implements KindRound {
   }
 
   /** Returns the time until the resource is compared again. The comparison finds changes that other clients made. */
-  #restMs({ resource, entry }: WorkedAccess, plan: AccessPlan): number {
+  #restMs({ resource, entry }: WorkedAccess, plan: RestingPlan): number {
     const { policy, clock } = this.#context;
     if (plan.kind === "Wait") {
       return plan.waitMs ?? pollDelayMs(clock.monotonicMs() - entry.changedAtMs, policy);
@@ -441,7 +345,7 @@ export class AccessRound implements KindRound {
     const isQuiet = waitedMs < quietWaitMs || isTrue(resource.status.conditions, "Stalled");
     const summary: AccessSummary = isQuiet
       ? { kind: "Unchanged" }
-      : progressing("WaitingForProject", "Waiting until other changes of the project have ended.");
+      : progressing("WaitingForProject", waitingForProjectMessage);
     await this.#store(worked, summary);
   }
 
@@ -458,11 +362,7 @@ export class AccessRound implements KindRound {
     return retryAtMs;
   }
 
-  async #send(
-    worked: WorkedAccess,
-    decided: Exclude<Decided, { kind: "Released" }>,
-    change: KindChange,
-  ): Promise<KindSent> {
+  async #send(worked: WorkedAccess, decided: Wish, change: KindChange): Promise<KindSent> {
     const { namespace } = worked.resource.key;
     const { entry } = worked;
     const { waiting } = entry;
@@ -482,7 +382,7 @@ export class AccessRound implements KindRound {
         await this.#store(worked, progressing("Deleting", messages.deleting));
         return { kind: "Accepted", namespace, operations };
       }
-      return await this.#sendAccess(worked, decided.plan as AccessMutation, decided.observation, change);
+      return await this.#sendAccess(worked, decided, change);
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) {
         throw error;
@@ -491,19 +391,16 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /** Whether a namespace may delete a recorded object. It needs a grant for an object that its resource did not create. */
-  #mayDelete(namespace: string, { origin, projectId }: AccessObject): boolean {
-    return origin === "Created" || this.#context.grantOf(namespace, projectId).mayAdopt;
-  }
-
   /** Whether nothing that the decision depends on has changed while the change waited: grants, and other resources. */
-  #mayStillSend(worked: WorkedAccess, decided: Exclude<Decided, { kind: "Released" }>): boolean {
-    if (decided.kind === "Access") {
+  #mayStillSend(worked: WorkedAccess, decided: Wish): boolean {
+    if (decided.kind === "Change") {
       return this.#isGranted(worked, decided.observation);
     }
     const { object } = decided.plan;
-    const isDoomed = doomedObjects(this.#context, worked).some((each) => createKeyOf(each) === createKeyOf(object));
-    return isDoomed && this.#mayDelete(worked.resource.key.namespace, object);
+    const isDoomed = doomedObjects(this.#context, worked.resource).some(
+      (each) => createKeyOf(each) === createKeyOf(object),
+    );
+    return isDoomed && isDeletionGranted(this.#context, worked.resource, object);
   }
 
   /** Whether the resource still has its grant, which may have been withdrawn while its change waited. */
@@ -513,11 +410,9 @@ export class AccessRound implements KindRound {
 
   async #sendAccess(
     worked: WorkedAccess,
-    plan: AccessMutation,
-    observation: AccessObservation,
+    change: DecidedChange,
     { objects, isCurrent }: KindChange,
   ): Promise<KindSent> {
-    const change: DecidedChange = { plan, observation };
     const { records, password } = worked.resource.status;
     const isPrepared = await prepareChange(this.#context, worked, change);
     if (!isCurrent()) {
@@ -525,7 +420,7 @@ export class AccessRound implements KindRound {
       await storeStep(this.#context, worked, { summary: { kind: "Unchanged" }, changes: { records, password } });
       return { kind: "Outdated" };
     }
-    if (!isPrepared || !this.#isGranted(worked, observation)) {
+    if (!isPrepared || !this.#isGranted(worked, change.observation)) {
       return { kind: "Outdated" };
     }
     const { operations, step } = await sendAccessChange(this.#context, worked, change, objects);
@@ -540,17 +435,15 @@ function isAtWork({ resource, entry }: WorkedAccess): boolean {
   const { conditions, observedGeneration } = resource.status;
   return (
     entry.waiting !== undefined ||
-    resource.deletionTimestamp !== undefined ||
+    isBeingDeleted(resource) ||
     observedGeneration !== resource.generation ||
     isRotationAsked(resource) ||
     (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"))
   );
 }
 
-/** Returns the step of a resource whose records cannot be read. */
-function unreadableStep({ deletionTimestamp }: DatabaseAccess): AccessStep {
-  const message = messages.recordsUnreadable(deletionTimestamp !== undefined);
-  return { summary: stalled("IdentityUnproven", message) };
+function isWish(decided: Decided): decided is Wish {
+  return decided.kind === "Change" || decided.kind === "Release";
 }
 
 /** Returns the name of the role that the control plane refuses to delete, because the role owns something. */

@@ -7,11 +7,14 @@ import {
   failureStallOf,
   sentenceOf,
 } from "../decide/call-failures.ts";
+import { unfinishedDrafts } from "../decide/conditions-for.ts";
+import { withoutEmpty } from "../decide/status-for.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import {
   type AccessProgressReason,
   type AccessStallReason,
   conditionOf,
+  isTrue,
   mergeConditions,
 } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
@@ -59,7 +62,7 @@ export function accessStatus(
       : resource.annotations[annotations.reconcileRequestedAt],
     conditions: isUnchanged ? status.conditions : conditionsOf(resource, summary, nowMs),
   };
-  return Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as DatabaseAccessStatus;
+  return withoutEmpty(next);
 }
 
 function conditionsOf(
@@ -80,14 +83,8 @@ function conditionsOf(
         { type: "Ready", status: isReady ? "True" : "Unknown", reason: "Paused", message: messages.paused },
       ]);
     }
-    default: {
-      const { reason, message } = summary;
-      const type = summary.kind === "Stalled" ? "Stalled" : "Reconciling";
-      return merge([
-        { type: "Ready", status: "False", reason, message },
-        { type, status: "True", reason, message },
-      ]);
-    }
+    default:
+      return merge(unfinishedDrafts(summary));
   }
 }
 
@@ -105,9 +102,7 @@ export function summaryOfAccessFailure(
     return stalled(stall, `${sentenceOf(error)} ${remedies[stall]}${deletionRemedy(resource)}`);
   }
   const { conditions } = resource.status;
-  const isSettled = ["Ready", "Stalled"].some((type) =>
-    conditions?.some((each) => each.type === type && each.status === "True"),
-  );
+  const isSettled = isTrue(conditions, "Ready") || isTrue(conditions, "Stalled");
   const reason = failureProgressOf(error);
   const isBrief = forMs < briefOutageMs && reason !== "Unauthorized";
   return isSettled && isBrief

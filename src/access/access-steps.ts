@@ -1,13 +1,13 @@
 /** Carries out one step of a DatabaseAccess: stores status and Secret, and notes failures. */
 
-import { nextRow, retryDelayMs } from "../decide/call-failures.ts";
+import { nextFailure } from "../decide/call-failures.ts";
 import { eventsOfStall } from "../decide/event.ts";
-import { backoffMs } from "../domain/backoff.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { PutOffError } from "../domain/leader-fence.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { SecretData, SecretWriteCause } from "../domain/secret-store.ts";
+import { guarded } from "../reconcile/in-parallel.ts";
+import { resourceFields } from "../reconcile/report.ts";
 import { secondsTime } from "../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
@@ -43,11 +43,7 @@ export async function storeStep(
     for (const event of eventsOfStall(resource.status.conditions, status.conditions)) {
       events.record(worked.resource, event);
     }
-    const { namespace, name } = resource.key;
-    logger.info(
-      { namespace, name, uid: resource.uid, kind: resource.kind, step: summary.kind },
-      "reconciled: the status changed",
-    );
+    logger.info({ ...resourceFields(resource), step: summary.kind }, "reconciled: the status changed");
   }
   entry.version = worked.resource.resourceVersion;
   entry.storeFailures = 0;
@@ -57,32 +53,12 @@ export async function storeStep(
   }
 }
 
-/**
- * Does the work for one resource. A failure is logged and makes this resource due again; it does not affect the others.
- */
-export async function guardedStep(
-  context: AccessContext,
-  worked: WorkedAccess,
-  work: () => Promise<void>,
-): Promise<void> {
-  const { entry, resource } = worked;
-  try {
-    await work();
-  } catch (error) {
-    const hasMoved = error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
-    entry.storeFailures += 1;
-    const delays = hasMoved ? { firstMs: 5, longestMs: 1_000 } : { firstMs: 500, longestMs: 60_000 };
-    entry.dueAtMs = context.clock.monotonicMs() + backoffMs(entry.storeFailures, delays);
-    // Without a version, the next reconcile decides about the resource again.
-    entry.version = undefined;
-    if (!hasMoved && !(error instanceof PutOffError)) {
-      const { namespace, name } = resource.key;
-      context.logger.error(
-        { namespace, name, uid: resource.uid, kind: resource.kind, err: error },
-        "reconcile failed; the operator tries again",
-      );
-    }
-  }
+/** Does the work for one resource. After a failure, the next reconcile decides about the resource again. */
+export function guardedStep(context: AccessContext, worked: WorkedAccess, work: () => Promise<void>): Promise<void> {
+  const onFailure = () => {
+    worked.entry.version = undefined;
+  };
+  return guarded(context, worked, work, { firstMs: 500, onFailure });
 }
 
 /**
@@ -94,15 +70,11 @@ export function noteFailure(
   { entry, resource }: WorkedAccess,
   error: ControlPlaneError,
 ): number {
-  const { clock, policy, random } = context;
-  const nowMs = clock.monotonicMs();
-  const row = nextRow(entry.failure, { error, generation: resource.generation, nowMs });
-  const delayMs = retryDelayMs(error, { count: row.count, forMs: nowMs - row.sinceMs, needsPerson: false }, policy);
-  const retryAtMs = nowMs + delayMs * (1 + 0.2 * random());
-  entry.failure = { ...row, retryAtMs, isOfChange: true };
-  entry.dueAtMs = retryAtMs;
+  const nowMs = context.clock.monotonicMs();
+  entry.failure = nextFailure(entry.failure, { error, generation: resource.generation, nowMs }, context);
+  entry.dueAtMs = entry.failure.retryAtMs;
   entry.comparedAtMs = Number.NEGATIVE_INFINITY;
-  return retryAtMs;
+  return entry.dueAtMs;
 }
 
 /** Writes the Secret. @returns the status changes that follow from it. @throws KubernetesError */

@@ -47,7 +47,7 @@ export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): strin
   const key = endpointKeyOf(resource);
   const endpoint = key && find(key);
   const ofEndpoint = endpoint && workKeyOf(endpoint);
-  return (resource.deletionTimestamp === undefined ? (ofEndpoint ?? recorded) : (recorded ?? ofEndpoint)) ?? noProject;
+  return (!isBeingDeleted(resource) ? (ofEndpoint ?? recorded) : (recorded ?? ofEndpoint)) ?? noProject;
 }
 
 /** Returns the branch that the spec of the resource's ComputeEndpoint names; `undefined`: there is none. */

@@ -2,8 +2,7 @@
 
 import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Operation } from "../domain/operation.ts";
-import { isNeverApplied } from "../reconcile/send-change.ts";
-import type { DatabaseAccess } from "../resource/database-access.ts";
+import { isNeverApplied, isSameWish } from "../reconcile/send-change.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
 import type { AccessContext } from "./access-context.ts";
@@ -94,15 +93,6 @@ function isRequested(plan: CreatePlan, observation: AccessObservation): boolean 
 /** Makes the record of the object that the plan creates. */
 function createdObject(plan: CreatePlan, observation: AccessObservation): AccessObject {
   return objectOf(observation, plan.kind === "CreateRole" ? "Role" : "Database", "Requested");
-}
-
-function isSameWish(before: DatabaseAccess, now: DatabaseAccess): boolean {
-  return (
-    now.uid === before.uid &&
-    now.generation === before.generation &&
-    now.deletionTimestamp === before.deletionTimestamp &&
-    now.annotations[annotations.paused] === before.annotations[annotations.paused]
-  );
 }
 
 /**

@@ -96,12 +96,26 @@ export function sentenceOf({ message }: ControlPlaneError): string {
 const longestBackoffMs = 60_000;
 
 /**
- * Returns the time until a failed call is tried again. Only this function turns a failure reason into a delay.
- * @param row `count` failures, the first one `forMs` milliseconds ago; `needsPerson`: a 409 that lasts until a person
- *   acts.
- * @returns milliseconds, without jitter.
+ * Adds one failure to a series, and finds when the call is tried again. A failure with another reason or generation
+ * starts a new series. Pure.
+ * @param latest `needsPerson`: a 409 that lasts until a person acts
+ * @param random a number from 0 up to 1, which spreads the tries over time
  */
-export function retryDelayMs(
+export function nextFailure(
+  previous: FailureRow | undefined,
+  latest: Pick<FailureRow, "error" | "generation"> & { readonly nowMs: number; readonly needsPerson?: boolean },
+  { policy, random }: { readonly policy: Policy; readonly random: () => number },
+): FailureRow {
+  const { error, generation, nowMs, needsPerson = false } = latest;
+  const isSameRow = previous?.error.reason === error.reason && previous.generation === generation;
+  const sinceMs = isSameRow ? previous.sinceMs : nowMs;
+  const count = isSameRow ? previous.count + 1 : 1;
+  const delayMs = retryDelayMs(error, { count, forMs: nowMs - sinceMs, needsPerson }, policy);
+  return { error, generation, sinceMs, count, retryAtMs: nowMs + delayMs * (1 + 0.2 * random()) };
+}
+
+/** Returns the time until a failed call is tried again. Only this function turns a failure reason into a delay. */
+function retryDelayMs(
   error: ControlPlaneError,
   row: { readonly count: number; readonly forMs: number; readonly needsPerson: boolean },
   policy: Policy,
@@ -124,18 +138,4 @@ export function retryDelayMs(
     default:
       return Math.max(error.retryAfterMs ?? 0, delayFrom(1_000));
   }
-}
-
-/** Adds one failure to a series. A failure with another reason or generation starts a new series. */
-export function nextRow(
-  previous: Pick<FailureRow, "error" | "generation" | "sinceMs" | "count"> | undefined,
-  latest: { readonly error: ControlPlaneError; readonly generation: number; readonly nowMs: number },
-): Pick<FailureRow, "error" | "generation" | "sinceMs" | "count"> {
-  const isSameRow = previous?.error.reason === latest.error.reason && previous.generation === latest.generation;
-  return {
-    error: latest.error,
-    generation: latest.generation,
-    sinceMs: isSameRow ? previous.sinceMs : latest.nowMs,
-    count: isSameRow ? previous.count + 1 : 1,
-  };
 }

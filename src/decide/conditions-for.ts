@@ -40,23 +40,25 @@ function progressDrafts(
   switch (summary.kind) {
     case "Ready":
       return [readyDraft(message, failedActions)];
-    case "Progressing": {
-      const { reason } = summary;
-      return [
-        { type: "Ready", status: "False", reason, message },
-        { type: "Reconciling", status: "True", reason, message },
-      ];
-    }
-    case "Stalled": {
-      const { reason } = summary;
-      return [
-        { type: "Ready", status: "False", reason, message },
-        { type: "Stalled", status: "True", reason, message },
-      ];
-    }
+    case "Progressing":
+    case "Stalled":
+      return unfinishedDrafts(summary);
     case "Paused":
       return [pausedDraft(step, summary)];
   }
+}
+
+/** Drafts the conditions of a resource of any kind whose work goes on, or after which a person must act. */
+export function unfinishedDrafts(summary: {
+  readonly kind: "Progressing" | "Stalled";
+  readonly reason: ConditionDraft["reason"];
+  readonly message: string;
+}): readonly ConditionDraft[] {
+  const { reason, message } = summary;
+  return [
+    { type: "Ready", status: "False", reason, message },
+    { type: summary.kind === "Stalled" ? "Stalled" : "Reconciling", status: "True", reason, message },
+  ];
 }
 
 /**

@@ -36,17 +36,16 @@ export interface AnsweredCreate {
   readonly attempt: string;
 }
 
-/** A series of equal failures of one resource, without a success between them. */
+/** A series of equal failures of the calls for one resource or project, without a success between them. */
 export interface FailureRow {
   readonly error: ControlPlaneError;
+  /** The generation of spec; 0 for a project. */
   readonly generation: number;
   /** When the first failure of the series happened, in monotonic milliseconds. */
   readonly sinceMs: number;
   readonly count: number;
   /** When the next try is due, in monotonic milliseconds. */
   readonly retryAtMs: number;
-  /** True: the control plane refused a change, and the operator sends no change before `retryAtMs`. */
-  readonly isOfChange: boolean;
 }
 
 /**
@@ -62,6 +61,7 @@ export interface ResourceMemory {
   readonly wasDeletingAtFirst: boolean;
   readonly intent: IntentMemory | undefined;
   readonly answeredCreate: AnsweredCreate | undefined;
+  /** Refused or lost changes. Before `retryAtMs` the operator sends no change. */
   readonly failure: FailureRow | undefined;
   /** Ids of operations that answers to the operator's own calls named. Their number is limited. */
   readonly ownOperationIds: readonly string[];

@@ -122,11 +122,11 @@ function keptPendingState({ local, observation }: ResourceStep, shownState: stri
 }
 
 /** Removes empty lists and `undefined` members, because they mean the same as absent ones. */
-function withoutEmpty(status: ComputeEndpointStatus): ComputeEndpointStatus {
+export function withoutEmpty<Status extends object>(status: Status): Status {
   const entries = Object.entries(status).filter(
     ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
   );
-  return Object.fromEntries(entries) as ComputeEndpointStatus;
+  return Object.fromEntries(entries) as Status;
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 import { isSameStored } from "../domain/same-stored.ts";
 import type { HeldSecrets } from "../domain/secret-store.ts";
 import type { Requeue } from "../domain/worker.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { keyOfPlane, type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import type { Plane } from "./plane.ts";
@@ -94,7 +95,7 @@ export class PlaneKeeper {
       planes.forgetUnused(planeId);
       return planes.ids().includes(planeId) ? { kind: "RequeueAfter", delayMs: restMs } : { kind: "Done" };
     }
-    const isDeleting = found.deletionTimestamp !== undefined;
+    const isDeleting = isBeingDeleted(found);
     const resource = isDeleting ? found : await store.addFinalizer(found);
     planes.note(planeId, resource);
     const plane = planes.of(planeId);

@@ -3,6 +3,7 @@
 import { eventsOfStall, normal } from "../decide/event.ts";
 import type { PlaneUsers } from "../decide/plane-users.ts";
 import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
@@ -53,7 +54,7 @@ function draftsOf(facts: PlaneFacts): readonly ConditionDraft[] {
     ...(standing.isStalled ? [draft("Stalled", "True", standing)] : []),
     ...(credentials === undefined ? [] : [credentials]),
   ];
-  if (resource.deletionTimestamp === undefined) {
+  if (!isBeingDeleted(resource)) {
     return drafts;
   }
   const waiting = users.isComplete ? messages.inUse(users.count) : messages.usersUnknown;

@@ -1,6 +1,6 @@
 /** The steps "choose" and "act" of a reconcile. */
 
-import { nextRow, retryDelayMs } from "../decide/call-failures.ts";
+import { nextFailure } from "../decide/call-failures.ts";
 import { type ChangeUrgency, orderOfChanges } from "../decide/choose-mutation.ts";
 import type { Mutation, Plan } from "../decide/plan.ts";
 import { entryOf, isMutation } from "../decide/plan-table.ts";
@@ -20,7 +20,7 @@ import { inResourceSpan } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { isAskedFor, isLocked } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
-import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
+import { guardedStep, settleStep, storesAtOnce } from "./settle-step.ts";
 
 /** A change that waited for the request budget for more than this many milliseconds is decided again. */
 const budgetWaitLimitMs = 5_000;
@@ -62,10 +62,12 @@ export async function carryOut(
   }
   const { chosen, further, others } = await choose(context, round, { look, decided: ready });
   const settle = (each: Decided) =>
-    guarded(context, round, each.worked, () => settleStep(context, round, stepOf(round, look, each), look.operations));
+    guardedStep(context, round, each.worked, () =>
+      settleStep(context, round, stepOf(round, look, each), look.operations),
+    );
   await Promise.all([
     chosen !== undefined
-      ? guarded(context, round, chosen.worked, () => change(context, round, look, chosen))
+      ? guardedStep(context, round, chosen.worked, () => change(context, round, look, chosen))
       : further !== undefined
         ? changeFurther(context, round, further)
         : deleteAbandoned(context, round),
@@ -170,7 +172,7 @@ async function tryAgain(
   again: { readonly look: ProjectLook; readonly worked: WorkedResource },
 ): Promise<Decided | undefined> {
   let each: Decided | undefined;
-  await guarded(context, round, again.worked, async () => {
+  await guardedStep(context, round, again.worked, async () => {
     each = await decideAgain(context, round, again);
   });
   return each;
@@ -247,23 +249,21 @@ async function reserveInTime({ clock, reserve }: CarryOutContext): Promise<boole
 
 /** Adds a failure to the series of failures of the resource, and notes when the change is tried again. */
 function noteRefusal(
-  { clock, policy, random }: CarryOutContext,
+  context: CarryOutContext,
   round: Round,
   { look, chosen, error }: { readonly look: ProjectLook; readonly chosen: Chosen; readonly error: ControlPlaneError },
 ): Outcome {
   const { project } = round;
   const { entry, resource } = chosen.worked;
-  const nowMs = clock.monotonicMs();
-  const row = nextRow(entry.memory.failure, { error, generation: resource.generation, nowMs });
-  const forMs = nowMs - row.sinceMs;
+  const nowMs = context.clock.monotonicMs();
   const needsPerson = entryOf(chosen.plan).conflictStall !== undefined;
-  const retryAtMs =
-    nowMs + retryDelayMs(error, { count: row.count, forMs, needsPerson }, policy) * (1 + 0.2 * random());
-  remember(entry, { failure: { ...row, retryAtMs, isOfChange: true } });
+  const latest = { error, generation: resource.generation, nowMs, needsPerson };
+  const failure = nextFailure(entry.memory.failure, latest, context);
+  remember(entry, { failure });
   if (error.reason === "Locked") {
-    project.lockedUntilMs = retryAtMs;
+    project.lockedUntilMs = failure.retryAtMs;
   }
-  return { kind: "Failed", error, forMs, lockHolder: lockHolderIn(round, look) };
+  return { kind: "Failed", error, forMs: nowMs - failure.sinceMs, lockHolder: lockHolderIn(round, look) };
 }
 
 function lockHolderIn({ project }: Round, { operations }: ProjectLook): Operation | undefined {
@@ -312,7 +312,7 @@ function outcomeOf(round: Round, look: ProjectLook, each: Decided): Outcome {
  */
 function heldBack({ worked, observation, plan }: Decided) {
   const { failure } = worked.entry.memory;
-  if (failure === undefined || !failure.isOfChange || isAskedFor(worked.resource)) {
+  if (failure === undefined || isAskedFor(worked.resource)) {
     return undefined;
   }
   const isObstacleGone = failure.error.reason === "Conflict" && entryOf(plan).isObstacleGone(plan, observation.project);

@@ -1,4 +1,11 @@
-/** Limits how many items are worked on at the same time. */
+/** Works on several items at the same time, and keeps the failure of one resource from the others. */
+import { backoffMs } from "../domain/backoff.ts";
+import type { Clock } from "../domain/clock.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { PutOffError } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
+import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
+import { resourceFields } from "./report.ts";
 
 /**
  * Does the work for each item, at most `limit` items at the same time. If any item fails, it rejects with the first
@@ -20,4 +27,44 @@ export async function inParallel<Item>(
   if (failed !== undefined) {
     throw failed.reason;
   }
+}
+
+/** A resource, and the part of its memory that a failed step changes. */
+interface Guarded {
+  readonly resource: StoredIdentity;
+  readonly entry: { dueAtMs: number; storeFailures: number };
+}
+
+/**
+ * Does the work for one resource. A failure is logged and makes this resource due again; it does not affect the others.
+ * @param options `firstMs`: the delay after a first failure; `onFailure`: called after a failure
+ */
+export async function guarded(
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { resource, entry }: Guarded,
+  work: () => Promise<void>,
+  { firstMs, onFailure }: { readonly firstMs: number; readonly onFailure: (error: unknown) => void },
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    entry.storeFailures += 1;
+    const delays = hasMoved(error) ? { firstMs: 5, longestMs: 1_000 } : { firstMs, longestMs: 60_000 };
+    entry.dueAtMs = clock.monotonicMs() + backoffMs(entry.storeFailures, delays);
+    onFailure(error);
+    // A conflict is ordinary, and the loss of the lease is logged elsewhere.
+    if (!hasMoved(error) && !(error instanceof PutOffError) && !isThrottled(error)) {
+      logger.error({ ...resourceFields(resource), err: error }, "reconcile failed; the operator tries again");
+    }
+  }
+}
+
+/** Whether a write failed because the resource has changed or is gone. */
+export function hasMoved(error: unknown): boolean {
+  return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
+}
+
+/** Whether the change failed because the request budget had no room in time. */
+function isThrottled(error: unknown): boolean {
+  return error instanceof ControlPlaneError && error.reason === "Throttled";
 }

@@ -29,8 +29,7 @@ export interface KindRoundStart {
   readonly problem: PlaneProblem | undefined;
   /** False: only deletions that leave everything in place are decided, see `ControlPlaneUnit`. */
   readonly isSettled: boolean;
-  /** The start of the reconcile, in epoch milliseconds. */
-  readonly nowMs: number;
+  /** The start of the reconcile, in monotonic milliseconds. */
   readonly monotonicMs: number;
   /** The ComputeEndpoints that name the project. */
   readonly endpoints: readonly ComputeEndpoint[];

@@ -1,9 +1,8 @@
 /** The project memory: what this process remembers of the projects of a control plane. */
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
-import type { ResourceMemory } from "../decide/resource-memory.ts";
+import type { FailureRow, ResourceMemory } from "../decide/resource-memory.ts";
 import type { LocalObservation } from "../decide/resource-step.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { OperationsAge } from "../domain/operation.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
@@ -49,7 +48,7 @@ export interface ProjectMemory {
   /** Operations that lock the project: by id, the time since when this process has seen the lock. */
   readonly lockHolders: Map<string, number>;
   /** The series of failed reads of the project. While it lasts, the operator makes one read at a time. */
-  readFailure: ReadFailure | undefined;
+  readFailure: FailureRow | undefined;
   /** Endpoints that our creates made for resources that are gone, by endpoint id. The operator deletes them. */
   readonly abandoned: Map<string, AbandonedEndpoint>;
   /** Ids of orphans in the last snapshot: endpoints with this cluster's token that belong to no resource. */
@@ -73,14 +72,6 @@ interface ServiceTime {
    * operation.
    */
   readonly source: "DateHeader" | "Operation";
-}
-
-/** A series of failed reads of a project, without a success between them. */
-export interface ReadFailure {
-  readonly error: ControlPlaneError;
-  readonly sinceMs: number;
-  readonly count: number;
-  readonly retryAtMs: number;
 }
 
 /** An endpoint whose resource was already gone when its create was answered. */

@@ -1,7 +1,8 @@
 /** The reconcile of one project. docs/code.md describes its steps. */
 
-import { nextRow, retryDelayMs } from "../decide/call-failures.ts";
+import { nextFailure } from "../decide/call-failures.ts";
 import { mayClaimAt } from "../decide/claims.ts";
+import type { FailureRow } from "../decide/resource-memory.ts";
 import { retainsEndpoint } from "../decide/situation.ts";
 import { guardBranchObjects } from "../domain/branch-objects.ts";
 import { type CallGuard, type CallGuards, guardCalls } from "../domain/control-plane.ts";
@@ -19,7 +20,7 @@ import { parseProjectKey, settingsPlane } from "../resource/project-key.ts";
 import { carryOut } from "./carry-out.ts";
 import { forgetGone, noteOrphans } from "./gone-resources.ts";
 import { lookAt } from "./look.ts";
-import { entryFor, type ProjectMemory, type ReadFailure } from "./project-memory.ts";
+import { entryFor, type ProjectMemory } from "./project-memory.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit, ReconcileContext } from "./reconcile-context.ts";
 import { Round, type WorkedResource } from "./round.ts";
 import { callerFor, isAskedFor, isDue, lockHolderOf, nextChangeMs, nextDueMs, pollIntervalMs } from "./schedule.ts";
@@ -101,8 +102,8 @@ export class ProjectReconciler {
       isSettled || (isBeingDeleted(resource) && retainsEndpoint(resource));
     const own = all.filter((resource) => workKeyOf(resource) === key && isDecidable(resource));
     const worked = own.map((resource) => ({ resource, entry: entryFor(project, resource, facts.monotonicMs) }));
-    const { nowMs, monotonicMs } = facts;
-    const start = { key, planeId: unit.id, identity, grantOf, problem, isSettled, nowMs, monotonicMs, endpoints: all };
+    const { monotonicMs } = facts;
+    const start = { key, planeId: unit.id, identity, grantOf, problem, isSettled, monotonicMs, endpoints: all };
     const hasKinds = objects !== undefined || problem !== undefined;
     const kinds = hasKinds ? (this.#context.kinds ?? []).map((kind) => kind.begin(start)) : [];
     project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
@@ -203,25 +204,19 @@ export class ProjectReconciler {
   }
 
   async #readFailed(round: Round, due: readonly WorkedResource[], error: ControlPlaneError): Promise<void> {
-    const { clock, policy, random } = this.#context;
     const { project } = round;
-    const nowMs = clock.monotonicMs();
-    const previous = project.readFailure && { ...project.readFailure, generation: 0 };
-    const row = nextRow(previous, { error, generation: 0, nowMs });
-    const forMs = nowMs - row.sinceMs;
-    const delayMs = retryDelayMs(error, { count: row.count, forMs, needsPerson: false }, policy) * (1 + 0.2 * random());
-    const { sinceMs, count } = row;
-    project.readFailure = { error, sinceMs, count, retryAtMs: nowMs + delayMs };
+    const latest = { error, generation: 0, nowMs: this.#context.clock.monotonicMs() };
+    project.readFailure = nextFailure(project.readFailure, latest, this.#context);
     // The next try is a poll, so that it updates every resource of the project.
-    project.nextPollAtMs = nowMs + delayMs;
+    project.nextPollAtMs = project.readFailure.retryAtMs;
     await this.#fail(round, due, project.readFailure);
   }
 
-  async #fail(round: Round, due: readonly WorkedResource[], failure: Pick<ReadFailure, "error" | "sinceMs">) {
-    const forMs = this.#context.clock.monotonicMs() - failure.sinceMs;
+  async #fail(round: Round, due: readonly WorkedResource[], { error, sinceMs }: FailureRow) {
+    const forMs = this.#context.clock.monotonicMs() - sinceMs;
     await Promise.all([
-      failResources(this.#context, round, due, failure),
-      ...round.kinds.map((kind) => kind.fail(failure.error, forMs)),
+      failResources(this.#context, round, due, { error, forMs }),
+      ...round.kinds.map((kind) => kind.fail(error, forMs)),
     ]);
   }
 }

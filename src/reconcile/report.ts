@@ -4,7 +4,7 @@ import type { Plan } from "../decide/plan.ts";
 import type { Outcome, ResourceStep } from "../decide/resource-step.ts";
 import type { Logger } from "../domain/logger.ts";
 import { durationMsOf, type OperationMetrics } from "../domain/operation.ts";
-import type { EventRecorder, ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
+import type { EventRecorder, ResourceEvent, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
 import type { Tracer } from "../domain/tracer.ts";
 import type { AttributedOperation } from "../operations/attribution.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
@@ -127,8 +127,8 @@ export function traceStep({ tracer }: Pick<ReportTargets, "tracer">, { local, pl
 }
 
 /** Returns the log fields that name a resource. */
-export function resourceFields({ key, uid }: Pick<ComputeEndpoint, "key" | "uid">) {
-  return { namespace: key.namespace, name: key.name, uid };
+export function resourceFields({ key, uid, kind }: Pick<StoredIdentity, "key" | "uid" | "kind">) {
+  return { namespace: key.namespace, name: key.name, uid, ...(kind !== undefined && { kind }) };
 }
 
 /** Returns the log field with the number of operations that the step counted; absent if there are none. */

@@ -11,6 +11,7 @@ import type { EventRecorder, ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ComputeEndpoint, isPaused } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import type { StoredObject } from "../resource/stored-object.ts";
 import { noteWrite } from "./observe-project.ts";
 import {
   type ProjectMemory,
@@ -153,7 +154,8 @@ async function takeBackIntent(
   }
 }
 
-function isSameWish(before: ComputeEndpoint, now: ComputeEndpoint): boolean {
+/** Whether a person asks for the same as when the plan was made, and has not paused the resource since. */
+export function isSameWish(before: StoredObject, now: StoredObject): boolean {
   return (
     now.uid === before.uid &&
     now.generation === before.generation &&

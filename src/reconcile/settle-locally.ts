@@ -10,7 +10,7 @@ import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded, publish, reportDropped, resourceFields } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { isDue } from "./schedule.ts";
-import { guarded, settleStep, storesAtOnce } from "./settle-step.ts";
+import { guardedStep, settleStep, storesAtOnce } from "./settle-step.ts";
 
 /**
  * Handles pauses, `Retain`, invalid specs and finalizers. It runs first, so that an outage of the control plane never
@@ -23,7 +23,7 @@ export async function settleLocally(context: ReconcileContext, round: Round): Pr
   }
   const due = round.worked.filter(({ resource, entry }) => isDue(resource, entry, round.facts.monotonicMs));
   await inParallel(due, storesAtOnce, (worked) =>
-    guarded(context, round, worked, () => settle(context, round, worked)),
+    guardedStep(context, round, worked, () => settle(context, round, worked)),
   );
 }
 

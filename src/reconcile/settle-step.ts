@@ -3,13 +3,10 @@ import { eventsFor, releaseEvents } from "../decide/events-for.ts";
 import type { PlanOf } from "../decide/plan.ts";
 import { planLocal } from "../decide/plan-resource.ts";
 import { asRelease, entryOf } from "../decide/plan-table.ts";
-import type { ResourceStep } from "../decide/resource-step.ts";
+import type { Outcome, ResourceStep } from "../decide/resource-step.ts";
 import { isLocal, situationOf } from "../decide/situation.ts";
 import { answeredOperations, latestEndpoint, recordsAfter, statusFor } from "../decide/status-for.ts";
-import { backoffMs } from "../domain/backoff.ts";
-import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { PutOffError } from "../domain/leader-fence.ts";
-import { KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
+import type { ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { reasonOf } from "../domain/tracer.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
@@ -19,10 +16,10 @@ import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { inParallel } from "./in-parallel.ts";
-import { type ReadFailure, type ResourceEntry, remember, rememberUnconfirmed } from "./project-memory.ts";
+import { guarded, hasMoved, inParallel } from "./in-parallel.ts";
+import { type ResourceEntry, remember, rememberUnconfirmed } from "./project-memory.ts";
 import type { ReconcileContext } from "./reconcile-context.ts";
-import { countEnded, countedField, publish, reportStep, resourceFields, traceStep } from "./report.ts";
+import { countEnded, countedField, publish, reportStep, resourceFields, type StoredStep, traceStep } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 
 /** The maximum number of status patches of one project that are sent at the same time. */
@@ -152,11 +149,10 @@ export async function failResources(
   context: ReconcileContext,
   round: Round,
   due: readonly WorkedResource[],
-  { error, sinceMs }: Pick<ReadFailure, "error" | "sinceMs">,
+  { error, forMs }: Pick<Extract<Outcome, { kind: "Failed" }>, "error" | "forMs">,
 ): Promise<void> {
-  const forMs = context.clock.monotonicMs() - sinceMs;
   await inParallel(due, storesAtOnce, (worked) =>
-    guarded(context, round, worked, async () => {
+    guardedStep(context, round, worked, async () => {
       const outcome = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
       const local = round.observe(worked);
       const situation = situationOf(local);
@@ -168,40 +164,22 @@ export async function failResources(
   );
 }
 
-/**
- * Does the work for one resource. A failure is logged and makes this resource due again; it does not affect the others.
- */
-export async function guarded(
-  { clock, logger, tracer }: ReconcileContext,
+/** Does the work for one resource. If it fails, this reconcile does no more for the resource. */
+export function guardedStep(
+  context: ReconcileContext,
   round: Round,
   worked: WorkedResource,
   work: () => Promise<void>,
 ): Promise<void> {
-  const { entry, resource } = worked;
-  try {
-    await work();
-  } catch (error) {
-    tracer?.fail(reasonOf(error));
+  const { entry } = worked;
+  const onFailure = (error: unknown) => {
+    context.tracer?.fail(reasonOf(error));
     round.leaveOut(worked);
-    entry.storeFailures += 1;
     entry.waiting = undefined;
     // Before the backoff has passed, only a change of the resource makes it due.
     entry.version = worked.resource.resourceVersion;
-    entry.dueAtMs = clock.monotonicMs() + storeBackoffMs(error, entry.storeFailures);
-    // A conflict is ordinary, and the loss of the lease is logged elsewhere.
-    if (!hasMoved(error) && !(error instanceof PutOffError) && !isThrottled(error)) {
-      logger.error({ ...resourceFields(resource), err: error }, "reconcile failed; the operator tries again");
-    }
-  }
-}
-
-/** Whether the change failed because the request budget had no room in time. */
-function isThrottled(error: unknown): boolean {
-  return error instanceof ControlPlaneError && error.reason === "Throttled";
-}
-
-function storeBackoffMs(error: unknown, failures: number): number {
-  return backoffMs(failures, { firstMs: 5, longestMs: hasMoved(error) ? 1_000 : 60_000 });
+  };
+  return guarded(context, worked, work, { firstMs: 5, onFailure });
 }
 
 /** Whether the new status may change the decisions about other resources. */
@@ -281,9 +259,4 @@ export function subjectOf(step: ResourceStep): LogSubject {
 
 function isAnsweredCreate({ plan, outcome }: ResourceStep): boolean {
   return outcome.kind === "Accepted" && plan !== undefined && entryOf(plan).intent(plan) !== undefined;
-}
-
-/** Whether a write failed because the resource has changed or is gone. */
-export function hasMoved(error: unknown): boolean {
-  return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }

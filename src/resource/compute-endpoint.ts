@@ -62,7 +62,7 @@ export function parseComputeEndpoint(stored: unknown, expected?: ComputeEndpoint
 }
 
 /** Whether the deletion of the resource has been requested. */
-export function isBeingDeleted(resource: ComputeEndpoint): boolean {
+export function isBeingDeleted(resource: StoredObject): boolean {
   return resource.deletionTimestamp !== undefined;
 }
 
@@ -72,7 +72,7 @@ export function hasFinalizer(resource: ComputeEndpoint): boolean {
 }
 
 /** Whether the annotation `paused` asks the operator to write nothing but status. */
-export function isPaused(resource: ComputeEndpoint): boolean {
+export function isPaused(resource: StoredObject): boolean {
   return resource.annotations[annotations.paused] === "true";
 }
 

@@ -177,8 +177,7 @@ export class AccessScene {
       const { isSettled } = this;
       const plane = { planeId, identity, problem, isSettled };
       const grantOf: GrantOf = (namespace, id) => this.grantOf(namespace, id);
-      const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
-      const start = { key: project, ...plane, grantOf, ...times, endpoints };
+      const start = { key: project, ...plane, grantOf, monotonicMs: clock.monotonicMs(), endpoints };
       const round = this.#kind.begin(project === "" ? { ...start, endpoints: [] } : start);
       await round.settleLocally();
       if (project !== "" && problem === undefined) {
