@@ -1,7 +1,13 @@
 /** Reads grants with the user's rights, for `kubectl endpoints`. */
-import { fullGrant, type GrantMode, type GrantOf, type ProjectGrant, projectGrantOf } from "../decide/project-grant.ts";
+import {
+  fullGrant,
+  type GrantMode,
+  type GrantOf,
+  type ProjectGrant,
+  planeGrantOf,
+  projectGrantOf,
+} from "../decide/project-grant.ts";
 import type { NamespaceGrants } from "../domain/namespace-grants.ts";
-import { planeGrantOf } from "../planes/plane-grants.ts";
 import type { ReadPlane } from "./named-plane.ts";
 
 /** The parts of a Namespace that grants depend on. */
