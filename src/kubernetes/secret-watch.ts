@@ -2,8 +2,10 @@
 import type { Clock } from "../domain/clock.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { createCallDeadline, itemsUntilAborted, pause } from "../http/call-deadline.ts";
+import { undefinedIfNotFound } from "./http/answer-error.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { secretPath, secretsPath } from "./http/paths.ts";
+import { parseSecret } from "./store/secret-store.ts";
 import { createListWatch, type ListWatch, type WatchEvent } from "./watch/list-watch.ts";
 import { createInactivityTimer, createRelistBackoff, defaultTiming } from "./watch/reflector-parts.ts";
 
@@ -38,9 +40,11 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
   const { connection, address, clock, random } = options;
   const { namespace, name, key } = address;
   const { minWatchMs, maxWatchMs, openTimeoutMs, pageTimeoutMs: listTimeoutMs } = defaultTiming;
+  const what = `Secret ${namespace}/${name}`;
+  const valueIn = (secret: unknown) => parseSecret(`read ${what}`, address, secret).data[key];
   const listWatch = createListWatch({
     ...{ connection, path: secretsPath(namespace), query: { fieldSelector: `metadata.name=${name}` } },
-    ...{ what: `Secret ${namespace}/${name}`, openTimeoutMs, listTimeoutMs },
+    ...{ what, openTimeoutMs, listTimeoutMs },
   });
   const stopping = new AbortController();
   const firstRead = Promise.withResolvers<void>();
@@ -54,14 +58,16 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
     hasFailed = true;
   };
   const read = async () => {
+    const call = { what: `read ${what}`, method: "GET", path: secretPath(address), timeoutMs } as const;
     try {
-      value = await readSecret(connection, address);
-      if (value === undefined) fail(new KubernetesError("NotFound", `Secret ${namespace}/${name} has no value ${key}`));
+      const found = await undefinedIfNotFound(connection.request(call));
+      value = found === undefined ? undefined : valueIn(found);
+      // If the Secret or its value does not exist, the watch shows it as soon as it is created.
+      const problem = found === undefined ? "does not exist" : `has no value ${key}`;
+      if (value === undefined) fail(new KubernetesError("NotFound", `${what} ${problem}`));
     } catch (error) {
       value = undefined;
-      if (!(error instanceof KubernetesError && error.reason === "NotFound")) throw error;
-      // If the Secret does not exist, the watch shows it as soon as it is created.
-      fail(error);
+      throw error;
     }
   };
   const follow = async () => {
@@ -69,7 +75,7 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
     for await (const { type, object } of watchFromNow(listWatch, { clock, timeoutSeconds, signal: stopping.signal })) {
       if (type === "ERROR") throw new KubernetesError("Unavailable", "the API server ended the watch with an error");
       if (type === "BOOKMARK") continue;
-      value = type === "DELETED" ? undefined : secretValueOf(object, address);
+      value = type === "DELETED" ? undefined : valueIn(object);
       hasFailed = value === undefined;
     }
   };
@@ -140,33 +146,3 @@ export interface SecretAddress {
  * The time limit of one read, in milliseconds. A slow API server must not delay a call to the control plane for long.
  */
 const timeoutMs = 2_000;
-
-/**
- * Reads one value of a Secret.
- * @returns `undefined` if the Secret has no such value.
- * @throws KubernetesError when the Secret cannot be read, for instance without the right to it.
- */
-export async function readSecret(
-  connection: KubernetesConnection,
-  address: SecretAddress,
-): Promise<string | undefined> {
-  const what = `read Secret ${address.namespace}/${address.name}`;
-  return secretValueOf(
-    await connection.request({ what, method: "GET", path: secretPath(address), timeoutMs }),
-    address,
-  );
-}
-
-/**
- * Returns one value of a Secret that the API server has sent.
- * @returns `undefined` if the Secret has no such value.
- * @throws KubernetesError when the value is not text.
- */
-export function secretValueOf(secret: unknown, { namespace, name, key }: SecretAddress): string | undefined {
-  const value = (secret as { readonly data?: Readonly<Record<string, unknown>> | null } | null)?.data?.[key];
-  if (value === undefined) return undefined;
-  if (typeof value !== "string") {
-    throw new KubernetesError("UnreadableAnswer", `cannot read Secret ${namespace}/${name}: a value is not text`);
-  }
-  return Buffer.from(value, "base64").toString("utf8");
-}

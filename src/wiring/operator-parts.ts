@@ -13,7 +13,9 @@ import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import type { CredentialSource } from "../kubernetes/http/credentials.ts";
 import { KindWatch } from "../kubernetes/kind-watch.ts";
-import { electedLeadership, type Leadership, soleLeadership } from "../kubernetes/lease/leadership.ts";
+import { type Leadership, soleLeadership } from "../kubernetes/lease/leadership.ts";
+import { createLeaseClient } from "../kubernetes/lease/lease-client.ts";
+import { LeaseElector } from "../kubernetes/lease/lease-elector.ts";
 import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespace-watch.ts";
 import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
@@ -197,10 +199,8 @@ class Assembly implements OperatorParts {
       return soleLeadership(callbacks);
     }
     const namespace = config.leaseNamespace ?? connection.namespace;
-    return electedLeadership({
-      ...{ ...callbacks, connection, namespace, name: config.leaseName, identity, clock, logger, random },
-      ...{ longestEffectMs: writeTimeoutMs },
-    });
+    const client = createLeaseClient({ connection, namespace, name: config.leaseName });
+    return new LeaseElector({ ...callbacks, client, identity, clock, logger, random, longestEffectMs: writeTimeoutMs });
   }
 
   async #lead(): Promise<void> {

@@ -4,7 +4,6 @@ import type { Timer } from "../../domain/clock.ts";
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { EventRecorder, ResourceEvent, StoredIdentity } from "../../domain/resource-store.ts";
-import { EventMemory, type SentEvent } from "./event-memory.ts";
 import { createEventLimiter, EventPace } from "./event-pace.ts";
 import { EventQueue } from "./event-queue.ts";
 import { EventSender, type EventSenderOptions } from "./event-sender.ts";
@@ -24,6 +23,17 @@ export interface EventRecorderStats {
   readonly sent: number;
   /** The number of events that were dropped because of the rate limit, a full queue, an error or a closed fence. */
   readonly dropped: number;
+}
+
+/** A sent event. Its count goes up when the same event is recorded again. */
+interface SentEvent {
+  readonly name: string;
+  /** When the event was first sent, in epoch milliseconds. */
+  readonly firstMs: number;
+  /** When it was last sent, in monotonic milliseconds. */
+  readonly sentAtMs: number;
+  /** The count that the API server has. */
+  readonly count: number;
 }
 
 /** One event that is not sent yet, with the number of its repeats. */
@@ -47,7 +57,7 @@ interface Unsent {
 const repeatMs = 360_000;
 /** The maximum number of events that wait to be sent. */
 const queueCapacity = 2_000;
-/** The maximum number of sent events that are remembered. */
+/** The maximum number of sent events that are remembered. The oldest are forgotten first. */
 const memoryCapacity = 1_000;
 /**
  * The maximum number of events sent at once, because a single change may cause many. After that, events are sent at a
@@ -64,7 +74,7 @@ export class QueuedEventRecorder implements EventRecorder {
   /** Whether one more event about the object with this uid may be recorded. */
   readonly #mayRecord: (uid: string) => boolean;
   readonly #queue = new EventQueue<Unsent>(queueCapacity);
-  readonly #memory: EventMemory;
+  readonly #memory = new SentEvents();
   readonly #pace: EventPace;
   readonly #sender: EventSender;
   #sending: Promise<void> | undefined;
@@ -77,7 +87,6 @@ export class QueuedEventRecorder implements EventRecorder {
     const { clock, random = Math.random, isBusy } = options;
     this.#options = options;
     this.#mayRecord = createEventLimiter({ clock });
-    this.#memory = new EventMemory({ clock, forMs: repeatMs, capacity: memoryCapacity });
     this.#pace = new EventPace({ clock, burst, perSecond, isBusy });
     this.#sender = new EventSender({ ...options, random });
   }
@@ -98,7 +107,7 @@ export class QueuedEventRecorder implements EventRecorder {
     // The queue does not keep the object itself, because its whole status would stay in memory while the event waits.
     const { kind, key, uid, resourceVersion } = resource;
     const times = { firstMs: nowMs, lastMs: nowMs, count: 1 };
-    const sent = this.#memory.recall(id);
+    const sent = this.#memory.recall(id, this.#options.clock.monotonicMs());
     this.#lose(
       this.#queue.join({ id, resource: { ...(kind && { kind }), key, uid, resourceVersion }, event, ...times, sent }),
     );
@@ -120,7 +129,6 @@ export class QueuedEventRecorder implements EventRecorder {
     for (const timer of timers) {
       timer.cancel();
     }
-    this.#memory.pause();
     this.#reportDrops();
     return isInTime;
   }
@@ -158,7 +166,8 @@ export class QueuedEventRecorder implements EventRecorder {
     const name = sent?.name ?? this.#sender.nameFor(resource.key.name);
     try {
       const content = { resource, event, name, firstMs, lastMs, count };
-      const nowSent = { name: await this.#sender.send(content, sent !== undefined), firstMs, count };
+      const nowName = await this.#sender.send(content, sent !== undefined);
+      const nowSent = { name: nowName, firstMs, count, sentAtMs: this.#options.clock.monotonicMs() };
       this.#sent += unsent.count;
       this.#memory.remember(id, nowSent);
       // The event may have been recorded again while it was being sent.
@@ -209,6 +218,25 @@ export class QueuedEventRecorder implements EventRecorder {
         "events were dropped: too many waited, or the process stopped",
       );
       this.#unreported = 0;
+    }
+  }
+}
+
+/** The events that were sent recently, by id, in the order in which they were sent. */
+class SentEvents {
+  readonly #byId = new Map<string, SentEvent>();
+
+  /** Returns the sent event with this id; `undefined`: it was not sent, or too long ago. */
+  recall(id: string, nowMs: number): SentEvent | undefined {
+    const sent = this.#byId.get(id);
+    return sent !== undefined && nowMs - sent.sentAtMs < repeatMs ? sent : undefined;
+  }
+
+  remember(id: string, sent: SentEvent): void {
+    this.#byId.delete(id);
+    this.#byId.set(id, sent);
+    if (this.#byId.size > memoryCapacity) {
+      this.#byId.delete(this.#byId.keys().next().value ?? "");
     }
   }
 }

@@ -1,10 +1,5 @@
-/** Makes one of several processes the leader, by a Lease. */
-import type { Clock } from "../../domain/clock.ts";
+/** What leadership is, and the leadership of an operator that runs alone. */
 import type { LeaderFence } from "../../domain/leader-fence.ts";
-import type { Logger } from "../../domain/logger.ts";
-import type { KubernetesConnection } from "../http/connection.ts";
-import { createLeaseClient } from "./lease-client.ts";
-import { LeaseElector } from "./lease-elector.ts";
 
 /** Leadership of this process: the leader fence, and the way to get and release the Lease. */
 export interface Leadership extends LeaderFence {
@@ -27,30 +22,6 @@ export interface LeadershipOptions {
   readonly mayLead: () => boolean;
   /** Called when this process becomes the leader, at most once. */
   readonly onLeading: () => void;
-}
-
-/** What an election needs. */
-export interface ElectionOptions extends LeadershipOptions {
-  /** A separate connection, so that no other call delays the Lease. */
-  readonly connection: KubernetesConnection;
-  readonly namespace: string;
-  readonly name: string;
-  /** A name that is unique for this process. */
-  readonly identity: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly random: () => number;
-  readonly longestEffectMs: number;
-  /** Called when this process was the leader and no longer is, at most once. */
-  readonly onLost: (why: string) => void;
-}
-
-/**
- * Makes the leadership of one of several processes, which compete for a Lease.
- * @throws Error when the times of the lease do not cover the longest call.
- */
-export function electedLeadership(options: ElectionOptions): Leadership {
-  return new LeaseElector({ ...options, client: createLeaseClient(options) });
 }
 
 /** Makes the leadership of the only process. The user must not start a second one. */

@@ -1,8 +1,8 @@
 /** Elects the leader by one Lease. */
 import type { Clock } from "../../domain/clock.ts";
-import type { LeaderFence } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
+import type { Leadership, LeadershipOptions } from "./leadership.ts";
 import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
 import {
   checkLeaseTiming,
@@ -14,7 +14,7 @@ import {
 } from "./lease-timing.ts";
 
 /** The options of an elector. */
-export interface LeaseElectorOptions {
+export interface LeaseElectorOptions extends LeadershipOptions {
   readonly client: LeaseClient;
   /** A name that is unique for this process. A restarted process has another one. */
   readonly identity: string;
@@ -26,10 +26,6 @@ export interface LeaseElectorOptions {
   readonly timing?: LeaseTiming;
   /** The longest call that needs the fence, in milliseconds. */
   readonly longestEffectMs: number;
-  /** Whether this process is able to lead. Until then it only reads the Lease. */
-  readonly mayLead: () => boolean;
-  /** Called when this process becomes the leader, at most once. */
-  readonly onLeading: () => void;
   /** Called when this process loses the leadership without a stop, at most once. It never leads again. */
   readonly onLost: (why: string) => void;
 }
@@ -44,7 +40,7 @@ type State = "Candidate" | "Leader" | "Lost" | "Stopped";
  * counts neither as success nor as loss; the next attempt reads the Lease.
  * Assumption: the monotonic clocks of two machines differ in rate by at most a few parts in a thousand.
  */
-export class LeaseElector implements LeaderFence {
+export class LeaseElector implements Leadership {
   readonly #options: LeaseElectorOptions;
   readonly #timing: LeaseTiming;
   readonly #random: () => number;

@@ -106,7 +106,8 @@ interface WireSecret {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSecret {
+/** Parses a Secret as the API server sent it. @throws KubernetesError when it is none */
+export function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSecret {
   const { type, data } = (answer ?? {}) as WireSecret;
   const { uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = metadataOf(answer);
   if (typeof uid !== "string" || typeof resourceVersion !== "string") {

@@ -9,7 +9,10 @@ import { ScriptedConnection } from "./scripted-connection.ts";
 const address = { namespace: "ops", name: "control-plane-api-key", key: "api-key" };
 
 function secretOf(text: string) {
-  return { metadata: { name: address.name }, data: { "api-key": Buffer.from(text).toString("base64") } };
+  return {
+    metadata: { name: address.name, uid: "u", resourceVersion: "1" },
+    data: { "api-key": Buffer.from(text).toString("base64") },
+  };
 }
 
 /** A connection whose watches the test feeds. */

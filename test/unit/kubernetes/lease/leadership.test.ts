@@ -1,6 +1,8 @@
 /** Tests leadership with and without an election. */
 import { describe, expect, it } from "vitest";
-import { electedLeadership, soleLeadership } from "../../../../src/kubernetes/lease/leadership.ts";
+import { soleLeadership } from "../../../../src/kubernetes/lease/leadership.ts";
+import { createLeaseClient } from "../../../../src/kubernetes/lease/lease-client.ts";
+import { LeaseElector } from "../../../../src/kubernetes/lease/lease-elector.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
@@ -40,10 +42,8 @@ describe("elected leadership", () => {
   const start = (connection: ScriptedConnection, longestEffectMs = 8_000) => {
     const clock = new FakeClock();
     const said: string[] = [];
-    const leadership = electedLeadership({
-      connection,
-      namespace: "system",
-      name: "one",
+    const leadership = new LeaseElector({
+      client: createLeaseClient({ connection, namespace: "system", name: "one" }),
       identity: "me",
       clock,
       logger: quietLogger,
