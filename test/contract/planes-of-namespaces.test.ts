@@ -44,8 +44,8 @@ const endpointSpec = (projectId: string) => ({
 const accessSpec = { endpointRef: { name: "none" }, database: { name: "orders" }, role: { name: "orders_app" } };
 
 /**
- * A ComputeEndpoint in each namespace that uses the ControlPlane `own` there, and one in crm that is being deleted. A
- * DatabaseAccess in each namespace whose ComputeEndpoint does not exist.
+ * Returns a ComputeEndpoint in each namespace that uses the ControlPlane `own` there, and one in crm that is being
+ * deleted.
  */
 function resourcesOf(service: RawService): Map<string, Stored[]> {
   const planeSpec = { url: `${service.url}`, apiKeySecretRef: { name: "key", key: "api-key" } };

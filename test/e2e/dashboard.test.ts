@@ -121,7 +121,7 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
   return failing;
 }
 
-/** One DatabaseAccess that is Ready and is rotated while Prometheus scrapes, and one that waits. */
+/** Applies a DatabaseAccess that becomes Ready and is rotated while Prometheus scrapes, and one that waits. */
 async function useDatabases(world: E2eWorld): Promise<void> {
   const accesses = new AccessWorld(world);
   await accesses.allowSecrets();

@@ -17,7 +17,7 @@ import { waitUntil } from "../support/wait-until.ts";
 const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
 const storyTimeoutMs = 170_000;
 
-/** Runs the demo as a user starts it, with its own directory for temporary files. */
+/** A run of the demo as a user starts it, with its own directory for temporary files. */
 class DemoRun {
   readonly temporary: string;
   readonly process: GuardedProcess;

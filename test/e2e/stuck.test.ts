@@ -36,7 +36,7 @@ async function livez(operator: OperatorProcess, timeoutMs = probeTimeoutMs): Pro
   return seen;
 }
 
-/** At the end of the test the world asks the operator to stop, but this operator does not react. */
+/** Kills the operator at the end of the test. The world asks it to stop, but this operator does not react. */
 function endForSure(operator: OperatorProcess): void {
   if (operator.exit === undefined) process.kill(operator.pid, "SIGKILL");
 }

@@ -160,7 +160,7 @@ spec:
   });
 });
 
-/** Every combination of the values at and near each bound. */
+/** Returns every combination of the values at and near each bound. */
 function edgeCases(): readonly object[] {
   const sizes = [-1, 0, 0.25, 0.26, 0.5, 0.75, 1, 1.5, 2, 55, 56, 57, "1", null];
   const compute = sizes.flatMap((minUnits) => sizes.map((maxUnits) => ({ compute: { minUnits, maxUnits } })));

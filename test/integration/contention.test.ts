@@ -12,7 +12,7 @@ async function applyAll(world: World, resources: Readonly<Record<string, object>
   await world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
 }
 
-/** The operator may have deleted it already. That is a success too. */
+/** Removes a resource and its finalizer. If the operator has deleted the resource already, this is no failure. */
 async function removeByForce(world: World, name: string): Promise<void> {
   await world.delete(name);
   const finalizers = '{"metadata":{"finalizers":null}}';

@@ -115,7 +115,7 @@ async function untilNamespaceIsGone(world: World): Promise<void> {
   );
 }
 
-/** Each resource costs a few writes; an event that is refused is not sent again. */
+/** Checks that each resource cost only a few writes, and that a refused event was not sent again. */
 function expectNoStorm(world: World, writes: readonly AuditEvent[]): void {
   const toResources = writes.filter(({ objectRef }) => objectRef?.resource === "computeendpoints");
   const perResource = Object.groupBy(toResources, ({ objectRef }) => objectRef?.name ?? "");

@@ -32,7 +32,10 @@ async function endpointIdOf(world: World, name: string): Promise<string | undefi
   return (await world.get(name))?.status.ownership?.endpointId;
 }
 
-/** A call by another client. While the project is locked, the call is refused and has no effect. */
+/**
+ * Starts or suspends a compute, like another client. While the project is locked, the call is refused and has no
+ * effect.
+ */
 async function power(world: World, name: string, call: string): Promise<void> {
   const path = `/projects/${project}/endpoints/${await endpointIdOf(world, name)}/${call}`;
   await world.sandbox.api("POST", path).catch(() => {});
@@ -56,7 +59,7 @@ const steps: Readonly<Record<string, Step>> = {
   "handed over": (world) => world.handOver(),
 };
 
-/** While no operator runs, more operations end than one page of the log holds. */
+/** Stops the operator while more operations end than one page of the log holds. */
 async function sleepThroughMany(world: World): Promise<void> {
   await world.stopOperator();
   for (let round = 0; round < 60; round += 1) {

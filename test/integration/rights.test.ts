@@ -32,14 +32,14 @@ interface Variant {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Folders of deploy/, rendered by kustomize. */
+/** Returns folders of deploy/, rendered by kustomize. */
 function folders(...names: readonly string[]): Pick<Variant, "home" | "render"> {
   const render: Variant["render"] = ({ kubectl }) =>
     Promise.all(names.map((name) => kubectl.run(["kustomize", pathOf(`deploy/${name}`)])));
   return { home: "endpoint-operator-system", render };
 }
 
-/** The Helm chart with these values, in a namespace of another name. */
+/** Returns the Helm chart with these values, in a namespace of another name. */
 function chart(...values: readonly string[]): Pick<Variant, "home" | "render"> {
   const home = "data-platform";
   const sets = ["controlPlane.url=https://control-plane.example.com/api/v2", ...values];
@@ -215,8 +215,8 @@ async function tellOfSecrets(planes: PlaneWorld, own: OwnApiServer, keyNamespace
 }
 
 /**
- * Kubernetes stores the events of a ClusterControlPlane in `default`. An operator of some namespaces publishes none
- * there.
+ * Checks the events of a ClusterControlPlane, which Kubernetes stores in `default`. An operator of some namespaces
+ * publishes none there.
  */
 async function expectClusterEvents({ kubectl }: OwnApiServer, { environment }: Variant): Promise<void> {
   const ofKind = "--field-selector=involvedObject.kind=ClusterControlPlane";
@@ -254,7 +254,7 @@ async function startOperator(own: Installed, { environment }: Variant): Promise<
   return world;
 }
 
-/** An API server with the objects of a variant, and the operator with exactly the rights that they give. */
+/** Starts an API server with the objects of a variant, and the operator with exactly the rights that they give. */
 async function startVariant(variant: Variant, context: TestContext) {
   const { home, render } = variant;
   const own: Installed = { ...(await startOwnApiServer()), home };

@@ -11,7 +11,7 @@ const create = "POST /projects/{project_id}/endpoints";
 const passOf = (name: string, plan: string) => (span: ReceivedSpan) =>
   span.name === "reconcile" && span.attributes["resource.name"] === name && span.attributes["reconcile.plan"] === plan;
 
-/** One that has arrived. */
+/** Returns a span that has arrived. */
 function spanIn(receiver: OtlpReceiver, isWanted: (span: ReceivedSpan) => boolean): ReceivedSpan {
   const span = receiver.spans().find(isWanted);
   if (span === undefined) throw new Error(`no such span among ${receiver.text()}`);

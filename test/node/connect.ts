@@ -48,7 +48,7 @@ async function runnable(world: World, text: string): Promise<string> {
   return JSON.stringify(deployment);
 }
 
-/** Returns the pod of a Deployment. */
+/** The pod of a Deployment. */
 interface ApplicationPod {
   readonly name: string;
   readonly ip: string;

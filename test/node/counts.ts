@@ -14,7 +14,7 @@ interface Operation {
   readonly endpoint_id?: string;
 }
 
-/** Every operation of the sample project, as the sandbox lists them. */
+/** Returns every operation of the sample project, as the sandbox lists them. */
 async function listOperations({ sandbox }: World): Promise<readonly Operation[]> {
   const found: Operation[] = [];
   let cursor = "";
@@ -72,7 +72,7 @@ export async function startClock({ sandbox }: World): Promise<void> {
   await sandbox.control("PUT", "/clock", { mode: "real" });
 }
 
-/** The newest operation of each sample that its status does not show as ended. */
+/** Returns the newest operation of each sample that its status does not show as ended. */
 async function unseenOperations(world: World): Promise<readonly string[]> {
   const operations = await listOperations(world);
   const { items } = await world.kubectl.getJson<{ items: readonly Sample[] }>(["-n", "shop", "get", "cpe"]);

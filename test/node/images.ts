@@ -163,7 +163,7 @@ async function makeApplicationImage(
   await archiveImage(buildah, container, { name: applicationImage, archive });
 }
 
-/** The program of the container that keeps the namespaces of a pod: it only sleeps. */
+/** Makes the image of the container that keeps the namespaces of a pod. Its program only sleeps. */
 async function makePauseImage(buildah: Buildah, archive: string): Promise<void> {
   const container = await buildah(["from", "--pull-never", "docker.io/library/debian:12.12-slim"]);
   await buildah(["add", "--quiet", container, "/usr/bin/sleep", "/pause"]);

@@ -30,7 +30,7 @@ function noProblem(): undefined {
   return undefined;
 }
 
-/** Runs the story, and collects its lines. Tests wait for the line of a step. */
+/** The running story and its lines. Tests wait for the line of a step. */
 class Story {
   readonly directory: string;
   readonly cgroup: string;

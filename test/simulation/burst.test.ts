@@ -34,7 +34,7 @@ async function costOfBurst(count: number): Promise<Cost> {
   return costIn(world, count);
 }
 
-/** The log names each call. A list shows the endpoints that were created before it. */
+/** Returns the costs from the log, which names each call. A list shows the endpoints that were created before it. */
 function costIn({ log, history }: World, count: number): Cost {
   const lastReadyMs = Math.max(...history.readyMs.values());
   const calls = log.entries

@@ -32,7 +32,7 @@ export interface DecodedSecret {
 /** A namespace as its administrator sees it, and the log of its operator if it is known. */
 type AccessPlace = Pick<World, "namespace" | "kubectl"> & Partial<Pick<World, "logs">>;
 
-/** Returns the DatabaseAccesses and Secrets of a namespace as its administrator sees them. */
+/** The DatabaseAccesses and Secrets of a namespace, as its administrator sees them. */
 export class AccessWorld<Place extends AccessPlace = World> {
   readonly world: Place;
 
@@ -143,7 +143,7 @@ export class AccessWorld<Place extends AccessPlace = World> {
   }
 }
 
-/** A world with the right to write Secrets. */
+/** Starts a world with the right to write Secrets. */
 export async function startAccessWorld(
   options: WorldOptions & { readonly maySecrets?: boolean } = {},
 ): Promise<AccessWorld> {

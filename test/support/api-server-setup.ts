@@ -51,7 +51,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => apiServer.stop();
 }
 
-/** There is no kubelet, so the Deployment starts no pod. Only the CRDs and the rights matter. */
+/**
+ * Installs the shipped manifests. There is no kubelet, so the Deployment starts no pod. Only the CRDs and the rights
+ * matter.
+ */
 async function installOperatorManifests(kubectl: ReturnType<typeof createKubectl>): Promise<void> {
   await kubectl.run(["apply", "--server-side", "-k", baseDirectory]);
   await untilEstablished(kubectl);

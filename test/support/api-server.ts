@@ -8,7 +8,7 @@ import type { SharedApiServer } from "./api-server-setup.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
 import { secret } from "./secrets.ts";
 
-/** The API server that all files of this tier share. */
+/** Returns the API server that all files of this tier share. */
 export function sharedApiServer(): SharedApiServer {
   return inject("sharedApiServer");
 }

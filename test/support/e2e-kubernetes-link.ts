@@ -63,7 +63,7 @@ export class KubernetesLink {
     return link;
   }
 
-  /** From now on, no byte passes in either direction, as on a network that drops every packet. */
+  /** Stops all traffic: no byte passes in either direction, as on a network that drops every packet. */
   freeze(): void {
     this.#isFrozen = true;
     for (const socket of this.#sockets) {

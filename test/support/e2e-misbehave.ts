@@ -12,7 +12,7 @@ const misbehaviours: Readonly<Record<string, () => void>> = {
     writeSync(process.stderr.fd, "stuck from now on\n");
     for (;;);
   },
-  /** No code handles this error. Its text holds the key, as a careless error might. */
+  /** Causes an error that no code handles. Its text holds the key, as that of a careless error might. */
   Reject() {
     void Promise.reject(new Error(`a bug that says ${process.env.CONTROL_PLANE_API_KEY}`));
   },

@@ -75,7 +75,7 @@ export class KubectlWatch {
     await this.#program.end("SIGKILL");
   }
 
-  /** kubectl writes one event in each line. The last line may be incomplete. */
+  /** Reads the output of kubectl, which has one event in each line. The last line may be incomplete. */
   #read(): void {
     const text = this.#program.stdout();
     for (let at = text.indexOf("\n", this.#readTo); at >= 0; at = text.indexOf("\n", this.#readTo)) {

@@ -51,7 +51,7 @@ export interface Fault {
 const projectCount = 40;
 const operationLatencyMs = 200;
 
-/** A key of its own. */
+/** Makes a new API key. */
 export function newApiKey(): string {
   return newSecret("api-key");
 }

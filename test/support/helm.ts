@@ -7,7 +7,7 @@ import { findAsset } from "../../tools/assets/resolve-assets.ts";
 import { CommandError, runCommand } from "../../tools/assets/run-command.ts";
 
 /**
- * Runs Helm and returns its standard output.
+ * Helm with its own settings. It returns its standard output.
  * @throws CommandError with its last lines
  */
 export type Helm = (args: readonly string[], env?: NodeJS.ProcessEnv) => Promise<string>;

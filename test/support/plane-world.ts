@@ -22,7 +22,7 @@ export interface StoredPlane {
   readonly status: ControlPlaneStatus;
 }
 
-/** Returns the name of a control plane for `kubectl`. */
+/** The name of a control plane for `kubectl`. */
 export type PlaneName = `controlplane/${string}` | `clustercontrolplane/${string}`;
 
 export class PlaneWorld {
@@ -119,7 +119,7 @@ export async function startPlaneWorld(options: WorldOptions = {}): Promise<Plane
   return planes;
 }
 
-/** The sandbox of the second account. It ends with the test. */
+/** Starts the sandbox of the second account. It ends with the test. */
 export async function startSecondSandbox(): ReturnType<typeof startSandbox> {
   const bugs: unknown[] = [];
   const second = await startSandbox({

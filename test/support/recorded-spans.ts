@@ -15,7 +15,10 @@ export interface RecordedSpan {
   readonly failure: string | undefined;
 }
 
-/** A tracer for the operator, and the ended spans, ordered by their end. */
+/**
+ * Makes a tracer for the operator.
+ * @returns it, and the ended spans, ordered by their end
+ */
 export function recordSpans(redact: (text: string) => string = (text) => text): {
   readonly tracer: Tracer;
   spans(): readonly RecordedSpan[];

@@ -79,7 +79,7 @@ async function writePasswords(directory: string, password: string): Promise<stri
   return file;
 }
 
-/** A repository is a folder that has manifests. */
+/** Returns the repositories below a folder. A repository is a folder that has manifests. */
 async function repositoriesBelow(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const found = entries.filter((entry) => entry.name === "_manifests");

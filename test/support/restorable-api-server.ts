@@ -15,7 +15,7 @@ import { waitUntil } from "./wait-until.ts";
 
 const crdFile = fileURLToPath(new URL("../../crds/endpoint-operator.dev_computeendpoints.yaml", import.meta.url));
 
-/** An API server whose etcd can be restored to an earlier state. */
+/** Starts an API server whose etcd can be restored to an earlier state. */
 export async function startRestorableApiServer() {
   const { etcd, kubectl: binary, "kube-apiserver": server } = sharedApiServer().assets;
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-restore-"));

@@ -2,7 +2,7 @@
 import { type Profile, profiles } from "../../src/sandbox/engine/profile.ts";
 
 /**
- * The profile of the sandboxes in tests that name none: the value of SANDBOX_PROFILE, or seed.
+ * Returns the profile of the sandboxes in tests that name none: the value of SANDBOX_PROFILE, or seed.
  * @throws Error when there is no such profile
  */
 export function defaultSandboxProfile({ SANDBOX_PROFILE: name = "seed" }: NodeJS.ProcessEnv): Profile["name"] {

@@ -2,7 +2,7 @@
 
 /** Random numbers that are the same for the same seed. */
 export interface SeededRandom {
-  /** Uniform in [0, 1). */
+  /** Returns a number in [0, 1), uniformly distributed. */
   next(): number;
   /** Returns a whole number from 0 up to, but not including, `below`. */
   below(below: number): number;

@@ -51,7 +51,7 @@ export function resourceSaying(reason: ConditionReason) {
   };
 }
 
-/** What a DatabaseAccess waits for, by reason. */
+/** Makes a DatabaseAccess whose conditions show this reason. */
 export function accessSaying(reason: AccessReason) {
   return {
     apiVersion: "endpoint-operator.dev/v1alpha1",
@@ -62,7 +62,7 @@ export function accessSaying(reason: AccessReason) {
   };
 }
 
-/** What a ClusterControlPlane waits for, by reason. */
+/** Makes a ClusterControlPlane whose conditions show this reason. */
 export function planeSaying(reason: PlaneReason) {
   const name = { name: "analytics", uid: "uid-3", resourceVersion: "7", generation };
   return {

@@ -2,7 +2,7 @@
 import path from "node:path";
 import { cacheDirectory } from "../../tools/assets/asset-cache.ts";
 
-/** A folder of ours under the user's cache directory. */
+/** Returns a folder of this project under the user's cache directory. */
 export function cacheFolder(name: string): string {
   return path.join(path.dirname(cacheDirectory(process.env, "linux")), name);
 }

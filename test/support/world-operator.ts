@@ -83,12 +83,12 @@ export class WorldOperator {
     await this.#end(stopping);
   }
 
-  /** The metrics page. */
+  /** Returns the metrics page. */
   async metrics(): Promise<string> {
     return (await this.scrape()).text();
   }
 
-  /** The answer of `/metrics` to a client with this token. */
+  /** Returns the answer of `/metrics` to a client with this token. */
   scrape(token?: string): Promise<Response> {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     return fetch(`http://127.0.0.1:${this.#running?.operator.metricsPort}/metrics`, { headers });

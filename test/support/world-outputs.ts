@@ -33,7 +33,7 @@ export class WorldOutputs {
     this.logger = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
   }
 
-  /** A version of a resource that was seen. */
+  /** Notes a version of a resource that was seen. */
   saw(resource: { readonly metadata: { readonly resourceVersion: string }; readonly status?: unknown }): void {
     this.#seen.set(resource.metadata.resourceVersion, JSON.stringify(resource));
   }

@@ -123,7 +123,7 @@ export class World {
     return this.#operator.handOver();
   }
 
-  /** The metrics page. */
+  /** Returns the metrics page. */
   metrics(): Promise<string> {
     return this.#operator.metrics();
   }
@@ -284,7 +284,7 @@ function noneIfNotServed(error: { readonly reason?: string }): readonly StoredRe
   throw error;
 }
 
-/** A world for one test, with the operator running. */
+/** Starts a world for one test, with the operator running. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const namespace = await createTestNamespace("cpe");
   const { kubeconfigFile } = await serviceAccountAccess(namespaceOfOperator, "endpoint-operator");

@@ -235,7 +235,10 @@ describe("architecture", () => {
   });
 });
 
-/** Pairs of folders of the sandbox that import each other. Files directly in src/sandbox start it, and are left out. */
+/**
+ * Returns pairs of folders of the sandbox that import each other. Files directly in src/sandbox start it, and are left
+ * out.
+ */
 function sandboxCircles(files: ReadonlyMap<string, string>): readonly string[] {
   const roomOf = (path: string) => /^sandbox\/([^/]+)\//.exec(path)?.[1];
   const seen = new Set<string>();

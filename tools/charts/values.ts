@@ -14,7 +14,7 @@ const fixedSettings: ReadonlySet<string> = new Set([
   "HEALTH_ADDR",
   "METRICS_AUTH",
   "WATCH_NAMESPACES",
-  // The chart's Role and its number of replicas need the election.
+  // With the chart's number of replicas, the leader election must be on. The chart's Role allows it.
   "LEADER_ELECTION",
   "LEASE_NAME",
   "LEASE_NAMESPACE",

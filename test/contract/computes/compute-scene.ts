@@ -86,7 +86,7 @@ export class ComputeClient {
     return this.write("POST", `/endpoints/${endpointId}/${verb}`);
   }
 
-  /** The errors of failed operations, newest first. Only profile `public` shows them. */
+  /** Returns the errors of failed operations, newest first. Only profile `public` shows them. */
   async failures(): Promise<readonly string[]> {
     const { body } = await this.api("GET", "/operations?limit=100");
     return body.operations.flatMap(({ error }: { readonly error?: string }) => (error === undefined ? [] : [error]));

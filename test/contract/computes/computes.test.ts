@@ -6,7 +6,7 @@ import { ComputeScene, mainBranch, primary, psql, replica } from "./compute-scen
 
 const branchPath = `/branches/${mainBranch}`;
 
-/** A client whose session stays open; its end is noted, not thrown. */
+/** Opens a session that stays open. Its end is remembered, and no error is thrown. */
 async function openSession(uri: string): Promise<{ readonly client: pg.Client; readonly ended: Promise<void> }> {
   const client = new pg.Client({ connectionString: uri.replace("sslmode=require", "sslmode=no-verify") });
   const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));

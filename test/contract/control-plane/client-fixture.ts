@@ -54,7 +54,7 @@ export function recordingObserver() {
   return { reported, observer };
 }
 
-/** A client of the control plane at `baseUrl`, for `await using`. */
+/** Makes a client of the control plane at `baseUrl`, for `await using`. */
 export function clientOf(
   baseUrl: string,
   options: Partial<ControlPlaneClientOptions> = {},

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
 import { clientOf, everyCall } from "./client-fixture.ts";
 
-/** A server that counts the requests that reach it. */
+/** Starts a server that counts the requests that reach it. */
 async function startService() {
   const methods: string[] = [];
   let connections = 0;

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-/** One request as the bytes that arrived. */
+/** One request that has arrived. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;
@@ -63,12 +63,12 @@ export async function startRawService(first: Answer = json(200, {})): Promise<Ra
   };
 }
 
-/** A JSON answer. */
+/** Makes a JSON answer. */
 export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
   return raw(status, JSON.stringify(value), { "content-type": "application/json", ...headers });
 }
 
-/** Any text as the answer. */
+/** Makes an answer with any text. */
 export function raw(status: number, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Answer {
   return (response) => {
     response.writeHead(status, headers);
@@ -76,7 +76,7 @@ export function raw(status: number, body: string | Buffer, headers: Readonly<Rec
   };
 }
 
-/** The documented error shape. */
+/** Makes an error answer in the documented form. */
 export function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return json(status, { request_id: crypto.randomUUID(), code: "", message }, headers);
 }

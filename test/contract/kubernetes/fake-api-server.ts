@@ -57,7 +57,7 @@ export function sendJson(
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** Credentials with a token that counts how often they were read: `token-1`, `token-2`, … */
+/** Makes credentials with a token that counts how often they were read: `token-1`, `token-2`, … */
 export function countingCredentials(server: string): CredentialSource & { reloads(): number } {
   let reloads = 0;
   return {

@@ -29,9 +29,9 @@ export const key = 'namespace="shop",name="orders"';
 export const podA = 'job="operator",instance="a",pod="a"';
 /** Labels of series that are scraped from the other pod. */
 export const podB = 'job="operator",instance="b",pod="b"';
-/** The series that a pod exports for each resource. */
+/** Returns the name of the series that a pod exports for the resource. */
 export const exported = (pod: string) => `compute_endpoint_info{${key},endpoint_id="ep-1",${pod}}`;
-/** A condition of it. */
+/** Returns the name of the series of one of its conditions. */
 export const condition = (type: string, status: string, pod = podA) =>
   `compute_endpoint_condition{${key},type="${type}",status="${status}",${pod}}`;
 

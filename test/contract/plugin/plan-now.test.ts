@@ -186,7 +186,7 @@ function* combinations<T extends Readonly<Record<string, readonly unknown[]>>>(
   }
 }
 
-/** The power annotations are not a factor of the product either. */
+/** Compares cases with power annotations, which are not a factor of the product either. */
 async function comparePower(): Promise<void> {
   for (const factors of combinations(power)) {
     const { asked, handled, shown, maxUnits, isPaused, hasFinalizer, isDeleting, operations } = factors;

@@ -216,7 +216,7 @@ test("a new directory → for its owner only", () => {
   expect(statSync(directory).mode & 0o777).toBe(0o700);
 });
 
-/** JSON cannot hold this value, so the write fails. */
+/** Makes a value that JSON cannot hold, so that its write fails. */
 function circular(): never {
   const value: { self?: unknown } = {};
   value.self = value;

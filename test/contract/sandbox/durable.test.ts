@@ -36,7 +36,10 @@ function stoppedEarlier(directory: string, milliseconds: number): void {
 const apiKey = "not-a-real-key";
 const create = { body: { endpoint: { branch_id: branches.orders, type: "read_write" } } };
 
-/** Starts a sandbox on a directory; a second call after a stop continues with it. */
+/**
+ * Starts a sandbox on a new directory.
+ * @returns a function that stops it and starts it again on that directory
+ */
 async function restartable(options: SandboxOptions = {}) {
   const data = newDirectory();
   let client = await freshSandbox({ data, apiKey, ...options });

@@ -21,7 +21,7 @@ const patienceMs = 120_000;
 /** The Go modules are downloaded and built. */
 const buildMs = 600_000;
 
-/** The source of a Terraform provider that calls any address. It uses the HTTP transport of every provider in Go. */
+/** The module of a Terraform provider that can call any address. It uses the HTTP transport of every provider in Go. */
 const httpProvider = "github.com/terraform-providers/terraform-provider-http";
 
 const goClient = `package main

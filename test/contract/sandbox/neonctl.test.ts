@@ -49,7 +49,7 @@ async function cliOfNewSandbox() {
   return { text, json, read, post, controlUrl: sandbox.controlUrl };
 }
 
-/** The CLI does not wait until the operations of the previous command have ended. */
+/** Waits until all operations have ended, because the CLI does not wait for those of the previous command. */
 async function untilUnlocked({ controlUrl }: RunningSandbox): Promise<void> {
   await fetch(`${controlUrl}/clock/advance`, {
     method: "POST",

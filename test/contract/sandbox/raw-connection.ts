@@ -1,7 +1,7 @@
 /** Sends bytes over a socket and reads the answers. */
 import { connect } from "node:net";
 
-/** An answer as the bytes that arrived. */
+/** An answer on a raw connection. */
 export interface RawAnswer {
   readonly status: number;
   /** `undefined`: none. */

@@ -146,7 +146,7 @@ describe.each(profiles)("@neondatabase/api-client, profile $profile", ({ profile
     const { url, apiKey } = await quickSandbox(profile);
     const client = createApiClient({ apiKey, baseURL: url });
     /**
-     * The control plane requires this: wait until the operations have ended before the next request that depends on
+     * Waits until the operations have ended. The control plane requires this before the next request that depends on
      * them.
      */
     const settled = (id: string) =>

@@ -44,7 +44,7 @@ async function partialFile(home: AssetHome): Promise<void> {
   await waitUntil(hasBegun, { what: "the build writes its file" });
 }
 
-/** A build that runs until the test writes the file `go-on`. */
+/** Makes a build that runs until the test writes the file `go-on`. */
 const heldBuild = (home: AssetHome) =>
   `echo $$ > '${home.directory}/go-pid'; echo half > "$output"; while [ ! -e '${home.directory}/go-on' ]; do sleep 0.05; done; echo whole > "$output"`;
 

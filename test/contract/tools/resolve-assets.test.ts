@@ -22,7 +22,7 @@ const cachedKubectl = "linux-amd64/kubectl-v1.35.4/kubectl";
 const kubectlPath = "/k8s/v1.35.4/bin/linux/amd64/kubectl";
 const binary = "#!/bin/sh\necho downloaded\n";
 
-/** The options for a home without downloads, so that a build is tried next. */
+/** Returns the options for a home without downloads, so that a build is tried next. */
 function offline(home: AssetHome, more: ResolveOptions = {}): ResolveOptions {
   return { env: home.env, platform: linux, download: false, ...more };
 }

@@ -12,8 +12,8 @@ const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
 
 /**
- * The endpoint of `orders` is created. Then etcd goes back to a state before its record, and no client can parse the
- * endpoint.
+ * Returns steps: the endpoint of `orders` is created. Then etcd goes back to a state before its record, and no client
+ * can parse the endpoint.
  */
 const withoutOwnership = (spec: ReturnType<typeof readWrite>): readonly Step[] => [
   apply(1_000, "billing", readWrite(branch(3))),

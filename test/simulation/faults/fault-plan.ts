@@ -130,7 +130,7 @@ function retryAfter(random: SeededRandom): {
   return random.next() < 0.5 ? {} : { retryAfter: { seconds: 1 + random.below(30), asDate: random.next() < 0.5 } };
 }
 
-/** FNV-1a. */
+/** Returns the FNV-1a hash of a text. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -26,7 +26,7 @@ export function failure(status: number, reason: string, message: string, details
   };
 }
 
-/** A success. */
+/** Makes a successful answer. */
 export function success(body: Json, status = 200): Answer {
   return { status, body };
 }

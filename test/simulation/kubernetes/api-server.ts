@@ -264,7 +264,7 @@ function withStatus(object: StoredObject, status: Json | undefined): StoredObjec
   return (status === undefined ? rest : { ...rest, status }) as StoredObject;
 }
 
-/** A real API server stores no empty list of finalizers, and shows no empty annotations. */
+/** Removes empty members. A real API server stores no empty list of finalizers, and shows no empty annotations. */
 function withoutEmpty({ finalizers, annotations, ...metadata }: StoredObject["metadata"]): StoredObject["metadata"] {
   return {
     ...metadata,

@@ -5,7 +5,7 @@ import { ByteStream } from "./byte-stream.ts";
 import type { Change, ObjectStore } from "./object-store.ts";
 import type { ResourcePath } from "./resource-path.ts";
 
-/** Returns the delays after which one event arrives at one watch. An empty list: the event is lost. */
+/** A function that returns the delays after which one event arrives at one watch. An empty list: the event is lost. */
 export type Delivery = (client: string) => readonly number[];
 
 /** One watch that a client asks for. */
@@ -121,7 +121,7 @@ export class WatchHub {
     });
   }
 
-  /** If the history went back, the server sends no events for a revision that it has not reached. */
+  /** Sends a bookmark. If the history went back, the server sends nothing for a revision that it has not reached. */
   #bookmark(watch: OpenWatch): void {
     const { revision } = this.#store;
     if (watch.isMute || watch.owner.isDead || revision < watch.afterRevision || watch.lastDueMs > this.#time.nowMs())

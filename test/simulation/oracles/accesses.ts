@@ -67,7 +67,7 @@ function secretProblem(world: World, access: StoredObject): Problem | undefined 
     : { promise: "S8", text: "is Ready, and its database is not there" };
 }
 
-/** A role is deleted only if the operator has created it and no existing DatabaseAccess names it. */
+/** Checks a deletion: a role is deleted only if the operator has created it and no existing DatabaseAccess names it. */
 function judgeDelete(world: World, { branchId, roleName }: Pick<RolePath, "branchId" | "roleName">): void {
   const isNamed = world.accesses().some((access) => {
     const role = access.metadata.deletionTimestamp === undefined ? roleOf(world, access) : undefined;
@@ -99,7 +99,10 @@ function judgeRoles(world: World): void {
   }
 }
 
-/** A reset breaks the connections of programs. So each one must come from a person's wish or from a fault. */
+/**
+ * Counts the resets of passwords. A reset breaks the connections of programs, so each one must come from a person's
+ * wish or from a fault.
+ */
 function judgeResets(world: World): void {
   const { entries } = world.log;
   const count = (is: (text: string) => boolean) => entries.filter(({ text }) => is(text)).length;

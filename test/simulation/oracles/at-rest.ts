@@ -46,7 +46,7 @@ export function problemOf(world: World, resource: StoredObject): Problem | undef
     : { promise: "L1", text: `is Stalled ${stalled.reason}, but ${why}: ${stalled.message}` };
 }
 
-/** A paused resource whose endpoint is gone is not Ready. */
+/** Checks that a paused resource whose endpoint is gone is not Ready. */
 function pausedProblem(world: World, resource: StoredObject): Problem | undefined {
   const endpointId = ownershipOf(resource)?.endpointId;
   const isReady = conditionOf(resource, "Ready")?.status === "True";

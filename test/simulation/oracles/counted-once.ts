@@ -10,7 +10,8 @@ const pollMs = 60_000;
 const counter = /^compute_endpoint_operations_total\{(?<labels>[^}]*)\} (?<value>\d+)$/gm;
 
 /**
- * Every ended operation is counted at most once. If no process died and no record was lost, it is counted exactly once.
+ * Checks that every ended operation is counted at most once. If no process died and no record was lost, it must be
+ * counted exactly once.
  */
 export function countedOnce(world: World): Oracle {
   return {
@@ -32,7 +33,7 @@ export function countedOnce(world: World): Oracle {
   };
 }
 
-/** If no process died and no record was lost, every operation must be counted. */
+/** Whether every operation must be counted: no process died, and no record was lost. */
 function isExact({ history, service }: World): boolean {
   const { deaths, robbed, etcdRestoredAtMs } = history;
   return deaths === 0 && robbed.size === 0 && etcdRestoredAtMs === undefined && service.everDisguised.size === 0;
@@ -70,7 +71,7 @@ function tally(operations: readonly OperationRecord[]): Map<string, number> {
   return counts;
 }
 
-/** The sum over all processes of a run. */
+/** Returns the sum over all processes of a run. */
 function countsOf(pages: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const page of pages) {

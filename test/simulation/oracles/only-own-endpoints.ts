@@ -75,7 +75,7 @@ function ownerOf(world: World, endpointId: string): StoredObject | undefined {
   });
 }
 
-/** A record must be true at the moment in which it is first stored. */
+/** Checks that a record is true at the moment in which it is first stored. */
 function judgeRecord(world: World, resource: StoredObject): void {
   const record = ownershipOf(resource);
   const { uid } = resource.metadata;
@@ -106,9 +106,9 @@ function hasConsent(resource: StoredObject, endpointId: string): boolean {
 }
 
 /**
- * Rule 6 of creates, for a control plane that shows no names. An endpoint may be presumed if it is the only one that
- * appeared after the intent's snapshot and shows every sent field. The presumption can be wrong, and no client can
- * notice that. For example, a new process does not know whether the process before it sent the POST.
+ * Whether an endpoint may be presumed, by rule 6 of creates, if the control plane shows no names. It may be if it is
+ * the only one that appeared after the intent's snapshot and shows every sent field. The presumption can be wrong, and
+ * no client can notice that. For example, a new process does not know whether the process before it sent the POST.
  */
 function mayPresume(world: World, uid: string, endpointId: string): boolean {
   if (world.service.echoesNames) return false;

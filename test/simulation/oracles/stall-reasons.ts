@@ -59,7 +59,8 @@ const hasUnknownCreate: Judge = ({ history }, resource) =>
   );
 
 /**
- * The process that knew of the refusal died before it closed the intent. The next process cannot know of the refusal.
+ * Whether the process that knew of the refusal died before it closed the intent. The next process cannot know of the
+ * refusal.
  */
 const isRefusalForgotten = ({ sent }: SentPost, { status }: StoredObject): boolean =>
   sent.process.isDead &&
@@ -67,7 +68,7 @@ const isRefusalForgotten = ({ sent }: SentPost, { status }: StoredObject): boole
   isObject(status) &&
   intentRecordOf(status).attempt === sent.creator.attempt;
 
-/** A process died between the intent and its POST. The next process cannot know that no POST was sent. */
+/** Whether a process died between the intent and its POST. The next process cannot know that no POST was sent. */
 const hasUnsentIntent: Judge = ({ history }, { metadata }) =>
   history.deaths > 0 &&
   history.intents.some(
@@ -109,7 +110,10 @@ const isRefusable: Judge = (world, resource) => {
 const hasRestoredIntent = ({ history, service }: World): boolean =>
   history.etcdRestoredAtMs !== undefined && !service.echoesNames;
 
-/** Once faults have ended, every endpoint can be parsed. */
+/**
+ * Whether the resource waits for an endpoint that cannot be parsed. Long after the last fault, every endpoint can be
+ * parsed.
+ */
 const waitsForUnreadable = (resource: StoredObject): boolean =>
   String(conditionOf(resource, "Stalled")?.message).includes("cannot parse that endpoint");
 

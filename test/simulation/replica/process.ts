@@ -27,7 +27,7 @@ export class Process implements Owner {
     this.#onCrash();
   }
 
-  /** The machine stops. */
+  /** Stops the whole machine for this time. */
   pauseMachine(durationMs: number): void {
     this.machine.pause(durationMs);
   }

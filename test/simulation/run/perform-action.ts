@@ -16,7 +16,7 @@ const collectionPath = `/apis/${group}/${version}/namespaces/${namespace}/${plur
 
 const accessPath = `/apis/${group}/${version}/namespaces/${namespace}/${databaseAccessNames.plural}`;
 
-/** The path of a resource. */
+/** Returns the path of a resource. */
 export function pathOf(name: string): string {
   return `${collectionPath}/${name}`;
 }
@@ -297,7 +297,10 @@ function call(world: World, request: ApiRequest): void {
   if (!isSuccess(answer)) world.log.add("API server", `answers the user ${answer.status}`);
 }
 
-/** An endpoint without a name is recognized only by the fields that its create sent. */
+/**
+ * Notes that a resource can no longer recognize its endpoint. Without a name, an endpoint is recognized only by the
+ * fields that its create sent.
+ */
 function noteUnrecognizable({ service, history }: World, endpointId: string): void {
   const creator = service.creators.get(endpointId);
   if (service.echoesNames || creator?.by !== "Operator") return;

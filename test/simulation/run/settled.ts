@@ -3,7 +3,7 @@ import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
 
-/** A condition of a resource as it is stored; `undefined`: it has none of this type. */
+/** Returns a stored condition of a resource; `undefined`: it has none of this type. */
 export function conditionOf({ status }: StoredObject, type: string): JsonObject | undefined {
   const conditions = isObject(status) && Array.isArray(status.conditions) ? status.conditions : [];
   return conditions.filter(isObject).find((condition) => condition.type === type);

@@ -34,7 +34,8 @@ export async function shrink(plan: RunPlan, shows: Shows): Promise<RunPlan> {
 type Shorten = (plan: RunPlan) => RunPlan | undefined;
 
 /**
- * Functions that each remove one part of the plan, wherever that part is now; `undefined`: the part is gone already.
+ * Returns functions that each remove one part of the plan, wherever that part is now. They return `undefined` if the
+ * part is gone already.
  */
 function shorteningsOf({ steps, world }: RunPlan): readonly Shorten[] {
   const keys = world.faults.kind === "Scripted" ? Object.keys(world.faults.faults) : [];
@@ -61,7 +62,7 @@ function withoutStep(plan: RunPlan, step: Step): RunPlan | undefined {
   return at < 0 ? undefined : { ...plan, steps: plan.steps.toSpliced(at, 1) };
 }
 
-/** Every fault by name, so that it can be taken away. */
+/** Returns the same plan with every fault named, so that single faults can be removed. */
 async function withScriptedFaults(plan: RunPlan): Promise<RunPlan> {
   const { world } = await run(plan);
   return {

@@ -11,7 +11,7 @@ export interface StoredOwnership {
   readonly clusterId: string;
 }
 
-/** The ownership record of a resource; `undefined`: it has none that can be read. */
+/** Returns the ownership record of a resource; `undefined`: it has none that can be read. */
 export function ownershipOf({ status }: StoredObject): StoredOwnership | undefined {
   const record = isObject(status) ? status.ownership : undefined;
   if (!isObject(record)) return undefined;

@@ -35,7 +35,7 @@ export const world = {
   freeBranches: ["br-main-2", "br-dev-2"],
 } as const;
 
-/** One of the further projects, with its only branch. */
+/** Returns one of the further projects, with its only branch. */
 export function furtherProject(at: number): { readonly id: string; readonly branchId: string } {
   return { id: `far-field-${at}`, branchId: `br-far-${at}` };
 }

@@ -26,7 +26,7 @@ const reasons: Readonly<Record<number, ControlPlaneReason>> = {
 /** The longest retry-after that a client accepts. */
 const longestRetryAfterMs = 600_000;
 
-/** The error of a client whose call was answered with an error status. */
+/** Makes the error of a client whose call was answered with an error status. */
 export function failureOfStatus(
   words: CallWords,
   status: number,
@@ -43,12 +43,12 @@ export function failureOfStatus(
   });
 }
 
-/** The error of a client whose request the engine has refused. */
+/** Makes the error of a client whose request the engine has refused. */
 export function failureOfRefusal(words: CallWords, { reason, message }: Refusal): ControlPlaneError {
   return failureOfStatus(words, statusOfRefusal[reason], { message });
 }
 
-/** The error of a client that got no answer, or an answer that it cannot read. */
+/** Makes the error of a client that got no answer, or an answer that it cannot read. */
 export function failureOfLoss(
   words: CallWords,
   reason: "TimedOut" | "ConnectionLost" | "Unreachable" | "UnreadableAnswer",

@@ -238,7 +238,7 @@ export class Service {
     this.#nextDisguise = disguise;
   }
 
-  /** From now on, operations are shown as they are, except that their shown times stay the same. */
+  /** Shows all operations as they are from now on. Only their shown times stay the same. */
   endDisguises(): void {
     for (const [id, { aheadMs = 0 }] of this.disguises) this.disguises.set(id, { aheadMs });
     this.#nextDisguise = undefined;
@@ -303,7 +303,7 @@ export class Service {
     });
   }
 
-  /** The sandbox checks this in its HTTP layer. */
+  /** Checks the suspend delay. The sandbox does this in its HTTP layer. */
   #requireDelay({ suspendTimeoutSeconds = 0 }: EndpointChanges): void {
     const { shortestSuspendSeconds } = this.#engine.profile;
     if (suspendTimeoutSeconds > 0 && suspendTimeoutSeconds < shortestSuspendSeconds) {

@@ -128,8 +128,8 @@ function isBefore(a: PendingEvent, b: PendingEvent): boolean {
 }
 
 /**
- * Node empties the queue of promises before the next tick, however long the chains are. An immediate would cost ten
- * times more.
+ * Lets promises settle. Node empties their queue before the next tick, however long the chains are. An immediate would
+ * cost ten times more.
  */
 function settle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));

@@ -106,7 +106,7 @@ function randomSteps(random: SeededRandom): readonly Step[] {
   return [...steps, ...backupsFor(steps)].sort((a, b) => a.atMs - b.atMs);
 }
 
-/** A restore needs a backup, so each restore gets one before it. */
+/** Returns a backup before each restore, because a restore needs one. */
 function backupsFor(steps: readonly Step[]): readonly Step[] {
   const restores = steps.filter(({ action }) => action.kind === "RestoreEtcd");
   return restores.map(({ atMs }) => ({ atMs: Math.floor(atMs * 0.6), action: { kind: "Backup" } }));

@@ -13,8 +13,8 @@ export interface Workload {
 }
 
 /**
- * The time between two steps is long, so that everything that a fault has delayed ends before the next step. Some
- * workloads need shorter times.
+ * Makes a step. The time between two steps is long, so that everything that a fault has delayed ends before the next
+ * step. Some workloads need shorter times.
  */
 const at = (slot: number, action: Action): Step => ({ atMs: slot * 30_000 - 29_000, action });
 const soon = (seconds: number, action: Action): Step => ({ atMs: seconds * 1_000, action });

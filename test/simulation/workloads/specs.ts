@@ -2,7 +2,7 @@
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { world as places } from "../service/engine.ts";
 
-/** The branch of a run by its number. */
+/** Returns the branch of a run by its number. */
 export function branch(at: number): string {
   return places.branches[at % places.branches.length] as string;
 }
@@ -17,7 +17,7 @@ export function readOnly(branchId: string, more: JsonObject = {}): JsonObject {
   return { projectId: places.project, branchId, type: "ReadOnly", ...more };
 }
 
-/** A fixed size. */
+/** Makes the fields for a size: a fixed one, or a range. */
 export function size(units: number, maxUnits = units): JsonObject {
   return { compute: { minUnits: units, maxUnits } };
 }

@@ -173,7 +173,7 @@ function stateOf(world: World): string {
   return `Ready ${ready?.status} ${refusals.includes(reason) ? "refused" : reason}${isCurrent ? "" : " of an old spec"}`;
 }
 
-/** Returns the end state of a resource that is created with each spec. Each spec is tried once. */
+/** The end states of resources that are created with each spec. Each spec is tried once. */
 export class FreshCreates {
   readonly #states = new Map<string, Promise<string>>();
 

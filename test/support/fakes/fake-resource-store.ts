@@ -23,7 +23,7 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
   /** The writes that took effect, by kind. */
   readonly writes: Write[] = [];
   beforeWrite: AroundWrite = () => {};
-  /** Runs when a write has taken effect. If it throws, the caller gets this error and no answer. */
+  /** Called when a write has taken effect. If it throws, the caller gets this error and no answer. */
   afterWrite: AroundWrite = () => {};
 
   /** Creates the object, or replaces it, as a person does. */

@@ -2,7 +2,7 @@
 import type { Fault, StreamFault } from "./fault.ts";
 import { type StatusFields, statusObject } from "./status-object.ts";
 
-/** A refusal in place of the server's answer. */
+/** Makes a refusal in place of the server's answer. */
 export function refuse(code: number, reason: string, retryAfterSeconds?: number): Fault {
   const status = { code, reason, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
   const headers = retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
@@ -10,7 +10,7 @@ export function refuse(code: number, reason: string, retryAfterSeconds?: number)
   return { kind: "Answer", status: code, headers: { "content-type": "application/json", ...headers }, body };
 }
 
-/** Makes lines that arrive between the server's own. */
+/** Lines that arrive between the server's own. */
 type Insertion = StreamFault & { readonly kind: "Insert" };
 
 /** Makes an ERROR event in the stream of a watch. */

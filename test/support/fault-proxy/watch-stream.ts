@@ -80,7 +80,7 @@ export class WatchStream {
     this.#timers.add(timer);
   }
 
-  /** The client is gone, or the watches may not receive anything more. */
+  /** Closes the watch: the client is gone, or the watches may not receive anything more. */
   dispose(): void {
     this.#isOver = true;
     for (const timer of this.#timers) timer.cancel();

@@ -159,7 +159,7 @@ export class LedgerOperator {
     this.#start();
   }
 
-  /** A resource has changed. */
+  /** Adds the key of a resource that has changed. */
   wake(key: ResourceKey): void {
     this.#wake(key);
   }
@@ -174,7 +174,7 @@ export class LedgerOperator {
     }
   }
 
-  /** The process is no longer the leader. Sent requests may still take effect, and no others are sent. */
+  /** Takes the leadership away. Sent requests may still take effect, and no others are sent. */
   lose(): Promise<void> {
     this.#gate.close();
     return this.#end(400_000).then(() => {});

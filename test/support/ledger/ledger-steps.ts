@@ -15,7 +15,7 @@ const sizes = [0.25, 0.5, 1, 2];
 const [firstProject, otherProject] = projects;
 const branch = (projectId: string, at: number) => branchesOf(projectId)[at] as string;
 
-/** The resources of a run. The last one adopts an endpoint that another client has created. */
+/** Applies the resources of a run. The last one adopts an endpoint that another client has created. */
 export function applyResources(world: LedgerWorld): void {
   const type = "ReadWrite";
   world.apply("main", { projectId: firstProject, branchId: branch(firstProject, 0), type });
@@ -53,7 +53,7 @@ export async function sleepThroughMany(world: LedgerWorld, random: SeededRandom)
   world.startOperator();
 }
 
-/** Another client creates an endpoint and uses it. Then a resource adopts it. */
+/** Creates an endpoint like another client, and uses it. Then a resource adopts it. */
 export async function adoptForeign(world: LedgerWorld): Promise<void> {
   const branchId = branch(otherProject, 1);
   const endpoint = { branch_id: branchId, type: "read_write", suspend_timeout_seconds: -1 };
@@ -169,7 +169,7 @@ const steps: readonly Step[] = [
   },
 ];
 
-/** A call by another client. While the project is locked, the call is refused and has no effect. */
+/** Sends a call like another client. While the project is locked, the call is refused and has no effect. */
 async function foreign(
   world: LedgerWorld,
   key: ResourceKey,

@@ -163,7 +163,7 @@ export class LedgerWorld {
     this.#owned.set(endpointId, { historyUntilMs: undecidedFromMs, undecidedUntilMs: await this.serviceNowMs() });
   }
 
-  /** The control plane's time in epoch milliseconds. */
+  /** Returns the control plane's time in epoch milliseconds. */
   async serviceNowMs(): Promise<number> {
     const { now } = await this.sandbox.control<{ now: string }>("GET", "/clock");
     return Date.parse(now);

@@ -95,7 +95,7 @@ export class FakeControlPlane implements ControlPlane {
   }
 }
 
-/** A gate that is closed until a test opens it. */
+/** Makes a gate that is closed until a test opens it. */
 export function door() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { passed: promise, open: resolve };

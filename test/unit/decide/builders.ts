@@ -61,7 +61,7 @@ export function operation(change: Partial<Operation> = {}): Operation {
   return observedOperation({ ...given, ...change });
 }
 
-/** A spec that manages no field except branch and type. */
+/** Makes a spec that manages no field except branch and type. */
 export function spec(change: Partial<ComputeEndpointSpec> = {}): ComputeEndpointSpec {
   return { projectId: project, branchId: branch, type: "ReadWrite", ...change };
 }
@@ -120,7 +120,7 @@ export interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
   readonly hasFinalizer?: boolean;
 }
 
-/** The resource shop/orders. */
+/** Makes the resource shop/orders. */
 export function resource(change: ResourceChange = {}): ComputeEndpoint {
   const { spec: specChange, brokenSpec, isDeleting, isPaused, hasFinalizer = true, ...rest } = change;
   return {
@@ -165,7 +165,7 @@ export function claim(change: Partial<Claim> = {}): Claim {
   };
 }
 
-/** The memory of a process that has just started. */
+/** Makes the memory of a process that has just started. */
 export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
   return {
     firstSeenMs: monotonicMs - 60_000,
@@ -284,7 +284,7 @@ export interface CreatingChange extends Omit<ObservationChange, "resource"> {
   readonly resource?: Omit<ResourceChange, "status">;
 }
 
-/** A failed call. */
+/** Makes the outcome of a failed call. */
 export function failed(
   reason: ControlPlaneReason,
   change: Partial<Extract<Outcome, { kind: "Failed" }>> & { readonly subject?: ControlPlaneError["subject"] } = {},

@@ -26,7 +26,10 @@ export interface SqlClient {
   exhaust(uri: string): Promise<string>;
 }
 
-/** With `sslmode=require`, node-postgres verifies the certificate, which libpq does not. */
+/**
+ * Returns the connection string without verification of the certificate. With `sslmode=require`, node-postgres would
+ * verify it, and libpq does not.
+ */
 const unverified = (uri: string): string => uri.replace("sslmode=require", "sslmode=no-verify");
 
 async function connected(uri: string): Promise<pg.Client> {
@@ -167,7 +170,7 @@ export const psql: SqlClient = {
 };
 
 /**
- * A client that is a program of its own. It is called as `COMMAND… MODE URI`, and reads statements from its standard
+ * Makes a client from a program. The program is called as `COMMAND… MODE URI`, and reads statements from its standard
  * input.
  */
 function programClient(command: string, ...args: readonly string[]): SqlClient {
@@ -202,7 +205,7 @@ const sources = fileURLToPath(new URL(".", import.meta.url));
 const patience = { timeout: 300_000 };
 
 /**
- * PyPI `psycopg`.
+ * Installs PyPI `psycopg`.
  * @param folder where it is installed
  */
 export async function psycopg(folder: string): Promise<SqlClient> {
@@ -212,7 +215,7 @@ export async function psycopg(folder: string): Promise<SqlClient> {
 }
 
 /**
- * Go module `pgx`.
+ * Builds a client with the Go module `pgx`.
  * @param folder where it is built
  */
 export async function pgx(folder: string): Promise<SqlClient> {
@@ -226,7 +229,7 @@ export async function pgx(folder: string): Promise<SqlClient> {
 }
 
 /**
- * Maven `org.postgresql:postgresql`.
+ * Installs Maven `org.postgresql:postgresql`.
  * @param folder where it is installed
  */
 export async function jdbc(folder: string): Promise<SqlClient> {

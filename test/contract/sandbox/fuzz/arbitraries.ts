@@ -79,7 +79,7 @@ function ofType(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Nearly every text fits these patterns, so trying random texts is faster than building one. */
+/** Whether nearly every text fits the pattern. If so, trying random texts is faster than building one. */
 function isForNames(pattern: string): boolean {
   return pattern.startsWith("^[ -~");
 }

@@ -95,7 +95,10 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A whole number has the type integer if the schema asks for an integer, else the type number. */
+/**
+ * Returns the type of a value. A whole number has the type integer if the schema asks for an integer, else the type
+ * number.
+ */
 function typeOf(value: unknown, wanted: Schema["type"]): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

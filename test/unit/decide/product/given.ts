@@ -50,7 +50,7 @@ export function deepFreeze<Value>(value: Value): Value {
 
 type Part<Value> = (factors: Factors) => Value;
 
-/** The product is large. So a part that depends on few factors is made once, frozen, and shared. */
+/** Makes a part that depends on few factors only once, frozen and shared, because the product is large. */
 function shared<Value>(names: readonly (keyof Factors)[], make: Part<Value>): Part<Value> {
   const made = new Map<string, Value>();
   return (factors) => {
@@ -158,7 +158,7 @@ function ownEndpoint(factors: Factors): readonly ObservedEndpoint[] {
   return isThere ? [endpoint({ type: factors.type, name, disabled: factors.remote !== "Differs" })] : [];
 }
 
-/** The endpoint is on the branch that a create or a move is about. */
+/** Makes the other endpoint. It is on the branch that a create or a move is about. */
 function candidate({ candidate: kind, type, spec, ownership: origin }: Factors): readonly ObservedEndpoint[] {
   if (kind === "None") {
     return [];
@@ -185,7 +185,7 @@ function candidate({ candidate: kind, type, spec, ownership: origin }: Factors):
   ];
 }
 
-/** What the other resource claims. */
+/** Returns what the other resource claims. */
 export function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
   const branchId = spec === "Moved" ? otherBranch : branch;
   switch (claims) {

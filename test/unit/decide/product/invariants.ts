@@ -89,7 +89,10 @@ const keepsOpenQuestions: Invariant = ({ factors, given, plan }) => {
   return (isReplaced || isForgotten) && "drops an intent whose POST may still take effect";
 };
 
-/** S2: while a create is not settled, there is no other POST for the same branch and type. */
+/**
+ * S2: if the control plane shows no names, there is no create while another resource has an unresolved create for the
+ * same branch and type.
+ */
 const waitsForOtherCreates: Invariant = ({ factors, plan }) =>
   factors.claims === "Intent" && !factors.echoesNames && isCreating(plan) && "creates beside an unresolved create";
 
