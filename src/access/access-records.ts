@@ -114,6 +114,18 @@ export function trustedObjects(resource: DatabaseAccess, identity: Identity): re
   return recordStandingOf(resource, identity) === "Own" ? (resource.status.records?.objects ?? []) : [];
 }
 
+/**
+ * Returns the recorded objects of a resource at the URL of this control plane; `undefined`: it has none. Another control
+ * plane with the same URL may hold the same objects. One with another URL does not, whatever its server says. Pure.
+ */
+export function recordsAt(
+  { uid, status: { records } }: DatabaseAccess,
+  { clusterId, serviceUrl }: Identity,
+): readonly AccessObject[] | undefined {
+  const isHere = records?.resourceUid === uid && records.clusterId === clusterId && records.serviceUrl === serviceUrl;
+  return isHere ? records.objects : undefined;
+}
+
 /** Returns the recorded objects of the resource in any control plane. Copied records name none. Pure. */
 export function recordedObjects(resource: DatabaseAccess, identity: Identity): readonly AccessObject[] {
   return recordStandingOf(resource, identity) === "Copied" ? [] : (resource.status.records?.objects ?? []);

@@ -5,11 +5,13 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { resourceFields } from "../reconcile/report.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { namespaceOfPlane } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
+import { settingsPlane } from "../resource/project-key.ts";
 import type { AccessContext } from "./access-context.ts";
 import type { WorkedAccess } from "./access-memory.ts";
-import { recordedObjects, trustedObjects } from "./access-records.ts";
+import { recordedObjects, recordsAt, trustedObjects } from "./access-records.ts";
 import { wantedBranchOf } from "./endpoint-reference.ts";
 import * as messages from "./messages.ts";
 import { type BranchContents, type BranchReader, readOwnSecret } from "./observe-access.ts";
@@ -30,12 +32,17 @@ export function isDeletionGranted(
 
 function doomedAmong(
   objects: readonly AccessObject[],
-  { store, endpoints }: AccessContext,
-  { spec, uid }: DatabaseAccess,
+  { store, endpoints, identity, grantOf }: AccessContext,
+  { spec, uid, key }: DatabaseAccess,
 ): readonly AccessObject[] {
-  const branchOf = (resource: DatabaseAccess) => wantedBranchOf(resource, (key) => endpoints.get(key));
-  const others = usesOf(store.list(), uid, branchOf);
-  return objectsToDelete(objects, spec.kind === "Valid" ? spec.spec : undefined, others);
+  const uses = usesOf(store.list(), uid, {
+    recordsOf: (resource) => recordsAt(resource, identity),
+    branchOf: (resource) => wantedBranchOf(resource, (each) => endpoints.get(each)),
+  });
+  const isOfNamespace = namespaceOfPlane(identity.controlPlane ?? settingsPlane) !== undefined;
+  const mayUse: MayUse = (namespace, projectId) =>
+    namespace === key.namespace || (!isOfNamespace && grantOf(namespace, projectId).mayChange);
+  return objectsToDelete(objects, spec.kind === "Valid" ? spec.spec : undefined, { uses, mayUse });
 }
 
 /**
@@ -103,6 +110,8 @@ type Release = "Delete" | "Retain";
 
 /** A role or database that another DatabaseAccess names. */
 interface OtherUse {
+  /** The namespace of the other DatabaseAccess. */
+  readonly namespace: string;
   readonly type: AccessObject["type"];
   readonly name: string;
   /**
@@ -110,18 +119,19 @@ interface OtherUse {
    * and assumes the same branch.
    */
   readonly branchId: string | undefined;
+  /** Whether its records name the role or database. Else only its spec does, which any namespace can write. */
+  readonly isRecorded: boolean;
 }
+
+/** Whether a namespace may use a project of the control plane. */
+type MayUse = (namespace: string, projectId: string) => boolean;
 
 /**
  * Decides whether a recorded object is deleted or stays. Pure.
- * It is deleted only if this resource created it and no other resource names it. A presumed object is deleted only if
+ * It is deleted only if this resource created it and no other resource uses it. A presumed object is deleted only if
  * spec says so. A database is deleted only by an explicit policy.
  */
-function releaseOf(object: AccessObject, spec: DatabaseAccessSpec | undefined, others: readonly OtherUse[]): Release {
-  const isUsed = others.some(
-    ({ type, name, branchId }) =>
-      type === object.type && name === object.name && (branchId ?? object.branchId) === object.branchId,
-  );
+function releaseOf(object: AccessObject, spec: DatabaseAccessSpec | undefined, isUsed: boolean): Release {
   if (isUsed || spec === undefined || object.origin === "Existing") {
     return "Retain";
   }
@@ -130,18 +140,31 @@ function releaseOf(object: AccessObject, spec: DatabaseAccessSpec | undefined, o
   return asked ?? usual;
 }
 
+function isUseOf(
+  object: AccessObject,
+  { type, name, branchId, namespace, isRecorded }: OtherUse,
+  mayUse: MayUse,
+): boolean {
+  const isSame = type === object.type && name === object.name && (branchId ?? object.branchId) === object.branchId;
+  return isSame && (isRecorded || mayUse(namespace, object.projectId));
+}
+
 /** Whether spec allows the deletion of a role or a database, apart from what status records. Pure. */
 export function mayDelete(spec: DatabaseAccessSpec | undefined): boolean {
   return spec !== undefined && (spec.role.deletionPolicy !== "Retain" || spec.database.deletionPolicy === "Delete");
 }
 
-/** Returns the objects to delete: databases before the roles that own them. */
+/**
+ * Returns the objects to delete: databases before the roles that own them. The spec of a resource whose namespace has no
+ * grant keeps nothing. Otherwise any namespace could keep the role of another one, and its password, alive.
+ */
 function objectsToDelete(
   objects: readonly AccessObject[],
   spec: DatabaseAccessSpec | undefined,
-  others: readonly OtherUse[],
+  { uses, mayUse }: { readonly uses: readonly OtherUse[]; readonly mayUse: MayUse },
 ): readonly AccessObject[] {
-  const doomed = objects.filter((object) => releaseOf(object, spec, others) === "Delete");
+  const isUsed = (object: AccessObject) => uses.some((use) => isUseOf(object, use, mayUse));
+  const doomed = objects.filter((object) => releaseOf(object, spec, isUsed(object)) === "Delete");
   return [...doomed].sort((a, b) => (a.type === b.type ? 0 : a.type === "Database" ? -1 : 1));
 }
 
@@ -156,28 +179,40 @@ function ownedDatabases(object: AccessObject, databases: readonly ObservedDataba
 
 /**
  * Returns how the other resources of the cluster use roles and databases.
+ * @param recordsOf returns the records of a resource at the control plane; `undefined`: it has none there
  * @param branchOf returns the branch that the ComputeEndpoint of a resource asks for
  */
 function usesOf(
   resources: readonly DatabaseAccess[],
   uid: string,
-  branchOf: (resource: DatabaseAccess) => string | undefined,
+  {
+    recordsOf,
+    branchOf,
+  }: {
+    readonly recordsOf: (resource: DatabaseAccess) => readonly AccessObject[] | undefined;
+    readonly branchOf: (resource: DatabaseAccess) => string | undefined;
+  },
 ): readonly OtherUse[] {
   return resources
     .filter((resource) => resource.uid !== uid && !isBeingDeleted(resource))
-    .flatMap((resource) => usesBy(resource, branchOf(resource)));
+    .flatMap((resource) => usesBy(resource, recordsOf(resource), branchOf(resource)));
 }
 
-function usesBy({ status: { records }, spec }: DatabaseAccess, branchId: string | undefined): readonly OtherUse[] {
-  const recorded = records?.objects ?? [];
-  if (spec.kind === "Invalid" || (records !== undefined && branchId === undefined)) {
+function usesBy(
+  { spec, key: { namespace } }: DatabaseAccess,
+  records: readonly AccessObject[] | undefined,
+  wantedBranch: string | undefined,
+): readonly OtherUse[] {
+  const recorded = (records ?? []).map((object) => ({ ...object, namespace, isRecorded: true }));
+  if (spec.kind === "Invalid" || (records !== undefined && wantedBranch === undefined)) {
     return recorded;
   }
   // The endpoint may have moved to a branch on which nothing is recorded yet.
-  const place = records === undefined ? undefined : branchId;
+  const branchId = records === undefined ? undefined : wantedBranch;
+  const named = { namespace, branchId, isRecorded: false };
   return [
     ...recorded,
-    { type: "Role", name: spec.spec.role.name, branchId: place },
-    { type: "Database", name: spec.spec.database.name, branchId: place },
+    { type: "Role", name: spec.spec.role.name, ...named },
+    { type: "Database", name: spec.spec.database.name, ...named },
   ];
 }

@@ -505,6 +505,30 @@ describe("deletion", () => {
     expect(scene.databases.get(main)).toHaveLength(1);
   });
 
+  test.each([
+    ["has no grant", noGrant, undefined, "goes"],
+    ["has a grant", fullGrant, undefined, "stays"],
+    ["has no grant, and records of a server of its own", noGrant, "https://own.example/v2", "goes"],
+    ["lost its grant, and has records here", noGrant, "here", "stays"],
+  ])(
+    "the access of another namespace names the role, and %s → the role accordingly",
+    async (_, grant, recordedAt, fate) => {
+      const scene = await readyScene(deletedWhole);
+      scene.grantOf = (namespace) => (namespace === "crm" ? grant : fullGrant);
+      const stored = scene.access("app");
+      if (stored?.status.records === undefined) throw new Error("no records");
+      const { records } = stored.status;
+      const serviceUrl = recordedAt === "here" ? records.serviceUrl : (recordedAt ?? "");
+      const copy = { ...records, serviceUrl, resourceUid: "uid-of-crm" };
+      const status = recordedAt === undefined ? {} : { ...stored.status, records: copy };
+      scene.accesses.set("crm/app", { ...stored, key: { namespace: "crm", name: "app" }, uid: "uid-of-crm", status });
+      scene.delete("app");
+      await scene.settle();
+      expect(scene.access("app")).toBeUndefined();
+      expect(scene.role(main, "orders_app") === undefined ? "goes" : "stays").toBe(fate);
+    },
+  );
+
   test("another DatabaseAccess names the role → it stays", async () => {
     const scene = await readyScene(bothGo);
     scene.apply("second");
