@@ -5,7 +5,7 @@ import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { parseProjectKey } from "../resource/project-key.ts";
 import type { AccessKindContext } from "./access-context.ts";
-import { type AccessEntry, newAccessEntry, type WorkedAccess } from "./access-memory.ts";
+import { type AccessEntry, newAccessEntry, type WorkedAccess } from "./access-observation.ts";
 import { AccessRound } from "./access-round.ts";
 import { accessKeyOf, endpointIndex, endpointMark, recordIndex } from "./endpoint-reference.ts";
 

@@ -10,7 +10,7 @@ import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import { settingsPlane } from "../resource/project-key.ts";
 import type { AccessContext } from "./access-context.ts";
-import type { WorkedAccess } from "./access-memory.ts";
+import type { WorkedAccess } from "./access-observation.ts";
 import { recordedObjects, recordsAt, trustedObjects } from "./access-records.ts";
 import { wantedBranchOf } from "./endpoint-reference.ts";
 import * as messages from "./messages.ts";

@@ -10,8 +10,7 @@ import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { type AccessContext, secretCheckMs } from "./access-context.ts";
-import type { WorkedAccess } from "./access-memory.ts";
-import type { AccessObservation, EndpointReference } from "./access-observation.ts";
+import type { AccessObservation, EndpointReference, WorkedAccess } from "./access-observation.ts";
 import { createKeyOf, observedObjects, recordsWith } from "./access-records.ts";
 import {
   doomedObjects,

@@ -13,8 +13,7 @@ import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { group, version } from "../resource/names.ts";
 import type { AccessContext } from "./access-context.ts";
-import type { WorkedAccess } from "./access-memory.ts";
-import type { AccessObservation } from "./access-observation.ts";
+import type { AccessObservation, WorkedAccess } from "./access-observation.ts";
 import { observedObjects, recordsWith } from "./access-records.ts";
 import { type AccessSummary, accessStatus, stalled } from "./access-status.ts";
 import { bindingSecretType } from "./binding.ts";

@@ -14,13 +14,13 @@ import { conditionOf } from "../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import type { AccessContext } from "./access-context.ts";
-import type { WorkedAccess } from "./access-memory.ts";
 import {
   type AccessObservation,
   type BoundEndpoint,
   isSecretUntouched,
   type PasswordFacts,
   type SecretFacts,
+  type WorkedAccess,
 } from "./access-observation.ts";
 import { trustedObjects } from "./access-records.ts";
 import { isRotationAsked, needsPassword, roleIn, rotationDueMs } from "./plan-access.ts";

@@ -3,8 +3,7 @@ import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../dom
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
-import { desiredChanges, hashOf } from "./desired-endpoint.ts";
-import { fieldStateOf } from "./drift.ts";
+import { desiredChanges, fieldStateOf, hashOf } from "./desired-endpoint.ts";
 import { endpointName, ownershipToken, planeRecord } from "./identity.ts";
 import type { PlanOf } from "./plan.ts";
 import type { Observation } from "./resource-step.ts";

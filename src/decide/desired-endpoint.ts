@@ -1,7 +1,10 @@
-/** Converts spec into the values that the endpoint should have. */
+/** Finds how an endpoint differs from its spec, and when accepted values are sent again. */
 import { hash } from "node:crypto";
-import type { EndpointChanges } from "../domain/endpoint.ts";
+import { backoffMs } from "../domain/backoff.ts";
+import type { EndpointChanges, ObservedEndpoint } from "../domain/endpoint.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
+import type { Acknowledged } from "../resource/status-schema.ts";
 
 /** A field of spec that the operator manages if it is present, by its path below spec. */
 export type ManagedField =
@@ -84,4 +87,104 @@ export function canonicalJson(value: unknown): string {
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const firstDelayMs = 30_000;
+const longestDelayMs = 60 * 60_000;
+
+/**
+ * The maximum number of requests without a visible effect. Each request may restart a database, so the operator stops
+ * after two.
+ */
+const unmatchedAttemptsLimit = 2;
+
+/**
+ * Whether the operator may send the accepted values again although the control plane shows others. It may do so once as
+ * a retry, after another client changed the endpoint, or after an operation of the last request failed.
+ */
+export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<string>): boolean {
+  const hasFailed = (acknowledged.operationIds ?? []).some((id) => failedIds.has(id));
+  return acknowledged.unmatchedAttempts < unmatchedAttemptsLimit || hasFailed;
+}
+
+/**
+ * Returns the milliseconds until the values may be sent again: 0 after the first change by another client, then growing
+ * to one hour.
+ * @param sentAgoMs milliseconds since the last request, as far as this process knows. A wrong clock makes the wait no
+ *   longer than the delay.
+ */
+export function resendWaitMs({ attempts, unmatchedAttempts }: Acknowledged, sentAgoMs: number): number {
+  const isFirstOutsideChange = unmatchedAttempts === 0 && attempts <= 1;
+  const delayMs = isFirstOutsideChange ? 0 : backoffMs(attempts, { firstMs: firstDelayMs, longestMs: longestDelayMs });
+  return Math.min(delayMs, delayMs - sentAgoMs);
+}
+
+/** A request that the control plane accepted. */
+export type AcceptedRequest = Pick<Acknowledged, "generation" | "hash" | "fields"> & {
+  readonly operationIds: readonly string[];
+};
+
+/**
+ * Returns the acknowledged record after a request was accepted. Requests with the same values are counted together.
+ * @param nowMs epoch milliseconds
+ */
+export function acknowledge(
+  previous: Acknowledged | undefined,
+  accepted: AcceptedRequest,
+  nowMs: number,
+): Acknowledged {
+  const row = previous?.hash === accepted.hash ? previous : { attempts: 0, unmatchedAttempts: 0 };
+  return {
+    ...accepted,
+    fields: [...accepted.fields],
+    attempts: row.attempts + 1,
+    unmatchedAttempts: row.unmatchedAttempts + 1,
+    time: new Date(nowMs).toISOString(),
+    operationIds: [...accepted.operationIds],
+  };
+}
+
+/** How spec and endpoint differ, for managed fields only. */
+export interface EndpointDiff {
+  /** Fields that the control plane shows with another value. */
+  readonly differing: readonly DesiredField[];
+  /** Fields that the control plane accepts but does not show, so that their values cannot be checked. */
+  readonly unverifiable: readonly DesiredField[];
+}
+
+/** Compares the managed fields of spec with what the control plane shows. All other fields are ignored. */
+export function diffEndpoint(spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): EndpointDiff {
+  const fields = desiredFields(spec).map((desired) => ({ desired, state: fieldStateOf(desired.changes, endpoint) }));
+  const inState = (wanted: FieldState) => fields.filter(({ state }) => state === wanted).map(({ desired }) => desired);
+  return { differing: inState("Differs"), unverifiable: inState("NotShown") };
+}
+
+/** Whether the control plane restarts the compute for a change of these fields: only for a change of size. */
+export function restartsCompute(fields: readonly DesiredField[]): boolean {
+  const restarting: readonly ManagedField[] = ["compute"];
+  return fields.some(({ field }) => restarting.includes(field));
+}
+
+/**
+ * How the control plane shows the values of a request: all as sent, at least one with another value, or not all of
+ * them.
+ */
+export type FieldState = "Matches" | "Differs" | "NotShown";
+
+/**
+ * Compares sent values with what the endpoint shows. One different value gives `Differs`, even if other values are not
+ * shown.
+ */
+export function fieldStateOf(changes: EndpointChanges, endpoint: ObservedEndpoint): FieldState {
+  const keys = (Object.keys(changes) as (keyof EndpointChanges)[]).filter((key) => changes[key] !== undefined);
+  const states = keys.map((key) => valueStateOf(key, changes, endpoint));
+  return states.includes("Differs") ? "Differs" : states.includes("NotShown") ? "NotShown" : "Matches";
+}
+
+function valueStateOf(key: keyof EndpointChanges, changes: EndpointChanges, endpoint: ObservedEndpoint): FieldState {
+  const shown = endpoint[key];
+  if (shown === undefined) {
+    return "NotShown";
+  }
+  return isSameStored(shown, changes[key]) ? "Matches" : "Differs";
 }

@@ -2,8 +2,16 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Acknowledged, Ownership } from "../resource/status-schema.ts";
-import { desiredChanges, hashOf, mergeChanges } from "./desired-endpoint.ts";
-import { diffEndpoint, type EndpointDiff, mayResend, resendWaitMs, restartsCompute } from "./drift.ts";
+import {
+  desiredChanges,
+  diffEndpoint,
+  type EndpointDiff,
+  hashOf,
+  mayResend,
+  mergeChanges,
+  resendWaitMs,
+  restartsCompute,
+} from "./desired-endpoint.ts";
 import type { Plan } from "./plan.ts";
 import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName, planNamesake } from "./plan-unowned.ts";
 import { powerWishOf } from "./power.ts";

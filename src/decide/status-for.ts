@@ -9,8 +9,7 @@ import { annotations } from "../resource/names.ts";
 import type { Acknowledged, ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { summaryOf } from "./condition-summary.ts";
 import { conditionsFor } from "./conditions-for.ts";
-import { desiredChanges, desiredFields, hashOf } from "./desired-endpoint.ts";
-import { acknowledge, diffEndpoint } from "./drift.ts";
+import { acknowledge, desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
 import { entryOf, type Records } from "./plan-table.ts";
 import type { LocalObservation, ResourceStep } from "./resource-step.ts";
 

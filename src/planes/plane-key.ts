@@ -1,8 +1,94 @@
-/** Reads the API key of one control plane from its Secret. */
+/** Reads the API key and the certificate authority of one control plane from its Secrets. */
+
 import type { KeySource } from "../control-plane/key-source.ts";
+import { isApiKey } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { SecretsReading } from "./plane-secrets.ts";
+import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
+import type { SecretStore, StoredSecret } from "../domain/secret-store.ts";
+import type { PlaneReason } from "../resource/conditions.ts";
+import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
+import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
+import * as messages from "./messages.ts";
+
+/** The result of one attempt to read the Secrets of a control plane. */
+export type SecretsReading =
+  | {
+      readonly kind: "Read";
+      readonly key: string;
+      readonly authority: string | undefined;
+      readonly secret: StoredSecret;
+    }
+  /** A person must act. `message` is for people who may see the control plane. */
+  | { readonly kind: "Refused"; readonly reason: PlaneReason; readonly message: string }
+  /** The API server gave no answer. The earlier result still counts. */
+  | { readonly kind: "Unanswered"; readonly message: string };
+
+/** A value of a Secret is missing or cannot be used. The message says why. */
+class MissingValue extends Error {
+  readonly reason: PlaneReason;
+
+  constructor(reason: PlaneReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Reads the Secrets that a control plane names. Never throws. */
+export async function readPlaneSecrets(
+  secrets: Pick<SecretStore, "read" | "account">,
+  resource: PlaneResource,
+  spec: Pick<ControlPlaneSpec, "apiKeySecretRef" | "connection">,
+): Promise<SecretsReading> {
+  const { apiKeySecretRef, connection } = spec;
+  try {
+    const { text, secret } = await readValue(secrets, secretPlace(resource, apiKeySecretRef), apiKeySecretRef);
+    const key = text.trim();
+    if (!isApiKey(key)) {
+      throw new MissingValue("SecretInvalid", messages.secretInvalid(secret.key, apiKeySecretRef.key));
+    }
+    const { caSecretRef } = connection ?? {};
+    const authority = caSecretRef && (await readAuthority(secrets, resource, caSecretRef));
+    return { kind: "Read", key, authority, secret };
+  } catch (error) {
+    if (error instanceof MissingValue) {
+      return { kind: "Refused", reason: error.reason, message: error.message };
+    }
+    if (error instanceof KubernetesError) {
+      return { kind: "Unanswered", message: error.message };
+    }
+    throw error;
+  }
+}
+
+async function readAuthority(secrets: Pick<SecretStore, "read" | "account">, resource: PlaneResource, ref: SecretRef) {
+  const { text, secret } = await readValue(secrets, secretPlace(resource, ref), ref);
+  if (!text.includes("-----BEGIN CERTIFICATE-----")) {
+    throw new MissingValue("CertificateAuthorityMissing", messages.authorityInvalid(secret.key, ref.key));
+  }
+  return text;
+}
+
+/** Reads one value of a Secret. @throws MissingValue, and KubernetesError when the API server gives no answer */
+async function readValue(secrets: Pick<SecretStore, "read" | "account">, place: ResourceKey, { key }: SecretRef) {
+  let secret: StoredSecret | undefined;
+  try {
+    secret = await secrets.read(place);
+  } catch (error) {
+    if (error instanceof KubernetesError && error.reason === "Forbidden") {
+      throw new MissingValue("SecretForbidden", messages.secretForbidden(place, secrets.account));
+    }
+    throw error;
+  }
+  if (secret === undefined) {
+    throw new MissingValue("SecretNotFound", messages.secretNotFound(place, key));
+  }
+  const text = Object.hasOwn(secret.data, key) ? secret.data[key] : undefined;
+  if (text === undefined) {
+    throw new MissingValue("SecretKeyNotFound", messages.secretKeyNotFound(place, key));
+  }
+  return { text, secret };
+}
 
 /** The parts that reading the key needs. */
 export interface PlaneKeyOptions {

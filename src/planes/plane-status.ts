@@ -9,7 +9,7 @@ import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import * as messages from "./messages.ts";
 import type { PlaneError } from "./plane-health.ts";
-import type { SecretsReading } from "./plane-secrets.ts";
+import type { SecretsReading } from "./plane-key.ts";
 
 /** The facts from which the status is computed. */
 export interface PlaneFacts {

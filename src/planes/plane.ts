@@ -10,8 +10,7 @@ import type { ControlPlaneAccess } from "../reconcile/reconcile-context.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { PlaneHealth } from "./plane-health.ts";
-import { PlaneKey } from "./plane-key.ts";
-import { readPlaneSecrets } from "./plane-secrets.ts";
+import { PlaneKey, readPlaneSecrets } from "./plane-key.ts";
 import { mayBeNearby, type TenantLimits } from "./tenant-limits.ts";
 
 /** The data for a connection to a control plane. */

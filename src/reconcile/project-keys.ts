@@ -1,6 +1,5 @@
 /** Finds the projects that a changed resource concerns. */
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoint.ts";
 
 /**
  * Finds the keys of the projects to reconcile after a watch event. It remembers the projects of each resource, because
@@ -13,13 +12,13 @@ export class ProjectKeys {
 
   /**
    * Returns the keys of the projects to reconcile after a change of a resource.
-   * @param resource its present form; `undefined`: it is gone
+   * @param projects the keys of the projects that the resource names now; `undefined`: it is gone
    */
-  noteChange(key: ResourceKey, resource: ComputeEndpoint | undefined): readonly string[] {
+  noteChange(key: ResourceKey, projects: readonly string[] | undefined): readonly string[] {
     const name = keyText(key);
     const before = this.#byResource.get(name) ?? [];
-    const now = resource === undefined ? [] : projectKeysOf(resource);
-    if (resource === undefined) {
+    const now = projects ?? [];
+    if (projects === undefined) {
       this.#byResource.delete(name);
     } else {
       this.#byResource.set(name, now);

@@ -3,11 +3,12 @@ import type { AccessKindContext } from "../access/access-context.ts";
 import { AccessKind } from "../access/access-kind.ts";
 import { endpointIndex, indexesOf, planeIndex } from "../access/endpoint-reference.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import { keyText, type ResourceKey } from "../domain/resource-store.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { KindPlaces } from "../kubernetes/kind-places.ts";
 import { databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
+import { ProjectKeys } from "../reconcile/project-keys.ts";
 import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/project-kind.ts";
 import { namespaceOfPlane } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
@@ -33,8 +34,7 @@ export class DatabaseAccesses implements ProjectKind {
   readonly #enqueue: DatabaseAccessesOptions["enqueue"];
   readonly #places: KindPlaces<DatabaseAccess, DatabaseAccessStatus>;
   readonly #kind: AccessKind;
-  /** The projects of each resource at its last change, by the text of its key. */
-  readonly #projects = new Map<string, readonly string[]>();
+  readonly #projectKeys = new ProjectKeys();
 
   constructor(options: DatabaseAccessesOptions) {
     const { onCounted } = options;
@@ -111,14 +111,7 @@ export class DatabaseAccesses implements ProjectKind {
   #changed(keys: readonly ResourceKey[], priority: WorkPriority): void {
     for (const key of keys) {
       const resource = this.#places.store.get(key);
-      const now = resource === undefined ? [] : this.#kind.projectsOf(resource);
-      const before = this.#projects.get(keyText(key)) ?? [];
-      if (resource === undefined) {
-        this.#projects.delete(keyText(key));
-      } else {
-        this.#projects.set(keyText(key), now);
-      }
-      for (const project of new Set([...before, ...now])) {
+      for (const project of this.#projectKeys.noteChange(key, resource && this.#kind.projectsOf(resource))) {
         this.#enqueue(project, priority);
       }
     }

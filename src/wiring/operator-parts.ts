@@ -24,7 +24,7 @@ import { ProjectKeys } from "../reconcile/project-keys.ts";
 import { Projects } from "../reconcile/project-memory.ts";
 import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
 import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoint.ts";
 import { parseProjectKey, planeLabel } from "../resource/project-key.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
@@ -237,7 +237,8 @@ class Assembly implements OperatorParts {
 
   /** Reconciles the projects of a ComputeEndpoint, and of the DatabaseAccesses that name it. */
   #changed(key: ResourceKey, priority: WorkPriority): void {
-    for (const project of this.#projectKeys.noteChange(key, this.watch.store.get(key))) {
+    const resource = this.watch.store.get(key);
+    for (const project of this.#projectKeys.noteChange(key, resource && projectKeysOf(resource))) {
       this.#enqueue(project, priority);
     }
     this.#accesses.endpointChanged(key, priority);

@@ -4,8 +4,7 @@ import { type PlaneUsers, usersAmong } from "../../../src/decide/plane-users.ts"
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
 import type { ResourceStore } from "../../../src/domain/resource-store.ts";
 import type { StoredSecret } from "../../../src/domain/secret-store.ts";
-import { PlaneKeeper } from "../../../src/planes/plane-keeper.ts";
-import { keyFinalizer } from "../../../src/planes/plane-secrets.ts";
+import { keyFinalizer, PlaneKeeper } from "../../../src/planes/plane-keeper.ts";
 import { Planes } from "../../../src/planes/planes.ts";
 import type { Projects } from "../../../src/reconcile/project-memory.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
