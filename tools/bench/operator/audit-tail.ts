@@ -1,7 +1,7 @@
 /** Counts requests in the audit log of an API server. */
 import { open } from "node:fs/promises";
 
-/** The requests of one user to the API server within some time. */
+/** The requests of one user about one namespace to the API server within some time. */
 export interface AuditTally {
   /** Successful changes of ComputeEndpoints, including status and finalizers. */
   readonly writes: number;
@@ -20,13 +20,23 @@ export interface AuditTally {
 interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
-  readonly objectRef?: { readonly resource: string };
+  readonly objectRef?: { readonly resource: string; readonly namespace?: string };
   readonly responseStatus?: { readonly code: number };
   readonly requestReceivedTimestamp: string;
   readonly stageTimestamp: string;
 }
 
+/**
+ * Whose requests are counted, and about which namespace. In the tests, other operators use the same API server and the
+ * same account at the same time.
+ */
+export interface AuditSubject {
+  readonly user: string;
+  readonly namespace: string;
+}
+
 interface Entry {
+  readonly namespace: string | undefined;
   readonly kind: "write" | "refused" | "event" | "read" | "other";
   readonly receivedMs: number;
   readonly answeredMs: number;
@@ -68,10 +78,11 @@ export class AuditTail {
     return this.#writes;
   }
 
-  /** Counts the requests of a user. @param since a number that an earlier `read` returned */
-  tally(user: string, since: number): AuditTally {
+  /** Counts the requests of a user about a namespace. @param since a number that an earlier `read` returned */
+  tally({ user, namespace }: AuditSubject, since: number): AuditTally {
     const lines = this.#lines.slice(since).filter((line) => line.includes(`"username":"${user}"`));
-    const entries = lines.flatMap((line) => entryOf(JSON.parse(line) as AuditEvent) ?? []);
+    const all = lines.flatMap((line) => entryOf(JSON.parse(line) as AuditEvent) ?? []);
+    const entries = all.filter((entry) => entry.namespace === namespace);
     const count = (kind: Entry["kind"]) => entries.filter((entry) => entry.kind === kind).length;
     return {
       writes: count("write"),
@@ -102,6 +113,7 @@ function entryOf(event: AuditEvent): Entry | undefined {
     return undefined;
   }
   return {
+    namespace: event.objectRef?.namespace,
     kind: kindOf(event),
     receivedMs: Date.parse(event.requestReceivedTimestamp),
     answeredMs: Date.parse(event.stageTimestamp),

@@ -103,7 +103,7 @@ async function beginMeasure({ world, sandbox, population }: BringUpStage, user: 
   let last = { writes: -1, seenAtMs: 0 };
   const tally = async () => {
     await world.audit.read();
-    return world.audit.tally(user, since);
+    return world.audit.tally({ user, namespace: population.namespace }, since);
   };
   return {
     /** The list is read only when writes pause, because with so many resources a list is work for the API server. */

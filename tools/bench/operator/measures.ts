@@ -82,13 +82,13 @@ export async function measureRest(stage: BringUpStage, operator: OperatorProcess
   };
 }
 
-async function beginCount({ world, sandbox }: BringUpStage) {
+async function beginCount({ world, sandbox, population: { namespace } }: BringUpStage) {
   const since = await world.audit.read();
   const before = await sandbox.counts();
   return {
     async end() {
       await world.audit.read();
-      const { writes, refused, events } = world.audit.tally(world.operator.user, since);
+      const { writes, refused, events } = world.audit.tally({ user: world.operator.user, namespace }, since);
       const after = await sandbox.counts();
       return {
         kubernetesWrites: writes + refused,

@@ -169,7 +169,7 @@ async function measureBudget({ world, settings, say }: PartOptions): Promise<str
   const requests = await sandbox.requestsSince(sequence);
   await operator.stop();
   await world.audit.read();
-  const { writes, refused } = world.audit.tally(world.operator.user, since);
+  const { writes, refused } = world.audit.tally({ user: world.operator.user, namespace: population.namespace }, since);
   const times = requests.map(({ time }) => Date.parse(time));
   const endMs = times.at(-1) ?? 0;
   const most = mostInAMinute(times);
