@@ -14,6 +14,17 @@ const fileOf = (relative: string) => fileURLToPath(new URL(relative, import.meta
 /** The repository's root. */
 export const repositoryRoot = fileOf("../../");
 
+/** How a tier runs beside others. */
+export interface Beside {
+  /** The file of its output. */
+  readonly file: string;
+  /**
+   * If set, the tier has low priority, and its time limit counts from when this resolves. Until then it gets only the
+   * processor time that the others leave, which may be none.
+   */
+  readonly givesWayUntil?: Promise<void> | undefined;
+}
+
 /** The options of one run of vitest. */
 export interface RunTierOptions {
   /** Only files whose path holds one of these texts; empty: all files. */
@@ -23,7 +34,7 @@ export interface RunTierOptions {
   /** Ends the run early. */
   readonly signal: AbortSignal;
   /** The tier runs beside others: its output goes into this file. @default it goes into our own output */
-  readonly beside?: { readonly file: string; readonly hasLowPriority: boolean };
+  readonly beside?: Beside;
 }
 
 /** Runs a tier with its own vitest. It never rejects because of a test. */
@@ -41,7 +52,7 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
       env: { ...process.env, ...env, [reportFileVariable]: reportFile },
       output: beside === undefined ? "inherit" : { file: beside.file },
     });
-    if (beside?.hasLowPriority === true) giveWay(child.pid);
+    if (beside?.givesWayUntil !== undefined) giveWay(child.pid);
     let endedBecause: string | undefined;
     const end = (why: string) => {
       endedBecause ??= why;
@@ -50,17 +61,32 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
     const onAbort = () => end("it was interrupted");
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
-    const deadline = setTimeout(
-      () => end(`it was not done after ${tier.deadlineMs / 60_000} minutes`),
-      tier.deadlineMs,
-    );
+    const late = () => end(`it was not done after ${tier.deadlineMs / 60_000} minutes`);
+    const clearDeadline = startDeadline(tier.deadlineMs, beside?.givesWayUntil, late);
     const { code } = await child.exited;
-    clearTimeout(deadline);
+    clearDeadline();
     signal.removeEventListener("abort", onAbort);
     return { report: await readReport(reportFile), exitCode: code, endedBecause };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/**
+ * Calls `onLate` when a time limit is over. @param from the limit counts from when this resolves. @default it counts
+ * from now
+ * @returns a function after which nothing is called any more.
+ */
+export function startDeadline(deadlineMs: number, from: Promise<void> | undefined, onLate: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let isCleared = false;
+  void Promise.resolve(from).then(() => {
+    if (!isCleared) timer = setTimeout(onLate, deadlineMs);
+  });
+  return () => {
+    isCleared = true;
+    clearTimeout(timer);
+  };
 }
 
 /** Whether a tier has a test file whose path holds one of the filters. @throws Error when the tier's folder is missing */

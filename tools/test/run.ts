@@ -66,15 +66,18 @@ interface Judged {
  * tier of the first lane has ended, so that outputs do not mix.
  */
 async function* verdictsOf(chosen: readonly Tier[], options: RunTierOptions): AsyncGenerator<Judged> {
-  const [front = [], ...others] = lanes
+  const [front, ...others] = lanes
     .map((lane) => ({ lane, tiers: chosen.filter((tier) => tier.lane === lane) }))
-    .filter((each) => each.tiers.length > 0)
-    .map(({ lane, tiers: own }) => own.map((tier) => ({ tier, hasLowPriority: lane === "LowPriority" })));
+    .filter((each) => each.tiers.length > 0);
+  const othersDone = Promise.withResolvers<void>();
   const end = new AbortController();
   const signal = AbortSignal.any([options.signal, end.signal]);
   const done: (Judged & { readonly output: string })[] = [];
-  const beside = others.map(async (lane) => {
-    for (const each of lane) if (!signal.aborted) done.push(await runBeside(each, { ...options, signal }));
+  const beside = others.map(async ({ lane, tiers: own }) => {
+    const givesWayUntil = lane === "LowPriority" ? othersDone.promise : undefined;
+    for (const tier of own) {
+      if (!signal.aborted) done.push(await runBeside(tier, { ...options, signal }, givesWayUntil));
+    }
   });
   // A failure is thrown where the run is awaited.
   for (const run of beside) run.catch(() => {});
@@ -85,12 +88,14 @@ async function* verdictsOf(chosen: readonly Tier[], options: RunTierOptions): As
     }
   }
   try {
-    for (const { tier } of front) {
+    for (const tier of front?.tiers ?? []) {
       if (signal.aborted) break;
       console.log(`\n== ${tier.name} ==`);
       yield { tier, verdict: await judge(tier, { ...options, signal }) };
       yield* finished();
     }
+    const ordinary = beside.filter((_, index) => others[index]?.lane !== "LowPriority");
+    void Promise.allSettled(ordinary).then(() => othersDone.resolve());
     for (const run of beside) {
       await run;
       yield* finished();
@@ -105,13 +110,14 @@ async function* verdictsOf(chosen: readonly Tier[], options: RunTierOptions): As
 const shownOutputLength = 1_000_000;
 
 async function runBeside(
-  { tier, hasLowPriority }: { readonly tier: Tier; readonly hasLowPriority: boolean },
+  tier: Tier,
   options: RunTierOptions,
+  givesWayUntil: Promise<void> | undefined,
 ): Promise<Judged & { readonly output: string }> {
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-beside-"));
   const file = path.join(directory, "output.txt");
   try {
-    const verdict = await judge(tier, { ...options, beside: { file, hasLowPriority } });
+    const verdict = await judge(tier, { ...options, beside: { file, givesWayUntil } });
     const output = await readFile(file, "utf8").catch(() => "");
     return { tier, verdict, output: output.slice(-shownOutputLength) };
   } finally {
