@@ -167,24 +167,22 @@ const uninstalled: Step = {
 };
 
 const keyRotated: Step = {
-  name: "the API key is replaced and the old one revoked → a change reaches the control plane within 10 seconds",
+  name: "the API key is replaced, the old one revoked, and the mounted file stays old → a change still reaches the control plane",
   run: async (world) => {
     const old = world.sandbox;
     const { key } = await old.api<{ key: string }>("POST", "/api_keys", { key_name: "second" });
     const keys = await old.api<readonly { id: number; name: string }[]>("GET", "/api_keys");
-    await setApiKey(world, key);
     const renewed = sandboxControl(key);
-    for (const { id, name } of keys) if (name !== "second") await renewed.api("DELETE", `/api_keys/${id}`);
-    const startedMs = performance.now();
-    await resize(world, 4);
-    const isSent = async () =>
-      (await renewed.endpoints(sampleProject)).some((each) => each.autoscaling_limit_max_cu === 4);
-    await waitUntil(async () => ((await isSent()) ? true : undefined), {
-      what: "the change is sent",
-      timeoutMs: 120_000,
+    // The kubelet would renew the mounted file after a minute or so. Without the kubelet, only the watch of the Secret
+    // can bring the key.
+    await world.cluster.whileKubeletStandsStill(async () => {
+      await setApiKey(world, key);
+      for (const { id, name } of keys) if (name !== "second") await renewed.api("DELETE", `/api_keys/${id}`);
+      await resize(world, 4);
+      const isSent = async () =>
+        (await renewed.endpoints(sampleProject)).some((each) => each.autoscaling_limit_max_cu === 4);
+      await waitUntil(async () => ((await isSent()) ? true : undefined), { what: "the change is sent" });
     });
-    const tookSeconds = (performance.now() - startedMs) / 1_000;
-    assert.ok(tookSeconds < 10, `it took ${tookSeconds.toFixed(1)} s`);
     await untilResized(world, 4, 60_000);
   },
 };

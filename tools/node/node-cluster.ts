@@ -42,6 +42,8 @@ export interface NodeCluster {
   readonly nodeName: string;
   /** Sends a signal to the main process of a container. @param id the container's id without `containerd://` */
   killContainer(id: string): Promise<void>;
+  /** Does something while the kubelet stands still, so that it renews no mounted file. */
+  whileKubeletStandsStill<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 const nodeName = "node1";
@@ -86,6 +88,14 @@ export async function startNodeCluster(options: NodeClusterOptions): Promise<Nod
     nodeName,
     killContainer: async (id) => {
       await runCommand({ command: "ctr", args: [...ctr, "tasks", "kill", "--signal", "SIGKILL", id] });
+    },
+    whileKubeletStandsStill: async (work) => {
+      kubelet.process.kill("SIGSTOP");
+      try {
+        return await work();
+      } finally {
+        kubelet.process.kill("SIGCONT");
+      }
     },
   };
 }
