@@ -94,7 +94,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
     replace: (how) => computes.replace(how),
     stop: async () => {
       await computes.stop();
-      temporary?.remove();
+      await temporary?.remove();
       await block?.release();
     },
   };

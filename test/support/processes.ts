@@ -1,5 +1,5 @@
-/** Questions about processes that a test started, by their ids. */
-
+/** Questions about processes that a test started. */
+import { readdirSync, readFileSync } from "node:fs";
 import { waitUntil } from "./wait-until.ts";
 
 /** Whether a process with this id exists. An ended process still exists until its parent has read its exit code. */
@@ -14,4 +14,21 @@ export function isAlive(pid: number): boolean {
 /** Waits until no process with this id exists. @throws NotInTimeError after 15 s */
 export async function waitUntilGone(pid: number): Promise<void> {
   await waitUntil(() => !isAlive(pid) || undefined, { what: `process ${pid} has ended`, timeoutMs: 15_000 });
+}
+
+/** Returns the command lines of all processes that name this folder. On Linux only. */
+export function commandLinesNaming(folder: string): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(commandLineOf)
+    .filter((line) => line.includes(folder));
+}
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    // The process has ended meanwhile.
+    return "";
+  }
 }

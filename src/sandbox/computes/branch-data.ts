@@ -45,6 +45,8 @@ export class BranchData {
   /** The history of the branches' data. */
   readonly history: BranchHistory;
   #template: Promise<void> | undefined;
+  /** Aborted when the sandbox stops. */
+  readonly #end = new AbortController();
 
   constructor(parts: BranchDataParts) {
     this.#parts = parts;
@@ -58,13 +60,19 @@ export class BranchData {
 
   /** Makes the template, once. After a failure the next call tries again. @throws ComputeError */
   async prepare(): Promise<void> {
-    this.#template ??= ensureTemplate(this.#parts);
+    this.#template ??= ensureTemplate(this.#parts, this.#end.signal);
     try {
       await this.#template;
     } catch (error) {
       this.#template = undefined;
       throw error;
     }
+  }
+
+  /** Ends the making of the template, which a next sandbox begins again. From now on, `prepare` fails. */
+  async close(): Promise<void> {
+    this.#end.abort(new ComputeError("the sandbox stops"));
+    await this.#template?.catch(() => {});
   }
 
   /** Makes an empty data directory for a branch that has none. @throws ComputeError */

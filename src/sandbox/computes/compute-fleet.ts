@@ -55,6 +55,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   /** Ids of endpoints whose server is being started. */
   readonly #starting = new Set<string>();
   readonly #socketDirectories = new Map<string, string>();
+  #isClosed = false;
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
@@ -91,6 +92,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   async pooledSocket(compute: RunningCompute): Promise<string> {
     const { pooler: program, directories, user } = this.#parts;
     if (program === undefined) return compute.server.socketPath;
+    if (this.#isClosed) throw new ComputeError("the sandbox stops");
     if ((await compute.pooler?.catch(() => undefined))?.hasEnded !== false) {
       compute.pooler = Pooler.start(program, compute.server, { directory: directories.socketDirectory(), user });
     }
@@ -164,6 +166,16 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   async stopAll(): Promise<void> {
     await this.#queue.idle();
     await Promise.all([...this.#running.values()].map((compute) => this.#end(compute)));
+  }
+
+  /**
+   * Stops all servers for good. Work that has not begun never begins, so nothing writes into the directories afterwards.
+   * Operations that did not end begin again at the next start.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([this.#queue.close(), this.#data.close()]);
+    await this.stopAll();
   }
 
   /** Stops all servers and removes all data. */

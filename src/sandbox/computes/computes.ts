@@ -22,6 +22,7 @@ export class Computes {
   #current: Assembled | undefined;
   /** Resolves when the servers match the present records. */
   #replaced: Promise<void> = Promise.resolve();
+  #isStopping = false;
 
   constructor(programs: ComputePrograms, options: ComputeOptions) {
     this.#programs = programs;
@@ -56,7 +57,7 @@ export class Computes {
       this.#attached.resolve(attached);
       attached.startSettled();
     } catch (error) {
-      directories.close();
+      await directories.close();
       this.#attached.reject(error);
       throw error;
     }
@@ -69,15 +70,16 @@ export class Computes {
     return await attached.fleet.schema(branchId, database);
   }
 
-  /** Ends every connection and every server. */
+  /** Ends every connection and every server. No work begins any more. */
   async stop(): Promise<void> {
     const attached = this.#current;
     if (attached === undefined) return;
+    this.#isStopping = true;
     clearInterval(attached.sweeping);
     await attached.proxy.close();
     await this.#replaced;
-    await attached.fleet.stopAll();
-    attached.directories.close();
+    await attached.fleet.close();
+    await attached.directories.close();
   }
 
   /**
@@ -122,6 +124,8 @@ export class Computes {
   async #carryOut(operation: OperationRecord): Promise<void> {
     const attached = await this.#attached.promise;
     await this.#replaced;
+    // Its record stays unfinished, so the next start begins it again.
+    if (this.#isStopping) return await new Promise<never>(() => {});
     await attached.listenFor(operation.endpointId);
     // The records must be stored before an operation changes data.
     await attached.host.records.written();

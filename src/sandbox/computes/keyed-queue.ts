@@ -3,6 +3,16 @@
 /** A queue for each key. Work for different keys runs at the same time. */
 export class KeyedQueue {
   readonly #tails = new Map<string, Promise<void>>();
+  #isClosed = false;
+
+  /**
+   * Waits for the work that is running. Other work never begins, now or later, and its caller gets no result. Nor does
+   * the caller of work that fails from now on, because the end of the queue may be the cause.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.idle();
+  }
 
   /** Waits until no work is running. */
   async idle(): Promise<void> {
@@ -18,10 +28,13 @@ export class KeyedQueue {
     for (const key of held) this.#tails.set(key, done.promise);
     try {
       await Promise.all(earlier);
-      return await work();
+      if (!this.#isClosed) return await work();
+    } catch (error) {
+      if (!this.#isClosed) throw error;
     } finally {
       for (const key of held) if (this.#tails.get(key) === done.promise) this.#tails.delete(key);
       done.resolve();
     }
+    return await new Promise<never>(() => {});
   }
 }

@@ -1,20 +1,12 @@
 /** Tests that a sandbox killed during real work loses no data and leaves no process. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
+import { commandLinesNaming } from "../../support/processes.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { type ApiAnswer, ComputeClient, clientKey, fixture, mainBranch, primary, replica } from "./compute-scene.ts";
@@ -41,18 +33,7 @@ async function startOn(folder: string): Promise<Started> {
 
 /** Returns the command lines of all processes that use the folder, except that of the sandbox. */
 function serversIn(folder: string): readonly string[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => commandLineOf(pid))
-    .filter((line) => line.includes(folder) && !line.includes("main.ts"));
-}
-
-function commandLineOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-  } catch {
-    return "";
-  }
+  return commandLinesNaming(folder).filter((line) => !line.includes("main.ts"));
 }
 
 /** The work during which the sandbox is killed. */

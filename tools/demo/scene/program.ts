@@ -23,6 +23,12 @@ export interface ProgramOptions {
   readonly logFile: string;
 }
 
+/**
+ * How long a program may take to end, in milliseconds. At its end, the sandbox removes the thousands of files of its
+ * databases. On a busy machine that takes seconds, and a killed sandbox would leave the rest.
+ */
+const graceMs = 60_000;
+
 /** Starts a program with this Node. It ends when this process ends in any way. */
 export async function startProgram({ name, file, args, env, logFile }: ProgramOptions): Promise<Program> {
   const child = await startGuardedProcess({
@@ -30,6 +36,7 @@ export async function startProgram({ name, file, args, env, logFile }: ProgramOp
     args: [file, ...args],
     env,
     output: { file: logFile },
+    graceMs,
   });
   return { name, process: child, logFile, readLog: () => readFile(logFile, "utf8") };
 }

@@ -54,14 +54,14 @@ export class ComputeDirectories {
       await requireReachable(root, user);
       return directories;
     } catch (error) {
-      directories.close();
+      await directories.close();
       throw error;
     }
   }
 
   /** Removes the directory of the sockets. */
-  close(): void {
-    this.#sockets.remove();
+  async close(): Promise<void> {
+    await this.#sockets.remove();
   }
 
   get #staging(): string {

@@ -22,21 +22,28 @@ export interface TemplateParts {
 /**
  * Makes the data directory of the template. It holds an empty PostgreSQL with the sandbox's own role, and the view of
  * the file cache in every database. If it exists, nothing happens.
- * @throws ComputeError
+ * @param signal ends initdb when it is aborted.
+ * @throws ComputeError, also when the signal is aborted
  */
-export async function ensureTemplate(parts: TemplateParts): Promise<void> {
+export async function ensureTemplate(parts: TemplateParts, signal: AbortSignal): Promise<void> {
   const { directories, user } = parts;
+  signal.throwIfAborted();
   if (existsSync(directories.template)) return;
   const staged = directories.stage();
   const dataDirectory = path.join(staged, "data");
-  await initialize(parts, dataDirectory);
+  await initialize(parts, dataDirectory, signal);
+  signal.throwIfAborted();
   await writeOwned(path.join(dataDirectory, "pg_hba.conf"), accessRules, user);
   await addObjects(parts, dataDirectory);
   await directories.settle(staged, directories.template);
 }
 
 /** Runs initdb. @throws ComputeError */
-async function initialize({ binaries, user }: TemplateParts, dataDirectory: string): Promise<void> {
+async function initialize(
+  { binaries, user }: TemplateParts,
+  dataDirectory: string,
+  signal: AbortSignal,
+): Promise<void> {
   const locale = binaries.version >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : [];
   const fixed = [
     "-U",
@@ -53,7 +60,10 @@ async function initialize({ binaries, user }: TemplateParts, dataDirectory: stri
     args: ["-D", dataDirectory, ...fixed, ...locale],
     user,
   });
+  const stop = (): void => initdb.stop();
+  signal.addEventListener("abort", stop);
   await initdb.ended;
+  signal.removeEventListener("abort", stop);
   if (initdb.exitCode !== 0) throw new ComputeError(`initdb failed: ${initdb.lastWords()}`);
 }
 

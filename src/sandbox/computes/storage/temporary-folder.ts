@@ -1,5 +1,6 @@
 /** Makes temporary folders, and removes those of killed processes. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -9,7 +10,7 @@ import { probeSocket } from "../postgres/socket-probe.ts";
 export interface TemporaryFolder {
   readonly path: string;
   /** Removes the folder with everything in it. A second call does nothing. */
-  remove(): void;
+  remove(): Promise<void>;
 }
 
 /**
@@ -29,9 +30,9 @@ export async function makeTemporaryFolder(prefix: string): Promise<TemporaryFold
   const server = await listen(path.join(folder, socketName));
   return {
     path: folder,
-    remove: () => {
+    remove: async () => {
       server.close();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
 }
@@ -49,7 +50,7 @@ function listen(socketPath: string): Promise<Server> {
 async function removeAbandoned(prefix: string): Promise<void> {
   for (const name of readdirSync(tmpdir())) {
     const folder = path.join(tmpdir(), name);
-    if (name.startsWith(prefix) && (await isAbandoned(folder))) removeIfPossible(folder);
+    if (name.startsWith(prefix) && (await isAbandoned(folder))) await removeIfPossible(folder);
   }
 }
 
@@ -62,9 +63,9 @@ async function isAbandoned(folder: string): Promise<boolean> {
 }
 
 /** Removes a folder. A folder of another user stays. */
-function removeIfPossible(folder: string): void {
+async function removeIfPossible(folder: string): Promise<void> {
   try {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   } catch {
     // The next start tries again.
   }

@@ -1,0 +1,105 @@
+/** Tests that a sandbox whose databases are temporary leaves no folder. */
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { findBinaries } from "../../../src/sandbox/computes/postgres/binaries.ts";
+import { chooseSystemUser } from "../../../src/sandbox/computes/postgres/system-user.ts";
+import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
+import { commandLinesNaming } from "../../support/processes.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { ComputeClient, ComputeScene, clientKey, fixture, primary, replica } from "./compute-scene.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+
+/** A folder for temporary files that nothing else uses, and in which PostgreSQL's user may make folders too. */
+function makeFolder(): { readonly folder: string; readonly temporary: string } {
+  const folder = mkdtempSync(path.join(tmpdir(), "computes-temporary-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  const temporary = path.join(folder, "tmp");
+  mkdirSync(temporary);
+  chmodSync(temporary, 0o777);
+  return { folder, temporary };
+}
+
+/** Starts a sandbox as a process of its own. */
+async function startProcess(
+  folder: string,
+): Promise<{ readonly program: RunningProgram; readonly client: ComputeClient }> {
+  const fixtureFile = path.join(folder, "fixture.json");
+  writeFileSync(fixtureFile, JSON.stringify(fixture));
+  const args = ["sandbox", "--port", "0", "--api-key", clientKey, "--fixture", fixtureFile];
+  const program = await startProgram({
+    command: process.execPath,
+    args: [main, ...args, "--compute", "postgres", "--compute-port", "0"],
+    env: { ...bareEnvironment, TMPDIR: path.join(folder, "tmp") },
+  });
+  const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
+  return { program, client: new ComputeClient({ url, controlUrl: url.replace("/api/v2", "/sandbox/v1") }) };
+}
+
+async function untilNoProcess(folder: string): Promise<void> {
+  await waitUntil(() => commandLinesNaming(folder).length === 0 || undefined, {
+    what: "no process is left",
+    lastSeen: () => commandLinesNaming(folder),
+  });
+}
+
+/** Makes a folder with the programs of PostgreSQL, whose initdb waits until a file exists. */
+async function makeSlowBinaries(folder: string): Promise<{ readonly bin: string; readonly begin: () => void }> {
+  const user = chooseSystemUser(process.getuid?.());
+  if (user === undefined) throw new Error("PostgreSQL does not run as root");
+  const { postgres, initdb } = await findBinaries(undefined, user);
+  const bin = path.join(folder, "bin");
+  const awaited = path.join(folder, "begin");
+  mkdirSync(bin);
+  chmodSync(bin, 0o755);
+  const waits = `case "$*" in *-D*) until [ -e "${awaited}" ]; do sleep 0.02; done ;; esac`;
+  const scripts = { postgres: `exec "${postgres}" "$@"`, initdb: `${waits}\nexec "${initdb}" "$@"` };
+  for (const [name, lines] of Object.entries(scripts)) {
+    writeFileSync(path.join(bin, name), `#!/bin/sh\n${lines}\n`);
+    chmodSync(path.join(bin, name), 0o755);
+  }
+  return { bin, begin: () => writeFileSync(awaited, "") };
+}
+
+test("stopped while initdb runs → initdb ends first, and no folder is left", async () => {
+  const { folder, temporary } = makeFolder();
+  const { bin, begin } = await makeSlowBinaries(folder);
+  vi.stubEnv("TMPDIR", temporary);
+  const scene = await ComputeScene.start({ compute: { port: 0, postgresBin: bin } });
+  expect(readdirSync(temporary)).toHaveLength(2);
+  await scene.stop();
+  begin();
+  await untilNoProcess(temporary);
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test("stopped while a server starts → no folder and no server is left", async () => {
+  const { temporary } = makeFolder();
+  vi.stubEnv("TMPDIR", temporary);
+  const scene = await ComputeScene.start();
+  await scene.power(primary, "start");
+  await scene.api("POST", `/endpoints/${replica}/start`);
+  await scene.stop();
+  expect(commandLinesNaming(temporary)).toEqual([]);
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test("killed → the next start removes what is left", async () => {
+  const { folder, temporary } = makeFolder();
+  const first = await startProcess(folder);
+  await first.client.power(primary, "start");
+  await first.program.end("SIGKILL");
+  const left = readdirSync(temporary);
+  expect(left).toHaveLength(2);
+  await untilNoProcess(temporary);
+  const second = await startProcess(folder);
+  expect(readdirSync(temporary).filter((name) => left.includes(name))).toEqual([]);
+  expect(await second.program.end("SIGTERM")).toMatchObject({ code: 0 });
+  expect(readdirSync(temporary)).toEqual([]);
+});
