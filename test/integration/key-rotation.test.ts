@@ -75,7 +75,8 @@ test("the Secret gets another key → used, and the revoked one never again, wha
   const beforeStored = await lastSequence(world);
   await storeKey(second);
   const firstAccepted = async () =>
-    (await world.sandbox.requests(beforeStored)).find(({ key, status }) => key === "second" && status === 200)?.sequence;
+    (await world.sandbox.requests(beforeStored)).find(({ key, status }) => key === "second" && status === 200)
+      ?.sequence;
   const sinceAccepted = await waitUntil(firstAccepted, { what: "the new key is used" });
 
   // The file still holds the revoked key.
