@@ -101,7 +101,10 @@ function missingGrant(
     : stalled("ProjectNotGranted", notGrantedMessage(namespace, projectId, "change"));
 }
 
-/** While the records name another control plane or URL, nothing is read or changed: their objects are not here. */
+/**
+ * Returns the step of a resource whose records name another control plane or URL: nothing is read or changed, because
+ * its objects are not here.
+ */
 function otherPlane({ identity }: AccessContext, resource: DatabaseAccess): AccessSummary | undefined {
   return recordStandingOf(resource, identity) === "OtherPlane"
     ? stalled("IdentityUnproven", recordsElsewhere(resource))

@@ -39,8 +39,8 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
 }
 
 /**
- * Several endpoints carry this resource's token, so a person must choose. The annotation value `abandon=all` gives up
- * all of them; the later search by token then leaves them alone too.
+ * Plans a stall if several endpoints carry this resource's token, so that a person chooses. The annotation value
+ * `abandon=all` gives up all of them; the later search by token then leaves them alone too.
  */
 function planSeveralOwn(observation: Observation, intent: CreateIntent, own: readonly ObservedEndpoint[]): Plan {
   const isAbandoned = observation.resource.annotations[annotations.resolveCreate] === "abandon=all";
@@ -59,7 +59,8 @@ function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<Inte
 }
 
 /**
- * No POST of the intent can take effect any more. Plans a new create if spec still asks for it, else closes the intent.
+ * Plans a new create when no POST of the intent can take effect any more. If spec no longer asks for it, the intent is
+ * closed.
  */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {

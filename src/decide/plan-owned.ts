@@ -78,8 +78,8 @@ function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoin
 }
 
 /**
- * Another client deleted the endpoint. The operator creates a new one only if this resource created the old one; it
- * never replaces an adopted endpoint.
+ * Plans what follows after another client deleted the endpoint. The operator creates a new one only if this resource
+ * created the old one; it never replaces an adopted endpoint.
  */
 function planReplacement({ origin, endpointId }: Ownership): Plan {
   if (origin !== "Adopted") {
@@ -174,7 +174,7 @@ interface Drift {
   readonly acknowledged: Acknowledged;
 }
 
-/** The control plane accepted these values and shows others. Plans to send them again, to wait, or to stall. */
+/** Plans what follows if the control plane accepted these values and shows others: send them again, wait, or stall. */
 function planDrift(observation: Observation, { diff, endpoint, hash, acknowledged }: Drift): Plan {
   const { memory, monotonicMs, nowMs, operations } = observation;
   const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");

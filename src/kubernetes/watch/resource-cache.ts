@@ -98,7 +98,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
       return;
     }
     this.#raiseFloor(after);
-    // The caller knows about its own write. But the object before the write may come from a read that was not reported.
+    // The caller knows about its own write. But if the object before the write came from an unreported read, that change
+    // must still be reported.
     this.#set({ resource: after, isAnnounced: isDirectSuccessor && entry?.isAnnounced === true });
   }
 
