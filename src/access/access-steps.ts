@@ -52,10 +52,12 @@ export async function storeStep(
   }
 }
 
-/** Does the work for one resource. After a failure, the next reconcile decides about the resource again. */
+/** Does the work for one resource. After a failure and its backoff, the resource is compared with the control plane. */
 export function guardedStep(context: AccessContext, worked: WorkedAccess, work: () => Promise<void>): Promise<void> {
   const onFailure = () => {
-    worked.entry.version = undefined;
+    // Before the backoff has passed, only a change of the resource makes it due.
+    worked.entry.version = worked.resource.resourceVersion;
+    worked.entry.comparedAtMs = Number.NEGATIVE_INFINITY;
   };
   return guarded(context, worked, work, { firstMs: 500, onFailure });
 }

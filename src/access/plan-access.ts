@@ -124,7 +124,8 @@ function planRotation(observation: AccessObservation): AccessPlan | undefined {
     return undefined;
   }
   const reset: AccessPlan = { kind: "ResetPassword", roleUpdatedTime: role.updatedTime };
-  const open = resource.status.password?.rotation;
+  // In a status that was copied from another resource, the rotation is that of the other one.
+  const open = observation.objects.length === 0 ? undefined : resource.status.password?.rotation;
   if (open !== undefined) {
     // The reset took effect if the role of the same branch has changed since. Then the password is read, unless the
     // control plane hides it.

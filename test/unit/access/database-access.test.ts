@@ -375,6 +375,51 @@ describe("no usable control plane", () => {
   });
 });
 
+describe("after a failure", () => {
+  test("the Secret cannot be written, and the project has other work → the write waits for its backoff", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.apply("app");
+    let writes = 0;
+    scene.failAt = ({ name }) => {
+      if (name !== "createSecret") return undefined;
+      writes += 1;
+      return "Before";
+    };
+    while (writes === 0) {
+      await scene.reconcile();
+      await scene.clock.advance(1_000);
+    }
+    for (let count = 0; count < 5; count += 1) await scene.reconcile();
+    expect(writes).toBeLessThan(4);
+    scene.failAt = () => undefined;
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+    expect(secretWorks(scene)).toBe(true);
+  });
+});
+
+describe("a status that was copied from another resource", () => {
+  test("an open rotation of the other one → the password is not reset for it", async () => {
+    const scene = await readyScene();
+    const stored = scene.access("app");
+    const before = scene.role(main, "orders_app")?.password;
+    if (stored?.status.password === undefined) throw new Error("no password in status");
+    const { password } = stored.status;
+    const rotation = { roleUpdatedTime: password.roleUpdatedTime, branchId: main };
+    scene.accesses.set("shop/app", {
+      ...stored,
+      ...{ uid: "uid-of-the-copy", resourceVersion: "9999" },
+      status: { ...stored.status, password: { ...password, rotation } },
+    });
+    scene.secrets.delete("shop/app");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+    expect(scene.role(main, "orders_app")?.password).toBe(before);
+    expect(secretWorks(scene)).toBe(true);
+  });
+});
+
 describe("deletion", () => {
   test("the control plane cannot be used after a restart → Stalled, the role stays; usable again → deleted", async () => {
     const scene = await readyScene(deletedWhole);
