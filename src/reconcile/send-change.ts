@@ -12,6 +12,7 @@ import { isSameStored } from "../domain/same-stored.ts";
 import { type ComputeEndpoint, isPaused } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { StoredObject } from "../resource/stored-object.ts";
+import { hasMoved } from "./in-parallel.ts";
 import { noteWrite } from "./observe-project.ts";
 import {
   type ProjectMemory,
@@ -57,11 +58,11 @@ export async function sendChange(
   entry: ResourceEntry,
 ): Promise<Sent> {
   const resource = await prepare(context, step, entry);
-  if (resource === undefined) {
-    return { kind: "Outdated" };
+  const mayStillSend = context.mayStillSend();
+  if (!mayStillSend) {
+    await takeBackIntent(context, step, resource);
   }
-  if (!context.mayStillSend()) {
-    await takeBackIntent(context, step.plan, resource);
+  if (resource === undefined || !mayStillSend) {
     return { kind: "Outdated" };
   }
   for (const event of eventsBefore(step.plan)) {
@@ -138,19 +139,37 @@ async function storeBefore(
   }
 }
 
+/** The maximum number of attempts to remove an intent, if each attempt ends in a conflict. */
+const takeBackLimit = 5;
+
 /**
  * Removes an intent under which nothing was sent. Otherwise the resource would be Stalled, because the intent names a
- * control plane that the resource no longer uses.
+ * control plane that the resource no longer uses. After a conflict it is removed from the newest version.
+ * @param stored the resource with the intent; `undefined`: a person has edited the resource since.
  * @throws KubernetesError
  */
 async function takeBackIntent(
   { store }: Pick<ChangeContext, "store">,
-  plan: Mutation,
-  resource: ComputeEndpoint,
+  { plan, local }: ResourceStep & { readonly plan: Mutation },
+  stored: ComputeEndpoint | undefined,
 ): Promise<void> {
-  if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
-    const { createIntent: _unsent, ...status } = resource.status;
-    await store.patchStatus(resource, status);
+  if (plan.kind !== "CreateEndpoint" || plan.isIntentStored) {
+    return;
+  }
+  const { key, uid } = local.resource;
+  let current = stored ?? (await store.read(key));
+  for (let attempt = 1; attempt <= takeBackLimit; attempt += 1) {
+    if (current?.uid !== uid || current.status.createIntent?.attempt !== plan.intent.attempt) {
+      return;
+    }
+    const { createIntent: _unsent, ...status } = current.status;
+    try {
+      await store.patchStatus(current, status);
+      return;
+    } catch (error) {
+      if (!hasMoved(error) || attempt === takeBackLimit) throw error;
+    }
+    current = await store.read(key);
   }
 }
 
