@@ -42,7 +42,7 @@ const rules: readonly Rule[] = [
 const shortestPart = 8;
 
 /**
- * Returns the forms in which a secret may stand in a text, the longest first: as it is, in a URL, in JSON and in base64.
+ * Returns the forms in which a text may contain a secret, the longest first: unchanged, in a URL, in JSON and in base64.
  * In base64 it may be a part of a longer text, so the form depends on where it begins there. Pure.
  */
 export function formsOf(secret: string): readonly string[] {
