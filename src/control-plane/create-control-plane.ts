@@ -62,8 +62,6 @@ export interface ControlPlaneClientOptions {
 
 /** The client of a control plane. The caller must close it. */
 export interface ControlPlaneClient extends ControlPlane {
-  /** The client for roles and databases. It shares connections and API key with this client. */
-  readonly objects: BranchObjects;
   /** Closes the kept connections. Reads in progress fail. */
   close(): Promise<void>;
 }
@@ -85,7 +83,7 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
   return {
     serviceUrl,
     ...httpProjects(call, onListed),
-    objects: httpBranchObjects(call),
+    ...httpBranchObjects(call),
     close: () => transport.close(),
   };
 }
@@ -94,7 +92,7 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
 const containers = ["Project"] as const;
 
 /** Makes the calls for endpoints and operations. */
-function httpProjects(call: HttpCaller, onListed: ListReport): Omit<ControlPlane, "serviceUrl"> {
+function httpProjects(call: HttpCaller, onListed: ListReport): Omit<ControlPlane, "serviceUrl" | keyof BranchObjects> {
   return {
     async listEndpoints(projectId) {
       const list = await listEndpoints(call, projectId);

@@ -1,5 +1,4 @@
 /** The port to the roles and databases of a branch in the control plane. */
-import type { CallGuards } from "./control-plane.ts";
 import type { Operation } from "./operation.ts";
 
 /** The ids of a branch of the control plane and of its project. */
@@ -58,20 +57,6 @@ export interface BranchObjects {
   createDatabase(branch: BranchPath, database: ObservedDatabase): Promise<ObjectChange>;
   /** Deletes a database. @returns `undefined` if the control plane answered that there is none (404 or 204) */
   deleteDatabase(branch: BranchPath, databaseName: string): Promise<ObjectChange | undefined>;
-}
-
-/** Returns the same port with a check before every call: one check for reads, one for writes. */
-export function guardBranchObjects(inner: BranchObjects, { read, write }: CallGuards): BranchObjects {
-  return {
-    listRoles: (branch) => read(() => inner.listRoles(branch)),
-    listDatabases: (branch) => read(() => inner.listDatabases(branch)),
-    revealPassword: (branch, roleName) => read(() => inner.revealPassword(branch, roleName)),
-    createRole: (branch, roleName) => write(() => inner.createRole(branch, roleName)),
-    deleteRole: (branch, roleName) => write(() => inner.deleteRole(branch, roleName)),
-    resetPassword: (branch, roleName) => write(() => inner.resetPassword(branch, roleName)),
-    createDatabase: (branch, database) => write(() => inner.createDatabase(branch, database)),
-    deleteDatabase: (branch, databaseName) => write(() => inner.deleteDatabase(branch, databaseName)),
-  };
 }
 
 const hidden = "[redacted]";

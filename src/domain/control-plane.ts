@@ -1,4 +1,5 @@
-/** The port to the projects of the control plane: endpoints and operations. */
+/** The port to the control plane: the endpoints, operations, roles and databases of its projects. */
+import type { BranchObjects } from "./branch-objects.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
@@ -47,7 +48,7 @@ export interface OperationPage {
  * a caller that gets an error with effect `Unknown` observes before it decides.
  * Errors: every method throws `ControlPlaneError`. A write that the leader fence refuses throws `LeaderFenceError`.
  */
-export interface ControlPlane {
+export interface ControlPlane extends BranchObjects {
   /** Base URL without a trailing slash; it identifies the control plane in ownership records. */
   readonly serviceUrl: string;
   /** Lists the project's endpoints. */
@@ -75,7 +76,7 @@ export interface ControlPlane {
 /** A check before a call: it starts the call, or throws instead. */
 export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
-/** The checks before the calls of a port: one for reads, one for writes. */
+/** The checks before the calls: one for reads, one for writes. */
 export interface CallGuards {
   readonly read: CallGuard;
   readonly write: CallGuard;
@@ -94,5 +95,13 @@ export function guardCalls(inner: ControlPlane, { read, write }: CallGuards): Co
       write(() => inner.updateEndpoint(projectId, endpointId, changes)),
     changePower: (projectId, endpointId, action) => write(() => inner.changePower(projectId, endpointId, action)),
     deleteEndpoint: (projectId, endpointId) => write(() => inner.deleteEndpoint(projectId, endpointId)),
+    listRoles: (branch) => read(() => inner.listRoles(branch)),
+    listDatabases: (branch) => read(() => inner.listDatabases(branch)),
+    revealPassword: (branch, roleName) => read(() => inner.revealPassword(branch, roleName)),
+    createRole: (branch, roleName) => write(() => inner.createRole(branch, roleName)),
+    deleteRole: (branch, roleName) => write(() => inner.deleteRole(branch, roleName)),
+    resetPassword: (branch, roleName) => write(() => inner.resetPassword(branch, roleName)),
+    createDatabase: (branch, database) => write(() => inner.createDatabase(branch, database)),
+    deleteDatabase: (branch, databaseName) => write(() => inner.deleteDatabase(branch, databaseName)),
   };
 }

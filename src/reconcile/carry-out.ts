@@ -55,11 +55,9 @@ export async function carryOut(
     noteWish(round, each);
   }
   const { snapshot, operations } = look;
-  const { objects } = context;
-  if (objects !== undefined) {
-    const mayChange = !isLocked(round.project, round.facts.monotonicMs);
-    await Promise.all(round.kinds.map((kind) => kind.look({ objects, snapshot, operations, mayChange })));
-  }
+  const mayChange = !isLocked(round.project, round.facts.monotonicMs);
+  const seen = { objects: context.controlPlane, snapshot, operations, mayChange };
+  await Promise.all(round.kinds.map((kind) => kind.look(seen)));
   const { chosen, further, others } = await choose(context, round, { look, decided: ready });
   const settle = (each: Decided) =>
     guardedStep(context, round, each.worked, () =>
@@ -78,10 +76,7 @@ export async function carryOut(
 
 /** Sends the change of a resource of a further kind. */
 async function changeFurther(context: CarryOutContext, { project }: Round, { kind, uid }: Further): Promise<void> {
-  const { isCurrent, reservedObjects: objects } = context;
-  if (objects === undefined) {
-    return;
-  }
+  const { isCurrent, reserved: objects } = context;
   const sent = await kind.change(uid, { reserve: () => reserveInTime(context), isCurrent, objects });
   const nowMs = context.clock.monotonicMs();
   if (sent.kind === "Accepted") {

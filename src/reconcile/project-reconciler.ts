@@ -2,9 +2,9 @@
 
 import { nextFailure } from "../decide/call-failures.ts";
 import { mayClaimAt } from "../decide/claims.ts";
+import type { Identity } from "../decide/identity.ts";
 import type { FailureRow } from "../decide/resource-memory.ts";
 import { retainsEndpoint } from "../decide/situation.ts";
-import { guardBranchObjects } from "../domain/branch-objects.ts";
 import { type CallGuard, type CallGuards, guardCalls } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
@@ -89,7 +89,7 @@ export class ProjectReconciler {
   #begin(project: ProjectMemory, unit: ControlPlaneUnit, key: string): Round {
     const { clock, store, policy } = this.#context;
     const { access, grantOf, problem, isSettled } = unit;
-    const { identity, objects } = access ?? this.#unusable();
+    const identity = access?.identity ?? this.#unusable();
     const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy, planeProblem: problem };
     const named = store.inProject(project.projectId);
     const isHere = (resource: ComputeEndpoint) => projectKeysOf(resource).includes(key);
@@ -104,8 +104,7 @@ export class ProjectReconciler {
     const worked = own.map((resource) => ({ resource, entry: entryFor(project, resource, facts.monotonicMs) }));
     const { monotonicMs } = facts;
     const start = { key, planeId: unit.id, identity, grantOf, problem, isSettled, monotonicMs, endpoints: all };
-    const hasKinds = objects !== undefined || problem !== undefined;
-    const kinds = hasKinds ? (this.#context.kinds ?? []).map((kind) => kind.begin(start)) : [];
+    const kinds = (this.#context.kinds ?? []).map((kind) => kind.begin(start));
     project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
     const round = new Round(facts, project, { all, elsewhere, worked, kinds, grantOf });
     for (const each of round.worked) {
@@ -114,10 +113,10 @@ export class ProjectReconciler {
     return round;
   }
 
-  /** Returns the access that takes the place of an unusable control plane. Its identity names only the cluster. */
-  #unusable(): Pick<ControlPlaneAccess, "identity" | "objects"> {
+  /** Returns the identity that takes the place of that of an unusable control plane. It names only the cluster. */
+  #unusable(): Identity {
     const { clusterId = "" } = this.#context.unitOf(settingsPlane).access?.identity ?? {};
-    return { identity: { clusterId, serviceUrl: "" } };
+    return { clusterId, serviceUrl: "" };
   }
 
   /** Returns what to read of the control plane now; `undefined`: nothing needs to be read. */
@@ -171,8 +170,6 @@ export class ProjectReconciler {
       reserved: guardCalls(access.reserved, outsideWorker),
       reserve: () => wait(() => access.reserve(caller)),
       isCurrent: () => this.#context.unitOf(unit.id).access === access,
-      objects: access.objects && guardBranchObjects(access.objects.forCaller(caller), outsideWorker),
-      reservedObjects: access.objects && guardBranchObjects(access.objects.reserved, outsideWorker),
     };
     try {
       // If a change waits already, its request is reserved before the read. So the read is still recent when the change

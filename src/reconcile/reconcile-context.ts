@@ -3,7 +3,6 @@
 import type { Identity } from "../decide/identity.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
 import type { Policy } from "../decide/resource-memory.ts";
-import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { Caller } from "../domain/control-plane-requests.ts";
@@ -37,17 +36,6 @@ export interface CarryOutContext extends ReconcileContext {
   readonly isCurrent: () => boolean;
   /** The control plane for the one change that was reserved before. */
   readonly reserved: ControlPlane;
-  /** Roles and databases, for reads and for the one change. `undefined`: there are no further kinds. */
-  readonly objects: BranchObjects | undefined;
-  readonly reservedObjects: BranchObjects | undefined;
-}
-
-/** Roles and databases of one control plane, with the request budget applied. */
-export interface ObjectsAccess {
-  /** Returns the port for one caller. Its requests wait for the request budget. */
-  forCaller(caller: Caller): BranchObjects;
-  /** The port for the one request that the caller has reserved before. */
-  readonly reserved: BranchObjects;
 }
 
 /** One control plane, with the request budget applied. */
@@ -63,8 +51,6 @@ export interface ControlPlaneAccess {
   reserve(caller: Caller): Promise<void>;
   /** The control plane for the one request that the caller has reserved before. */
   readonly reserved: ControlPlane;
-  /** Roles and databases. @default the control plane has none, and further kinds are not reconciled */
-  readonly objects?: ObjectsAccess | undefined;
   /** The number of projects that the request budget lets the operator poll in a minute. */
   readonly pollsPerMinute: number;
   /** Makes the waiting requests of a project urgent, because one of its resources was edited. */

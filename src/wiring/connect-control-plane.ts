@@ -5,7 +5,6 @@ import { createCredentialGate } from "../control-plane/credential-gate.ts";
 import { budgetGuards, fenceGuard, throttleGuard } from "../control-plane/guard-calls.ts";
 import { RequestBudget } from "../control-plane/request-budget.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
-import { type BranchObjects, guardBranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import { type CallGuard, type CallGuards, type ControlPlane, guardCalls } from "../domain/control-plane.ts";
 import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane-requests.ts";
@@ -35,7 +34,7 @@ export interface ConnectTarget
   extends Pick<PlaneTarget, "url" | "keys" | "onNewKey">,
     Partial<Pick<PlaneTarget, "requestsPerMinute" | "mayBeNearby" | "controlPlane" | "watchCalls" | "isInUse">> {
   /** The client; tests pass one in. @default the HTTP client */
-  readonly client?: (ControlPlane & { readonly objects?: BranchObjects }) | undefined;
+  readonly client?: ControlPlane | undefined;
 }
 
 /**
@@ -68,7 +67,6 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   const fenced = fenceGuard(fence, writeTimeoutMs);
   const gates: CallGuards = { read: gated, write: (call) => fenced(() => gated(call)) };
   const controlPlane = guardCalls(client, gates);
-  const objects = client.objects && guardBranchObjects(client.objects, gates);
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const { serviceUrl } = client;
@@ -83,10 +81,6 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     },
     hurry: (projectId) => budget.hurry(projectId),
     stopWaiting: () => budget.close(),
-    objects: objects && {
-      reserved: objects,
-      forCaller: (caller) => guardBranchObjects(objects, budgetGuards(budget, caller)),
-    },
   };
   const close = async () => {
     credentials.stop();

@@ -2,7 +2,6 @@
 import type { Config } from "../config.ts";
 import type { KeySource } from "../control-plane/key-source.ts";
 import { usersAmong } from "../decide/plane-users.ts";
-import type { BranchObjects } from "../domain/branch-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
@@ -53,7 +52,7 @@ export interface OperatorOptions {
    */
   readonly onKey?: ((key: string) => void) | undefined;
   /** The client for the control plane of the settings. @default the HTTP client */
-  readonly controlPlane?: ControlPlane & { readonly objects?: BranchObjects };
+  readonly controlPlane?: ControlPlane;
   /** The certificate authority of the databases as PEM. @default public authorities */
   readonly databaseAuthority?: string | undefined;
   /** Records spans. @default nothing is traced */

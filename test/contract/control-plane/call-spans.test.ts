@@ -84,20 +84,11 @@ describe("the span of a call", () => {
   const base = "/projects/{project_id}/branches/{branch_id}";
   const made = { role: { ...role, password: "made-up-password" }, operations: started(1) };
   test.each<[string, unknown, (client: ControlPlaneClient) => Promise<unknown>, ids?: string[]]>([
-    [`GET ${base}/roles`, { roles: [role] }, (client) => client.objects.listRoles(path)],
-    [`POST ${base}/roles`, made, (client) => client.objects.createRole(path, "app"), ["op-1"]],
-    [
-      `POST ${base}/roles/{role_name}/reset_password`,
-      made,
-      (client) => client.objects.resetPassword(path, "app"),
-      ["op-1"],
-    ],
-    [
-      `GET ${base}/roles/{role_name}/reveal_password`,
-      made.role,
-      (client) => client.objects.revealPassword(path, "app"),
-    ],
-    [`DELETE ${base}/roles/{role_name}`, made, (client) => client.objects.deleteRole(path, "app"), ["op-1"]],
+    [`GET ${base}/roles`, { roles: [role] }, (client) => client.listRoles(path)],
+    [`POST ${base}/roles`, made, (client) => client.createRole(path, "app"), ["op-1"]],
+    [`POST ${base}/roles/{role_name}/reset_password`, made, (client) => client.resetPassword(path, "app"), ["op-1"]],
+    [`GET ${base}/roles/{role_name}/reveal_password`, made.role, (client) => client.revealPassword(path, "app")],
+    [`DELETE ${base}/roles/{role_name}`, made, (client) => client.deleteRole(path, "app"), ["op-1"]],
   ])("%s → a span with project and branch; no password", async (name, body, call, operationIds) => {
     const span = await spanOf(json(200, body), call);
     expect(span).toMatchObject({ name, attributes: { "project.id": project, "branch.id": branch } });

@@ -487,14 +487,14 @@ describe("a password that the client has received", () => {
   const place = { projectId: project, branchId: branch };
   const receive = {
     create: [
-      (client: ControlPlaneClient) => client.objects.createRole(place, "app"),
+      (client: ControlPlaneClient) => client.createRole(place, "app"),
       { role: { ...role, password }, operations: [] },
     ],
     reset: [
-      (client: ControlPlaneClient) => client.objects.resetPassword(place, "app"),
+      (client: ControlPlaneClient) => client.resetPassword(place, "app"),
       { role: { ...role, password }, operations: [] },
     ],
-    reveal: [(client: ControlPlaneClient) => client.objects.revealPassword(place, "app"), { password }],
+    reveal: [(client: ControlPlaneClient) => client.revealPassword(place, "app"), { password }],
   } as const;
   const shown = [password, encodeURIComponent(password), Buffer.from(`app:${password}`).toString("base64")];
 

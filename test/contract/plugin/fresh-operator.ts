@@ -11,6 +11,7 @@ import { ProjectReconciler } from "../../../src/reconcile/project-reconciler.ts"
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
+import { noBranchObjects } from "../../support/fakes/no-branch-objects.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { settingsUnit } from "../../support/settings-unit.ts";
 import { identity, nowMs, ownership, policy, project, resource } from "../../unit/decide/builders.ts";
@@ -90,6 +91,7 @@ function controlPlaneOf({ project: seen, operations }: Observation, calls: Call[
     throw new ControlPlaneError("Unreachable", "the test ends here", { effect: "NotApplied" });
   };
   return {
+    ...noBranchObjects,
     serviceUrl: identity.serviceUrl,
     listEndpoints: async () => ({ endpoints: [...endpoints.values()], unreadableIds, serviceTimeMs }),
     getEndpoint: async (_project, id) => {

@@ -2,7 +2,6 @@
 import type { Fault, PlannedCall } from "../faults/fault.ts";
 import type { Network } from "../network/exchange.ts";
 import type {
-  BranchObjects,
   ControlPlane,
   EndpointChanges,
   EndpointCreation,
@@ -68,15 +67,14 @@ const writeTimeoutMs = 8_000;
 /**
  * The control plane of a run, as the operator's port. It answers as the HTTP client would, with the faults of the run.
  */
-export class SimControlPlane implements ControlPlane {
+export class SimControlPlane extends SimBranchObjects implements ControlPlane {
   readonly serviceUrl: string;
-  readonly objects: BranchObjects;
   readonly #options: SimControlPlaneOptions;
 
   constructor(options: SimControlPlaneOptions) {
+    super(options.service, (call, apply) => this.#carry(call, apply));
     this.#options = options;
     this.serviceUrl = options.serviceUrl;
-    this.objects = new SimBranchObjects(options.service, (call, apply) => this.#carry(call, apply));
   }
 
   listEndpoints(projectId: string): Promise<EndpointList> {

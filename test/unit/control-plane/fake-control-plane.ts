@@ -2,6 +2,7 @@
 import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
+import { noBranchObjects } from "../../support/fakes/no-branch-objects.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../support/fakes/observed-operation.ts";
 
@@ -31,6 +32,14 @@ export function operations(from: number, to: number): Operation[] {
  */
 export class FakeControlPlane implements ControlPlane {
   readonly serviceUrl = "http://service.example/v2";
+  readonly listRoles = noBranchObjects.listRoles;
+  readonly createRole = noBranchObjects.createRole;
+  readonly deleteRole = noBranchObjects.deleteRole;
+  readonly revealPassword = noBranchObjects.revealPassword;
+  readonly resetPassword = noBranchObjects.resetPassword;
+  readonly listDatabases = noBranchObjects.listDatabases;
+  readonly createDatabase = noBranchObjects.createDatabase;
+  readonly deleteDatabase = noBranchObjects.deleteDatabase;
   endpoints: readonly ObservedEndpoint[] = [endpoint()];
   listed: readonly Operation[] = [];
   byId = new Map<string, Operation>();
