@@ -9,13 +9,13 @@ import {
   projectGrantOf,
 } from "../decide/project-grant.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
-import { type KindStanding, keyText } from "../domain/resource-store.ts";
+import type { KindStanding } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
 import { kindOfPlane, namespaceOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
 import { settingsPlane, unreadablePlane } from "../resource/project-key.ts";
 import * as messages from "./messages.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
-import { surplusAmong, type TenantLimits, withinLimits } from "./tenant-limits.ts";
+import { NamespacePlanes, type TenantLimits, withinLimits } from "./tenant-limits.ts";
 
 /** The parts of the control planes. */
 export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHealthChange"> {
@@ -36,8 +36,8 @@ export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHea
 export class Planes {
   readonly #options: PlanesOptions;
   readonly #planes = new Map<string, Plane>();
-  /** The ControlPlanes as they are stored, by their namespace and then by their ids. */
-  readonly #tenants = new Map<string, Map<string, PlaneResource>>();
+  /** The ControlPlanes as they are stored, by their namespace. */
+  readonly #tenants = new Map<string, NamespacePlanes>();
   readonly #settings: ControlPlaneUnit;
 
   constructor(options: PlanesOptions) {
@@ -109,23 +109,20 @@ export class Planes {
       this.#take(planeId, resource);
       return;
     }
-    const siblings = this.#tenants.get(namespace) ?? new Map<string, PlaneResource>();
-    const isOther = siblings.get(planeId)?.uid !== resource?.uid;
-    if (resource === undefined) {
-      siblings.delete(planeId);
-    } else {
-      siblings.set(planeId, resource);
-    }
+    const { tenantLimits } = this.#options;
+    const siblings = this.#tenants.get(namespace) ?? new NamespacePlanes(tenantLimits.planesPerNamespace);
+    const changed = siblings.note(planeId, resource);
     this.#tenants.set(namespace, siblings);
     if (siblings.size === 0) {
       this.#tenants.delete(namespace);
     }
-    const { tenantLimits } = this.#options;
-    const surplus = surplusAmong([...siblings.values()], tenantLimits.planesPerNamespace);
-    const limited = (stored: PlaneResource) => withinLimits(stored, tenantLimits, surplus.has(keyText(stored.key)));
-    this.#take(planeId, resource && limited(resource));
-    for (const [siblingId, sibling] of isOther ? siblings : []) {
-      if (siblingId !== planeId && this.#take(siblingId, limited(sibling))) {
+    const takeLimited = (id: string) => {
+      const stored = siblings.get(id);
+      return this.#take(id, stored && withinLimits(stored, tenantLimits, siblings.isSurplus(id)));
+    };
+    takeLimited(planeId);
+    for (const siblingId of changed) {
+      if (takeLimited(siblingId)) {
         this.#options.onNews(siblingId);
       }
     }

@@ -1,7 +1,6 @@
 /** The limits that the settings of the operator put on ControlPlanes, because every team may describe its own. */
 import { isNearbyHost } from "../domain/nearby-host.ts";
-import { keyText } from "../domain/resource-store.ts";
-import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import { idOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
 
 /**
  * The limits for the ControlPlanes of namespaces. ClusterControlPlanes are written by the administrator, so they have
@@ -40,13 +39,78 @@ export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSu
 }
 
 /**
- * Returns the keys of the ControlPlanes above the maximum number of their namespace. The oldest ones stay in use. Pure.
+ * The ControlPlanes of one namespace. The oldest ones are used, up to the maximum number. A namespace may have thousands
+ * of them, so a change compares a new one with those in use, and not all with each other.
  */
-export function surplusAmong(siblings: readonly PlaneResource[], most: number): ReadonlySet<string> {
-  const byAge = siblings.toSorted(
-    (a, b) => compare(a.creationTimestamp, b.creationTimestamp) || compare(a.key.name, b.key.name),
-  );
-  return new Set(byAge.slice(most).map(({ key }) => keyText(key)));
+export class NamespacePlanes {
+  readonly #most: number;
+  readonly #stored = new Map<string, PlaneResource>();
+  readonly #used = new Set<string>();
+
+  /** @param most the maximum number in use */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#stored.size;
+  }
+
+  get(planeId: string): PlaneResource | undefined {
+    return this.#stored.get(planeId);
+  }
+
+  /** Whether the namespace has too many older ones. */
+  isSurplus(planeId: string): boolean {
+    return !this.#used.has(planeId);
+  }
+
+  /**
+   * Notes one of them. @param resource `undefined`: it is gone
+   * @returns the others that are used from now on, or no longer used
+   */
+  note(planeId: string, resource: PlaneResource | undefined): readonly string[] {
+    if (resource !== undefined && this.#stored.get(planeId)?.uid === resource.uid) {
+      this.#stored.set(planeId, resource);
+      return [];
+    }
+    const before = new Set(this.#used);
+    this.#stored.delete(planeId);
+    if (this.#used.delete(planeId)) {
+      this.#useOldest();
+    }
+    if (resource !== undefined) {
+      this.#stored.set(planeId, resource);
+      this.#used.add(planeId);
+      this.#dropYoungest();
+    }
+    const all = new Set([...before, ...this.#used]);
+    return [...all].filter((id) => id !== planeId && before.has(id) !== this.#used.has(id));
+  }
+
+  #useOldest(): void {
+    let oldest: readonly [string, PlaneResource] | undefined;
+    for (const each of this.#stored) {
+      if (!this.#used.has(each[0]) && (oldest === undefined || compareAge(each[1], oldest[1]) < 0)) {
+        oldest = each;
+      }
+    }
+    if (oldest !== undefined) {
+      this.#used.add(oldest[0]);
+    }
+  }
+
+  #dropYoungest(): void {
+    if (this.#used.size > this.#most) {
+      const used = [...this.#used].flatMap((id) => this.#stored.get(id) ?? []);
+      const [youngest] = used.sort(compareAge).slice(-1);
+      this.#used.delete(youngest === undefined ? "" : idOfPlane(youngest));
+    }
+  }
+}
+
+function compareAge(a: PlaneResource, b: PlaneResource): number {
+  return compare(a.creationTimestamp, b.creationTimestamp) || compare(a.key.name, b.key.name);
 }
 
 /**

@@ -8,7 +8,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 
 const projects = {} as Projects;
 
-function planesWith(annotation: string | undefined): Planes {
+function planesWith(annotation: string | undefined, onNews: (planeId: string) => void = () => {}): Planes {
   return new Planes({
     clock: new FakeClock(),
     secrets: { account: "ops:operator", read: async () => undefined, setFinalizers: async () => {} },
@@ -26,7 +26,7 @@ function planesWith(annotation: string | undefined): Planes {
     standingOf: () => "Listed",
     onKey: () => {},
     onUsable: () => {},
-    onNews: () => {},
+    onNews,
     onUnused: () => {},
   });
 }
@@ -54,4 +54,30 @@ it("one ControlPlane too many → the newer one is not used, until the older one
   expect(planes.of("ControlPlane/shop/newer").access).toBeUndefined();
   planes.note("ControlPlane/shop/older", undefined);
   expect(kinds()).toEqual([undefined, "Valid"]);
+});
+
+it("thousands of ControlPlanes of one namespace → a change of one does not touch all others", () => {
+  const news: string[] = [];
+  const planes = planesWith(undefined, (planeId) => void news.push(planeId));
+  let reads = 0;
+  for (let at = 0; at < 2_000; at += 1) {
+    const name = `p${at}`;
+    const creationTimestamp = new Date(Date.UTC(2026, 0, 1) - at * 1_000).toISOString();
+    const stored = parseControlPlane({
+      metadata: { name, namespace: "shop", uid: name, resourceVersion: "1", generation: 1, creationTimestamp },
+      spec: { url: "https://control.example/v2", apiKeySecretRef: { name: "key", key: "api-key" } },
+    });
+    const { spec } = stored;
+    const counted = {
+      ...stored,
+      get spec() {
+        reads += 1;
+        return spec;
+      },
+    };
+    planes.note(`ControlPlane/shop/${name}`, counted);
+  }
+  // Each one is older than those before, so each takes the place of its predecessor.
+  expect(news).toHaveLength(1_999);
+  expect(reads).toBeLessThan(100_000);
 });
