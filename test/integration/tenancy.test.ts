@@ -218,17 +218,8 @@ test("a namespace tries to reach another's project, endpoint and password → ea
   expect(asked.filter(({ path }) => path.includes("no-such-project-1"))).toEqual([]);
   expect(asked.filter(({ method, path }) => method !== "GET" && path.includes(project))).toEqual([]);
 
-  // They keep nothing alive: the role that `their-endpoint` names is deleted with the resource that created it.
-  await access.apply("app", { database: { name: "orders", deletionPolicy: "Delete" } });
-  await access.untilReady("app");
-  await kubectl.run(["-n", namespace, "delete", "dba/app", "--timeout=30s"]);
-  const { roles } = await world.sandbox.api<{ readonly roles: readonly { readonly name: string }[] }>(
-    "GET",
-    `/projects/${project}/branches/${branches.orders}/roles`,
-  );
-  expect(roles.map(({ name }) => name)).not.toContain("orders_app");
-
   // The refused resources are deleted, and nothing else is deleted with them.
   await kubectl.run(["-n", other, "delete", "cpe,dba", "--all", "--timeout=30s"]);
   expect(await world.sandbox.endpoints(project)).toEqual(before);
+  await access.untilReady("app");
 });
