@@ -1,5 +1,4 @@
-/** Decides and deletes what goes together with a DatabaseAccess. */
-
+/** Decides which roles and databases are deleted with a DatabaseAccess, and deletes its Secret. */
 import type { ObservedDatabase } from "../domain/branch-objects.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { KubernetesError } from "../domain/resource-store.ts";

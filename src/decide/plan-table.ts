@@ -228,8 +228,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
   Wait: {
     ...usual,
-    // The reasons in `waitsWithoutList` end with a change in this process or in the operation log. All others need a
-    // new list.
+    // A wait for one of `waitsWithoutList` can end without a new list of endpoints. Every other wait needs a new list.
     needs: ({ reason }) => (waitsWithoutList.includes(reason) ? "Any" : "Fresh"),
     summary: ({ reason, message }) =>
       reason === "Paused" ? { kind: "Paused", message, isEndpointGone: false } : progressing(reason, message),

@@ -43,7 +43,8 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
    */
   current(key: ResourceKey): Promise<Resource | undefined>;
   /**
-   * Returns from the cache every resource that names the project in its spec or its records, in no particular order.
+   * Returns from the cache every resource that names the project in its spec or its records, in no particular order. The
+   * resources of a control plane are found by the id of that control plane in place of a project.
    */
   inProject(projectId: string): readonly Resource[];
   /** Returns all resources from the cache, in no particular order. */

@@ -17,7 +17,7 @@ export type NamespaceFacts = Pick<NamespaceGrants, "annotation" | "labels">;
 export interface NamespaceReads {
   /** Returns every Namespace by name. `undefined`: the user may not list Namespaces. */
   listNamespaces(): Promise<ReadonlyMap<string, NamespaceFacts> | undefined>;
-  /** Returns one Namespace. `undefined`: the user may not read it. */
+  /** Returns one Namespace. `undefined`: there is none, it cannot be parsed, or the user may not read it. */
   getNamespace(namespace: string): Promise<NamespaceFacts | undefined>;
 }
 

@@ -242,7 +242,8 @@ function isSameInput(before: Changing, now: Changing): boolean {
 const noOperations: OperationFacts = { ownInFlight: [], inFlightForMs: 0, failedIds: new Set() };
 
 /**
- * Reads the project and decides about the resources that are due.
+ * Reads the project, and decides about the resources that `comparedNow` chooses: those that are due, but for those that
+ * may wait a moment for others.
  *
  * @throws ControlPlaneError when the operations or the endpoints cannot be listed.
  */

@@ -172,8 +172,8 @@ export class ProjectReconciler {
       isCurrent: () => this.#context.unitOf(unit.id).access === access,
     };
     try {
-      // If a change waits already, its request is reserved before the read. So the read is still recent when the change
-      // is sent.
+      // If a change waits and no operation locks the project, the reconcile reserves the request of that change before it
+      // reads. So the read is still recent when the change is sent.
       const reserved = round.isWaiting() && lockHolderOf(project, facts.monotonicMs) === undefined;
       if (reserved) {
         await context.reserve();

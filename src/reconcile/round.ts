@@ -1,4 +1,4 @@
-/** The start of a reconcile: its resources, and what is known without the control plane. */
+/** One reconcile of one project: its resources, and what the operator knows about them without the control plane. */
 import { type Claim, claimOf, claimOfGone, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
@@ -27,7 +27,7 @@ export interface RoundFacts {
   readonly planeProblem?: PlaneProblem | undefined;
 }
 
-/** One reconcile of one project: its resources, and what the operator knows about them without the control plane. */
+/** What one reconcile of one project begins with, and the resources in the form that its own writes gave them. */
 export class Round {
   readonly facts: RoundFacts;
   readonly project: ProjectMemory;

@@ -25,7 +25,10 @@ export const bindingKeys = [
 ] as const;
 export type BindingKey = (typeof bindingKeys)[number];
 
-/** Keys of the Secret that hold the certificate authority. A template cannot use them. */
+/**
+ * Keys of the Secret that hold the certificate authority. A template can neither have such a key nor contain one as a
+ * placeholder.
+ */
 export const authorityKeys = ["ca.crt", "root.crt", "sslrootcert"] as const;
 
 const reservedKeys: readonly string[] = [...bindingKeys, ...authorityKeys];

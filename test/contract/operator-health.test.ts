@@ -1,4 +1,4 @@
-/** Tests what the probes of the operator answer while a server does not answer. */
+/** Tests that a server that does not answer changes only the probes that it should, and that every key gets its turn. */
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import type { RunningOperator } from "../../src/wiring/operator.ts";
@@ -96,7 +96,7 @@ test("the API server sends nothing for longer than three minutes → not ready, 
   await advanceUntil(clock, "ready again", async () => (await probe(operator, "/readyz")).status === 200);
 });
 
-test("a service that never answers, one worker → each pass ends in its time, all keys have their turns, alive", async () => {
+test("a control plane that never answers, one worker → each reconcile ends in its time, all keys have their turns, alive", async () => {
   const finalizers = ["endpoint-operator.dev/endpoint"];
   const { clock, service, operator } = await start([stored("a", finalizers), stored("b", finalizers)]);
   const turns = () =>
@@ -107,7 +107,7 @@ test("a service that never answers, one worker → each pass ends in its time, a
   expect(await probe(operator, "/livez")).toMatchObject({ status: 200, body: "ok event-loop\nok work-queue\nok\n" });
 });
 
-test("an API server that never answers a write, one worker → each pass ends in its time, all keys have their turns, alive", async () => {
+test("an API server that never answers a write, one worker → each reconcile ends in its time, all keys have their turns, alive", async () => {
   const { clock, api, operator } = await start([stored("a", []), stored("b", [])], false);
   const writesTo = (name: string) =>
     api.requests.filter(({ method, path }) => method === "PATCH" && path.endsWith(`/computeendpoints/${name}`)).length;

@@ -55,7 +55,7 @@ export async function publishRelease(
   await runSteps(await stepsOf(release, place, signer), again, progress);
 }
 
-/** Returns why publishing is refused: a published version is never replaced by another one. */
+/** Returns why publishing is refused: this version is published with other content. `undefined`: it may be published. */
 async function overwriteRefusal(release: ReleaseFiles, place: Place): Promise<string | undefined> {
   const { registry } = place;
   const { version, charts } = release;

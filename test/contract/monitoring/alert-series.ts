@@ -31,7 +31,7 @@ export const podA = 'job="operator",instance="a",pod="a"';
 export const podB = 'job="operator",instance="b",pod="b"';
 /** Returns the name of the series that a pod exports for the resource. */
 export const exported = (pod: string) => `compute_endpoint_info{${key},endpoint_id="ep-1",${pod}}`;
-/** Returns the name of the series of one of its conditions. */
+/** Returns the name of the series that a pod exports for one condition of the resource. */
 export const condition = (type: string, status: string, pod = podA) =>
   `compute_endpoint_condition{${key},type="${type}",status="${status}",${pod}}`;
 

@@ -21,7 +21,7 @@ export function groupOf(pid: number): ProcessGroup {
   return { processes: all.length, bytes: sizes.reduce((sum, size) => sum + size, 0) * 1024 };
 }
 
-/** Reads a file; the text is empty if the process has just ended. */
+/** Reads a file. The text is empty if the file cannot be read, as when its process has just ended. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
