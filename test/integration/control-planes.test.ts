@@ -184,17 +184,23 @@ test("one control plane does not answer → an edit at the other one is done as 
   await world.apply("here", writable);
   await world.untilReady("there");
   await world.untilReady("here");
+  const timeOfEdits = async (delays: readonly number[]): Promise<number> => {
+    const startedMs = performance.now();
+    for (const afterSeconds of delays) {
+      await world.apply("here", { ...writable, suspend: { mode: "After", afterSeconds } });
+      await world.untilReady("here");
+    }
+    return performance.now() - startedMs;
+  };
+  const aloneMs = await timeOfEdits([301, 302, 303]);
   for (const method of ["GET", "PATCH"]) {
     await second.fault({ method, path: "/api/v2/projects/*/*" }, { kind: "hold" });
     await second.fault({ method, path: "/api/v2/projects/*/*/*" }, { kind: "hold" });
   }
   await world.apply("there", { ...writable, controlPlaneRef, suspend: { mode: "After", afterSeconds: 400 } });
-  const startedMs = performance.now();
-  for (const afterSeconds of [401, 402, 403]) {
-    await world.apply("here", { ...writable, suspend: { mode: "After", afterSeconds } });
-    await world.untilReady("here");
-  }
-  expect(performance.now() - startedMs).toBeLessThan(9_000);
+  const besideMs = await timeOfEdits([401, 402, 403]);
+  // An edit that waited for calls without an answer would take until their deadline of 10 s.
+  expect(besideMs - aloneMs).toBeLessThan(9_000);
   await second.clearFaults();
   await world.untilReady("there", 60_000);
 });

@@ -6,13 +6,16 @@ import { createConnection, type KubernetesConnection } from "../../src/kubernete
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { createLeaseClient } from "../../src/kubernetes/lease/lease-client.ts";
 import { LeaseElector } from "../../src/kubernetes/lease/lease-elector.ts";
+import type { LeaseTiming } from "../../src/kubernetes/lease/lease-timing.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { adminKubectl, serviceAccountAccess } from "../support/api-server.ts";
 import { quietLogger } from "../support/quiet-logger.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** The production times, shortened. */
-const timing = { durationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 400 };
+/** Longer than any wait of these tests. So a busy machine loses no lease, and a standby that waits for its end is seen. */
+const longTiming = { durationMs: 60_000, renewDeadlineMs: 20_000, retryPeriodMs: 400 };
+/** For a leader that shall lose its lease. */
+const shortTiming = { durationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 400 };
 const effectMs = 1_000;
 
 /** The only Lease that the shipped Role allows. */
@@ -72,7 +75,10 @@ function connect(candidate: Pick<Candidate, "way" | "calls">): KubernetesConnect
   return { namespace: connection.namespace, request, openStream: connection.openStream, close: connection.close };
 }
 
-function start(identity: string, name: string = place.name): Candidate {
+function start(
+  identity: string,
+  { name = place.name, timing = longTiming }: { readonly name?: string; readonly timing?: LeaseTiming } = {},
+): Candidate {
   const events: string[] = [];
   const warnings: string[] = [];
   const warn = (_fields: LogFields, message: string) => void warnings.push(message);
@@ -102,20 +108,18 @@ describe("the Lease on a real API server, with the shipped role", () => {
     const a = start("a");
     await until("a leads", () => mayAct(a));
     const first = await lease();
-    expect(first).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 3, leaseTransitions: 0 });
+    expect(first).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 60, leaseTransitions: 0 });
     await until("it is renewed", async () => (await lease()).renewTime > first.renewTime);
     expect(a.warnings).toEqual([]);
   });
 
-  test("released → the holder is empty, and a standby leads within two looks", async () => {
+  test("released → the holder is empty, and a standby leads without waiting for the end of the lease", async () => {
     const a = start("a");
     await until("a leads", () => mayAct(a));
     const b = start("b");
     expect(await a.elector.release(2_000)).toBe(true);
-    const releasedMs = performance.now();
     expect([undefined, "", "b"]).toContain((await lease()).holderIdentity);
     await until("b leads", () => mayAct(b));
-    expect(performance.now() - releasedMs).toBeLessThan(timing.durationMs);
     expect(await lease()).toMatchObject({ holderIdentity: "b", leaseTransitions: 1 });
     expect([a.events, b.events]).toEqual([["leading"], ["leading"]]);
   });
@@ -128,9 +132,9 @@ describe("the Lease on a real API server, with the shipped role", () => {
   });
 
   test.each(["Cut", "NoAnswers"] as const)("way of the leader %s → it gives up before a standby acts", async (way) => {
-    const a = start("a");
+    const a = start("a", { timing: shortTiming });
     await until("a leads", () => mayAct(a));
-    const b = start("b");
+    const b = start("b", { timing: shortTiming });
     a.way = way;
     const both: string[] = [];
     await until("b leads", () => {
@@ -179,7 +183,7 @@ describe("the Lease on a real API server, with the shipped role", () => {
   });
 
   test("a Lease that the role does not allow → never leads, and says so once", async () => {
-    const a = start("a", "another-lease");
+    const a = start("a", { name: "another-lease" });
     await until("it has been refused", () => a.warnings.length > 0);
     const { calls } = a;
     await until("it has tried again", () => a.calls >= calls + 6);
