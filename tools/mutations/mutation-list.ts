@@ -298,8 +298,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "what a DatabaseAccess made is left behind when it is deleted",
     file: "access/access-release.ts",
-    find: 'releaseOf(object, spec, others) === "Delete"',
-    replace: 'releaseOf(object, spec, others) === "Delete" && object.type !== "Role"',
+    find: 'releaseOf(object, spec, isUsed(object)) === "Delete"',
+    replace: 'releaseOf(object, spec, isUsed(object)) === "Delete" && object.type !== "Role"',
     caughtBy: { accessSeeds: 100 },
   },
   {
