@@ -16,8 +16,11 @@ function newFolder(): string {
 /** Writes programs that print a version, or fail. */
 function binariesThat(script: string): string {
   const folder = newFolder();
-  for (const name of ["postgres", "initdb"])
-    writeFileSync(path.join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  for (const name of ["postgres", "initdb"]) {
+    writeFileSync(path.join(folder, name), `#!/bin/sh\n${script}\n`);
+    // Whatever the umask is, PostgreSQL's user runs it.
+    chmodSync(path.join(folder, name), 0o755);
+  }
   return folder;
 }
 

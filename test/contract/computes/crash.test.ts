@@ -97,8 +97,8 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
   const folder = mkdtempSync(path.join(tmpdir(), "computes-kill-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   // If root runs the test, PostgreSQL runs as another user. That user must be able to enter the folder.
-  chmodSync(folder, 0o755);
   mkdirSync(path.join(folder, "tmp"));
+  for (const each of [folder, path.join(folder, "tmp")]) chmodSync(each, 0o755);
   writeFileSync(path.join(folder, "fixture.json"), JSON.stringify(fixture));
   const random = createSeededRandom(7);
   const branchesWithData: string[] = [];
