@@ -181,7 +181,10 @@ const keyRotated: Step = {
       await resize(world, 4);
       const isSent = async () =>
         (await renewed.endpoints(sampleProject)).some((each) => each.autoscaling_limit_max_cu === 4);
-      await waitUntil(async () => ((await isSent()) ? true : undefined), { what: "the change is sent" });
+      await waitUntil(async () => ((await isSent()) ? true : undefined), {
+        what: "the change is sent",
+        timeoutMs: 120_000,
+      });
     });
     await untilResized(world, 4, 60_000);
   },
