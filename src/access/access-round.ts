@@ -11,16 +11,10 @@ import { isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { type AccessContext, secretCheckMs } from "./access-context.ts";
 import type { AccessObservation, EndpointReference, WorkedAccess } from "./access-observation.ts";
-import { createKeyOf, observedObjects, recordsWith } from "./access-records.ts";
-import {
-  doomedObjects,
-  isDeletionGranted,
-  nextRelease,
-  type ReleaseMutation,
-  releaseResource,
-} from "./access-release.ts";
+import { observedObjects, recordsWith } from "./access-records.ts";
+import { nextRelease, releaseResource } from "./access-release.ts";
 import { type AccessSummary, progressing, stalled, summaryOfAccessFailure } from "./access-status.ts";
-import { type AccessStep, guardedStep, noteFailure, settledChanges, storeStep, writeSecret } from "./access-steps.ts";
+import { type AccessStep, guardedStep, settledChanges, storeFailure, storeStep, writeSecret } from "./access-steps.ts";
 import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
 import * as messages from "./messages.ts";
 import { BranchReader, configMarkOf, isUnchangedInKubernetes, observeAccess } from "./observe-access.ts";
@@ -33,13 +27,7 @@ import {
   rotationDueMs,
 } from "./plan-access.ts";
 import { planLocally } from "./plan-locally.ts";
-import {
-  type DecidedChange,
-  isStillWanted,
-  prepareChange,
-  sendAccessChange,
-  sendRelease,
-} from "./send-access-change.ts";
+import { sendWish, type Wish } from "./send-access-change.ts";
 
 /** The maximum number of resources of one project that are worked on at the same time. */
 const atOnce = 4;
@@ -52,14 +40,10 @@ const quietWaitMs = 5_000;
 type RestingPlan = Exclude<AccessPlan, AccessMutation>;
 
 type Decided =
-  | (DecidedChange & { readonly kind: "Change" })
+  | Wish
   /** Nothing is sent to the control plane. */
   | { readonly kind: "Rest"; readonly plan: RestingPlan; readonly observation: AccessObservation }
-  | { readonly kind: "Release"; readonly plan: ReleaseMutation }
   | { readonly kind: "Released" };
-
-/** A decision to change something in the control plane. */
-type Wish = Extract<Decided, { kind: "Change" | "Release" }>;
 
 /** The DatabaseAccesses of one project in one reconcile. */
 export class AccessRound implements KindRound {
@@ -114,7 +98,7 @@ export class AccessRound implements KindRound {
           if (!(error instanceof ControlPlaneError)) {
             throw error;
           }
-          await this.#storeFailure(worked, error);
+          await storeFailure(this.#context, worked, error);
         }
       },
     );
@@ -142,7 +126,7 @@ export class AccessRound implements KindRound {
     if (worked !== undefined && decided !== undefined && isWish(decided)) {
       await guardedStep(this.#context, worked, async () => {
         worked.entry.dueAtMs = this.#start.monotonicMs;
-        sent = await this.#send(worked, decided, change);
+        sent = await sendWish(this.#context, worked, decided, change);
       });
     }
     return sent;
@@ -347,86 +331,6 @@ export class AccessRound implements KindRound {
       : progressing("WaitingForProject", waitingForProjectMessage);
     await this.#store(worked, summary);
   }
-
-  async #storeFailure(worked: WorkedAccess, error: ControlPlaneError, decided?: Decided): Promise<number> {
-    const retryAtMs = noteFailure(this.#context, worked, error);
-    const refusedRole = refusedRoleOf(decided, error);
-    if (refusedRole !== undefined) {
-      const message = messages.roleInUse(refusedRole, error.message);
-      await this.#store(worked, stalled("RoleInUse", message));
-      return retryAtMs;
-    }
-    const forMs = this.#context.clock.monotonicMs() - (worked.entry.failure?.sinceMs ?? 0);
-    await this.#store(worked, summaryOfAccessFailure(worked.resource, error, forMs));
-    return retryAtMs;
-  }
-
-  async #send(worked: WorkedAccess, decided: Wish, change: KindChange): Promise<KindSent> {
-    const { namespace } = worked.resource.key;
-    const { entry } = worked;
-    const { waiting } = entry;
-    entry.waiting = undefined;
-    try {
-      if (!(await change.reserve())) {
-        entry.waiting = waiting;
-        return { kind: "Outdated" };
-      }
-      const isWanted = await isStillWanted(this.#context, worked);
-      if (!isWanted || !change.isCurrent() || !this.#mayStillSend(worked, decided)) {
-        return { kind: "Outdated" };
-      }
-      entry.changedAtMs = this.#context.clock.monotonicMs();
-      if (decided.kind === "Release") {
-        const operations = await sendRelease(this.#context, worked, decided.plan, change.objects);
-        await this.#store(worked, progressing("Deleting", messages.deleting));
-        return { kind: "Accepted", namespace, operations };
-      }
-      return await this.#sendAccess(worked, decided, change);
-    } catch (error) {
-      if (!(error instanceof ControlPlaneError)) {
-        throw error;
-      }
-      return { kind: "Failed", error, retryAtMs: await this.#storeFailure(worked, error, decided) };
-    }
-  }
-
-  /** Whether nothing that the decision depends on has changed while the change waited: grants, and other resources. */
-  #mayStillSend(worked: WorkedAccess, decided: Wish): boolean {
-    if (decided.kind === "Change") {
-      return this.#isGranted(worked, decided.observation);
-    }
-    const { object } = decided.plan;
-    const isDoomed = doomedObjects(this.#context, worked.resource).some(
-      (each) => createKeyOf(each) === createKeyOf(object),
-    );
-    return isDoomed && isDeletionGranted(this.#context, worked.resource, object);
-  }
-
-  /** Whether the resource still has its grant, which may have been withdrawn while its change waited. */
-  #isGranted({ resource }: WorkedAccess, { endpoint }: AccessObservation): boolean {
-    return this.#context.grantOf(resource.key.namespace, endpoint.projectId).mayChange;
-  }
-
-  async #sendAccess(
-    worked: WorkedAccess,
-    change: DecidedChange,
-    { objects, isCurrent }: KindChange,
-  ): Promise<KindSent> {
-    const { records, password } = worked.resource.status;
-    const isPrepared = await prepareChange(this.#context, worked, change);
-    if (!isCurrent()) {
-      // The control plane got another URL meanwhile. Nothing was sent, so no record may name the former one.
-      await storeStep(this.#context, worked, { summary: { kind: "Unchanged" }, changes: { records, password } });
-      return { kind: "Outdated" };
-    }
-    if (!isPrepared || !this.#isGranted(worked, change.observation)) {
-      return { kind: "Outdated" };
-    }
-    const { operations, step } = await sendAccessChange(this.#context, worked, change, objects);
-    worked.entry.failure = undefined;
-    await storeStep(this.#context, worked, step);
-    return { kind: "Accepted", namespace: worked.resource.key.namespace, operations };
-  }
 }
 
 /** Whether a resource has unfinished work: a person asked for something, or it is neither Ready nor Stalled. */
@@ -443,10 +347,4 @@ function isAtWork({ resource, entry }: WorkedAccess): boolean {
 
 function isWish(decided: Decided): decided is Wish {
   return decided.kind === "Change" || decided.kind === "Release";
-}
-
-/** Returns the name of the role that the control plane refuses to delete, because the role owns something. */
-function refusedRoleOf(decided: Decided | undefined, { reason }: ControlPlaneError): string | undefined {
-  const isRole = decided?.kind === "Release" && decided.plan.kind === "DeleteRole";
-  return isRole && (reason === "Rejected" || reason === "Conflict") ? decided.plan.object.name : undefined;
 }

@@ -1,8 +1,8 @@
 /** Computes the status of a DatabaseAccess. */
 
 import {
+  accessRemedies,
   briefOutageMs,
-  type CommonFailureStall,
   failureProgressOf,
   failureStallOf,
   sentenceOf,
@@ -99,7 +99,7 @@ export function summaryOfAccessFailure(
 ): AccessSummary {
   const stall = failureStallOf(error, forMs);
   if (stall !== undefined) {
-    return stalled(stall, `${sentenceOf(error)} ${remedies[stall]}${deletionRemedy(resource)}`);
+    return stalled(stall, `${sentenceOf(error)} ${accessRemedies[stall]}${deletionRemedy(resource)}`);
   }
   const { conditions } = resource.status;
   const isSettled = isTrue(conditions, "Ready") || isTrue(conditions, "Stalled");
@@ -109,17 +109,6 @@ export function summaryOfAccessFailure(
     ? { kind: "Unchanged" }
     : progressing(reason, `${sentenceOf(error)} The operator tries again.${deletionRemedy(resource)}`);
 }
-
-const remedies: Readonly<Record<CommonFailureStall, string>> = {
-  Forbidden:
-    "Give the API key the permission for roles and databases of this project. The operator tries again by itself.",
-  Rejected:
-    "Change spec so that the control plane accepts it, or raise the limit that it names. The operator tries again by itself.",
-  BranchNotFound: "The branch of the endpoint is gone. Set spec.branchId of the ComputeEndpoint to another branch.",
-  ProjectNotFound: "Make sure that the project exists and that the API key has access to it.",
-  ProjectLocked:
-    "Look at the operation that locks the project in the control plane. The operator tries again by itself.",
-};
 
 function deletionRemedy({ deletionTimestamp }: DatabaseAccess): string {
   return deletionTimestamp === undefined

@@ -15,7 +15,7 @@ import { group, version } from "../resource/names.ts";
 import type { AccessContext } from "./access-context.ts";
 import type { AccessObservation, WorkedAccess } from "./access-observation.ts";
 import { observedObjects, recordsWith } from "./access-records.ts";
-import { type AccessSummary, accessStatus, stalled } from "./access-status.ts";
+import { type AccessSummary, accessStatus, stalled, summaryOfAccessFailure } from "./access-status.ts";
 import { bindingSecretType } from "./binding.ts";
 import * as messages from "./messages.ts";
 import { roleIn } from "./plan-access.ts";
@@ -63,19 +63,28 @@ export function guardedStep(context: AccessContext, worked: WorkedAccess, work: 
 }
 
 /**
- * Adds a failure to the series of failures. The resource waits until the next try. @returns the time of that try, in
- * monotonic milliseconds
+ * Adds a failure to the series of failures, and reports it in status. The resource waits until the next try.
+ * @param refusedRole the role that the control plane refuses to delete, because the role owns something
+ * @returns the time of the next try, in monotonic milliseconds
  */
-export function noteFailure(
+export async function storeFailure(
   context: AccessContext,
-  { entry, resource }: WorkedAccess,
+  worked: WorkedAccess,
   error: ControlPlaneError,
-): number {
+  refusedRole?: string,
+): Promise<number> {
+  const { entry, resource } = worked;
   const nowMs = context.clock.monotonicMs();
-  entry.failure = nextFailure(entry.failure, { error, generation: resource.generation, nowMs }, context);
-  entry.dueAtMs = entry.failure.retryAtMs;
+  const failure = nextFailure(entry.failure, { error, generation: resource.generation, nowMs }, context);
+  entry.failure = failure;
+  entry.dueAtMs = failure.retryAtMs;
   entry.comparedAtMs = Number.NEGATIVE_INFINITY;
-  return entry.dueAtMs;
+  const summary =
+    refusedRole === undefined
+      ? summaryOfAccessFailure(resource, error, nowMs - failure.sinceMs)
+      : stalled("RoleInUse", messages.roleInUse(refusedRole, error.message));
+  await storeStep(context, worked, { summary });
+  return failure.retryAtMs;
 }
 
 /** Writes the Secret. @returns the status changes that follow from it. @throws KubernetesError */

@@ -1,29 +1,119 @@
 /** Sends one change of a DatabaseAccess to the control plane. */
 
 import type { BranchObjects } from "../domain/branch-objects.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
+import type { KindChange, KindSent } from "../reconcile/project-kind.ts";
 import { isNeverApplied, isSameWish } from "../reconcile/send-change.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
 import type { AccessContext } from "./access-context.ts";
 import { type AccessObservation, recordOf, type WorkedAccess } from "./access-observation.ts";
 import { createKeyOf, objectOf, observedObjects, recordsWith, withObject } from "./access-records.ts";
-import type { ReleaseMutation } from "./access-release.ts";
+import { doomedObjects, isDeletionGranted, type ReleaseMutation } from "./access-release.ts";
 import { progressing } from "./access-status.ts";
-import { type AccessStep, storeStep, writeSecret } from "./access-steps.ts";
+import { type AccessStep, storeFailure, storeStep, writeSecret } from "./access-steps.ts";
 import * as messages from "./messages.ts";
 import { type AccessMutation, type AccessPlanOf, bindingData } from "./plan-access.ts";
 
+/** A decision to change something in the control plane. */
+export type Wish =
+  | (DecidedChange & { readonly kind: "Change" })
+  | { readonly kind: "Release"; readonly plan: ReleaseMutation };
+
 /** A change, with the observation from which it was decided. */
-export interface DecidedChange {
+interface DecidedChange {
   readonly plan: AccessMutation;
   readonly observation: AccessObservation;
 }
 
 /** What an accepted change means for the resource and the project. */
-export interface ChangeResult {
+interface ChangeResult {
   readonly operations: readonly Operation[];
   readonly step: AccessStep;
+}
+
+/**
+ * Sends the change of one resource, and stores the result. After the wait for the request budget it sends nothing if a
+ * person asks for something else, or if a grant or the control plane has changed.
+ * @throws KubernetesError
+ */
+export async function sendWish(
+  context: AccessContext,
+  worked: WorkedAccess,
+  wish: Wish,
+  change: KindChange,
+): Promise<KindSent> {
+  const { namespace } = worked.resource.key;
+  const { entry } = worked;
+  const { waiting } = entry;
+  entry.waiting = undefined;
+  try {
+    if (!(await change.reserve())) {
+      entry.waiting = waiting;
+      return { kind: "Outdated" };
+    }
+    const isWanted = await isStillWanted(context, worked);
+    if (!isWanted || !change.isCurrent() || !mayStillSend(context, worked, wish)) {
+      return { kind: "Outdated" };
+    }
+    entry.changedAtMs = context.clock.monotonicMs();
+    if (wish.kind === "Release") {
+      const operations = await sendRelease(context, worked, wish.plan, change.objects);
+      await storeStep(context, worked, { summary: progressing("Deleting", messages.deleting) });
+      return { kind: "Accepted", namespace, operations };
+    }
+    return await prepareAndSend(context, worked, wish, change);
+  } catch (error) {
+    if (!(error instanceof ControlPlaneError)) {
+      throw error;
+    }
+    return { kind: "Failed", error, retryAtMs: await storeFailure(context, worked, error, refusedRoleOf(wish, error)) };
+  }
+}
+
+/** Whether nothing that the decision depends on has changed while the change waited: grants, and other resources. */
+function mayStillSend(context: AccessContext, { resource }: WorkedAccess, wish: Wish): boolean {
+  if (wish.kind === "Change") {
+    return isGranted(context, resource, wish.observation);
+  }
+  const { object } = wish.plan;
+  const isDoomed = doomedObjects(context, resource).some((each) => createKeyOf(each) === createKeyOf(object));
+  return isDoomed && isDeletionGranted(context, resource, object);
+}
+
+/** Whether the resource still has its grant, which may have been withdrawn while its change waited. */
+function isGranted({ grantOf }: AccessContext, { key }: DatabaseAccess, { endpoint }: AccessObservation): boolean {
+  return grantOf(key.namespace, endpoint.projectId).mayChange;
+}
+
+async function prepareAndSend(
+  context: AccessContext,
+  worked: WorkedAccess,
+  change: DecidedChange,
+  { objects, isCurrent }: KindChange,
+): Promise<KindSent> {
+  const { records, password } = worked.resource.status;
+  const isPrepared = await prepareChange(context, worked, change);
+  if (!isCurrent()) {
+    // The control plane got another URL meanwhile. Nothing was sent, so no record may name the former one.
+    await storeStep(context, worked, { summary: { kind: "Unchanged" }, changes: { records, password } });
+    return { kind: "Outdated" };
+  }
+  if (!isPrepared || !isGranted(context, worked.resource, change.observation)) {
+    return { kind: "Outdated" };
+  }
+  const { operations, step } = await sendAccessChange(context, worked, change, objects);
+  worked.entry.failure = undefined;
+  await storeStep(context, worked, step);
+  return { kind: "Accepted", namespace: worked.resource.key.namespace, operations };
+}
+
+/** Returns the name of the role that the control plane refuses to delete, because the role owns something. */
+function refusedRoleOf(wish: Wish, { reason }: ControlPlaneError): string | undefined {
+  const isRole = wish.kind === "Release" && wish.plan.kind === "DeleteRole";
+  return isRole && (reason === "Rejected" || reason === "Conflict") ? wish.plan.object.name : undefined;
 }
 
 /**
@@ -31,7 +121,7 @@ export interface ChangeResult {
  * @returns false if the resource is gone, or a person asks for something else since the plan was made. @throws
  * KubernetesError
  */
-export async function isStillWanted({ store }: AccessContext, worked: WorkedAccess): Promise<boolean> {
+async function isStillWanted({ store }: AccessContext, worked: WorkedAccess): Promise<boolean> {
   const before = worked.resource;
   const now = await store.read(before.key);
   worked.resource = now ?? before;
@@ -43,7 +133,7 @@ export async function isStillWanted({ store }: AccessContext, worked: WorkedAcce
  * @returns false if the resource has changed since the plan was made.
  * @throws KubernetesError
  */
-export async function prepareChange(
+async function prepareChange(
   context: AccessContext,
   worked: WorkedAccess,
   { plan, observation }: DecidedChange,
@@ -97,7 +187,7 @@ function createdObject(plan: CreatePlan, observation: AccessObservation): Access
 /**
  * Sends exactly one request. @throws ControlPlaneError; KubernetesError if the Secret cannot be written after a reset
  */
-export async function sendAccessChange(
+async function sendAccessChange(
   context: AccessContext,
   worked: WorkedAccess,
   { plan, observation }: DecidedChange,
@@ -199,7 +289,7 @@ async function resetPassword(
 }
 
 /** Deletes one role or database that the resource created. A later list proves that it is gone. */
-export async function sendRelease(
+async function sendRelease(
   { events }: AccessContext,
   { resource }: WorkedAccess,
   { kind, object }: ReleaseMutation,

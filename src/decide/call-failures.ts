@@ -68,6 +68,31 @@ export function failureStallOf({ reason, subject }: ControlPlaneError, forMs: nu
   }
 }
 
+/** What a person can do about a refused call for a ComputeEndpoint. */
+export const remedies: Readonly<Record<FailureStall, string>> = {
+  Forbidden:
+    "Give the API key the permission for this project, or use another key. The operator tries again by itself.",
+  Rejected:
+    "Change spec so that the control plane accepts it, or raise the limit that it names. The operator tries again by itself.",
+  BranchOccupied: "Delete the other endpoint of that branch, or set spec.branchId to another branch.",
+  ProjectLocked:
+    "Look at that operation in the control plane, and ask its support if the operation never ends. The operator tries again by itself.",
+  ProjectNotFound:
+    "Make sure that the project exists and that the API key has access to it. projectId cannot be changed: for another project create another ComputeEndpoint.",
+  BranchNotFound: "Create the branch, or set spec.branchId to a branch of the project.",
+};
+
+/** What a person can do about a refused call for a DatabaseAccess. */
+export const accessRemedies: Readonly<Record<CommonFailureStall, string>> = {
+  Rejected: remedies.Rejected,
+  Forbidden:
+    "Give the API key the permission for roles and databases of this project. The operator tries again by itself.",
+  BranchNotFound: "The branch of the endpoint is gone. Set spec.branchId of the ComputeEndpoint to another branch.",
+  ProjectNotFound: "Make sure that the project exists and that the API key has access to it.",
+  ProjectLocked:
+    "Look at the operation that locks the project in the control plane. The operator tries again by itself.",
+};
+
 /** Returns the Reconciling reason of a failed call that the operator tries again. */
 export function failureProgressOf({ reason }: ControlPlaneError): FailureProgress {
   switch (reason) {

@@ -10,6 +10,7 @@ import {
   failureStallOf,
   isFailureStall,
   patienceMs,
+  remedies,
   sentenceOf,
 } from "./call-failures.ts";
 import type { Plan } from "./plan.ts";
@@ -151,19 +152,6 @@ function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): Failu
   const conflictStall = error.reason === "Conflict" && plan !== undefined ? entryOf(plan).conflictStall : undefined;
   return conflictStall ?? failureStallOf(error, forMs);
 }
-
-const remedies: Readonly<Record<FailureStall, string>> = {
-  Forbidden:
-    "Give the API key the permission for this project, or use another key. The operator tries again by itself.",
-  Rejected:
-    "Change spec so that the control plane accepts it, or raise the limit that it names. The operator tries again by itself.",
-  BranchOccupied: "Delete the other endpoint of that branch, or set spec.branchId to another branch.",
-  ProjectLocked:
-    "Look at that operation in the control plane, and ask its support if the operation never ends. The operator tries again by itself.",
-  ProjectNotFound:
-    "Make sure that the project exists and that the API key has access to it. projectId cannot be changed: for another project create another ComputeEndpoint.",
-  BranchNotFound: "Create the branch, or set spec.branchId to a branch of the project.",
-};
 
 const deletionRemedy =
   "To remove this resource without deleting the endpoint, set spec.deletionPolicy to Retain. That works without the control plane.";

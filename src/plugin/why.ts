@@ -1,4 +1,5 @@
 /** Explains why a resource is in its state, and what to do. */
+import { accessRemedies, remedies } from "../decide/call-failures.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import {
   type AccessProgressReason,
@@ -112,8 +113,6 @@ const commonNextSteps = {
   Unauthorized: "Replace the API key in its Secret; the operator reads it again by itself.",
   UnreadableAnswer: "Check CONTROL_PLANE_URL and the proxies in between.",
   InvalidSpec: "Apply a corrected spec.",
-  ProjectLocked: "Look at the operation that locks the project; the operator tries again by itself.",
-  ProjectNotFound: "Make sure that the project exists and that the API key has access to it.",
   ProjectNotGranted:
     "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
 } as const satisfies Partial<Record<ConditionReason & (AccessProgressReason | AccessStallReason | "UpToDate"), string>>;
@@ -121,6 +120,7 @@ const commonNextSteps = {
 /** What a person can do about each reason of a ComputeEndpoint. The pages in docs/ have more. */
 export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   ...commonNextSteps,
+  ...remedies,
   NoFailure: "Nothing to do.",
   Accepted: "Nothing to do.",
   OperationFailed:
@@ -135,8 +135,6 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   WaitingForProject: "Wait. If it lasts, look for an operation of the project that does not end.",
   AdoptionMismatch: "Change spec to match the endpoint, or name another endpoint.",
   AdoptionTargetMissing: "Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.",
-  BranchNotFound: "Create the branch, or correct spec.branchId.",
-  BranchOccupied: "Delete the endpoint of that branch, or choose another branch.",
   ClaimedByAnother: "Delete one of the two resources. The operator then continues with the other.",
   ControlPlaneNotFound: "Create the control plane that spec.controlPlaneRef names, or correct the reference.",
   ControlPlaneNotReady: "Look at the control plane that spec.controlPlaneRef names: kubectl describe it.",
@@ -145,36 +143,32 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   DriftPersists: "Set the fields to what the control plane shows, or remove them from spec.",
   EndpointExists: "Add the lines that the message names to spec, or delete that endpoint.",
   EndpointGone: "Delete this resource; for a new endpoint create one without spec.adoption.",
-  Forbidden: "Give the API key the permission, or use another key.",
   IdentityUnproven:
     "Start the operator with the URL and CLUSTER_ID of the record, or delete the resource with deletionPolicy Retain and create it again with spec.adoption.",
   OwnedElsewhere:
     "Make sure that nothing else manages the endpoint, then set spec.adoption.takeOver: true; or choose another branch.",
   OwnershipConflict: "Set spec.deletionPolicy: Retain on one of the two resources and delete that one.",
-  Rejected: "Change spec, or raise the limit. The message quotes the control plane.",
 };
 
 /** What a person can do about each reason of a DatabaseAccess. */
 export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStallReason | "UpToDate", string>> = {
   ...commonNextSteps,
+  ...accessRemedies,
   CreatingDatabase: "Wait. This state ends by itself.",
   CreatingRole: "Wait. This state ends by itself.",
   Deleting: "Wait. If it lasts, read the message.",
   EndpointNotFound: "Create the ComputeEndpoint that spec.endpointRef names.",
   WaitingForEndpoint: "Look at the ComputeEndpoint: kubectl endpoints why with its name.",
   WaitingForProject: "Wait. This state ends by itself.",
-  BranchNotFound: "Set spec.branchId of the ComputeEndpoint to another branch.",
   ControlPlaneNotFound: "Create the control plane that spec.controlPlaneRef of the ComputeEndpoint names.",
   ControlPlaneNotReady: "Look at the control plane that spec.controlPlaneRef of the ComputeEndpoint names.",
   DatabaseNotFound: "Create the database, or set spec.database.policy to CreateIfAbsent.",
   DatabaseOwnedByAnother:
     "Grant privileges in SQL and set spec.database.policy to MustExist, or name the role that owns the database.",
-  Forbidden: "Give the API key the permission to change roles and databases, or use another key.",
   IdentityUnproven:
     "Restore the control plane and the URL that the message names. Or delete the resource with both deletionPolicy fields set to Retain.",
   PasswordMissing: "Create the Secret of spec.password.secretRef, with its key.",
   PasswordUnavailable: "Annotate with endpoint-operator.dev/rotate-requested-at, or set spec.password.secretRef.",
-  Rejected: "Read what the control plane says in the message, and change spec.",
   RoleInUse: "Reassign what the role owns, or set spec.role.deletionPolicy to Retain.",
   RoleNotFound: "Create the role, or set spec.role.policy to CreateIfAbsent.",
   SecretExists: "Delete that Secret, or name another one in spec.secret.name.",

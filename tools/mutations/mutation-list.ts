@@ -360,7 +360,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a DatabaseAccess is not read again after its change has waited for the request budget",
-    file: "access/access-round.ts",
+    file: "access/send-access-change.ts",
     find: "if (!isWanted || !change.isCurrent()",
     replace: "if (!change.isCurrent()",
     caughtBy: { namedCase: "pause and budget" },
