@@ -178,7 +178,9 @@ export function rememberUnsent(entry: ResourceEntry, attempt: string): void {
 export function noteStoredIntent(entry: ResourceEntry, { status }: ComputeEndpoint, nowMs: number): void {
   const { createIntent } = status;
   if (createIntent === undefined) {
-    remember(entry, { intent: undefined });
+    if (entry.memory.intent !== undefined) {
+      remember(entry, { intent: undefined });
+    }
   } else if (entry.memory.intent?.attempt !== createIntent.attempt) {
     const { attempt } = createIntent;
     // This process knows the result only of intents that it has written itself. Under any other intent, an earlier

@@ -148,7 +148,7 @@ class Assembly implements OperatorParts {
     });
     this.events = new QueuedEventRecorder({
       ...{ connection, fence: this.gate, clock, logger, instance, random },
-      isBusy: () => this.#queue.stats().depth > 0,
+      isBusy: () => this.#pool.activeWorkers() > config.workers / 4,
     });
     this.#projects = this.#newProjects();
     this.#settings = this.#connectSettings();

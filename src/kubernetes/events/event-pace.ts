@@ -10,7 +10,7 @@ interface EventPaceOptions {
   readonly burst: number;
   /** The number of events per second after such a burst. */
   readonly perSecond: number;
-  /** Whether keys wait for a worker. Meanwhile one event a second is sent. @default never */
+  /** Whether the operator has much other work. Meanwhile one event a second is sent. @default never */
   readonly isBusy?: (() => boolean) | undefined;
 }
 

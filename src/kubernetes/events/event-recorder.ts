@@ -13,7 +13,7 @@ export interface EventRecorderOptions extends Omit<EventSenderOptions, "random">
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** Whether keys wait for a worker. Then events give way. @default never */
+  /** Whether the operator has much other work. Then events give way. @default never */
   readonly isBusy?: () => boolean;
 }
 

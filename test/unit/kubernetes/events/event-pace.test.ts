@@ -36,7 +36,7 @@ it("a quiet time → at most the burst is saved up", async () => {
   expect(turns.slice(3).map((ms) => ms - sinceMs)).toEqual([0, 0, 0, 500]);
 });
 
-it("keys wait for a worker → one event a second; none waits any more → the usual rate", async () => {
+it("much other work → one event a second; no other work → the usual rate", async () => {
   let isBusy = true;
   const { clock, turns, take } = start(() => isBusy);
   const startMs = clock.monotonicMs();
@@ -48,7 +48,7 @@ it("keys wait for a worker → one event a second; none waits any more → the u
   expect(turns.map((ms) => ms - startMs)).toEqual([1_000, 2_000, 2_100, 2_100, 2_500]);
 });
 
-it("a hurry while keys wait for a worker → every event goes on at once", async () => {
+it("a hurry during much other work → every event goes on at once", async () => {
   const { clock, pace, turns, take } = start(() => true);
   const taken = take(5);
   await clock.advance(100);
