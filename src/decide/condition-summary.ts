@@ -158,7 +158,7 @@ const deletionRemedy =
 
 function nextStep(reason: ProgressReason): string {
   return reason === "Unauthorized"
-    ? "Replace the API key. The operator reads the key's file again and continues by itself."
+    ? "Replace the API key. The operator reads the new key and continues by itself."
     : "The operator tries again.";
 }
 

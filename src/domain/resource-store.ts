@@ -88,6 +88,8 @@ export interface WatchStats {
 export type KubernetesReason =
   | "Conflict"
   | "NotFound"
+  /** 404 without a `Status` of the API server: the path is not served, or a proxy answered. It proves no object absent. */
+  | "NotServed"
   | "Unauthorized"
   | "Forbidden"
   | "Invalid"
@@ -115,6 +117,15 @@ export class KubernetesError extends Error {
     this.reason = reason;
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** The longest pause that the operator believes. A longer one, for instance of a proxy, would stop it for hours. */
+const longestPauseMs = 60_000;
+
+/** Returns for how many milliseconds an overloaded API server asked to be left alone: at most a minute, 0 for none. */
+export function askedPauseMs(error: unknown): number {
+  const askedMs = error instanceof KubernetesError ? (error.retryAfterMs ?? 0) : 0;
+  return Math.min(askedMs, longestPauseMs);
 }
 
 /** One Kubernetes event of a resource, as `kubectl describe` shows it. */

@@ -25,6 +25,8 @@ export interface KindWatchOptions {
    * called
    */
   readonly onList?: () => void;
+  /** Called when a list of a namespace has failed. Must not throw. @default nothing is called */
+  readonly onListFailed?: (error: unknown) => void;
   readonly fence: LeaderFence;
   readonly clock: Clock;
   readonly logger: Logger;

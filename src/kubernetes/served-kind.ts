@@ -2,7 +2,6 @@
 import type { Timer } from "../domain/clock.ts";
 import { type KindStanding, KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
 import { group, version } from "../resource/names.ts";
-import { undefinedIfNotFound } from "./http/answer-error.ts";
 import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
 import type { ResourceKind, StoredResource } from "./store/kind-parser.ts";
 
@@ -30,11 +29,12 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   #timer: Timer | undefined;
   #isStopped = false;
   readonly #logged = new Set<string>();
+  #isAsking = false;
 
   constructor(kind: ResourceKind<Resource, Status>, options: ServedKindOptions) {
     this.#kind = kind;
     this.#options = options;
-    this.#watch = new KindWatch(kind, options);
+    this.#watch = new KindWatch(kind, { ...options, onListFailed: (error) => void this.#listFailed(error) });
   }
 
   get standing(): KindStanding {
@@ -96,10 +96,29 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
 
   async #isServed(): Promise<boolean> {
     const path = `/apis/${group}/${version}`;
-    const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
-    const found = await undefinedIfNotFound(this.#options.connection.request(call));
-    const { resources } = (found ?? {}) as { readonly resources?: unknown };
-    return Array.isArray(resources) && resources.some(({ name }) => name === this.#kind.plural);
+    try {
+      const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
+      const { resources } = ((await this.#options.connection.request(call)) ?? {}) as { readonly resources?: unknown };
+      return Array.isArray(resources) && resources.some(({ name }) => name === this.#kind.plural);
+    } catch (error) {
+      if (isMissing(error)) {
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * The kind is listed, and a later list failed. If its CustomResourceDefinition was removed, the cache holds resources
+   * that no longer exist.
+   */
+  async #listFailed(error: unknown): Promise<void> {
+    if (this.#standing !== "Listed" || this.#isAsking || !isMissing(error)) {
+      return;
+    }
+    this.#isAsking = true;
+    await this.#list();
+    this.#isAsking = false;
   }
 
   /** Logs each kind of failure once. The message of the API server names the right that is missing, and where. */
@@ -111,4 +130,8 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
       this.#options.logger.warn({ err: error, kind }, "cannot list the resources of a kind; the operator tries again");
     }
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof KubernetesError && (error.reason === "NotFound" || error.reason === "NotServed");
 }

@@ -6,6 +6,7 @@ import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
 import {
+  askedPauseMs,
   type EventRecorder,
   KubernetesError,
   keyText,
@@ -78,7 +79,8 @@ export class PlaneKeeper {
           "reconcile of a control plane failed; the operator tries again",
         );
       }
-      return { kind: "Retry" };
+      const delayMs = askedPauseMs(error);
+      return delayMs > 0 ? { kind: "RequeueAfter", delayMs } : { kind: "Retry" };
     }
   }
 

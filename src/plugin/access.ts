@@ -108,7 +108,7 @@ async function readPlane(connection: KubernetesConnection, { ref, namespace }: N
     return { kind: "Found", plane: isOfCluster ? parseClusterControlPlane(stored) : parseControlPlane(stored) };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
-    if (error.reason === "NotFound") return { kind: "Absent" };
+    if (error.reason === "NotFound" || error.reason === "NotServed") return { kind: "Absent" };
     if (error.reason === "Forbidden") return { kind: "Forbidden" };
     throw error;
   }
@@ -144,7 +144,8 @@ async function unlessForbidden<T>(read: () => Promise<T>): Promise<T | undefined
   try {
     return await read();
   } catch (error) {
-    if (error instanceof KubernetesError && ["Forbidden", "NotFound"].includes(error.reason)) return undefined;
+    if (error instanceof KubernetesError && ["Forbidden", "NotFound", "NotServed"].includes(error.reason))
+      return undefined;
     throw error;
   }
 }

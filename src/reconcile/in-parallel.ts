@@ -4,7 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
-import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
+import { askedPauseMs, KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
 import { resourceFields } from "./report.ts";
 
 /**
@@ -50,7 +50,7 @@ export async function guarded(
   } catch (error) {
     entry.storeFailures += 1;
     const delays = hasMoved(error) ? { firstMs: 5, longestMs: 1_000 } : { firstMs, longestMs: 60_000 };
-    entry.dueAtMs = clock.monotonicMs() + backoffMs(entry.storeFailures, delays);
+    entry.dueAtMs = clock.monotonicMs() + Math.max(backoffMs(entry.storeFailures, delays), askedPauseMs(error));
     onFailure(error);
     // A conflict is ordinary, and the loss of the lease is logged elsewhere.
     if (!hasMoved(error) && !(error instanceof PutOffError) && !isThrottled(error)) {

@@ -1,5 +1,6 @@
 /** The project memory: what this process remembers of the projects of a control plane. */
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
+import type { Plan } from "../decide/plan.ts";
 import type { FailureRow, ResourceMemory } from "../decide/resource-memory.ts";
 import type { LocalObservation } from "../decide/resource-step.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -98,6 +99,8 @@ export interface ResourceEntry {
   compareByMs: number | undefined;
   /** The change that the resource waits to send; `undefined`: none. */
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
+  /** The last change, if it was refused and not applied. Its next try is not announced by an event again. */
+  refusedChange: { readonly kind: Plan["kind"]; readonly generation: number } | undefined;
   /** The number of failed status writes in a row. */
   storeFailures: number;
   /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
@@ -150,6 +153,7 @@ function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: number):
     unsentAttempts: [],
     compareByMs: undefined,
     waiting: undefined,
+    refusedChange: undefined,
     storeFailures: 0,
     readFailure: undefined,
     standing: undefined,

@@ -65,8 +65,14 @@ export async function sendChange(
   if (resource === undefined || !mayStillSend) {
     return { kind: "Outdated" };
   }
-  for (const event of eventsBefore(step.plan)) {
-    context.events.record(resource, event);
+  const { kind } = step.plan;
+  const { generation } = resource;
+  const { refusedChange } = entry;
+  entry.refusedChange = undefined;
+  if (refusedChange?.kind !== kind || refusedChange.generation !== generation) {
+    for (const event of eventsBefore(step.plan)) {
+      context.events.record(resource, event);
+    }
   }
   try {
     return { kind: "Accepted", resource, answer: await send(context, step.plan, entry) };
@@ -74,6 +80,7 @@ export async function sendChange(
     if (!(error instanceof ControlPlaneError)) {
       throw error;
     }
+    entry.refusedChange = error.effect === "NotApplied" ? { kind, generation } : undefined;
     return { kind: "Failed", resource, error };
   }
 }

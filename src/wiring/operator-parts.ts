@@ -4,7 +4,7 @@ import type { KeySource } from "../control-plane/key-source.ts";
 import { usersAmong } from "../decide/plane-users.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
-import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
+import { ClosableFence, type LeaderFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { Tracer } from "../domain/tracer.ts";
@@ -18,7 +18,7 @@ import { LeaseElector } from "../kubernetes/lease/lease-elector.ts";
 import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespace-watch.ts";
 import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
-import type { PlaneConnection } from "../planes/plane.ts";
+import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
 import { ProjectKeys } from "../reconcile/project-keys.ts";
 import { Projects } from "../reconcile/project-memory.ts";
 import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
@@ -53,12 +53,19 @@ export interface OperatorOptions {
   readonly onKey?: ((key: string) => void) | undefined;
   /** The client for the control plane of the settings. @default the HTTP client */
   readonly controlPlane?: ControlPlane;
+  /** Makes the client for a control plane that a resource describes; tests pass it in. @default the HTTP client */
+  readonly describedClient?: ((target: DescribedTarget) => ControlPlane) | undefined;
   /** The certificate authority of the databases as PEM. @default public authorities */
   readonly databaseAuthority?: string | undefined;
   /** Records spans. @default nothing is traced */
   readonly tracer?: Tracer | undefined;
   /** Sends the last traces; never rejects. @default there are none */
   readonly flushTraces?: (() => Promise<void>) | undefined;
+}
+
+/** A control plane that a resource describes, for its client. */
+export interface DescribedTarget extends Pick<PlaneTarget, "url" | "keys" | "controlPlane"> {
+  readonly fence: LeaderFence;
 }
 
 /** If the lease is too short for an effect, the reconcile is tried again after this many milliseconds. */
@@ -338,6 +345,7 @@ class Assembly implements OperatorParts {
 
   #createPlanes(): ControlPlanes {
     const { config, connection, account, clock, logger, random, onKey = () => {} } = this.#foundation;
+    const { describedClient } = this.#foundation;
     const { databasePort: port, databaseSslMode: sslMode, tenantLimits, watchNamespaces, projectGrants } = config;
     return new ControlPlanes({
       ...{ connection, account, clock, logger, random, onKey, tenantLimits, watchNamespaces, fence: this.gate },
@@ -345,7 +353,7 @@ class Assembly implements OperatorParts {
       settings: { access: this.#settings.access, projects: this.#projects },
       onUnused: (planeId) => this.metrics.controlPlane.keyForgotten(planeId),
       newProjects: () => this.#newProjects(),
-      connect: (target) => this.#connect(target),
+      connect: (target) => this.#connect({ ...target, client: describedClient?.({ ...target, fence: this.gate }) }),
       onUsable: (planeId) => {
         for (const { key } of this.watch.store.inProject(planeId)) {
           this.#changed(key, "Urgent");

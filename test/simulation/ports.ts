@@ -3,7 +3,8 @@
  * one line here.
  */
 export { type Config, parseConfig } from "../../src/config.ts";
-export { createKeySource } from "../../src/control-plane/key-source.ts";
+export { meaningOf } from "../../src/control-plane/failure.ts";
+export { createKeySource, type KeySource } from "../../src/control-plane/key-source.ts";
 export type {
   BranchObjects,
   BranchPath,
@@ -26,14 +27,21 @@ export {
   type ControlPlaneSubject,
 } from "../../src/domain/control-plane-error.ts";
 export type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../src/domain/endpoint.ts";
+export { type LeaderFence, LeaderFenceError } from "../../src/domain/leader-fence.ts";
 export type { LogFields, Logger } from "../../src/domain/logger.ts";
 export type { Operation } from "../../src/domain/operation.ts";
 export { KubernetesError } from "../../src/domain/resource-store.ts";
-export { errorForStatus, parseStatusAnswer } from "../../src/kubernetes/http/answer-error.ts";
+export { errorForStatus, parseStatusAnswer, unreadableAnswer } from "../../src/kubernetes/http/answer-error.ts";
 export type { KubernetesCall, KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
+export {
+  clusterControlPlaneSpecSchema,
+  controlPlaneSpecSchema,
+} from "../../src/resource/control-plane-schema.ts";
 export { databaseAccessSpecSchema } from "../../src/resource/database-access-schema.ts";
 export {
   annotations,
+  clusterControlPlaneNames,
+  controlPlaneNames,
   databaseAccessNames,
   finalizer,
   grantAnnotation,

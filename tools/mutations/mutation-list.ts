@@ -11,9 +11,13 @@ export interface Mutation {
   readonly replace: string;
   /**
    * The test that must fail. It is a named case of the simulation, or a workload whose single faults run under both
-   * profiles, or the first random runs with DatabaseAccesses.
+   * profiles, or the first random runs with DatabaseAccesses or with ControlPlanes.
    */
-  readonly caughtBy: { readonly namedCase: string } | { readonly workload: string } | { readonly accessSeeds: number };
+  readonly caughtBy:
+    | { readonly namedCase: string }
+    | { readonly workload: string }
+    | { readonly accessSeeds: number }
+    | { readonly planeSeeds: number };
 }
 
 const decide = (file: string) => `decide/${file}.ts`;
@@ -399,5 +403,75 @@ export const mutations: readonly Mutation[] = [
     find: "updatedMs % 1_000 === 0 && ",
     replace: "updatedMs % 1_000 > 0 && ",
     caughtBy: { namedCase: "two resets in a second" },
+  },
+  {
+    name: "a page of a proxy counts as the API server's word that an object is gone",
+    file: "kubernetes/http/answer-error.ts",
+    find: "status.code === 404 && !status.isOfApiServer",
+    replace: "status.code === 0 && !status.isOfApiServer",
+    caughtBy: { namedCase: "page instead of a resource" },
+  },
+  {
+    name: "a kind whose CRD was removed counts as listed",
+    file: "kubernetes/served-kind.ts",
+    find: 'if (this.#standing !== "Listed" || this.#isAsking || !isMissing(error)) {',
+    replace: "if (this.#isAsking || isMissing(error)) {",
+    caughtBy: { namedCase: "kind removed" },
+  },
+  {
+    name: "an overloaded API server is not left alone as long as it asks",
+    file: "reconcile/settle-step.ts",
+    find: "askedPauseMs(error));",
+    replace: "askedPauseMs(undefined));",
+    caughtBy: { namedCase: "API server overloaded" },
+  },
+  {
+    name: "a restart is announced before each try of a refused change",
+    file: "reconcile/send-change.ts",
+    find: 'entry.refusedChange = error.effect === "NotApplied" ?',
+    replace: 'entry.refusedChange = error.effect === "Unknown" ?',
+    caughtBy: { namedCase: "locked for ever" },
+  },
+  {
+    name: "a control plane is released while resources use it",
+    file: "planes/plane-keeper.ts",
+    find: "if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {",
+    replace: "if (isDeleting && this.#mayGo(planeId, held)) {",
+    caughtBy: { namedCase: "plane goes last" },
+  },
+  {
+    name: "the connection to a former URL gets the key of the present spec",
+    file: "planes/plane.ts",
+    find: "    this.#key = this.#newKey(resource);\n    this.#health.forgetKey();",
+    replace: "    this.#key.forget();\n    this.#health.forgetKey();",
+    caughtBy: { planeSeeds: 60 },
+  },
+  {
+    name: "a grant of a described control plane is never withdrawn",
+    file: "planes/plane-grants.ts",
+    find: "return isGranted ? fullGrant : noGrant;",
+    replace: "return isGranted || rules.length > 0 ? fullGrant : noGrant;",
+    caughtBy: { planeSeeds: 60 },
+  },
+  {
+    name: "records of another control plane count",
+    file: "decide/identity.ts",
+    find: "return record.serviceUrl === serviceUrl && record.controlPlane === controlPlane;",
+    replace: "return record.serviceUrl !== serviceUrl || record.controlPlane === controlPlane;",
+    caughtBy: { planeSeeds: 60 },
+  },
+  {
+    name: "the Secret of a control plane is not kept",
+    file: "planes/plane-secrets.ts",
+    find: "return !secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));",
+    replace: "return secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));",
+    caughtBy: { planeSeeds: 60 },
+  },
+  {
+    name: "a replaced key stays in use",
+    file: "planes/plane-key.ts",
+    find: "if (this.#options.clock.monotonicMs() >= this.#nextReadMs - readAgainMs + maxAgeMs) {",
+    replace: "if (this.#known === undefined) {",
+    caughtBy: { planeSeeds: 60 },
   },
 ];

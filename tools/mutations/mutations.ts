@@ -120,7 +120,9 @@ async function runProof(copy: string, { caughtBy }: Mutation): Promise<Verdict> 
 
 function proofOf(caughtBy: Mutation["caughtBy"]): readonly [kind: string, name: string] {
   if ("namedCase" in caughtBy) return ["case", caughtBy.namedCase];
-  return "workload" in caughtBy ? ["workload", caughtBy.workload] : ["access seeds", String(caughtBy.accessSeeds)];
+  if ("workload" in caughtBy) return ["workload", caughtBy.workload];
+  if ("accessSeeds" in caughtBy) return ["access seeds", String(caughtBy.accessSeeds)];
+  return ["plane seeds", String(caughtBy.planeSeeds)];
 }
 
 function lineOf({ name, file }: Mutation, verdict: Verdict): string {

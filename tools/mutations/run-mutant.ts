@@ -3,7 +3,7 @@
 import { namedCases } from "../../test/simulation/cases/all-cases.ts";
 import { run } from "../../test/simulation/run/run.ts";
 import { faultUnits, runFaultUnit } from "../../test/simulation/workloads/fault-plans.ts";
-import { randomAccessPlan } from "../../test/simulation/workloads/random-accesses.ts";
+import { randomPlans } from "../../test/simulation/workloads/random-runs.ts";
 
 const [kind = "", name = ""] = process.argv.slice(2);
 
@@ -28,9 +28,9 @@ async function problemsOfWorkload(workload: string): Promise<readonly string[]> 
   return [];
 }
 
-async function problemsOfAccessSeeds(count: number): Promise<readonly string[]> {
+async function problemsOfSeeds(task: "Accesses" | "Planes", count: number): Promise<readonly string[]> {
   for (let seed = 1; seed <= count; seed += 1) {
-    const { violations } = await run(randomAccessPlan(seed));
+    const { violations } = await run(randomPlans[task](seed));
     if (violations.length > 0) return violations.map(({ promise, text }) => `seed ${seed}: ${promise}: ${text}`);
   }
   return [];
@@ -38,7 +38,8 @@ async function problemsOfAccessSeeds(count: number): Promise<readonly string[]> 
 
 async function problemsOf(kind: string, name: string): Promise<readonly string[]> {
   if (kind === "case") return await problemsOfCase(name);
-  return kind === "workload" ? await problemsOfWorkload(name) : await problemsOfAccessSeeds(Number(name));
+  if (kind === "workload") return await problemsOfWorkload(name);
+  return await problemsOfSeeds(kind === "access seeds" ? "Accesses" : "Planes", Number(name));
 }
 
 const problems = await problemsOf(kind, name);

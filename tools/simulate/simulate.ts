@@ -1,19 +1,19 @@
 // Runs random simulations: `npm run simulate -- --seeds 100000 [--from 1]`, or prints one: `npm run simulate -- --seed N`.
 import { parseArgs } from "node:util";
 import { faultUnits } from "../../test/simulation/workloads/fault-plans.ts";
-import { randomAccessPlan } from "../../test/simulation/workloads/random-accesses.ts";
-import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
+import { randomPlans } from "../../test/simulation/workloads/random-runs.ts";
 import { chains } from "../../test/simulation/workloads/transitions.ts";
 import { isUsageError, UsageError } from "../process/usage-error.ts";
 import { type Range, runInThreads } from "./pool.ts";
 import { tellSeed } from "./tell-seed.ts";
 
-const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--accesses] [--known]
-       npm run simulate -- --seed SEED [--accesses] [--whole] [--resource NAME]
+const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--accesses | --planes] [--known]
+       npm run simulate -- --seed SEED [--accesses | --planes] [--whole] [--resource NAME]
        npm run simulate -- --faults | --transitions
 
 The first form runs random simulations and lists the seeds that break a promise; --known also lists known failures.
-With --accesses a project has DatabaseAccesses beside its ComputeEndpoints.
+With --accesses a project has DatabaseAccesses beside its ComputeEndpoints. With --planes resources use ControlPlanes
+and ClusterControlPlanes.
 The second form makes one run as short as it can be made, and prints what happens in it; --whole does not shorten it,
 --resource leaves out what concerns other resources only.
 The third form runs every single fault of every workload, or every transition of spec.`;
@@ -25,6 +25,7 @@ async function main(args: readonly string[]): Promise<number> {
       seed: { type: "string" },
       seeds: { type: "string" },
       accesses: { type: "boolean", default: false },
+      planes: { type: "boolean", default: false },
       from: { type: "string", default: "1" },
       known: { type: "boolean", default: false },
       faults: { type: "boolean", default: false },
@@ -33,13 +34,15 @@ async function main(args: readonly string[]): Promise<number> {
       resource: { type: "string" },
     },
   });
-  const planOf = values.accesses ? randomAccessPlan : randomPlan;
+  const task = values.planes ? "Planes" : values.accesses ? "Accesses" : "Seeds";
   if (values.seed !== undefined)
-    return await tellSeed(planOf(numberOf(values.seed)), { isWhole: values.whole, resource: values.resource });
+    return await tellSeed(randomPlans[task](numberOf(values.seed)), {
+      isWhole: values.whole,
+      resource: values.resource,
+    });
   if (values.faults) return await runAll({ task: "Faults", from: 0, count: faultUnits.length }, values.known);
   if (values.transitions) return await runAll({ task: "Chains", from: 0, count: chains.length }, values.known);
   if (values.seeds === undefined) throw new UsageError("One of --seeds, --seed, --faults and --transitions is needed.");
-  const task = values.accesses ? "Accesses" : "Seeds";
   const range = { task, from: numberOf(values.from), count: numberOf(values.seeds), batch: 25 } as const;
   return await runAll(range, values.known);
 }
@@ -47,7 +50,7 @@ async function main(args: readonly string[]): Promise<number> {
 async function runAll({ task, from, count, batch = 1 }: Range, showsKnown: boolean): Promise<number> {
   const startedMs = performance.now();
   const failed = new Map<string, string[]>();
-  const isRandom = task === "Seeds" || task === "Accesses";
+  const isRandom = task in randomPlans;
   let runs = 0;
   let known = 0;
   let broken = 0;

@@ -4,15 +4,15 @@ import { isKnown } from "../../test/simulation/known-failures.ts";
 import { type RunPlan, run } from "../../test/simulation/run/run.ts";
 import type { Violation } from "../../test/simulation/run/violation.ts";
 import { faultUnits, runFaultUnit } from "../../test/simulation/workloads/fault-plans.ts";
-import { randomAccessPlan } from "../../test/simulation/workloads/random-accesses.ts";
-import { randomPlan } from "../../test/simulation/workloads/random-plan.ts";
+import { randomPlans } from "../../test/simulation/workloads/random-runs.ts";
 import { chains, FreshCreates, runChain } from "../../test/simulation/workloads/transitions.ts";
 
 /**
- * `Seeds`: random runs by seed. `Accesses`: the same with both kinds of resources. `Faults`: units of single faults, by
+ * `Seeds`: random runs by seed. `Accesses`: the same with DatabaseAccesses. `Planes`: the same with control planes that
+ * resources describe. `Faults`: units of single faults, by
  * index. `Chains`: chains of transitions, by index.
  */
-export type Task = "Seeds" | "Accesses" | "Faults" | "Chains";
+export type Task = "Seeds" | "Accesses" | "Planes" | "Faults" | "Chains";
 
 /** Some items of a task, by number. */
 export interface Share {
@@ -41,8 +41,9 @@ const freshCreates = new FreshCreates();
 async function reportOf(task: Task, at: number): Promise<Report> {
   switch (task) {
     case "Seeds":
-    case "Accesses": {
-      const plan = task === "Seeds" ? randomPlan(at) : randomAccessPlan(at);
+    case "Accesses":
+    case "Planes": {
+      const plan = randomPlans[task](at);
       return { name: String(at), count: 1, ...sorted((await run(plan)).violations, plan) };
     }
     case "Faults":

@@ -1,12 +1,14 @@
 /** Makes errors from answers of the API server, and from requests without an answer. */
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
-import { KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
+import { askedPauseMs, KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
 import type { HttpOutcome } from "../../http/exchange.ts";
 import { parseRetryAfter } from "../../http/retry-after.ts";
 
 /** The parts of a `Status` object of the API server that the operator uses. Every field may be missing. */
 export interface StatusAnswer {
   readonly code: number;
+  /** Whether the body is a `Status`. A proxy in front of the API server answers with a page of its own. */
+  readonly isOfApiServer: boolean;
   /** The reason of the answer, for instance `NotFound` or `Expired`; "" if there is none. */
   readonly reason: string;
   /** The message of the answer: one line of limited length. */
@@ -35,6 +37,7 @@ export function parseStatusAnswer(code: number, body: unknown, headers?: RetryHe
   const retryAfterMs = Number(details.retryAfterSeconds) * 1_000 || parseRetryAfter(headers?.retryAfter, headers?.date);
   return {
     code: code === 200 ? Number(status.code ?? 500) : code,
+    isOfApiServer: status.kind === "Status",
     reason: asText(status.reason),
     message: asText(status.message).replaceAll(/\s+/g, " ").slice(0, maxMessageLength),
     retryAfterMs: retryAfterMs !== undefined && retryAfterMs > 0 ? retryAfterMs : undefined,
@@ -61,6 +64,9 @@ function reasonFor(status: StatusAnswer): KubernetesReason {
   }
   if (status.reason === "Expired" || status.reason === "Gone") {
     return "Expired";
+  }
+  if (status.code === 404 && !status.isOfApiServer) {
+    return "NotServed";
   }
   const known = reasonByCode.get(status.code);
   if (known !== undefined) {
@@ -89,6 +95,8 @@ function explain(reason: KubernetesReason, status: StatusAnswer): string {
       return "it has changed or is another object by now";
     case "NotFound":
       return "it does not exist";
+    case "NotServed":
+      return "the API server does not serve its kind, or a proxy answered in its place (404)";
     case "Expired":
       return "that resourceVersion is too old";
     case "Unauthorized":
@@ -182,18 +190,10 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /**
- * The longest retry-after that the operator accepts, in milliseconds. A longer one, for instance of a proxy, could keep
- * a cache out of date for hours.
- */
-const longestRetryAfterMs = 60_000;
-
-/**
  * Returns how long the API server asked to wait.
  * @param error the error of an answer, or one that an answer or an ERROR event has caused.
  * @returns milliseconds, at most one minute; 0 if the server asked for nothing.
  */
 export function retryAfterMsOf(error: unknown): number {
-  const source = error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error;
-  const retryAfterMs = source instanceof KubernetesError ? (source.retryAfterMs ?? 0) : 0;
-  return Math.min(retryAfterMs, longestRetryAfterMs);
+  return askedPauseMs(error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error);
 }

@@ -224,6 +224,7 @@ const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "TimedOut",
   "Unavailable",
   "UnreadableAnswer",
+  "NotServed",
   "Conflict",
 ]);
 

@@ -13,6 +13,8 @@ export interface ReflectorOptions<Resource> {
   readonly parse: (stored: unknown) => Resource | undefined;
   /** Called when a complete list is in the cache. Must not throw. @default nothing is called */
   readonly onList?: () => void;
+  /** Called when a list has failed. Must not throw. @default nothing is called */
+  readonly onListFailed?: (error: unknown) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */

@@ -151,6 +151,7 @@ export class Reflector<Resource extends StoredIdentity> {
       for (const { reject } of waiting) {
         reject(error);
       }
+      this.#options.onListFailed?.(error);
       return this.#afterFailure("list failed, will list again", error, "List");
     }
   }

@@ -110,6 +110,14 @@ describe("a connection", () => {
     });
   }
 
+  it.each(["<html>Not Found</html>", "404 page not found", "{}"])(
+    "404 with %s → not the API server's word, so no object counts as absent",
+    async (page) => {
+      server.answer((_request, response) => response.writeHead(404).end(page));
+      expect((await failureOf(connection.request(call()))).reason).toBe("NotServed");
+    },
+  );
+
   it("a refusal of many lines → one line, bounded; the wait the server asks for in milliseconds", async () => {
     const message = `spec.a: bad\n\tspec.b: ${"x".repeat(5_000)}`;
     server.answer((_request, response) => sendJson(response, 422, { message, details: { retryAfterSeconds: 7 } }));

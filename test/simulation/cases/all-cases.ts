@@ -6,6 +6,8 @@ import { guardCases } from "./guards.ts";
 import { manyProjectCases } from "./many-projects.ts";
 import type { NamedCase } from "./named-case.ts";
 import { ownerCases } from "./owners.ts";
+import { planeCases } from "./planes.ts";
+import { stormCases } from "./storms.ts";
 
 /** Every named case. */
 export const namedCases: readonly NamedCase[] = [
@@ -15,4 +17,6 @@ export const namedCases: readonly NamedCase[] = [
   ...guardCases,
   ...manyProjectCases,
   ...accessCases,
+  ...planeCases,
+  ...stormCases,
 ];

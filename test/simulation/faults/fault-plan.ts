@@ -94,6 +94,7 @@ function otherFault({ readFails }: FaultRates, { isRead, server }: PlannedCall, 
     { kind: "Refused", status: random.pick(statuses), ...retryAfter(random) },
     { kind: "RequestLost", asTimeout: random.next() < 0.5 },
     { kind: "Unreachable" },
+    { kind: "Page", status: random.pick([200, 404, 502]), isApplied: false },
   ];
   return isRead ? random.pick(choices) : random.pick(choices.slice(1));
 }
@@ -107,12 +108,19 @@ function effectFault(rates: FaultRates, { server }: PlannedCall, random: SeededR
     [rates.crashBefore, () => ({ kind: "CrashBefore" })],
     [rates.crashAfter, () => ({ kind: "CrashAfter" })],
     [rates.refused, () => ({ kind: "Refused", status: random.pick(statuses), ...retryAfter(random) })],
-    [rates.answerLost, () => ({ kind: "AnswerLost", asTimeout })],
+    [
+      rates.answerLost,
+      () => (random.next() < 0.7 ? { kind: "AnswerLost", asTimeout } : { kind: "Page", status: 200, isApplied: true }),
+    ],
     [
       rates.appliedLate,
       () => ({ kind: "AppliedLate", asTimeout, afterMs: 500 + random.below(isService ? 140_000 : 20_000) }),
     ],
-    [rates.requestLost, () => ({ kind: "RequestLost", asTimeout })],
+    [
+      rates.requestLost,
+      () =>
+        random.next() < 0.7 ? { kind: "RequestLost", asTimeout } : { kind: "Page", status: 404, isApplied: false },
+    ],
     [rates.paused, () => ({ kind: "Paused", durationMs: 20_000 + random.below(30_000) })],
     [isService ? 0 : rates.conflict, () => ({ kind: "Refused", status: 409 })],
   ];

@@ -21,7 +21,9 @@ export type Fault =
   /** The machine stops for this time, right after it has sent the call. The call takes effect in that time. */
   | { readonly kind: "Paused"; readonly durationMs: number }
   /** The caller cannot connect. */
-  | { readonly kind: "Unreachable" };
+  | { readonly kind: "Unreachable" }
+  /** A proxy answers with a page of its own, whether or not the server has done what was asked. */
+  | { readonly kind: "Page"; readonly status: number; readonly isApplied: boolean };
 
 /** How a server asks the client to wait: in seconds, or by a date of the server's clock. */
 export interface RetryAfter {
@@ -69,6 +71,10 @@ export function wordsOf(fault: Fault): string {
       return `the operator's machine stands still for ${fault.durationMs / 1_000} s after sending`;
     case "Unreachable":
       return "the server cannot be reached";
+    case "Page": {
+      const done = fault.isApplied ? "the server does it" : "nothing reaches the server";
+      return `a proxy answers ${fault.status} with an HTML page, and ${done}`;
+    }
   }
 }
 

@@ -1,6 +1,10 @@
 /** A simulated API server. */
 import {
+  clusterControlPlaneNames,
+  clusterControlPlaneSpecSchema,
   kind as computeEndpointKind,
+  controlPlaneNames,
+  controlPlaneSpecSchema,
   databaseAccessNames,
   databaseAccessSpecSchema,
   group,
@@ -27,12 +31,25 @@ export const computeEndpoints = `${plural}.${group}`;
 /** The collection of DatabaseAccesses. */
 export const databaseAccesses = `${databaseAccessNames.plural}.${group}`;
 
+/** The collections of the kinds that describe control planes. */
+export const controlPlanes = `${controlPlaneNames.plural}.${group}`;
+export const clusterControlPlanes = `${clusterControlPlaneNames.plural}.${group}`;
+
 /** The kinds that have a status subresource. Their generation counts changes of spec. */
-const customResources: readonly string[] = [computeEndpoints, databaseAccesses];
+const customResources: readonly string[] = [computeEndpoints, databaseAccesses, controlPlanes, clusterControlPlanes];
+
+/** The schemas of the specs that have no rules about changes here. */
+const plainSchemas: Readonly<Record<string, { safeParse(spec: unknown): { readonly error?: Error | undefined } }>> = {
+  [databaseAccesses]: databaseAccessSpecSchema,
+  [controlPlanes]: controlPlaneSpecSchema,
+  [clusterControlPlanes]: clusterControlPlaneSpecSchema,
+};
 
 const kinds: Readonly<Record<string, string>> = {
   [computeEndpoints]: computeEndpointKind,
   [databaseAccesses]: databaseAccessNames.kind,
+  [controlPlanes]: controlPlaneNames.kind,
+  [clusterControlPlanes]: clusterControlPlaneNames.kind,
   [secretsCollection]: "Secret",
   [namespacesCollection]: "Namespace",
   "leases.coordination.k8s.io": "Lease",
@@ -43,8 +60,8 @@ const kinds: Readonly<Record<string, string>> = {
 export interface ApiServerOptions {
   /** Returns the wall clock of the API server in epoch milliseconds. */
   readonly wallMs: () => number;
-  /** Whether the CRD of DatabaseAccess is installed. @default false */
-  readonly servesAccesses?: boolean;
+  /** The plurals of the kinds whose CRDs are installed beside that of ComputeEndpoint. @default none */
+  readonly served?: readonly string[];
   readonly onChange: (change: Change) => void;
 }
 
@@ -57,25 +74,25 @@ export class ApiServer {
   /** Objects that only a POST has stored. Every answer shows the default status, but only the first patch stores it. */
   readonly #created = new WeakSet<StoredObject>();
   readonly #wallMs: () => number;
-  readonly #servesAccesses: boolean;
+  readonly #served: Set<string>;
   #uids = 0;
+  /** Whether the history is forgotten after the next page of a list that is not the last. */
+  forgetsInList = false;
   /** The rest of the list for each open continue token. */
   #openLists = new Map<string, readonly StoredObject[]>();
 
-  constructor({ wallMs, servesAccesses = false, onChange }: ApiServerOptions) {
+  constructor({ wallMs, served = [], onChange }: ApiServerOptions) {
     this.#wallMs = wallMs;
-    this.#servesAccesses = servesAccesses;
+    this.#served = new Set(served);
     this.store = new ObjectStore(onChange);
   }
 
   handle(request: ApiRequest): Answer {
-    if (this.#servesAccesses && request.path === `/apis/${group}/${version}`) {
-      return success({ resources: [{ name: plural }, { name: databaseAccessNames.plural }] });
+    if (this.#served.size > 0 && request.path === `/apis/${group}/${version}`) {
+      return success({ resources: [plural, ...this.#served].map((name) => ({ name })) });
     }
     const path = parseResourcePath(request.path);
-    if (path === undefined || kinds[path.collection] === undefined) {
-      return failure(404, "NotFound", "the server could not find the requested resource");
-    }
+    if (path === undefined || !this.isInstalled(path.collection)) return notServed();
     const body = request.body === undefined ? null : (JSON.parse(JSON.stringify(request.body)) as Json);
     switch (request.method) {
       case "GET":
@@ -89,6 +106,25 @@ export class ApiServer {
       case "PUT":
         return failure(405, "MethodNotAllowed", "the model does not serve PUT");
     }
+  }
+
+  /** Whether the cluster has the kind of a collection. */
+  isInstalled(collection: string): boolean {
+    const [name = ""] = collection.split(".");
+    const isOptional = customResources.includes(collection) && collection !== computeEndpoints;
+    return kinds[collection] !== undefined && (!isOptional || this.#served.has(name));
+  }
+
+  /** Removes a CRD. Its objects go with it, whatever finalizers they have. */
+  uninstall(name: string): void {
+    const collection = `${name}.${group}`;
+    for (const object of this.store.list(collection, undefined)) this.store.remove(collection, object);
+    this.#served.delete(name);
+  }
+
+  /** Applies a CRD. */
+  install(name: string): void {
+    this.#served.add(name);
   }
 
   /** Goes back to a backup, as etcd does. Lists that have begun cannot continue. */
@@ -121,6 +157,10 @@ export class ApiServer {
     const to = limit > 0 ? Math.min(all.length, from + limit) : all.length;
     const isLast = to >= all.length;
     if (!isLast) this.#openLists.set(revision, all);
+    if (!isLast && this.forgetsInList) {
+      this.forgetsInList = false;
+      this.compact();
+    }
     const metadata: JsonObject = isLast
       ? { resourceVersion: revision }
       : {
@@ -228,8 +268,9 @@ export class ApiServer {
   }
 
   #invalid({ collection }: ResourcePath, object: JsonObject, before?: StoredObject): Answer | undefined {
-    if (collection === databaseAccesses) {
-      const { error } = databaseAccessSpecSchema.safeParse(object.spec);
+    const plain = plainSchemas[collection];
+    if (plain !== undefined) {
+      const { error } = plain.safeParse(object.spec);
       return error === undefined ? undefined : failure(422, "Invalid", error.message);
     }
     if (collection !== computeEndpoints) return undefined;
@@ -237,11 +278,16 @@ export class ApiServer {
     const problems = parsed.error?.issues.map(({ path, message }) => `spec.${path.join(".")}: ${message}`) ?? [];
     const spec = isObject(object.spec) ? object.spec : {};
     const specBefore = isObject(before?.spec) ? before.spec : spec;
-    for (const field of ["projectId", "type"]) {
-      if (spec[field] !== specBefore[field]) problems.push(`spec.${field}: cannot be changed`);
+    for (const field of ["projectId", "type", "controlPlaneRef"]) {
+      if (!isSameJson(spec[field], specBefore[field])) problems.push(`spec.${field}: cannot be changed`);
     }
     return problems.length === 0 ? undefined : failure(422, "Invalid", problems.join("; "));
   }
+}
+
+/** The answer for a kind that the cluster does not have. */
+export function notServed(): Answer {
+  return failure(404, "NotFound", "the server could not find the requested resource");
 }
 
 function notFound({ collection, name }: ResourcePath): Answer {

@@ -1,4 +1,5 @@
 /** Parses paths of the API server. */
+import { clusterControlPlaneNames } from "../ports.ts";
 
 /** The objects that a path of the API server names. */
 export interface ResourcePath {
@@ -11,6 +12,9 @@ export interface ResourcePath {
   readonly isStatus: boolean;
   readonly apiVersion: string;
 }
+
+/** Kinds of the cluster. They are in no namespace; the store keeps them under an empty one. */
+const clusterPlurals: readonly string[] = [clusterControlPlaneNames.plural];
 
 /** The collection of Secrets. */
 export const secretsCollection = "secrets.";
@@ -41,9 +45,10 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   const parts = form.exec(path)?.groups;
   if (parts === undefined) return undefined;
   const text = (value: string | undefined) => (value === undefined ? undefined : decodeURIComponent(value));
+  const isOfCluster = clusterPlurals.includes(parts.plural ?? "");
   return {
     collection: `${parts.plural}.${parts.group}`,
-    namespace: text(parts.namespace),
+    namespace: isOfCluster ? "" : text(parts.namespace),
     name: text(parts.name),
     isStatus: parts.status !== undefined,
     apiVersion: `${parts.group}/${parts.version}`,

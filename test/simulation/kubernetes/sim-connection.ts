@@ -7,10 +7,11 @@ import {
   type KubernetesConnection,
   KubernetesError,
   parseStatusAnswer,
+  unreadableAnswer,
 } from "../ports.ts";
 import type { Process } from "../replica/process.ts";
 import { type Answer, failure, isSuccess } from "./answers.ts";
-import type { ApiServer } from "./api-server.ts";
+import { type ApiServer, notServed } from "./api-server.ts";
 import { parseResourcePath, type ResourcePath } from "./resource-path.ts";
 import type { WatchHub } from "./watch-hub.ts";
 
@@ -53,8 +54,9 @@ export class SimConnection implements KubernetesConnection {
 
   openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
     return this.#carry(call, () => {
-      const { hub, process } = this.#options;
+      const { hub, process, apiServer } = this.#options;
       const { query = {}, signal } = call;
+      if (!apiServer.isInstalled(pathOf(call).collection)) throw errorOf(call, notServed());
       return hub.open({ client: process.identity, owner: process, path: pathOf(call), query, signal });
     });
   }
@@ -76,6 +78,8 @@ export class SimConnection implements KubernetesConnection {
         const details = retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter.seconds };
         return errorOf(call, failure(status, reasonByStatus[status] ?? "InternalError", "refused", details));
       },
+      page: (status) =>
+        status === 200 ? unreadableAnswer(call.what, "not JSON") : errorOf(call, { status, body: "<html>" }),
       lost: (loss) => lossError(call, loss),
     });
   }
@@ -89,7 +93,9 @@ const reasonByStatus: Readonly<Record<number, string>> = {
 };
 
 function plannedCallOf({ method, path, what }: KubernetesCall, process: Process): PlannedCall {
-  const isResource = ["/computeendpoints", "/databaseaccesses", "/secrets"].some((part) => path.includes(part));
+  const isResource = ["/computeendpoints", "/databaseaccesses", "/secrets", "controlplanes"].some((part) =>
+    path.includes(part),
+  );
   return {
     replica: process.machine.name,
     server: "API server",

@@ -18,6 +18,8 @@ export interface Exchange<Value> {
   readonly apply: () => Value;
   /** Returns the error of the caller if the server refuses. */
   readonly refusal: (fault: Extract<Fault, { readonly kind: "Refused" }>) => Error;
+  /** Returns the error of the caller if a proxy answers with a page. */
+  readonly page: (status: number) => Error;
   /** Returns the error of the caller if there is no answer. */
   readonly lost: (loss: Loss) => Error;
 }
@@ -75,6 +77,10 @@ export class Network {
         return;
       case "RequestLost":
         loseAnswer(fault);
+        return;
+      case "Page":
+        if (fault.isApplied) applyLost(latencyMs);
+        later(2 * latencyMs, process, () => reject(exchange.page(fault.status)));
         return;
       case "AnswerLost":
         applyLost(latencyMs);

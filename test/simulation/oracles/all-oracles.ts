@@ -11,6 +11,7 @@ import { oneOwner } from "./one-owner.ts";
 import { onlyOwnEndpoints } from "./only-own-endpoints.ts";
 import type { Oracle } from "./oracle.ts";
 import { pausedIsLeftAlone } from "./paused-is-left-alone.ts";
+import { planes } from "./planes.ts";
 import { staysAlive } from "./stays-alive.ts";
 import { trueWords } from "./true-words.ts";
 import { withinBudget } from "./within-budget.ts";
@@ -31,5 +32,6 @@ export function createOracles(world: World): readonly Oracle[] {
     staysAlive(world),
     countedOnce(world),
     ...(world.options.hasAccesses === true ? [accesses(world)] : []),
+    ...(world.options.hasPlanes === true ? [planes(world)] : []),
   ];
 }

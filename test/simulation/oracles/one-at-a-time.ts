@@ -6,7 +6,7 @@ import type { Oracle } from "./oracle.ts";
 /** S7: one process never reconciles a project twice at the same time. The oracle notices it if two writes overlap. */
 export function oneAtATime(world: World): Oracle {
   const underWay = new Map<string, SentCall>();
-  const keyOf = ({ call, process }: SentCall) => `${process.identity} ${call.projectId}`;
+  const keyOf = ({ call, process, plane }: SentCall) => `${process.identity} ${plane?.planeId ?? ""} ${call.projectId}`;
   return {
     onServiceCall(sent) {
       if (sent.call.method === "GET") return;

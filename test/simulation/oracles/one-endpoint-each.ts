@@ -1,4 +1,5 @@
 /** Checks that no resource creates a second endpoint. */
+import { listKeyOf } from "../run/history.ts";
 import { isLetGo } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { SentCall } from "../service/sim-control-plane.ts";
@@ -40,7 +41,7 @@ function mayForget({ history }: World, uid: string): boolean {
 }
 
 function judgePost(world: World, sent: SentCall): void {
-  const { call, creator, process } = sent;
+  const { creator } = sent;
   const { history, time } = world;
   if (creator.by !== "Operator") return;
   if (creator.uid === "") {
@@ -49,7 +50,7 @@ function judgePost(world: World, sent: SentCall): void {
   }
   const earlier = history.posts.filter(({ uid, sent: other }) => uid === creator.uid && other !== sent);
   const unresolved = history.unresolvedPosts(creator.uid).filter((post) => post.sent !== sent);
-  const listedMs = history.listedMs.get(`${process.identity} ${call.projectId}`) ?? Number.NEGATIVE_INFINITY;
+  const listedMs = history.listedMs.get(listKeyOf(sent)) ?? Number.NEGATIVE_INFINITY;
   const isEarly = unresolved.some(({ sentAtMs }) => time.nowMs() - sentAtMs < settleMs * rateTolerance);
   if (isEarly && !mayForget(world, creator.uid)) {
     world.violate("S2", "a second POST was sent while an earlier one could still take effect");

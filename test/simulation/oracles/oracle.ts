@@ -23,6 +23,8 @@ export interface Oracle {
   onKubernetesApplied?(call: KubernetesCall, process: Process, answer: Answer): void;
   /** A resource has changed, whichever client changed it. */
   onObject?(change: Change): void;
+  /** Any object has changed, in a run with control planes that resources describe. */
+  onAnyObject?(change: Change): void;
   /** The run is over. The last fault was long ago, so every promise must hold. */
   atEnd?(): void;
 }

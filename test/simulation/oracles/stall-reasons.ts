@@ -1,15 +1,21 @@
 /** Decides whether a Stalled condition is true. */
 import type { StoredObject } from "../kubernetes/answers.ts";
+import { clusterControlPlanes, controlPlanes } from "../kubernetes/api-server.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import type { SentPost } from "../run/history.ts";
 import { conditionOf } from "../run/settled.ts";
+import { isGranted } from "../run/stored-planes.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { world as places } from "../service/engine.ts";
+import { isPlaneElsewhere, isPlaneMissing, isPlaneWithoutKey } from "./planes.ts";
 
 type Judge = (world: World, resource: StoredObject) => boolean;
 
 const branches: readonly unknown[] = [...places.branches, ...places.freeBranches];
+
+const hasPlaneKinds = ({ apiServer }: World): boolean =>
+  [controlPlanes, clusterControlPlanes].every((collection) => apiServer.isInstalled(collection));
 
 const hasOtherOnBranch: Judge = (world, resource) => {
   const { branchId } = specOf(resource);
@@ -153,8 +159,20 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
   Rejected: { isTrue: isRefusable, otherwise: "the control plane takes such a spec" },
   InvalidSpec: { isTrue: isRefusable, otherwise: "its spec is valid" },
   IdentityUnproven: {
-    isTrue: ({ history }, { metadata }) => history.robbed.has(metadata.uid) || history.etcdRestoredAtMs !== undefined,
+    isTrue: (world, resource) =>
+      world.history.robbed.has(resource.metadata.uid) ||
+      world.history.etcdRestoredAtMs !== undefined ||
+      isPlaneElsewhere(world, resource),
     otherwise: "its records were never touched",
+  },
+  ControlPlaneNotFound: { isTrue: isPlaneMissing, otherwise: "its control plane is there" },
+  ControlPlaneNotReady: {
+    isTrue: (world, resource) => isPlaneWithoutKey(world, resource) || !hasPlaneKinds(world),
+    otherwise: "its control plane has a key",
+  },
+  ProjectNotGranted: {
+    isTrue: (world, resource) => !isGranted(world, resource),
+    otherwise: "its namespace has a grant",
   },
 };
 

@@ -14,14 +14,15 @@ import {
 } from "../ports.ts";
 import type { World } from "../run/world.ts";
 import type { Creator } from "../service/service.ts";
-import { type SentCall, type ServiceCall, SimControlPlane } from "../service/sim-control-plane.ts";
+import { type DescribedPlane, type SentCall, type ServiceCall, SimControlPlane } from "../service/sim-control-plane.ts";
 import type { Machine } from "../time/machine.ts";
 import { Process } from "./process.ts";
 
-/** The key of the control plane. No output may contain it. */
+/** The key of the control plane of the settings. No output may contain it. */
 export const secretKey = "napi_simulated0secret0key0000000000";
 
-const serviceUrl = "https://console.example/api/v2";
+/** The URL of the control plane of the settings. */
+export const serviceUrl = "https://console.example/api/v2";
 export const clusterId = "cluster-of-the-run";
 
 /** After this time, a pod that ended starts again. */
@@ -127,6 +128,18 @@ export class Replica {
       connection,
       leaseConnection: connection,
       controlPlane,
+      describedClient: ({ url, keys, controlPlane: planeId, fence }) => {
+        const account = world.accountAt(url);
+        const accepts = (key: string) => account.keys.has(key);
+        const described = { planeId, keys, fence, accepts };
+        return new SimControlPlane({
+          ...wire,
+          service: account.service,
+          serviceUrl: url,
+          tap: serviceTap(world),
+          described,
+        });
+      },
       clusterId,
       identity: process.identity,
       account: "operators:endpoint-operator",
@@ -174,7 +187,7 @@ function logEvent(world: World, { body }: KubernetesCall, process: Process): voi
 
 function serviceTap(world: World) {
   return {
-    sent(call: ServiceCall, process: Process): SentCall {
+    sent(call: ServiceCall, process: Process, plane: DescribedPlane | undefined): SentCall {
       const replica = process.machine.name;
       const creator: Creator =
         call.creation === undefined ? { by: "Person" } : world.history.creatorOf(call.creation.name, replica);
@@ -186,8 +199,9 @@ function serviceTap(world: World) {
         isEffect: call.method !== "GET",
         isRead: call.method === "GET",
       };
-      const sent: SentCall = { call, process, planned, creator, sentAtMs: world.time.nowMs() };
-      world.log.add(replica, `asks the control plane to ${call.purpose.replace("cannot ", "")}`);
+      const sent: SentCall = { call, process, planned, creator, sentAtMs: world.time.nowMs(), plane };
+      const which = plane === undefined ? "the control plane" : plane.planeId;
+      world.log.add(replica, `asks ${which} to ${call.purpose.replace("cannot ", "")}`);
       if (planned.isEffect) world.history.noteEffect();
       world.history.noteSent(sent);
       for (const oracle of world.oracles) oracle.onServiceCall?.(sent);

@@ -2,6 +2,9 @@
 import type { Json, JsonObject } from "../kubernetes/merge-patch.ts";
 import type { EndpointChanges, EndpointCreation } from "../ports.ts";
 
+/** The control planes of runs: a ControlPlane in the namespace of the run, and a ClusterControlPlane. */
+export type PlaneName = "own" | "shared";
+
 /**
  * One action of a person, of another client or of the world in a run. It is plain data, so that a run can be printed
  * and shortened.
@@ -30,6 +33,16 @@ export type Action =
   | { readonly kind: "PersonCreatesRole"; readonly branchId: string; readonly roleName: string }
   /** Another client gives the role another password. */
   | { readonly kind: "PersonResets"; readonly branchId: string; readonly roleName: string }
+  /** A ControlPlane or ClusterControlPlane. */
+  | { readonly kind: "ApplyPlane"; readonly plane: PlaneName; readonly spec: JsonObject }
+  | { readonly kind: "DeletePlane"; readonly plane: PlaneName }
+  /** Writes the Secret of a control plane. The key is named by its number, so that no log shows it. */
+  | { readonly kind: "ApplyKey"; readonly plane: PlaneName; readonly key: number }
+  | { readonly kind: "DeleteKey"; readonly plane: PlaneName }
+  /** From now on an account accepts these keys only. */
+  | { readonly kind: "AcceptKeys"; readonly url: string; readonly keys: readonly number[] }
+  /** A CRD is removed with all its objects, or applied. `name` is the plural of the kind. */
+  | { readonly kind: "Uninstall" | "Install"; readonly name: string }
   /** An administrator of the cluster annotates the Namespace; `null` removes the annotation. */
   | { readonly kind: "Grant"; readonly projects: string | null }
   | { readonly kind: "PersonCreates"; readonly projectId: string; readonly creation: EndpointCreation }
@@ -63,6 +76,8 @@ export type Action =
   | { readonly kind: "WatchBreak" }
   | { readonly kind: "WatchLoss"; readonly lostPerMille: number; readonly repeatedPerMille: number }
   | { readonly kind: "Compact" }
+  /** The API server forgets its history between two pages of the next list that has several. */
+  | { readonly kind: "CompactInList" }
   | { readonly kind: "Backup" }
   | { readonly kind: "RestoreEtcd" }
   | { readonly kind: "Crash"; readonly replica: number }

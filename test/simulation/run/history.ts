@@ -33,6 +33,11 @@ export interface SentPost {
   endpointId: string | undefined;
 }
 
+/** Names what a process knows of one project of one account. */
+export function listKeyOf({ call, process, plane }: Pick<SentCall, "call" | "process" | "plane">): string {
+  return `${process.identity} ${plane?.url ?? ""} ${call.projectId}`;
+}
+
 /** The true events of a run, more than any client can see. Oracles read them. All times are true milliseconds. */
 export class History {
   readonly intents: StoredIntent[] = [];
@@ -59,7 +64,7 @@ export class History {
   readonly lastStored = new Map<string, StoredObject>();
   /** When an endpoint disappeared, by id. */
   readonly goneMs = new Map<string, number>();
-  /** When a process last sent a list of a project's endpoints that got an answer, by `identity project`. */
+  /** When a process last sent a list of a project's endpoints that got an answer, by `identity URL project`. */
   readonly listedMs = new Map<string, number>();
   /**
    * When any process last sent a read of endpoints that got an answer. The key is the project for a list, and the
@@ -68,6 +73,8 @@ export class History {
   readonly readMs = new Map<string, number>();
   /** The time whose state the last such read showed, because lists may lag behind. */
   readonly shownMs = new Map<string, number>();
+  /** Kinds, by their plurals, whose CRD was ever removed. */
+  readonly uninstalled = new Set<string>();
   /** Roles that another client made. */
   readonly personsRoles: { readonly branchId: string; readonly roleName: string }[] = [];
   /** Every DatabaseAccess as it was stored last, by uid. */
@@ -155,13 +162,13 @@ export class History {
     );
   }
 
-  #noteRead({ call, process, sentAtMs }: SentCall, listLagMs: number): void {
+  #noteRead({ call, process, sentAtMs, plane }: SentCall, listLagMs: number): void {
     const isList = call.purpose === "list the project's endpoints";
     const compared = isList ? call.projectId : call.endpointId;
     if (compared !== undefined) {
       this.readMs.set(compared, sentAtMs);
       this.shownMs.set(compared, sentAtMs - listLagMs);
     }
-    if (isList) this.listedMs.set(`${process.identity} ${call.projectId}`, sentAtMs);
+    if (isList) this.listedMs.set(listKeyOf({ call, process, plane }), sentAtMs);
   }
 }

@@ -3,11 +3,21 @@ import { type Answer, isSuccess } from "../kubernetes/answers.ts";
 import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { namespacesCollection } from "../kubernetes/resource-path.ts";
-import { databaseAccessNames, grantAnnotation, group, kind, plural, version } from "../ports.ts";
+import {
+  clusterControlPlaneNames,
+  controlPlaneNames,
+  databaseAccessNames,
+  grantAnnotation,
+  group,
+  kind,
+  plural,
+  version,
+} from "../ports.ts";
 import { world as places, Refusal } from "../service/engine.ts";
+import type { Service } from "../service/service.ts";
 import { everlasting } from "../time/virtual-time.ts";
-import type { Action } from "./actions.ts";
-import type { World } from "./world.ts";
+import type { Action, PlaneName } from "./actions.ts";
+import { planeKey, type World } from "./world.ts";
 
 /** The namespace of every resource of a run. */
 export const namespace = "shop";
@@ -15,6 +25,26 @@ export const namespace = "shop";
 const collectionPath = `/apis/${group}/${version}/namespaces/${namespace}/${plural}`;
 
 const accessPath = `/apis/${group}/${version}/namespaces/${namespace}/${databaseAccessNames.plural}`;
+
+/** How the control planes of runs are stored: their collections, and the namespaces of their Secrets. */
+const planePlaces: Readonly<Record<PlaneName, PlanePlace>> = {
+  own: {
+    kind: controlPlaneNames.kind,
+    path: `/apis/${group}/${version}/namespaces/${namespace}/${controlPlaneNames.plural}`,
+    keyNamespace: namespace,
+  },
+  shared: {
+    kind: clusterControlPlaneNames.kind,
+    path: `/apis/${group}/${version}/${clusterControlPlaneNames.plural}`,
+    keyNamespace: "platform",
+  },
+};
+
+interface PlanePlace {
+  readonly kind: string;
+  readonly path: string;
+  readonly keyNamespace: string;
+}
 
 /** Returns the path of a resource. */
 export function pathOf(name: string): string {
@@ -37,7 +67,7 @@ function actorOf({ kind }: Action): string {
   if (kind.startsWith("Person")) return "person";
   return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus", "CopyStatus"].includes(
     kind,
-  ) || /Access|Secret/.test(kind)
+  ) || /Access|Secret|Plane|Key/.test(kind)
     ? "user"
     : "world";
 }
@@ -94,8 +124,32 @@ function perform(world: World, action: Action): void {
     case "Grant":
       grant(world, action.projects);
       break;
+    case "ApplyPlane":
+    case "DeletePlane":
+    case "ApplyKey":
+    case "DeleteKey":
+      performOnPlane(world, action);
+      break;
+    case "AcceptKeys": {
+      const { keys } = world.accountAt(action.url);
+      keys.clear();
+      for (const key of action.keys) keys.add(planeKey(key));
+      break;
+    }
+    case "Uninstall":
+      world.history.isWatchHarmed = true;
+      world.history.uninstalled.add(action.name);
+      world.apiServer.uninstall(action.name);
+      world.hub.breakOff();
+      break;
+    case "Install":
+      world.apiServer.install(action.name);
+      break;
     case "Compact":
       world.apiServer.compact();
+      break;
+    case "CompactInList":
+      world.apiServer.forgetsInList = true;
       break;
     case "Backup":
       world.backUp();
@@ -120,6 +174,50 @@ function perform(world: World, action: Action): void {
       performOnService(world, action);
       break;
   }
+}
+
+type PlaneAction = Extract<Action, { readonly kind: "ApplyPlane" | "DeletePlane" | "ApplyKey" | "DeleteKey" }>;
+
+function performOnPlane(world: World, action: PlaneAction): void {
+  const { kind: planeKind, path, keyNamespace } = planePlaces[action.plane];
+  const secrets = `/api/v1/namespaces/${keyNamespace}/secrets`;
+  const name = `${action.plane}-key`;
+  switch (action.kind) {
+    case "ApplyPlane": {
+      const metadata = { name: action.plane };
+      const body = { apiVersion: `${group}/${version}`, kind: planeKind, metadata, spec: action.spec };
+      put(world, path, body);
+      break;
+    }
+    case "DeletePlane":
+      call(world, { method: "DELETE", path: `${path}/${action.plane}` });
+      break;
+    case "ApplyKey": {
+      const data = { "api-key": Buffer.from(planeKey(action.key)).toString("base64") };
+      put(world, secrets, { apiVersion: "v1", kind: "Secret", metadata: { name }, type: "Opaque", data });
+      break;
+    }
+    case "DeleteKey":
+      call(world, { method: "DELETE", path: `${secrets}/${name}` });
+  }
+}
+
+/** Creates an object, or replaces the members of it that are given here. */
+function put(world: World, path: string, body: JsonObject & { readonly metadata: { readonly name: string } }): void {
+  const { metadata, spec, ...rest } = body;
+  const one = `${path}/${metadata.name}`;
+  const found = world.apiServer.handle({ method: "GET", path: one });
+  if (!isSuccess(found)) {
+    call(world, { method: "POST", path, body });
+    return;
+  }
+  const stored = (found.body as JsonObject).spec ?? {};
+  const gone = Object.fromEntries(Object.keys(stored as JsonObject).map((field) => [field, null]));
+  call(world, {
+    method: "PATCH",
+    path: one,
+    body: { ...rest, ...(spec && { spec: { ...gone, ...(spec as JsonObject) } }) },
+  });
 }
 
 function grant({ apiServer: { store } }: World, projects: string | null): void {
@@ -193,9 +291,13 @@ type ServiceAction = Exclude<
         | "AnnotateAccess"
         | "DeleteAccess"
         | "DeleteSecret"
-        | "Grant";
+        | "Grant"
+        | PlaneAction["kind"]
+        | "AcceptKeys"
+        | "Uninstall"
+        | "Install";
     }
-  | { readonly kind: "Compact" | "Backup" | "RestoreEtcd" }
+  | { readonly kind: "Compact" | "CompactInList" | "Backup" | "RestoreEtcd" }
 >;
 
 function performOnService(world: World, action: ServiceAction): void {
@@ -216,15 +318,15 @@ function performOnService(world: World, action: ServiceAction): void {
       break;
     }
     case "PersonChanges":
-      onEndpoint(world, action.branchId, (projectId, id) => {
-        service.update(projectId, id, action.changes);
-        noteUnrecognizable(world, id);
+      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => {
+        at.update(projectId, endpointId, action.changes);
+        noteUnrecognizable(world, endpointId);
       });
       break;
     case "PersonDeletes":
-      onEndpoint(world, action.branchId, (projectId, id) => {
-        service.delete(projectId, id);
-        world.history.goneMs.set(id, world.time.nowMs());
+      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => {
+        at.delete(projectId, endpointId);
+        world.history.goneMs.set(endpointId, world.time.nowMs());
       });
       break;
     case "PersonCreatesRole":
@@ -235,19 +337,19 @@ function performOnService(world: World, action: ServiceAction): void {
       service.resetPassword({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
       break;
     case "PersonSuspends":
-      onEndpoint(world, action.branchId, (projectId, id) => service.suspend(projectId, id));
+      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => at.suspend(projectId, endpointId));
       break;
     case "Unreadable":
-      onEndpoint(world, action.branchId, (_, id) => {
-        if (action.isOn) service.unreadable.add(id);
-        else service.unreadable.delete(id);
+      onEndpoint(world, action.branchId, ({ service: at, endpointId }) => {
+        if (action.isOn) at.unreadable.add(endpointId);
+        else at.unreadable.delete(endpointId);
       });
       break;
     case "FailNext":
-      service.failNext(action.action, action.isReverted);
+      for (const each of world.services) each.failNext(action.action, action.isReverted);
       break;
     case "ListLag":
-      service.setListLag(action.lagMs);
+      for (const each of world.services) each.setListLag(action.lagMs);
       break;
     case "DisguiseNext": {
       const { kind: _, ...disguise } = action;
@@ -256,11 +358,19 @@ function performOnService(world: World, action: ServiceAction): void {
   }
 }
 
-/** Returns the first endpoint of a branch. If there is none, nothing is done. */
-function onEndpoint(world: World, branchId: string, work: (projectId: string, endpointId: string) => unknown): void {
-  for (const projectId of world.projectIds) {
-    const found = world.service.live(projectId).find((endpoint) => endpoint.branchId === branchId);
-    if (found !== undefined) work(projectId, found.id);
+interface FoundEndpoint {
+  readonly service: Service;
+  readonly projectId: string;
+  readonly endpointId: string;
+}
+
+/** Does work with the first endpoint of a branch in each account. If there is none, nothing is done. */
+function onEndpoint(world: World, branchId: string, work: (found: FoundEndpoint) => unknown): void {
+  for (const service of world.services) {
+    for (const projectId of world.projectIds) {
+      const found = service.live(projectId).find((endpoint) => endpoint.branchId === branchId);
+      if (found !== undefined) work({ service, projectId, endpointId: found.id });
+    }
   }
 }
 

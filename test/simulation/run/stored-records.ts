@@ -9,6 +9,9 @@ export interface StoredOwnership {
   readonly origin: string;
   readonly resourceUid: string;
   readonly clusterId: string;
+  readonly serviceUrl?: string;
+  /** The control plane that a resource describes; absent: that of the settings. */
+  readonly controlPlane?: string;
 }
 
 /** Returns the ownership record of a resource; `undefined`: it has none that can be read. */
@@ -27,17 +30,19 @@ export function intentOf({ status }: StoredObject):
       readonly token: string;
       readonly preIds: readonly string[];
       readonly fields: JsonObject;
+      readonly controlPlane: string | undefined;
     }
   | undefined {
   const intent = isObject(status) ? status.createIntent : undefined;
   if (!isObject(intent)) return undefined;
-  const { attempt, token, preIds, fields, branchId } = intent;
+  const { attempt, token, preIds, fields, branchId, controlPlane } = intent;
   return typeof attempt === "string" && typeof token === "string" && Array.isArray(preIds)
     ? {
         attempt,
         token,
         preIds: preIds as readonly string[],
         fields: isObject(fields) ? { ...fields, branchId: String(branchId) } : {},
+        controlPlane: typeof controlPlane === "string" ? controlPlane : undefined,
       }
     : undefined;
 }

@@ -4,7 +4,13 @@ import { EventLog } from "../event-log.ts";
 import { type Fault, type PlannedCall, wordsOf } from "../faults/fault.ts";
 import { createFaultSource, type FaultPlan, type RecordingSource } from "../faults/fault-plan.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { ApiServer, computeEndpoints, databaseAccesses } from "../kubernetes/api-server.ts";
+import {
+  ApiServer,
+  clusterControlPlanes,
+  computeEndpoints,
+  controlPlanes,
+  databaseAccesses,
+} from "../kubernetes/api-server.ts";
 import type { Backup, Change } from "../kubernetes/object-store.ts";
 import { WatchHub } from "../kubernetes/watch-hub.ts";
 import { Network } from "../network/exchange.ts";
@@ -12,7 +18,9 @@ import { problemOfAccess } from "../oracles/accesses.ts";
 import { createOracles } from "../oracles/all-oracles.ts";
 import { problemOf } from "../oracles/at-rest.ts";
 import type { Oracle } from "../oracles/oracle.ts";
-import { Replica } from "../replica/replica.ts";
+import { problemOfPlane } from "../oracles/planes.ts";
+import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../ports.ts";
+import { Replica, serviceUrl } from "../replica/replica.ts";
 import type { ServiceClock } from "../service/calendar.ts";
 import { type EndpointRecord, furtherProject, type ProfileName, world as places } from "../service/engine.ts";
 import { Service } from "../service/service.ts";
@@ -37,11 +45,29 @@ export interface WorldOptions {
   readonly hasElection: boolean;
   /** Whether the kind DatabaseAccess is installed. @default false */
   readonly hasAccesses?: boolean;
+  /** Whether resources may describe control planes, and a second account exists. @default false */
+  readonly hasPlanes?: boolean;
   /** The number of projects beside the two of every run. @default 0 */
   readonly furtherProjects?: number;
   readonly faults: FaultPlan;
   /** Settings of the operator in addition to those of every run. */
   readonly settings: Readonly<Record<string, string>>;
+}
+
+/** An account of the service: what it holds, and the keys that it accepts. */
+export interface Account {
+  readonly service: Service;
+  readonly keys: Set<string>;
+}
+
+/** The URL of the second account. */
+export const northUrl = "https://north.example/api/v2";
+
+const planeNames = [controlPlaneNames.plural, clusterControlPlaneNames.plural];
+
+/** A key of an account by its number. Actions name keys by number, so that the log never shows one. */
+export function planeKey(number: number): string {
+  return `napi_simulated0plane0key${String(number).padStart(4, "0")}`;
 }
 
 /** The present faults of watch events. Actions change them. */
@@ -63,6 +89,8 @@ export class World {
   readonly apiServer: ApiServer;
   readonly hub: WatchHub;
   readonly service: Service;
+  /** The accounts by the URL of their control plane. The first is that of the settings. */
+  readonly accounts: Map<string, Account>;
   readonly history: History;
   readonly replicas: readonly Replica[];
   readonly faults: RecordingSource;
@@ -89,17 +117,23 @@ export class World {
     this.history = new History(nowMs);
     this.apiServer = new ApiServer({
       wallMs: () => epochMs + nowMs(),
-      servesAccesses: options.hasAccesses ?? false,
+      served: [
+        ...(options.hasAccesses === true ? [databaseAccessNames.plural] : []),
+        ...(options.hasPlanes === true ? planeNames : []),
+      ],
       onChange: (change) => this.#changed(change),
     });
     const delivery = () => this.#deliver();
     this.hub = new WatchHub({ time: this.time, store: this.apiServer.store, delivery });
-    this.service = new Service({
-      ...{ profile, seed, epochMs, operationLatencyMs },
-      trueNowMs: nowMs,
-      clock: serviceClock,
-      furtherProjects: options.furtherProjects,
-    });
+    const ofEvery = { profile, epochMs, operationLatencyMs, trueNowMs: nowMs, clock: serviceClock };
+    const { furtherProjects } = options;
+    this.service = new Service({ ...ofEvery, seed, furtherProjects });
+    this.accounts = new Map([[serviceUrl, { service: this.service, keys: new Set([planeKey(0)]) }]]);
+    if (options.hasPlanes === true) {
+      const { creators } = this.service;
+      const north = new Service({ ...ofEvery, seed: seed + 7_919, furtherProjects, creators });
+      this.accounts.set(northUrl, { service: north, keys: new Set() });
+    }
     this.replicas = options.machines.map((clock, at) => {
       const machine = new Machine(`operator-${at + 1}`, this.time, clock);
       return new Replica(this, machine);
@@ -127,9 +161,26 @@ export class World {
     return this.apiServer.store.list(databaseAccesses, undefined);
   }
 
-  /** Returns every live endpoint of the control plane, whatever lists show. */
+  /** Returns every ControlPlane and ClusterControlPlane as it is stored. */
+  planes(): readonly StoredObject[] {
+    return [controlPlanes, clusterControlPlanes].flatMap((kind) => this.apiServer.store.list(kind, undefined));
+  }
+
+  /** Returns every live endpoint of every account, whatever lists show. */
   endpoints(): readonly EndpointRecord[] {
-    return this.projectIds.flatMap((projectId) => this.service.live(projectId));
+    return this.services.flatMap((service) => this.projectIds.flatMap((projectId) => service.live(projectId)));
+  }
+
+  /** The control planes of all accounts. The first is that of the settings. */
+  get services(): readonly Service[] {
+    return [...this.accounts.values()].map(({ service }) => service);
+  }
+
+  /** The account behind a URL. */
+  accountAt(url: string): Account {
+    const account = this.accounts.get(url);
+    if (account === undefined) throw new Error(`there is no control plane at ${url}`);
+    return account;
   }
 
   /** Saves the present content of etcd. */
@@ -152,9 +203,11 @@ export class World {
     // After an outage the operator may wait for a minute before it tries again.
     if (this.cut.size > 0) this.history.noteEffect();
     this.cut.clear();
-    this.service.setListLag(0);
-    this.service.unreadable.clear();
-    this.service.endDisguises();
+    for (const service of this.services) {
+      service.setListLag(0);
+      service.unreadable.clear();
+      service.endDisguises();
+    }
     Object.assign(this.watchConditions, { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 });
   }
 
@@ -175,7 +228,8 @@ export class World {
   #isSettled(): boolean {
     return (
       this.resources().every((resource) => problemOf(this, resource) === undefined) &&
-      this.accesses().every((access) => problemOfAccess(this, access) === undefined)
+      this.accesses().every((access) => problemOfAccess(this, access) === undefined) &&
+      this.planes().every((plane) => problemOfPlane(this, plane) === undefined)
     );
   }
 
@@ -225,6 +279,7 @@ export class World {
       for (const oracle of this.oracles) oracle.onObject?.(change);
     }
     if (change.collection === databaseAccesses) this.history.accesses.set(change.object.metadata.uid, change.object);
+    for (const oracle of this.options.hasPlanes === true ? this.oracles : []) oracle.onAnyObject?.(change);
     this.hub.publish(change);
   }
 }

@@ -1,6 +1,6 @@
 /** Makes the errors of the simulated control plane. */
 import { statusOfRefusal } from "../../../src/sandbox/http/parts/refusal-status.ts";
-import { ControlPlaneError, type ControlPlaneReason, type ControlPlaneSubject } from "../ports.ts";
+import { ControlPlaneError, type ControlPlaneReason, type ControlPlaneSubject, meaningOf } from "../ports.ts";
 import type { Refusal } from "./engine.ts";
 
 /** The words that name a call to the control plane in its errors. */
@@ -56,6 +56,16 @@ export function failureOfLoss(
   const isSent = reason !== "Unreachable" && words.method !== "GET";
   return new ControlPlaneError(reason, `cannot ${words.purpose}: no usable answer (${reason})`, {
     effect: isSent ? "Unknown" : "NotApplied",
+    subject: words.subject,
+  });
+}
+
+/** The error of a client to whom a proxy has answered with a page of its own. */
+export function failureOfPage(words: CallWords, status: number): ControlPlaneError {
+  if (status === 200) return failureOfLoss(words, "UnreadableAnswer");
+  const { reason, writeEffect } = meaningOf(status, false);
+  return new ControlPlaneError(reason, `cannot ${words.purpose}: the control plane answered ${status}`, {
+    effect: words.method === "GET" ? "NotApplied" : writeEffect,
     subject: words.subject,
   });
 }

@@ -49,6 +49,8 @@ export interface ServiceOptions {
   readonly clock: ServiceClock;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
   readonly furtherProjects?: number | undefined;
+  /** What really made each endpoint. Several control planes of a run share it. @default a map of its own */
+  readonly creators?: Map<string, Creator>;
 }
 
 /** More than any run has. */
@@ -60,7 +62,7 @@ const allOperations = 1_000;
  */
 export class Service {
   readonly calendar: ServiceCalendar;
-  readonly creators = new Map<string, Creator>();
+  readonly creators: Map<string, Creator>;
   readonly disguises = new Map<string, Disguise>();
   readonly everDisguised = new Set<string>();
   /** Endpoints of which clients can parse only id and name. */
@@ -76,7 +78,8 @@ export class Service {
   readonly #nowMs: () => number;
   readonly #epochMs: number;
 
-  constructor({ epochMs, trueNowMs, clock, ...engineOptions }: ServiceOptions) {
+  constructor({ epochMs, trueNowMs, clock, creators = new Map(), ...engineOptions }: ServiceOptions) {
+    this.creators = creators;
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
     this.calendar = new ServiceCalendar(clock, epochMs);

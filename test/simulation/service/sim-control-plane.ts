@@ -6,15 +6,18 @@ import type {
   EndpointChanges,
   EndpointCreation,
   EndpointList,
+  KeySource,
+  LeaderFence,
   Mutation,
   ObservedEndpoint,
   Operation,
   OperationPage,
   PowerAction,
 } from "../ports.ts";
+import { LeaderFenceError } from "../ports.ts";
 import type { Process } from "../replica/process.ts";
 import { Refusal } from "./engine.ts";
-import { type CallWords, failureOfLoss, failureOfRefusal, failureOfStatus } from "./failures.ts";
+import { type CallWords, failureOfLoss, failureOfPage, failureOfRefusal, failureOfStatus } from "./failures.ts";
 import type { Creator, Service } from "./service.ts";
 import { SimBranchObjects } from "./sim-branch-objects.ts";
 
@@ -30,9 +33,17 @@ export interface ServiceCall extends CallWords {
   readonly role?: { readonly branchId: string; readonly roleName: string };
 }
 
+/** The control plane that a resource describes, as one process reached it. */
+export interface DescribedPlane {
+  /** `ControlPlane/shop/own`. */
+  readonly planeId: string;
+  readonly url: string;
+  readonly key: string;
+}
+
 /** Called for every call, for oracles and the event log. It returns a mark, which the later callbacks get too. */
 export interface ServiceTap {
-  sent(call: ServiceCall, process: Process): SentCall;
+  sent(call: ServiceCall, process: Process, plane: DescribedPlane | undefined): SentCall;
   /** The call has taken effect, or the control plane has refused it. At most once for each call. */
   applied(call: SentCall, outcome: Mutation | Refusal | undefined): void;
   /** The caller has an answer, or knows that it gets none. */
@@ -48,6 +59,16 @@ export interface SentCall {
   readonly creator: Creator;
   /** True milliseconds. */
   readonly sentAtMs: number;
+  /** By which control plane it was sent; `undefined`: by that of the settings. */
+  readonly plane?: DescribedPlane | undefined;
+}
+
+/** What the port of a control plane needs that a resource describes. */
+export interface DescribedParts {
+  readonly planeId: string;
+  readonly keys: KeySource;
+  readonly fence: LeaderFence;
+  readonly accepts: (key: string) => boolean;
 }
 
 /** The parts of the port. */
@@ -59,6 +80,8 @@ export interface SimControlPlaneOptions {
   readonly faultOf: (call: PlannedCall) => Fault;
   readonly latencyMs: () => number;
   readonly tap: ServiceTap;
+  /** @default it is the control plane of the settings, which accepts the key */
+  readonly described?: DescribedParts;
 }
 
 const readTimeoutMs = 10_000;
@@ -164,14 +187,32 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
     call: ServiceCall,
     apply: (creator: Creator) => { readonly value: Value; readonly mutation: Mutation | undefined },
   ): Promise<Value> {
-    const { process, network, faultOf, latencyMs, tap } = this.#options;
-    const sent = tap.sent(call, process);
+    const { described, serviceUrl: url } = this.#options;
+    if (described === undefined) return this.#send(call, apply, undefined);
+    const { keys, fence, planeId } = described;
+    return keys.current().then((key) => {
+      // The HTTP client asks the fence right before it sends.
+      if (call.method !== "GET" && !fence.mayStartEffect(writeTimeoutMs)) throw new LeaderFenceError();
+      return this.#send(call, apply, { planeId, url, key });
+    });
+  }
+
+  #send<Value>(
+    call: ServiceCall,
+    apply: (creator: Creator) => { readonly value: Value; readonly mutation: Mutation | undefined },
+    plane: DescribedPlane | undefined,
+  ): Promise<Value> {
+    const { process, network, faultOf, latencyMs, tap, described } = this.#options;
+    const sent = tap.sent(call, process, plane);
     const settled = network.carry<Value>({
       process,
       fault: faultOf(sent.planned),
       latencyMs: latencyMs(),
       timeoutMs: call.method === "GET" ? readTimeoutMs : writeTimeoutMs,
       apply: () => {
+        if (plane !== undefined && described?.accepts(plane.key) === false) {
+          throw failureOfStatus(call, 401, { message: "not authorized" });
+        }
         try {
           const { value, mutation } = apply(sent.creator);
           tap.applied(sent, mutation);
@@ -184,6 +225,7 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
       },
       refusal: ({ status, retryAfter }) =>
         failureOfStatus(call, status, { message: "refused", retryAfterSeconds: retryAfter?.seconds }),
+      page: (status) => failureOfPage(call, status),
       lost: (loss) => failureOfLoss(call, loss === "GivenUp" ? "ConnectionLost" : loss),
     });
     settled.then(

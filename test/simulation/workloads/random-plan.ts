@@ -30,12 +30,13 @@ export function randomPlan(seed: number): RunPlan {
   const hasTwo = random.next() < 0.3;
   const hasClockFaults = random.next() < 0.35;
   const machine = (): ClockError => (hasClockFaults ? wrongClock(random) : rightClock);
+  const serviceClock = hasClockFaults ? wrongServiceClock(random) : rightServiceClock;
   return {
     world: {
       seed,
       profile: random.pick(["seed", "public"] as const),
       machines: hasTwo ? [machine(), machine()] : [machine()],
-      serviceClock: hasClockFaults ? wrongServiceClock(random) : rightServiceClock,
+      serviceClock,
       operationLatencyMs: random.pick([
         { min: 300, max: 1_000 },
         { min: 2_000, max: 8_000 },
@@ -45,7 +46,7 @@ export function randomPlan(seed: number): RunPlan {
       faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
       settings: seed % 8 === 0 ? smallBudget : {},
     },
-    steps: randomSteps(random),
+    steps: randomSteps(random, serviceClock),
     quietFromMs: busyMs + 30_000,
     restWithinMs,
   };
@@ -88,7 +89,7 @@ export function randomRates(random: SeededRandom, hasTwo: boolean): FaultRates {
   };
 }
 
-function randomSteps(random: SeededRandom): readonly Step[] {
+function randomSteps(random: SeededRandom, { steps: clockSteps }: ServiceClock): readonly Step[] {
   const used = names.slice(0, 1 + random.below(names.length));
   const specs = new Map(used.map((name, at) => [name, randomSpec(random, at)]));
   const steps: Step[] = used.map((name) => ({
@@ -103,7 +104,18 @@ function randomSteps(random: SeededRandom): readonly Step[] {
     steps.push({ atMs: 5_000 + random.below(busyMs - 5_000), action });
     if (action.kind === "Apply") specs.set(name, action.spec);
   }
+  if (random.next() < 0.2) steps.push(...stepsAtOnce(random, clockSteps[0]?.fromMs));
   return [...steps, ...backupsFor(steps)].sort((a, b) => a.atMs - b.atMs);
+}
+
+/** Harms that happen together: the death or a pause of a process, and two more within the same two seconds. */
+function stepsAtOnce(random: SeededRandom, clockStepMs = 5_000 + random.below(busyMs - 5_000)): readonly Step[] {
+  const death = random.pick(["Crash", "PauseMachine"] as const);
+  const others = Array.from({ length: 2 }, () => random.pick(harms));
+  return [death, ...others].map((kind) => ({
+    atMs: Math.max(0, clockStepMs - 1_000 + random.below(2_000)),
+    action: randomHarm(random, kind, branch(random.below(3))),
+  }));
 }
 
 /** Returns a backup before each restore, because a restore needs one. */
@@ -157,6 +169,21 @@ function randomSpec(random: SeededRandom, at: number): JsonObject {
   if (random.next() < 0.25) return readOnly(branchId, more);
   return readWrite(branchId, { ...more, ...(random.next() < 0.2 ? { adoption: { policy: "AdoptOrCreate" } } : {}) });
 }
+
+/** Harms that may happen together with others. */
+const harms = [
+  "ListLag",
+  "Disguise",
+  "WatchLag",
+  "WatchMute",
+  "WatchBreak",
+  "WatchLoss",
+  "Compact",
+  "Crash",
+  "PauseMachine",
+  "StepClock",
+  "Cut",
+] as const;
 
 interface Subject {
   readonly name: string;

@@ -1,0 +1,95 @@
+/** Named cases of ControlPlanes and ClusterControlPlanes. */
+import { controlPlaneNames } from "../ports.ts";
+import type { Step } from "../run/actions.ts";
+import { northUrl, type World } from "../run/world.ts";
+import { branch, readWrite, size } from "../workloads/specs.ts";
+import { type NamedCase, planOf } from "./named-case.ts";
+
+const own = { controlPlaneRef: { kind: controlPlaneNames.kind, name: "own" } };
+const apply = (atMs: number, name: string, more = {}) =>
+  ({ atMs, action: { kind: "Apply", name, spec: readWrite(branch(1), more) } }) as const;
+const ownSpec = { url: northUrl, apiKeySecretRef: { name: "own-key", key: "api-key" } };
+
+/** A ControlPlane with its key. */
+const described: readonly Step[] = [
+  { atMs: 100, action: { kind: "AcceptKeys", url: northUrl, keys: [1] } },
+  { atMs: 200, action: { kind: "ApplyKey", plane: "own", key: 1 } },
+  { atMs: 300, action: { kind: "ApplyPlane", plane: "own", spec: ownSpec } },
+];
+
+const world = { hasPlanes: true } as const;
+
+/** Returns the calls to the control plane in a time. */
+const callsBetween = ({ log }: World, fromMs: number, untilMs: number) =>
+  log.entries.filter(
+    ({ atMs, text }) => atMs > fromMs && atMs < untilMs && text.startsWith("asks ControlPlane/shop/own to"),
+  );
+
+/** What happens to a control plane while resources use it. */
+export const planeCases: readonly NamedCase[] = [
+  {
+    id: "one project id in two accounts",
+    name: "two accounts have projects and branches of the same ids → each resource gets its own endpoint in its own account",
+    why: "a team's resource takes over the database of another account",
+    plan: planOf({ world, steps: [...described, apply(1_000, "orders"), apply(1_000, "billing", own)] }),
+    judge: ({ services }) => {
+      const counts = services.map((service) => service.live("green-fox-1").length);
+      return counts.join() === "1,1" ? [] : [`endpoints in the accounts: ${counts.join()}`];
+    },
+  },
+  {
+    id: "kind removed",
+    name: "the CRD is removed while the watch is broken → nothing is sent any more; it comes back → the edit is carried out",
+    why: "the operator goes on using a control plane that an administrator has removed",
+    plan: planOf({
+      world,
+      steps: [
+        ...described,
+        apply(1_000, "orders", own),
+        { atMs: 60_000, action: { kind: "Uninstall", name: controlPlaneNames.plural } },
+        apply(120_000, "orders", { ...own, ...size(2) }),
+        { atMs: 300_000, action: { kind: "Install", name: controlPlaneNames.plural } },
+        { atMs: 301_000, action: { kind: "ApplyPlane", plane: "own", spec: ownSpec } },
+      ],
+      quietFromMs: 320_000,
+    }),
+    judge: (end) => callsBetween(end, 110_000, 300_000).map(({ text }) => `S6: without a control plane it ${text}`),
+  },
+  {
+    id: "plane goes last",
+    name: "a control plane and its Secret are deleted, then their resource → the resource ends first, and nothing is left",
+    why: "the endpoint can no longer be deleted, or the namespace can never be removed",
+    plan: planOf({
+      world,
+      steps: [
+        ...described,
+        apply(1_000, "orders", own),
+        { atMs: 60_000, action: { kind: "DeletePlane", plane: "own" } },
+        { atMs: 61_000, action: { kind: "DeleteKey", plane: "own" } },
+        { atMs: 120_000, action: { kind: "Delete", name: "orders" } },
+      ],
+    }),
+    judge: (end) => {
+      const left = [...end.resources(), ...end.planes()].map(({ metadata }) => metadata.name);
+      return left.length === 0 && end.endpoints().length === 0 ? [] : [`L2: left are ${left.join()}`];
+    },
+  },
+  {
+    id: "another control plane of the same name",
+    name: "a control plane is deleted, and one of the same name gets another key → its resource uses that key",
+    why: "the former key stays in use, or the new resource waits for ever",
+    plan: planOf({
+      world,
+      steps: [
+        ...described,
+        apply(1_000, "orders", own),
+        { atMs: 60_000, action: { kind: "DeletePlane", plane: "own" } },
+        { atMs: 60_000, action: { kind: "Delete", name: "orders" } },
+        { atMs: 90_000, action: { kind: "ApplyKey", plane: "own", key: 5 } },
+        { atMs: 90_100, action: { kind: "AcceptKeys", url: northUrl, keys: [5] } },
+        { atMs: 90_200, action: { kind: "ApplyPlane", plane: "own", spec: ownSpec } },
+        apply(91_000, "orders", own),
+      ],
+    }),
+  },
+];

@@ -1,0 +1,7 @@
+/** Lists the kinds of random runs. */
+import { randomAccessPlan } from "./random-accesses.ts";
+import { randomPlan } from "./random-plan.ts";
+import { randomPlanePlan } from "./random-planes.ts";
+
+/** Makes the plan of a random run from its seed: plain, with DatabaseAccesses, or with ControlPlanes. */
+export const randomPlans = { Seeds: randomPlan, Accesses: randomAccessPlan, Planes: randomPlanePlan } as const;
