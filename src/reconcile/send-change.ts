@@ -80,7 +80,7 @@ export async function sendChange(
     if (!(error instanceof ControlPlaneError)) {
       throw error;
     }
-    entry.refusedChange = error.effect === "NotApplied" ? { kind, generation } : undefined;
+    entry.refusedChange = error.effect === "Unknown" ? undefined : { kind, generation };
     return { kind: "Failed", resource, error };
   }
 }

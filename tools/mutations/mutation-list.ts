@@ -420,7 +420,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an overloaded API server is not left alone as long as it asks",
-    file: "reconcile/settle-step.ts",
+    file: "reconcile/in-parallel.ts",
     find: "askedPauseMs(error));",
     replace: "askedPauseMs(undefined));",
     caughtBy: { namedCase: "API server overloaded" },
@@ -428,15 +428,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a restart is announced before each try of a refused change",
     file: "reconcile/send-change.ts",
-    find: 'entry.refusedChange = error.effect === "NotApplied" ?',
-    replace: 'entry.refusedChange = error.effect === "Unknown" ?',
+    find: 'error.effect === "Unknown" ? undefined',
+    replace: 'error.effect !== "Unknown" ? undefined',
     caughtBy: { namedCase: "locked for ever" },
   },
   {
     name: "a control plane is released while resources use it",
-    file: "planes/plane-keeper.ts",
-    find: "if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {",
-    replace: "if (isDeleting && this.#mayGo(planeId, held)) {",
+    file: "decide/plane-users.ts",
+    find: "return count === 0 && isComplete;",
+    replace: "return count >= 0 && isComplete;",
     caughtBy: { namedCase: "plane goes last" },
   },
   {
