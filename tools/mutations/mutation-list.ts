@@ -448,7 +448,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a grant of a described control plane is never withdrawn",
-    file: "planes/plane-grants.ts",
+    file: "decide/project-grant.ts",
     find: "return isGranted ? fullGrant : noGrant;",
     replace: "return isGranted || rules.length > 0 ? fullGrant : noGrant;",
     caughtBy: { planeSeeds: 60 },

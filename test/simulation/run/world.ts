@@ -29,6 +29,7 @@ import { VirtualTime } from "../time/virtual-time.ts";
 import { History } from "./history.ts";
 import { namespace } from "./perform-action.ts";
 import { conditionOf } from "./settled.ts";
+import { intentOf } from "./stored-records.ts";
 import type { Promised, Violation } from "./violation.ts";
 
 /** After this time without a change by the operator, the run is at rest. It is longer than two polls of a project. */
@@ -258,11 +259,14 @@ export class World {
   #noteRestore(): void {
     this.history.etcdRestoredAtMs = this.time.nowMs();
     const restored = new Map(this.resources().map((resource) => [resource.metadata.uid, resource]));
-    for (const uid of this.history.lastStored.keys()) {
+    for (const [uid, last] of this.history.lastStored) {
       const resource = restored.get(uid);
+      // The POST of an intent may follow at once, before the operator can notice that the intent is gone.
+      const attempt = intentOf(last)?.attempt;
+      const isIntentLost = attempt !== undefined && attempt !== (resource && intentOf(resource)?.attempt);
       const isManaged = resource !== undefined && conditionOf(resource, "Ready") !== undefined;
       const hasOpenPost = this.history.unresolvedPosts(uid).length > 0;
-      if (!isManaged || hasOpenPost || !this.service.echoesNames) this.history.robbed.add(uid);
+      if (!isManaged || hasOpenPost || isIntentLost || !this.service.echoesNames) this.history.robbed.add(uid);
     }
   }
 
