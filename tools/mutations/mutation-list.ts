@@ -462,7 +462,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "the Secret of a control plane is not kept",
-    file: "planes/plane-secrets.ts",
+    file: "planes/plane-keeper.ts",
     find: "return !secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));",
     replace: "return secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));",
     caughtBy: { planeSeeds: 60 },
