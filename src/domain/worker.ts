@@ -21,6 +21,12 @@ export interface WorkerSlot {
    * @throws what `wait` throws, after a worker has been taken again.
    */
   whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result>;
+  /**
+   * Keeps the worker until `work` ends, also while the reconcile waits for the control plane. Without it, the number of
+   * writes at the same time would have no limit: many projects may wait, and each needs a connection for its writes.
+   * @throws what `work` throws
+   */
+  whileWorking<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 /**

@@ -64,13 +64,16 @@ export async function carryOut(
       settleStep(context, round, stepOf(round, look, each), look.operations),
     );
   await Promise.all([
+    // This begins before the change, which gives the worker back at once.
+    context.whileWorking(async () => {
+      const kinds = round.kinds.map((kind) => kind.settle(further?.uid));
+      await Promise.all([inParallel(others, storesAtOnce, settle), ...kinds]);
+    }),
     chosen !== undefined
       ? guardedStep(context, round, chosen.worked, () => change(context, round, look, chosen))
       : further !== undefined
         ? changeFurther(context, round, further)
         : deleteAbandoned(context, round),
-    inParallel(others, storesAtOnce, settle),
-    ...round.kinds.map((kind) => kind.settle(further?.uid)),
   ]);
 }
 

@@ -169,6 +169,7 @@ export class ProjectReconciler {
       controlPlane: guardCalls(access.forCaller(caller), outsideWorker),
       reserved: guardCalls(access.reserved, outsideWorker),
       reserve: () => wait(() => access.reserve(caller)),
+      whileWorking: slot.whileWorking.bind(slot),
       isCurrent: () => this.#context.unitOf(unit.id).access === access,
     };
     try {

@@ -7,6 +7,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { Caller } from "../domain/control-plane-requests.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
+import type { WorkerSlot } from "../domain/worker.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { ProjectKind } from "./project-kind.ts";
@@ -32,6 +33,8 @@ export interface CarryOutContext extends ReconcileContext {
   readonly controlPlane: ControlPlane;
   /** Waits until the request budget allows one change. @throws ControlPlaneError after a bounded wait */
   readonly reserve: () => Promise<void>;
+  /** Keeps the worker while the statuses of many resources are stored. */
+  readonly whileWorking: WorkerSlot["whileWorking"];
   /** Whether the control plane is still the one that this reconcile began with, and can be used. */
   readonly isCurrent: () => boolean;
   /** The control plane for the one change that was reserved before. */

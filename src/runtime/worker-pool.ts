@@ -159,6 +159,7 @@ class HeldSlot implements WorkerSlot {
   readonly #release: () => void;
   #isHeld = true;
   #waits = 0;
+  #works = 0;
   #acquiring: Promise<void> | undefined;
   #hasEnded = false;
 
@@ -169,7 +170,7 @@ class HeldSlot implements WorkerSlot {
 
   async whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result> {
     this.#waits += 1;
-    this.#giveBack();
+    this.#giveBackIfIdle();
     try {
       return await wait();
     } finally {
@@ -181,10 +182,27 @@ class HeldSlot implements WorkerSlot {
     }
   }
 
+  async whileWorking<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#works += 1;
+    try {
+      return await work();
+    } finally {
+      this.#works -= 1;
+      this.#giveBackIfIdle();
+    }
+  }
+
   /** Ends the reconcile and releases its worker. */
   end(): void {
     this.#hasEnded = true;
     this.#giveBack();
+  }
+
+  /** Gives the worker back if the reconcile waits and does no work meanwhile. */
+  #giveBackIfIdle(): void {
+    if (this.#waits > 0 && this.#works === 0) {
+      this.#giveBack();
+    }
   }
 
   #giveBack(): void {

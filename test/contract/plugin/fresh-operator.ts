@@ -62,7 +62,7 @@ export class ObservedWorld {
       events: { record: () => {} },
       metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
     });
-    await reconciler.reconcile(project, { whileWaiting: (wait) => wait() });
+    await reconciler.reconcile(project, { whileWaiting: (wait) => wait(), whileWorking: (work) => work() });
   }
 }
 

@@ -81,7 +81,7 @@ class UnitScene {
       events: { record: () => {} },
       metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
     });
-    await reconciler.reconcile(project, { whileWaiting: (wait) => wait() });
+    await reconciler.reconcile(project, { whileWaiting: (wait) => wait(), whileWorking: (work) => work() });
   }
 
   #newAccess(): ControlPlaneAccess {

@@ -230,6 +230,24 @@ describe("a reconcile that waits for the control plane", () => {
     expect([keysOf(reconciles), pool.activeWorkers()]).toEqual([["a", "b"], 1]);
   });
 
+  it("a reconcile that works while it waits → keeps its worker until the work ends", async () => {
+    const { pool, queue, reconciles } = startPool(1);
+    const [work, wait] = [openWait(), openWait()];
+    queue.add("a");
+    await settlePromises();
+    const slot = reconciles[0]?.slot;
+    void slot?.whileWorking(work.wait);
+    void slot?.whileWaiting(wait.wait);
+    await settlePromises();
+    expect(pool.activeWorkers()).toBe(1);
+    work.end();
+    await settlePromises();
+    expect(pool.activeWorkers()).toBe(0);
+    wait.end();
+    await settlePromises();
+    expect(pool.activeWorkers()).toBe(1);
+  });
+
   it("stopping while a reconcile waits → waits for it", async () => {
     const { clock, pool, queue, reconciles } = startPool(1);
     const wait = openWait();
