@@ -111,7 +111,7 @@ function recordedIdOf(plan: Plan): string | undefined {
   return "ownership" in plan ? plan.ownership.endpointId : undefined;
 }
 
-/** Remembers since when a resource waits to send a change. */
+/** Remembers since when a resource waits to send a change. A resource that has none to send now waits no longer. */
 function noteWish({ facts }: Round, { plan, worked, observation }: Decided): void {
   const { entry } = worked;
   const isWish = isMutation(plan) && heldBack({ plan, worked, observation }) === undefined;
@@ -163,7 +163,10 @@ function wishes({ worked }: Round) {
   );
 }
 
-/** Decides a waiting resource again. If it cannot be read, the next waiting resource is tried. */
+/**
+ * Decides a waiting resource again.
+ * @returns `undefined` if a read fails, or the resource is gone or replaced; the next waiting resource is then tried
+ */
 async function tryAgain(
   context: CarryOutContext,
   round: Round,
@@ -176,7 +179,11 @@ async function tryAgain(
   return each;
 }
 
-/** Decides a waiting resource again, because its decision comes from an earlier reconcile and an older snapshot. */
+/**
+ * Decides a waiting resource again, because its decision comes from an earlier reconcile and an older snapshot.
+ * @returns `undefined` if the resource is gone or replaced
+ * @throws KubernetesError, ControlPlaneError when a read fails
+ */
 async function decideAgain(
   { store }: CarryOutContext,
   round: Round,
@@ -197,7 +204,7 @@ async function decideAgain(
   return each;
 }
 
-/** Sends the change, and stores the result. */
+/** Sends the change, and stores the result. If the change is out of date by then, the resource is decided again. */
 function change(context: CarryOutContext, round: Round, look: ProjectLook, chosen: Chosen): Promise<void> {
   const { worked, observation, plan } = chosen;
   const { project } = round;
@@ -212,7 +219,7 @@ function change(context: CarryOutContext, round: Round, look: ProjectLook, chose
     }
     const mayStillSend = () => context.isCurrent() && situationOf(round.observe(worked)).kind !== "NotGranted";
     if (!mayStillSend()) {
-      // The grant was withdrawn, or the control plane got another URL or spec, while the change waited.
+      // While the change waited, the grant was withdrawn, or the control plane was changed or became unusable.
       entry.waiting = undefined;
       entry.dueAtMs = 0;
       return;
@@ -245,7 +252,10 @@ async function reserveInTime({ clock, reserve }: CarryOutContext): Promise<boole
   return clock.monotonicMs() - askedMs <= budgetWaitLimitMs;
 }
 
-/** Adds a failure to the series of failures of the resource, and notes when the change is tried again. */
+/**
+ * Adds a failure to the series of failures of the resource, and notes when the change is tried again. After a 423 all
+ * changes of the project wait until then.
+ */
 function noteRefusal(
   context: CarryOutContext,
   round: Round,
@@ -269,7 +279,7 @@ function lockHolderIn({ project }: Round, { operations }: ProjectLook): Operatio
   return id === undefined ? undefined : operations.byId.get(id);
 }
 
-/** Makes the step of a decision that sends nothing. */
+/** Makes the step of a decision that sends nothing. If the endpoint could not be read by id, the step reports that. */
 function stepOf(round: Round, look: ProjectLook, each: Decided): { worked: WorkedResource; step: ResourceStep } {
   const { worked, observation, plan } = each;
   const local = round.observe(worked);
@@ -305,8 +315,9 @@ function outcomeOf(round: Round, look: ProjectLook, each: Decided): Outcome {
 }
 
 /**
- * Returns the failure that holds a change back; `undefined`: the change may be sent. A refused change waits for its
- * retry time, unless a person asks for it or the cause of the refusal is gone.
+ * Returns the failure that holds a change back; `undefined`: the change may be sent. A failed change waits for its
+ * retry time, unless a person asks for a reconcile, spec has changed, or the snapshot shows that the cause of a 409 is
+ * gone.
  */
 function heldBack({ worked, observation, plan }: Decided) {
   const { failure } = worked.entry.memory;

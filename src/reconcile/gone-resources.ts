@@ -1,4 +1,4 @@
-/** Finishes what gone resources left behind: their memory, their counts, and endpoints that no resource owns. */
+/** Cleans up after resources that are gone, and reports endpoints that no resource owns. */
 
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../decide/identity.ts";
 import { backoffMs } from "../domain/backoff.ts";
@@ -14,7 +14,7 @@ import { isLocked } from "./schedule.ts";
 
 /**
  * Removes resources that are gone from the project memory. If the answer to a create of such a resource was never
- * stored, the operator deletes the endpoint. No status names the endpoint, so no other reconcile would find it.
+ * stored, no status names the endpoint. This function notes such an endpoint, and `deleteAbandoned` deletes it.
  */
 export function forgetGone(context: ReconcileContext, round: Round): void {
   const { project, facts } = round;
@@ -42,12 +42,12 @@ function forget(context: ReconcileContext, { key, unconfirmed }: ResourceEntry):
   }
 }
 
-/** The delays before a refused or lost DELETE is sent again: they double from the first to the longest. */
+/** The growing delays between two tries to delete an abandoned endpoint, in milliseconds. */
 const retry = { firstMs: 2_000, longestMs: 600_000 };
 
 /**
- * Deletes one endpoint whose resource was already gone when its create was answered. The operator forgets the endpoint
- * when it is proven gone, or when another resource owns it.
+ * Deletes one endpoint whose resource was gone before the answer to its create was stored. The operator forgets the
+ * endpoint when a read by id after the DELETE answers 404, or when another resource owns it. Otherwise it tries again.
  */
 export async function deleteAbandoned(context: CarryOutContext, round: Round): Promise<void> {
   const { project, facts } = round;
@@ -97,8 +97,8 @@ async function isDeleted(
 }
 
 /**
- * Remembers and logs the endpoints that carry this cluster's token and belong to no resource. The operator never
- * deletes them.
+ * Remembers the orphans: endpoints that carry this cluster's token and belong to no resource. It logs each new one. The
+ * operator never deletes them.
  */
 export function noteOrphans({ logger }: { readonly logger: Logger }, round: Round, snapshot: ProjectSnapshot): void {
   const { project, facts } = round;

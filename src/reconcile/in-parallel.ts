@@ -8,8 +8,8 @@ import { askedPauseMs, KubernetesError, type StoredIdentity } from "../domain/re
 import { resourceFields } from "./report.ts";
 
 /**
- * Does the work for each item, at most `limit` items at the same time. If any item fails, it rejects with the first
- * error after all have ended.
+ * Does the work for each item, at most `limit` items at the same time. If any item fails, it rejects with one of the
+ * errors after all begun work has ended. Some items may then not have begun.
  */
 export async function inParallel<Item>(
   items: readonly Item[],
@@ -36,7 +36,8 @@ interface Guarded {
 }
 
 /**
- * Does the work for one resource. A failure is logged and makes this resource due again; it does not affect the others.
+ * Does the work for one resource. A failure makes this resource due again after a backoff, and does not affect the
+ * others. An unexpected failure is logged.
  * @param options `firstMs`: the delay after a first failure; `onFailure`: called after a failure
  */
 export async function guarded(
@@ -52,7 +53,7 @@ export async function guarded(
     const delays = hasMoved(error) ? { firstMs: 5, longestMs: 1_000 } : { firstMs, longestMs: 60_000 };
     entry.dueAtMs = clock.monotonicMs() + Math.max(backoffMs(entry.storeFailures, delays), askedPauseMs(error));
     onFailure(error);
-    // A conflict is ordinary, and the loss of the lease is logged elsewhere.
+    // A conflict is ordinary. The loss of the lease is logged elsewhere, and throttled requests are counted.
     if (!hasMoved(error) && !(error instanceof PutOffError) && !isThrottled(error)) {
       logger.error({ ...resourceFields(resource), err: error }, "reconcile failed; the operator tries again");
     }
@@ -64,7 +65,7 @@ export function hasMoved(error: unknown): boolean {
   return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }
 
-/** Whether the change failed because the request budget had no room in time. */
+/** Whether a request failed with 429, or because the request budget had no room in time. */
 function isThrottled(error: unknown): boolean {
   return error instanceof ControlPlaneError && error.reason === "Throttled";
 }

@@ -57,7 +57,7 @@ const compareWithinMs = 1_000;
 
 /**
  * What one reconcile has read of its project in the control plane, and the decisions that it makes from that.
- * It lists endpoints only if a decision needs a newer list than the project memory holds, and at most once.
+ * It lists endpoints at a poll, or if a decision needs a newer list than the project memory holds, and at most once.
  */
 export class ProjectLook {
   readonly operations: OperationsSnapshot;
@@ -80,8 +80,7 @@ export class ProjectLook {
   }
 
   /**
-   * Returns the error of the read by id of a resource's endpoint. `undefined`: the read succeeded, or the list showed
-   * the endpoint.
+   * Returns the error of the read by id of a resource's endpoint. `undefined`: the read succeeded, or was not needed.
    */
   readErrorOf({ resource }: WorkedResource): ControlPlaneError | undefined {
     return this.#readErrors.get(resource.status.ownership?.endpointId ?? "");
@@ -134,7 +133,7 @@ export class ProjectLook {
 
   /**
    * Reads what the decisions about these resources need. It reads a few endpoints by id if that costs less than a list,
-   * else it reads the list.
+   * else it reads the list. Then it reads by id what the list does not show, or shows out of date.
    * @throws ControlPlaneError when the list fails
    */
   async see(worked: readonly WorkedResource[]): Promise<void> {
@@ -304,7 +303,7 @@ function expectOwnOperations({ worked, project }: Round): void {
   }
 }
 
-/** Remembers whether the endpoint of a resource is proven to be gone. A read without proof changes nothing. */
+/** Remembers whether the endpoint of a resource is proven to be gone. A read that proves neither changes nothing. */
 function noteGone({ resource, entry }: WorkedResource, snapshot: ProjectSnapshot): void {
   const endpointId = resource.status.ownership?.endpointId;
   const remote = endpointId === undefined ? undefined : remoteStateOf(snapshot, endpointId, entry.memory).kind;

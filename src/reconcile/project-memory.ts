@@ -27,7 +27,10 @@ export interface ProjectMemory {
   hasBeenRead: boolean;
   /** The number of resources of further kinds in the last reconcile. */
   furtherResources: number;
-  /** The last snapshot of the endpoints. `undefined`: none was read yet, or the result of a write is unknown. */
+  /**
+   * The last snapshot of the endpoints. `undefined`: none was read yet, the last list failed, or a DELETE or a write
+   * without an answer came after it.
+   */
   snapshot: ProjectSnapshot | undefined;
   /** The control plane's clock as an answer last showed it. `undefined`: no answer has shown it. */
   serviceTime: ServiceTime | undefined;
@@ -46,7 +49,7 @@ export interface ProjectMemory {
   lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
   /** No change is sent before this time, because the control plane refused one with 423. */
   lockedUntilMs: number;
-  /** Operations that lock the project: by id, the time since when this process has seen the lock. */
+  /** Operations that lock the project: for each id, since when this process has seen the lock. */
   readonly lockHolders: Map<string, number>;
   /** The series of failed reads of the project. While it lasts, the operator makes one read at a time. */
   readFailure: FailureRow | undefined;
@@ -75,12 +78,12 @@ interface ServiceTime {
   readonly source: "DateHeader" | "Operation";
 }
 
-/** An endpoint whose resource was already gone when its create was answered. */
+/** An endpoint whose resource was gone before the answer to its create was stored. */
 export interface AbandonedEndpoint {
   readonly key: ResourceKey;
   readonly uid: string;
   readonly endpointId: string;
-  /** The number of refused or lost DELETEs so far. */
+  /** The number of tries so far after which the endpoint was not proven gone. */
   readonly failures: number;
   readonly retryAtMs: number;
 }
@@ -93,7 +96,7 @@ export interface ResourceEntry {
   version: string | undefined;
   /** When the resource is due although it did not change. */
   dueAtMs: number;
-  /** Attempts of intents whose write had no answer and for which this process sent no POST, oldest first. */
+  /** Attempts of intents whose write failed or had no answer, so this process sent no POST for them; oldest first. */
   unsentAttempts: readonly string[];
   /** Until when the resource may wait to be compared together with others; `undefined`: it does not wait. */
   compareByMs: number | undefined;
@@ -101,7 +104,7 @@ export interface ResourceEntry {
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   /** The last change, if it was refused and not applied. Its next try is not announced by an event again. */
   refusedChange: { readonly kind: Plan["kind"]; readonly generation: number } | undefined;
-  /** The number of failed status writes in a row. */
+  /** The number of failed steps in a row: reads or writes of the resource, or requests. */
   storeFailures: number;
   /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
@@ -172,7 +175,8 @@ export function rememberUnconfirmed(entry: ResourceEntry, write: UnconfirmedWrit
 }
 
 /**
- * Remembers an intent whose write had no answer. If the API server stores the intent later, no POST was sent for it.
+ * Remembers an intent whose write failed or had no answer. If the API server stores the intent after all, this process
+ * sent no POST for it.
  */
 export function rememberUnsent(entry: ResourceEntry, attempt: string): void {
   entry.unsentAttempts = [...entry.unsentAttempts, attempt].slice(-unconfirmedLimit);
@@ -290,7 +294,10 @@ export class Projects {
     return shown && shown.timeMs + this.#options.clock.monotonicMs() - shown.atMs;
   }
 
-  /** Returns, for each project with resources, the milliseconds since its operations were last read completely. */
+  /**
+   * Returns, for each project with ComputeEndpoints, the milliseconds since its operations were last read completely;
+   * before the first read, since this process first saw the project.
+   */
   operationsAges(): readonly Omit<OperationsAge, "controlPlane">[] {
     const nowMs = this.#options.clock.monotonicMs();
     return [...this.#projects.values()]
@@ -298,7 +305,10 @@ export class Projects {
       .map(({ projectId, operationsReadAtMs }) => ({ projectId, ageMs: nowMs - operationsReadAtMs }));
   }
 
-  /** Forgets projects without resources: those that were never read, and the oldest ones above the limit. */
+  /**
+   * Forgets projects without resources and abandoned endpoints: those that were never read, and the oldest ones above
+   * the limit.
+   */
   forgetEmpty(): void {
     const empty = [...this.#projects.values()].filter(
       ({ resources, abandoned, furtherResources }) =>

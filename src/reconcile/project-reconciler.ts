@@ -44,9 +44,10 @@ interface WantedLook {
  * Reconciles one project: observe → decide → choose → act → store → schedule.
  *
  * Level-triggered: the reason why the project is due does not matter. Guarantees: one reconcile sends at most one
- * change to the control plane. It writes at most one status patch per resource, plus the patch that stores an intent or
- * the start of a deletion. A crash between any two steps leaves an ordinary starting state. Assumption: no two
- * reconciles of one project overlap.
+ * change to the control plane. It writes at most one status patch per resource, apart from three: the patch before a
+ * create or DELETE, the patch that takes an unused intent back, and the patch before the read of a resource that is
+ * decided locally. A crash between any two steps leaves an ordinary starting state. Assumption: no two reconciles of
+ * one project overlap.
  */
 export class ProjectReconciler {
   readonly #context: ReconcileContext;
@@ -146,7 +147,7 @@ export class ProjectReconciler {
     return isLookDue ? { due: dueBy(nowMs + dueSoonMs), isPoll } : undefined;
   }
 
-  /** Reads the project, and works on what is due. A failed read is part of the result. */
+  /** Reads the project, and works on what is due. If the read fails, status reports that. */
   async #look(round: Round, unit: ControlPlaneUnit, wanted: WantedLook, slot: WorkerSlot): Promise<void> {
     const { project, facts } = round;
     const { due } = wanted;
@@ -245,8 +246,8 @@ function isAbandonedDue({ abandoned }: ProjectMemory, nowMs: number): boolean {
 }
 
 /**
- * Whether to read again before the retry time. An edit may have removed the cause of a refusal. After a timeout the
- * operator does not read early.
+ * Whether to read again before the retry time, because a person edited a resource or asked for a reconcile. That may
+ * have removed the cause of a 400, 403 or 404. After any other failure the operator does not read early.
  */
 function mayTryEarly({ reason }: ControlPlaneError, due: readonly WorkedResource[]): boolean {
   const isRefusal = reason === "Forbidden" || reason === "NotFound" || reason === "Malformed";

@@ -34,8 +34,8 @@ export interface StoredStep {
 }
 
 /**
- * Reports a step after its status is stored. It counts ended operations and publishes events. If the step changed
- * anything, it writes one log line.
+ * Reports a step after its status is stored. It counts ended operations. If the status changed, it publishes events.
+ * If the status or the endpoint changed, it writes one log line.
  */
 export function reportStep(targets: ReportTargets, { step, status, log, hasChanged }: StoredStep): void {
   const { resource } = step.local;
@@ -67,7 +67,7 @@ export function countEnded(
   }
 }
 
-/** Logs operations that status has no room for. They are never counted. */
+/** Reports operations that status has no room for, in the log and a metric. They are never counted as ended. */
 export function reportDropped(
   { metrics, logger }: Pick<ReportTargets, "metrics" | "logger">,
   resource: ComputeEndpoint,

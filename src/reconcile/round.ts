@@ -31,9 +31,9 @@ export interface RoundFacts {
 export class Round {
   readonly facts: RoundFacts;
   readonly project: ProjectMemory;
-  /** Every resource that names the project in its spec or in its records. */
+  /** Every resource that names the project of this control plane in its spec or in its records. */
   readonly all: readonly ComputeEndpoint[];
-  /** Resources that name the same project and URL by another control plane. */
+  /** Resources of other control planes that name the project and may claim endpoints at the same URL. */
   readonly elsewhere: readonly ComputeEndpoint[];
   /** The resources of further kinds. */
   readonly kinds: readonly KindRound[];
@@ -71,7 +71,7 @@ export class Round {
     return this.#worked.get(uid);
   }
 
-  /** Leaves a resource out of the rest of this reconcile: it was released, is gone, or could not be read. */
+  /** Leaves a resource out of the rest of this reconcile: it was released, is gone, or its step failed. */
   leaveOut({ resource }: WorkedResource): void {
     this.#worked.delete(resource.uid);
   }
@@ -111,7 +111,10 @@ export class Round {
     return isProven && (isBeingDeleted(resource) || this.observe(worked).grant.mayChange);
   }
 
-  /** Whether no namespace that names the project has a grant for it. */
+  /**
+   * Whether every resource of this reconcile is refused for want of a grant. False if there is no resource, or if the
+   * operator still deletes an abandoned endpoint of the project.
+   */
   isUngranted(): boolean {
     const isRefused = (worked: WorkedResource) => situationOf(this.observe(worked)).kind === "NotGranted";
     return this.#worked.size > 0 && this.worked.every(isRefused) && this.project.abandoned.size === 0;
@@ -132,8 +135,8 @@ export class Round {
   }
 
   /**
-   * Returns the claims of all resources as they are now, and the claims on endpoints that the operator is about to
-   * delete.
+   * Returns the claims of all resources as they are now, those of other control planes included, and the claims on
+   * endpoints that the operator is about to delete.
    */
   claims(): ProjectClaims {
     const { project, facts } = this;

@@ -37,7 +37,7 @@ export function isLocked(project: ProjectMemory, nowMs: number): boolean {
 
 /**
  * Returns the earliest time at which anything in the project is due again. Pure.
- * @returns monotonic milliseconds.
+ * @returns monotonic milliseconds; infinite if nothing is due.
  */
 export function nextDueMs(
   project: ProjectMemory,
@@ -106,8 +106,8 @@ interface RoundResources {
 }
 
 /**
- * Makes the caller for reads of the resources of a project that are due. Reads are urgent if a resource of any kind has
- * unfinished work, else they are background requests.
+ * Makes the caller for reads of the resources of a project that are due. Reads are urgent if one of these resources, of
+ * any kind, has unfinished work or a person asked for it. Otherwise they are background requests.
  */
 export function callerFor({ project, all, kinds }: RoundResources, due: readonly ComputeEndpoint[]): Caller {
   const urgent = due.find((resource) => isAskedFor(resource) || isAtWork(resource))?.key.namespace;
@@ -117,7 +117,7 @@ export function callerFor({ project, all, kinds }: RoundResources, due: readonly
   return { urgency, namespace, project: project.projectId };
 }
 
-/** Whether a resource has unfinished work: it is neither settled nor Stalled. */
+/** Whether a resource has unfinished work: it is being deleted, or it is neither Ready nor Stalled. */
 function isAtWork(resource: ComputeEndpoint): boolean {
   const { conditions } = resource.status;
   return isBeingDeleted(resource) || (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"));

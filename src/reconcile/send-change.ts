@@ -46,9 +46,9 @@ const checkAgeLimitMs = 1_000;
 /**
  * Carries out the one change of a project.
  *
- * Before a create it stores the intent. Before a delete it stores that a DELETE may have been sent. It then checks the
- * resource in the API server's answer. If the resource is paused, being deleted or of another generation by then, it
- * sends nothing.
+ * Before a create it stores the intent. Before a delete it stores that a DELETE may have been sent. Then it checks the
+ * newest version of the resource that it knows. It sends nothing if the resource is gone, is paused, has another
+ * generation, or is being deleted since the decision.
  *
  * @throws KubernetesError when the resource cannot be stored or read; PutOffError when nothing may be sent.
  */
@@ -86,8 +86,8 @@ export async function sendChange(
 }
 
 /**
- * Stores what must be stored before the change. @returns `undefined` if the resource has changed since the plan was
- * made
+ * Stores what must be stored before the change. @returns `undefined` if the resource is gone, or has changed since the
+ * plan was made
  */
 async function prepare(
   { clock, store }: ChangeContext,
@@ -150,9 +150,9 @@ async function storeBefore(
 const takeBackLimit = 5;
 
 /**
- * Removes an intent under which nothing was sent. Otherwise the resource would be Stalled, because the intent names a
- * control plane that the resource no longer uses. After a conflict it is removed from the newest version.
- * @param stored the resource with the intent; `undefined`: a person has edited the resource since.
+ * Removes an intent under which nothing was sent. The intent may name a control plane that the resource no longer uses,
+ * and then the resource would be Stalled. After a conflict it is removed from the newest version.
+ * @param stored the resource with the intent; `undefined`: the resource has changed since, and is read again.
  * @throws KubernetesError
  */
 async function takeBackIntent(

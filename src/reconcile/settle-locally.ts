@@ -97,7 +97,7 @@ function confirmWrites(context: ReconcileContext, { resource, entry }: WorkedRes
 
 /**
  * Whether a write without an answer was stored. A write that counted operations is recognized by the watermark, any
- * other by the whole status.
+ * other by the whole status. A removed finalizer is not recognized here, because the resource is gone then.
  */
 function hasLanded({ status, ended }: UnconfirmedWrite, now: ComputeEndpointStatus): boolean {
   if (status === undefined) {

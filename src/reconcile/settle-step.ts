@@ -205,7 +205,7 @@ const storeAttemptsLimit = 5;
  * on the newest version of the resource. After any other conflict the resource is decided again.
  *
  * @param operations `undefined`: the operation log was not read.
- * @returns `undefined` if the resource is gone or was replaced by another one of the same name.
+ * @returns `undefined` if, after a conflict of a create, the resource proves to be gone or replaced.
  * @throws KubernetesError. After a write without an answer, the entry remembers its events and counts.
  */
 export async function storeStatus(
