@@ -46,21 +46,22 @@ export function candidatesOf(observation: Observation, intent: CreateIntent): Ca
 }
 
 /**
- * Endpoints whose name carries this resource's token although its status names no endpoint. Each list is ordered by
+ * Endpoints whose name carries this resource's token, and which no other resource owns. Each list is ordered by
  * creation time.
  */
 export interface UnrecordedEndpoints {
   /**
-   * Endpoints on the branch and of the type that spec asks for. This resource created them, and its status was lost.
+   * Endpoints on the branch and of the type that spec asks for. If status was lost, this resource created them.
    */
   readonly proven: readonly ObservedEndpoint[];
   /**
-   * Endpoints of another branch or type than spec asks for. Either spec has changed since, or a person copied the name.
+   * Endpoints of another branch or type than spec asks for; all of them if spec is invalid. Either spec has changed
+   * since, or a person copied the name.
    */
   readonly unproven: readonly ObservedEndpoint[];
 }
 
-/** Finds the endpoints of a resource whose status was lost, for instance when etcd was restored. */
+/** Finds the endpoints that carry a resource's token, because status may have been lost when etcd was restored. */
 export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
   const { project, claims, resource } = observation;
   const unowned = [...project.endpoints.values()].filter(({ id }) => claims.ownerOf(id, resource.uid) === undefined);
@@ -72,7 +73,7 @@ export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
   return { proven: own.filter(isProven), unproven: own.filter((endpoint) => !isProven(endpoint)) };
 }
 
-/** Finds the name of a listed endpoint that cannot be parsed, but whose name carries this resource's token. */
+/** Finds the name of a listed endpoint that cannot be parsed, but whose name carries this resource's token, if any. */
 export function unreadableOwnName(observation: Observation): string | undefined {
   const { unreadableNames = [] } = observation.project;
   // Almost every list can be read, and the token would be hashed in vain.

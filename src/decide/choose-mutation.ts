@@ -19,7 +19,7 @@ export type ChangeUrgency = (typeof changeOrder)[number];
  * | rule | why |
  * |---|---|
  * | deletions come first | other changes may wait for what they free |
- * | then creates that may have been sent | such a create delays other creates on its branch |
+ * | then creates whose intent is stored | such a create can delay other creates on its branch |
  * | then one change of each namespace in turn | a burst of one namespace does not delay another |
  * | within a namespace, the oldest comes first | |
  * @param lastNamespace the namespace of the project's last change; its turn comes last.

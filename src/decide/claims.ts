@@ -15,7 +15,7 @@ export interface Claim {
   readonly creationTimestamp: string;
   /**
    * The id of the endpoint that the resource's records, or an answer not yet stored, name. `undefined`: there is none,
-   * or the record was copied from another resource.
+   * or the record was copied from another resource or cluster.
    */
   readonly ownedEndpointId: string | undefined;
   readonly openCreate: OpenCreate | undefined;
@@ -26,7 +26,7 @@ export interface Claim {
   readonly wish: ComputeEndpointSpec | undefined;
 }
 
-/** A create of a resource that may have been sent and whose result is not stored yet. */
+/** A create whose intent is stored and whose result is not. `posts` says whether a POST may have been sent. */
 export interface OpenCreate {
   readonly intent: CreateIntent;
   readonly posts: PostState;
@@ -87,7 +87,8 @@ export class ProjectClaims {
   }
 
   /**
-   * Finds another resource that has an unresolved create on the same branch and of the same type.
+   * Finds another resource that has an unresolved create on the same branch and of the same type. A create that only a
+   * person can resolve does not count.
    *
    * If both resources have an open create, only the younger one waits for the older one; otherwise each would wait for
    * the other for ever.
@@ -105,7 +106,7 @@ export class ProjectClaims {
 
   /**
    * Finds another resource that has the better claim to the one read-write endpoint of a branch. A resource with an
-   * open create comes first, then the oldest resource that asks for the endpoint.
+   * open create comes first, then the oldest resource that asks for the endpoint, if it is older than this one.
    */
   rivalForBranch(branchId: string, self: ComputeEndpoint): Claim | undefined {
     const withIntent = this.#claims.find(

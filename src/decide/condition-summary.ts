@@ -20,15 +20,15 @@ import type { ConditionSummary, LocalObservation, Outcome, ResourceStep } from "
 import { waitingForProjectMessage, waitingMessage } from "./waiting.ts";
 
 /**
- * A resource without a status reports that its change waits after this time without any accepted change of the
- * project, in milliseconds. In a burst, this saves hundreds of writes without information.
+ * A resource without a status reports that its change waits after `quietStillMs` without any accepted change of the
+ * project, and after `quietWaitMs` in any case. In a burst, this saves hundreds of writes without information.
  */
 const quietStillMs = 20_000;
 const quietWaitMs = 120_000;
 
 /**
  * How long a resource with a status may wait, in milliseconds, before it reports that. This limit is short because its
- * status may be out of date.
+ * status may be out of date. A Stalled resource reports it at once, unless a refused call made it Stalled.
  */
 const shortWaitMs = 5_000;
 

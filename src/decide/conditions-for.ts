@@ -48,7 +48,7 @@ function progressDrafts(
   }
 }
 
-/** Drafts the conditions of a resource of any kind whose work goes on, or after which a person must act. */
+/** Drafts the conditions of a resource of any kind whose work goes on, or for which a person must act. */
 export function unfinishedDrafts(summary: {
   readonly kind: "Progressing" | "Stalled";
   readonly reason: ConditionDraft["reason"];
@@ -77,8 +77,9 @@ function readyDraft(message: string, failedActions: FailedActions): ConditionDra
 }
 
 /**
- * Drafts the Ready condition of a paused resource. It keeps an earlier result for the same generation. For a newer
- * generation it is Unknown.
+ * Drafts the Ready condition of a paused resource. It is False if the endpoint is gone. It stays True if it was True
+ * for the same generation. Otherwise it is Unknown. Until the next read, the result of an earlier read while paused
+ * stays.
  */
 function pausedDraft(
   { local, observation }: ResourceStep,

@@ -9,7 +9,8 @@ import type { PlanOf } from "./plan.ts";
 import type { Observation } from "./resource-step.ts";
 
 /**
- * Returns the plan that creates an endpoint. It uses the stored intent if that still describes spec, else a new intent.
+ * Returns the plan that creates an endpoint. It uses the stored intent if that still describes spec and the snapshot,
+ * else a new intent.
  */
 export function createUnder(
   observation: Observation,
@@ -50,7 +51,10 @@ function newIntent({ resource, identity, nowMs, project }: Observation, spec: Co
   };
 }
 
-/** Whether the stored intent still describes what spec asks for. If so, it is used again without a write. */
+/**
+ * Whether the stored intent still describes what spec asks for and which endpoints exist already. If so, it is used
+ * again without a write.
+ */
 function saysWhatIsWanted(observation: Observation, spec: ComputeEndpointSpec, intent: CreateIntent): boolean {
   return (
     isForPlaceOf(intent, spec) &&
@@ -87,7 +91,7 @@ const clockErrorMs = 90 * 60_000;
 
 /**
  * Whether an endpoint without a name may come from the intent's POST. Its creation time must not be earlier than the
- * snapshot of the intent, apart from the clock error. Each field that was sent must show the same value. Both times are
+ * snapshot of the intent, apart from the clock error. No field that was sent may show another value. Both times are
  * the control plane's.
  */
 export function isSuspect(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
@@ -106,7 +110,7 @@ export function isDatedAsSent(intent: CreateIntent, endpoint: ObservedEndpoint):
 
 /**
  * Returns the time from the intent's snapshot to the creation of the endpoint, in milliseconds. NaN: the snapshot had
- * no time.
+ * no time, or the creation time cannot be read.
  */
 function createdAfterSnapshotMs({ serviceTime = "" }: CreateIntent, { createdTime }: ObservedEndpoint): number {
   // The Date header has whole seconds only.

@@ -108,8 +108,8 @@ export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<str
 }
 
 /**
- * Returns the milliseconds until the values may be sent again: 0 after the first change by another client, then growing
- * to one hour.
+ * Returns the milliseconds until the values may be sent again; 0 or less: now. There is no wait after the first change
+ * by another client. Later waits grow to one hour.
  * @param sentAgoMs milliseconds since the last request, as far as this process knows. A wrong clock makes the wait no
  *   longer than the delay.
  */
@@ -148,7 +148,7 @@ export function acknowledge(
 export interface EndpointDiff {
   /** Fields that the control plane shows with another value. */
   readonly differing: readonly DesiredField[];
-  /** Fields that the control plane accepts but does not show, so that their values cannot be checked. */
+  /** Fields that the control plane does not show, so that the operator cannot check their values. */
   readonly unverifiable: readonly DesiredField[];
 }
 

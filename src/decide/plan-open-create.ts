@@ -1,4 +1,4 @@
-/** Plans how a create that may have been sent goes on. */
+/** Plans how a create goes on whose intent is stored. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
@@ -59,8 +59,8 @@ function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<Inte
 }
 
 /**
- * Plans a new create when no POST of the intent can take effect any more. If spec no longer asks for it, the intent is
- * closed.
+ * Plans a new create when no POST of the intent can take effect any more. If spec no longer asks for it, or the branch
+ * has a read-write endpoint already, the intent is closed.
  */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {
@@ -168,8 +168,8 @@ function ambiguous(observation: Observation, suspectIds: readonly string[], none
 }
 
 /**
- * Plans what a person asks for by the annotation `resolve-create`. `undefined`: there is no annotation, or it does not
- * fit the intent.
+ * Plans what a person asks for by the annotation `resolve-create`. `undefined`: there is no annotation, it does not fit
+ * the intent, or the resource may not adopt the named endpoint.
  */
 function planPersonsAnswer(observation: Observation, intent: CreateIntent): Plan | undefined {
   const { resource, project, claims, identity, grant } = observation;

@@ -22,7 +22,7 @@ import { pollDelayMs, waitingMessage } from "./waiting.ts";
 
 type Owned = Extract<Situation, { kind: "Owned" }>;
 
-/** Plans one step: change the endpoint to match spec, wait for the operator's own operations, or do nothing. */
+/** Plans one step: change the endpoint to match spec, wait, stall, forget an endpoint that is gone, or do nothing. */
 export function planOwned({ ownership, spec }: Owned, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);
   if (conflict !== undefined) {
@@ -67,7 +67,10 @@ export function ownershipConflict(observation: Observation, endpointId: string):
   };
 }
 
-/** Plans a start or suspend that an annotation asks for. It comes last, when the endpoint matches spec. */
+/**
+ * Plans a start or suspend that an annotation asks for, when the endpoint matches spec. If none is needed, the resource
+ * is settled.
+ */
 function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
   const { action, echo } = powerWishOf(resource, endpoint);
   if (action !== undefined) {
@@ -78,8 +81,8 @@ function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoin
 }
 
 /**
- * Plans what follows after another client deleted the endpoint. The operator creates a new one only if this resource
- * created the old one; it never replaces an adopted endpoint.
+ * Plans what follows after another client deleted the endpoint. The operator creates a new one if this resource created
+ * the old one, or is presumed to have created it. It never replaces an adopted endpoint.
  */
 function planReplacement({ origin, endpointId }: Ownership): Plan {
   if (origin !== "Adopted") {

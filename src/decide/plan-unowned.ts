@@ -12,7 +12,7 @@ import type { Observation } from "./resource-step.ts";
 import { hasConsent } from "./situation.ts";
 import { waitForOtherCreate } from "./waiting.ts";
 
-/** Plans one step of a resource without an open create: adopt, create, or report why neither is possible. */
+/** Plans one step of a resource without an open create: adopt, create, wait, or report why neither is possible. */
 export function planUnowned(spec: ComputeEndpointSpec, observation: Observation): Plan {
   return (
     planRediscovery(observation) ??
@@ -58,7 +58,7 @@ export function planUnrecordedDeletion(observation: Observation): Plan {
 }
 
 /**
- * Waits while an endpoint with this resource's token cannot be parsed. It may belong to the resource. A create would
+ * Stalls the resource while an endpoint with its token cannot be parsed. The endpoint may belong to it. A create would
  * make a second endpoint, and a deletion would leave this one behind. Other resources of the project go on.
  */
 function planUnreadableOwn(observation: Observation): Plan | undefined {
@@ -87,8 +87,9 @@ function isEveryOneGivenUp({ resource }: Observation): boolean {
 }
 
 /**
- * Checks before a create whether an endpoint elsewhere carries this resource's token. It may belong to the resource,
- * and a second endpoint would never be deleted.
+ * Plans what follows if endpoints carry this resource's token and no record names them. A person chooses one by
+ * annotation, and until then the resource is Stalled. Without that, a second endpoint might never be deleted.
+ * `undefined`: there is no such endpoint, or a person gave all of them up.
  */
 export function planTokenElsewhere(observation: Observation, own: readonly ObservedEndpoint[]): Plan | undefined {
   const [verb, value] = observation.resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
@@ -188,7 +189,10 @@ export function holderOf({ claims, resource }: Observation, endpoint: ObservedEn
   );
 }
 
-/** Whether the token in the endpoint's name shows that an operator of another cluster created it. */
+/**
+ * Whether the token in the endpoint's name is not one of this cluster. Then an operator of another cluster, or an early
+ * version of the operator, created the endpoint.
+ */
 export function isOwnedElsewhere({ identity }: Observation, { name }: ObservedEndpoint): boolean {
   const token = tokenIn(name);
   return token !== undefined && !isTokenOfCluster(token, identity.clusterId);

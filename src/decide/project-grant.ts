@@ -101,7 +101,7 @@ export interface GrantQuestion {
  * Returns what a namespace may do in a project of the control plane. Pure and total.
  * The key of a ControlPlane belongs to its namespace, so its resources need no grant. A ClusterControlPlane grants by
  * `projects`. If it has none, the annotation of the Namespace grants. The annotation never extends `projects`, because
- * its project ids, or its `*`, may be meant for another account.
+ * its project ids, or its `*`, may be meant for another account. An invalid spec grants nothing.
  */
 export function planeGrantOf(
   { kind, spec }: Pick<PlaneResource, "kind" | "spec">,

@@ -6,7 +6,7 @@ import type { ResourceMemory } from "./resource-memory.ts";
 /** What the snapshot shows of the endpoint that an ownership record names. */
 export type RemoteState =
   | { readonly kind: "Present"; readonly endpoint: ObservedEndpoint }
-  /** Nothing is proven: the list and the read by id disagree, or one of them is out of date or cannot be parsed. */
+  /** Nothing is proven: list and read by id disagree, or one of them is missing, out of date or cannot be parsed. */
   | { readonly kind: "Unproven" }
   /**
    * The endpoint is gone: the list does not show it, and a read by id was answered 404. Both began after our last

@@ -13,8 +13,8 @@ export interface Policy {
 
 /**
  * What this process knows about the POSTs of one intent.
- * `NoneSent`: this process stored the intent and sent nothing. `AllRefused`: the control plane refused each POST, so
- * none took effect. `Unresolved`: the result of a POST is unknown, or an earlier process may have sent one.
+ * `NoneSent`: this process stored the intent and sent nothing. `AllRefused`: each POST was refused or never left this
+ * process, so none took effect. `Unresolved`: the result of a POST is unknown, or an earlier process may have sent one.
  */
 export type PostState = "NoneSent" | "AllRefused" | "Unresolved";
 
@@ -61,13 +61,13 @@ export interface ResourceMemory {
   readonly wasDeletingAtFirst: boolean;
   readonly intent: IntentMemory | undefined;
   readonly answeredCreate: AnsweredCreate | undefined;
-  /** Refused or lost changes. Before `retryAtMs` the operator sends no change. */
+  /** Refused or lost changes. Before `retryAtMs` the operator sends a change only for a reason in `heldBack`. */
   readonly failure: FailureRow | undefined;
   /** Ids of operations that answers to the operator's own calls named. Their number is limited. */
   readonly ownOperationIds: readonly string[];
   /** The endpoint's version in our last answer. A read that shows an older version may be out of date. */
   readonly lastAnswer: { readonly endpointId: string; readonly updatedTime: string; readonly atMs: number } | undefined;
-  /** The id of the endpoint that the last read proved to be gone; `undefined`: the last read did not prove that. */
+  /** The id of the endpoint that a read proved to be gone; `undefined`: no read did, or a later one showed it. */
   readonly goneEndpointId: string | undefined;
   readonly lastDelete: { readonly atMs: number; readonly isAnswered: boolean } | undefined;
   /** When the control plane last accepted a request that `status.acknowledged` records. */

@@ -19,7 +19,7 @@ import type { Policy, ResourceMemory } from "./resource-memory.ts";
 export interface OperationFacts {
   /** Operations that the operator's own calls started and that have not ended. */
   readonly ownInFlight: readonly Operation[];
-  /** How long this process has known the oldest operation of `ownInFlight`, in milliseconds. */
+  /** How long this process has seen the project locked until `ownInFlight` ends, in milliseconds; 0 if it is empty. */
   readonly inFlightForMs: number;
   /** Ids of failed operations that status or this snapshot shows. */
   readonly failedIds: ReadonlySet<string>;
@@ -57,12 +57,12 @@ export type Outcome =
   | { readonly kind: "NothingSent" }
   /** The control plane accepted a change. `answer` is `undefined` if a DELETE found nothing to delete. */
   | { readonly kind: "Accepted"; readonly answer: AnsweredMutation | undefined }
-  /** The change was not sent, because another change of the project comes first. This is no failure. */
+  /** The change was not sent, because another change of the project comes first or still runs. This is no failure. */
   | {
       readonly kind: "Deferred";
       /** Milliseconds since this resource first asked for its change. */
       readonly waitedMs: number;
-      /** Milliseconds since the project last accepted a change of any resource. */
+      /** The part of `waitedMs` since the control plane last accepted a change of the project. */
       readonly stillMs: number;
     }
   /** A read or a change failed, or an earlier failure still holds the change back. */

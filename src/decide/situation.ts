@@ -44,8 +44,8 @@ export type RemoteSituation =
   /** Our create was answered, and status does not hold the answer yet. */
   | { readonly kind: "CreateAnswered"; readonly answered: AnsweredCreate }
   /**
-   * A POST may have been sent. `spec` is `undefined` if no endpoint is wanted any more: the resource is being deleted,
-   * or its spec is invalid.
+   * An intent is stored, so a POST may have been sent. `spec` is `undefined` if no endpoint is wanted any more, because
+   * the resource is being deleted.
    */
   | { readonly kind: "OpenCreate"; readonly intent: CreateIntent; readonly spec: ComputeEndpointSpec | undefined }
   | { readonly kind: "Owned"; readonly ownership: Ownership; readonly spec: ComputeEndpointSpec }
