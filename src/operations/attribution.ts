@@ -23,7 +23,10 @@ export interface Attribution {
   readonly endpointId: string;
   /** Ids of operations that answers to the operator's own calls named. */
   readonly ownIds: ReadonlySet<string>;
-  /** When the endpoint that the operator created was created, RFC 3339; `undefined` for an adopted endpoint. */
+  /**
+   * When the endpoint that the operator created was created, RFC 3339; `undefined`: it was adopted, or this reconcile
+   * did not see it.
+   */
   readonly createdTime: string | undefined;
   /** The branch whose operations count although they name no endpoint; `undefined`: none. */
   readonly branch: LogBranch | undefined;
@@ -38,7 +41,7 @@ const controlPlaneActions: readonly string[] = ["check_availability", "suspend_c
  */
 export const createdTogetherMs = 2_000;
 
-/** Selects the operations of one endpoint, newest first, and adds to each what caused it. */
+/** Selects the operations of one endpoint and of its branch, newest first, and adds to each what caused it. */
 export function attribute(snapshot: OperationsSnapshot, attribution: Attribution): readonly AttributedOperation[] {
   const { endpointId, ownIds, branch } = attribution;
   const withoutEndpoint = (snapshot.byEndpoint.get("") ?? []).filter(

@@ -23,11 +23,11 @@ export interface OperationsSnapshot {
   readonly reachMs: number;
   /** Ids of operations that the control plane shows and the operator cannot parse. They never count as absent. */
   readonly unreadableIds: readonly string[];
-  /** Ids of awaited operations that this read has not shown: the read by id failed, or was not made yet. */
+  /** Ids of awaited operations that no read of this process has shown: the read by id failed, or was not made yet. */
   readonly unseenIds: ReadonlySet<string>;
   /**
-   * Ids of operations that neither a list nor a read by id has shown for 60 s. The operator does not wait for them any
-   * more.
+   * Ids of operations that no list shows and whose reads by id have failed for 60 s. The operator does not wait for
+   * them any more.
    */
   readonly lostIds: ReadonlySet<string>;
 }

@@ -10,9 +10,9 @@ const errorLimit = 256;
 /**
  * Selects the operations that status shows, at most twenty: first the unfinished ones, then the most recent.
  *
- * A successful availability check is left out, so that a resource at rest causes no writes. An entry changes only if
- * the operation's status has changed. An ended entry that is not in the snapshot stays as it is. After a restart only
- * a small part of the log is read.
+ * An availability check is left out unless it failed, so that a resource at rest causes no writes. An entry changes
+ * only if the operation has another status or number of failures, or if its cause is proven better. An ended entry that
+ * is not in the snapshot stays as it is. After a restart only a small part of the log is read.
  *
  * @param operations the operations of the resource, newest first.
  * @param previous the operations that status shows now.
@@ -70,8 +70,8 @@ function compareForReading(a: Timed, b: Timed): number {
 const evidence: Readonly<Record<OperationCause, number>> = { SpecChange: 2, Other: 1, ControlPlane: 0 };
 
 /**
- * Returns the stored entry unchanged if the new cause has weaker evidence: the operation that proved the stored cause
- * may be forgotten by now.
+ * Returns the stored entry if status and number of failures are the same and the new cause has no stronger evidence.
+ * The operation that proved the stored cause may be forgotten by now. `undefined`: the entry is new or has changed.
  */
 function unchangedEntry({ operation, cause }: AttributedOperation, previous: readonly StatusOperation[]) {
   return previous.find(

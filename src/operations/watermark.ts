@@ -66,7 +66,7 @@ const unknownPatienceMs = 3_600_000;
 
 /**
  * Returns the latest time of the control plane's clock that a list has shown. The time of an operation in the future
- * does not count.
+ * does not count. `undefined`: no list has shown an operation.
  */
 export function referenceMsOf(
   { newestListedTime }: Pick<OperationsSnapshot, "newestListedTime">,
@@ -167,8 +167,8 @@ export function advanceMark(
 }
 
 /**
- * Changes the branch of the mark, because the endpoint was seen on another branch. From now on that branch's operations
- * count. Earlier ones belong to another resource.
+ * Changes the branch of the mark if a read-write endpoint was seen on another branch. From now on that branch's
+ * operations count. Earlier ones belong to another resource.
  */
 export function followBranch(
   mark: LogMark,
@@ -236,7 +236,7 @@ const listSettleMs = 60_000;
 /**
  * Returns which part of the log a resource needs, by its stored watermark. Do not call it for a resource whose
  * records are not proven its own. Such a resource never counts, so the log would be read back again and again.
- * @returns `undefined`: the resource has no log yet.
+ * @returns `undefined`: the resource has no log yet, or its watermark cannot be parsed.
  */
 export function logNeedOf(uid: string, stored: OperationWatermark | undefined): LogNeed | undefined {
   const mark = parseMark(stored);
