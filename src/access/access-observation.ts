@@ -10,8 +10,9 @@ import type { ConnectionHosts, ConnectionSettings } from "./binding.ts";
 
 /** What the cache shows of the ComputeEndpoint that a DatabaseAccess names. */
 export type EndpointReference =
+  /** There is no such ComputeEndpoint, or it is being deleted. */
   | { readonly kind: "NotFound" }
-  /** The ComputeEndpoint has no endpoint with a host name yet. */
+  /** The ComputeEndpoint owns no endpoint yet. */
   | { readonly kind: "Waiting" }
   /**
    * The ComputeEndpoint's ownership record was made for another resource, cluster or control plane. So its endpoint is
@@ -34,7 +35,7 @@ export type SecretFacts =
   | { readonly kind: "Own"; readonly secret: StoredSecret }
   /** The Secret exists but belongs to another object: it has no owner reference to this resource. */
   | { readonly kind: "Foreign" }
-  /** The operator has no right to read or write Secrets in this namespace. `account` is its service account. */
+  /** The operator has no right to read Secrets in this namespace. `account` is its service account. */
   | { readonly kind: "Forbidden"; readonly account: string };
 
 /** What the operator knows about the password. */
@@ -45,7 +46,7 @@ export type PasswordFacts =
   | { readonly kind: "Unavailable" }
   /** The Secret that `secretRef` names does not exist, or it has no value for the key. */
   | { readonly kind: "Missing" }
-  /** The password was not read, because the Secret holds it already. */
+  /** The password was not read: the Secret holds it already or cannot be written, or there is no such role. */
   | { readonly kind: "NotRead" };
 
 /** Everything that one decision about a DatabaseAccess needs. */
@@ -115,7 +116,10 @@ export interface AccessEntry {
   compared: { readonly endpointId: string; readonly branchId: string; readonly host: string } | undefined;
   /** When this process last changed something for the resource. */
   changedAtMs: number;
-  /** A text that describes the endpoint and its replicas at the last step. If the text changes, the resource is due. */
+  /**
+   * A text that describes the endpoint, its replicas, the grants and the control plane at the last reconcile. If the
+   * text changes, the resource is due.
+   */
   endpointMark: string | undefined;
   /** The latest changes of the branch's roles and databases at the last comparison. */
   configMark: string | undefined;
@@ -154,6 +158,6 @@ export function newAccessEntry(project: string, nowMs: number): AccessEntry {
 export interface WorkedAccess {
   resource: DatabaseAccess;
   readonly entry: AccessEntry;
-  /** Whether the resource's endpoint, or a replica of its branch, has changed since the last step. */
+  /** Whether `AccessEntry.endpointMark` has changed: the endpoint, a replica, a grant or the control plane. */
   readonly hasMoved: boolean;
 }

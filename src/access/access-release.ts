@@ -45,8 +45,8 @@ function doomedAmong(
 }
 
 /**
- * Returns the next deletion in the control plane; `undefined`: nothing is left to delete.
- * If a branch is gone, its roles and databases are gone too. A role stays if it owns a database that stays.
+ * Returns the next deletion in the control plane; `undefined`: nothing is left to delete. If a branch is gone, its
+ * roles and databases are gone too. A role stays if it owns a database that stays, and an event reports that.
  * @throws ControlPlaneError
  */
 export async function nextRelease(
@@ -128,7 +128,7 @@ type MayUse = (namespace: string, projectId: string) => boolean;
 /**
  * Decides whether a recorded object is deleted or stays. Pure.
  * It is deleted only if this resource created it and no other resource uses it. A presumed object is deleted only if
- * spec says so. A database is deleted only by an explicit policy.
+ * spec says so. A database is deleted only by an explicit policy. With an invalid spec everything stays.
  */
 function releaseOf(object: AccessObject, spec: DatabaseAccessSpec | undefined, isUsed: boolean): Release {
   if (isUsed || spec === undefined || object.origin === "Existing") {

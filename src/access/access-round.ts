@@ -175,7 +175,10 @@ export class AccessRound implements KindRound {
     return isAsked || entry.dueAtMs <= this.#start.monotonicMs || (isResync && Number.isFinite(entry.comparedAtMs));
   }
 
-  /** Whether this reconcile compares the resource with the control plane: it is due, or the snapshot shows a change. */
+  /**
+   * Whether this reconcile compares the resource with the control plane: it is due, its change waits and may be sent,
+   * or the snapshot or the operation log shows a change.
+   */
   #needsLook({ resource, entry }: WorkedAccess, { snapshot, operations, mayChange }: KindLook): boolean {
     if (this.#looking.has(resource.uid) || entry.isOwedLook || (entry.waiting !== undefined && mayChange)) {
       return true;
@@ -229,7 +232,10 @@ export class AccessRound implements KindRound {
     this.#worked.delete(worked.resource.uid);
   }
 
-  /** Whether Kubernetes shows no change since the last comparison with the control plane. */
+  /**
+   * Whether the resource needs no comparison with the control plane: Kubernetes shows no change since the last one, no
+   * resync is due, and nothing has failed since.
+   */
   async #isAtRest(worked: WorkedAccess): Promise<boolean> {
     const { resource, entry, hasMoved } = worked;
     const { policy } = this.#context;
@@ -333,7 +339,10 @@ export class AccessRound implements KindRound {
   }
 }
 
-/** Whether a resource has unfinished work: a person asked for something, or it is neither Ready nor Stalled. */
+/**
+ * Whether a resource has unfinished work: its change waits, it is being deleted, a person asked for something, or it is
+ * neither Ready nor Stalled.
+ */
 function isAtWork({ resource, entry }: WorkedAccess): boolean {
   const { conditions, observedGeneration } = resource.status;
   return (

@@ -87,7 +87,11 @@ export async function storeFailure(
   return failure.retryAtMs;
 }
 
-/** Writes the Secret. @returns the status changes that follow from it. @throws KubernetesError */
+/**
+ * Writes the Secret.
+ * @returns the step that follows from it: Ready, or Stalled if the operator has no right to write the Secret.
+ * @throws KubernetesError
+ */
 export async function writeSecret(
   context: AccessContext,
   worked: WorkedAccess,

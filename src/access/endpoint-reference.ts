@@ -39,8 +39,8 @@ export function indexesOf(resource: DatabaseAccess): readonly string[] {
 }
 
 /**
- * Returns the key of the project that reconciles the resource: the project of its ComputeEndpoint. If there is no
- * ComputeEndpoint, or it is being deleted, this is the project of the resource's records.
+ * Returns the key of the project that reconciles the resource: the project of its ComputeEndpoint, else that of the
+ * resource's records. If the DatabaseAccess is being deleted, its records come first. `noProject`: it has neither.
  */
 export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): string {
   const [recorded] = recordedKeysOf(resource);
@@ -50,7 +50,7 @@ export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): strin
   return (!isBeingDeleted(resource) ? (ofEndpoint ?? recorded) : (recorded ?? ofEndpoint)) ?? noProject;
 }
 
-/** Returns the branch that the spec of the resource's ComputeEndpoint names; `undefined`: there is none. */
+/** Returns the branch that the spec of the resource's ComputeEndpoint names; `undefined`: no valid spec names one. */
 export function wantedBranchOf(resource: DatabaseAccess, find: FindEndpoint): string | undefined {
   const key = endpointKeyOf(resource);
   const spec = key && find(key)?.spec;

@@ -51,7 +51,7 @@ export function passwordMissing(ref: NonNullable<DatabaseAccessSpec["password"]>
   return `Secret ${ref?.name ?? ""} has no key ${ref?.key ?? ""}. Create the Secret with that key. The operator checks again every minute.`;
 }
 
-/** Says that the ComputeEndpoint does not exist. */
+/** Says that the ComputeEndpoint does not exist, or is being deleted. */
 export function endpointNotFound(name: string): string {
   return `There is no ComputeEndpoint ${name} in this namespace. The operator continues when it exists.`;
 }
@@ -69,7 +69,7 @@ export function recordsUnreadable(isBeingDeleted: boolean): string {
   return `The records in status cannot be read, so the operator does not know which role and database it created. It creates, changes and deletes nothing. ${remedy}`;
 }
 
-/** Says that the ComputeEndpoint has no host name yet. */
+/** Says that the ComputeEndpoint has no endpoint yet. */
 export function waitingForEndpoint(name: string): string {
   return `ComputeEndpoint ${name} has no endpoint yet. The operator continues when it has one.`;
 }

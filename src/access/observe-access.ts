@@ -63,7 +63,8 @@ export interface ObservedFrom {
 
 /**
  * Reads everything that the decision about a resource needs.
- * @throws ControlPlaneError; KubernetesError when a Secret cannot be read, unless the right to read it is missing.
+ * @throws ControlPlaneError; KubernetesError when a Secret cannot be read. A missing right to read the own Secret is not
+ *   thrown: the observation says so.
  */
 export async function observeAccess(
   context: AccessContext,
@@ -153,7 +154,7 @@ async function readPassword(
   return password === undefined ? { kind: "Unavailable" } : { kind: "Known", password, roleUpdatedTime };
 }
 
-/** Whether an operation changes roles or databases: its action is `apply_config`. */
+/** Whether an operation changes roles or databases of the branch: its action is `apply_config`. */
 function isConfig(
   operation: { readonly action: string; readonly branchId: string | undefined },
   branchId: string,

@@ -64,7 +64,7 @@ export function planAccess(observation: AccessObservation): AccessPlan {
   return { kind: "Settled" };
 }
 
-/** Plans a wait or a stall if the Secret cannot be written. Nothing else is created in that case. */
+/** Plans a stall if the Secret belongs to another object or cannot be read. Nothing else is created in that case. */
 function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
   switch (secret.kind) {
     case "Foreign":
@@ -112,7 +112,7 @@ function planConfiguration({ isConfigInFlight, resource }: AccessObservation): A
     : undefined;
 }
 
-/** Returns the role of the observation. It exists after `planRole`. */
+/** Returns the role that spec names; `undefined`: the branch does not have it, and `planRole` decides. */
 export function roleIn({ roles, spec }: Pick<AccessObservation, "roles" | "spec">): ObservedRole | undefined {
   return roles.find(({ name }) => name === spec.role.name);
 }

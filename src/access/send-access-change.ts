@@ -97,7 +97,7 @@ async function prepareAndSend(
   const { records, password } = worked.resource.status;
   const isPrepared = await prepareChange(context, worked, change);
   if (!isCurrent()) {
-    // The control plane got another URL meanwhile. Nothing was sent, so no record may name the former one.
+    // The control plane was changed or became unusable meanwhile. Nothing was sent, so no record may name it.
     await storeStep(context, worked, { summary: { kind: "Unchanged" }, changes: { records, password } });
     return { kind: "Outdated" };
   }
@@ -288,7 +288,7 @@ async function resetPassword(
   return { operations, step: await writeSecret(context, worked, after, { data, cause: "Rotated" }) };
 }
 
-/** Deletes one role or database that the resource created. A later list proves that it is gone. */
+/** Sends the deletion of one recorded role or database. A later list proves that it is gone. */
 async function sendRelease(
   { events }: AccessContext,
   { resource }: WorkedAccess,
