@@ -56,7 +56,7 @@ export class PlaneHealth {
     return this.#lastError;
   }
 
-  /** Why the control plane as a whole gives no usable answers now; `undefined`: it answers, or no call has shown it. */
+  /** Why the control plane as a whole gives no usable answers now; `undefined`: it does not count as failing. */
   get currentError(): PlaneError | undefined {
     return this.#isFailing ? this.#lastError : undefined;
   }
@@ -104,8 +104,8 @@ export class PlaneHealth {
   }
 
   /**
-   * While it fails, the first reason stays. If the status followed every failed call, it would be written with every
-   * call.
+   * While it fails, the first reason stays, unless the key is refused. If the status followed every failed call, it
+   * would be written with every call.
    */
   #fail({ reason, message }: ControlPlaneError): void {
     if (!this.#isFailing || reason === "Unauthorized") {

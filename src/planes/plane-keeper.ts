@@ -115,8 +115,8 @@ export class PlaneKeeper {
   }
 
   /**
-   * Whether the control plane may be released although its Secrets still carry the finalizer. In a namespace that is
-   * being deleted, the operator's rights may be deleted first. The operator can then never release the Secrets.
+   * Whether the control plane may be released: no Secret carries the finalizer, or only Secrets of namespaces that are
+   * being deleted. There the operator's rights may be deleted first. The operator can then never release the Secrets.
    */
   #mayGo(planeId: string, { secrets }: Held): boolean {
     const { namespaces, logger } = this.#options;
@@ -199,7 +199,7 @@ export function keyFinalizer({ uid }: Pick<PlaneResource, "uid">): string {
   return `${group}/key-of-${uid}`;
 }
 
-/** The Secrets that carry the finalizer now. */
+/** The Secrets that carry the finalizer now, or may carry it. */
 interface Held {
   readonly secrets: readonly ResourceKey[];
   /** Why the finalizer of a Secret could not be removed; `undefined`: there is no problem. */
@@ -219,7 +219,7 @@ function needsHold(resource: PlaneResource, secret: StoredSecret): boolean {
 /**
  * Removes the finalizer from Secrets that no longer have to be kept.
  * @param released Secrets that may carry the finalizer
- * @returns Secrets that still carry it, because the API server refused the change. @throws KubernetesError `Conflict`
+ * @returns Secrets that may still carry it, because a read or a change failed. @throws KubernetesError `Conflict`
  */
 async function releaseSecrets(
   secrets: HeldSecrets,

@@ -21,7 +21,7 @@ export type SecretsReading =
     }
   /** A person must act. `message` is for people who may see the control plane. */
   | { readonly kind: "Refused"; readonly reason: PlaneReason; readonly message: string }
-  /** The API server gave no answer. The earlier result still counts. */
+  /** The API server gave no usable answer. A key that was read before stays in use. */
   | { readonly kind: "Unanswered"; readonly message: string };
 
 /** A value of a Secret is missing or cannot be used. The message says why. */
@@ -34,7 +34,7 @@ class MissingValue extends Error {
   }
 }
 
-/** Reads the Secrets that a control plane names. Never throws. */
+/** Reads the Secrets that a control plane names. It throws no expected error. */
 export async function readPlaneSecrets(
   secrets: Pick<SecretStore, "read" | "account">,
   resource: PlaneResource,
@@ -100,7 +100,7 @@ export interface PlaneKeyOptions {
    * the right to its Secrets was deleted first.
    */
   readonly isKeptInMemory: () => boolean;
-  /** Called when the key has changed, appeared or disappeared. Must not throw. */
+  /** Called when the key or the certificate authority has changed, appeared or disappeared. Must not throw. */
   readonly onChange: () => void;
   /** Called with a key that was read or is about to be used, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
@@ -125,7 +125,10 @@ export class PlaneKey implements KeySource {
     this.#options = options;
   }
 
-  /** The result of the last read; `undefined`: nothing was read yet, or no valid spec names a Secret. */
+  /**
+   * The result of the last read, or an earlier one whose key stays in use. `undefined`: nothing was read yet, or no
+   * valid spec names a Secret.
+   */
   get known(): SecretsReading | undefined {
     return this.#known;
   }

@@ -62,7 +62,7 @@ function draftsOf(facts: PlaneFacts): readonly ConditionDraft[] {
   return [...drafts, draft("Reconciling", "True", { reason: "InUse", message })];
 }
 
-/** Until all resources are listed, status shows the former number. */
+/** Until all resources are listed, status shows at least the former number. */
 function shownUsers({ resource: { status }, users: { count, isComplete } }: PlaneFacts): number {
   return isComplete ? count : Math.max(count, status.resources ?? 0);
 }

@@ -107,7 +107,7 @@ export class Plane {
     return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
   }
 
-  /** Removes the last finalizer. Until the result is known, nothing new begins at the control plane. */
+  /** Runs the step that removes the last finalizer. Until it ends, nothing new begins at the control plane. */
   async whileLeaving<Value>(step: () => Promise<Value>): Promise<Value> {
     this.#isLeaving = true;
     try {
@@ -126,7 +126,9 @@ export class Plane {
     return this.#connection?.access;
   }
 
-  /** The memory of the control plane's projects. Another URL gets a new memory. */
+  /**
+   * The memory of the control plane's projects. Another URL, or a resource that was created again, gets a new memory.
+   */
   get projects(): Projects {
     return this.#projects;
   }
