@@ -63,8 +63,8 @@ export interface ObservedFrom {
 
 /**
  * Reads everything that the decision about a resource needs.
- * @throws ControlPlaneError; KubernetesError when a Secret cannot be read. A missing right to read the own Secret is not
- *   thrown: the observation says so.
+ * If the right to read the resource's own Secret is missing, the observation says so.
+ * @throws ControlPlaneError; KubernetesError when a Secret cannot be read for another reason
  */
 export async function observeAccess(
   context: AccessContext,

@@ -6,14 +6,14 @@
  * | reason | what happened |
  * |---|---|
  * | Malformed | 400: the body was refused |
- * | Unauthorized | 401: missing, wrong or revoked key |
+ * | Unauthorized | 401: missing, wrong or revoked key; or nothing was sent, because the operator has no usable key |
  * | Forbidden | 403: the key lacks a permission |
  * | NotFound | 404 in the documented error shape |
  * | Conflict | 409: a read-write endpoint exists already |
  * | PreconditionFailed | 412: the project does not store passwords |
  * | Rejected | 422, or another 4xx in the documented shape: a limit, or a state that does not allow it |
  * | Locked | 423: the project is busy |
- * | Throttled | 429 |
+ * | Throttled | 429; or nothing was sent, because of an earlier 429 or the operator's own request budget |
  * | Unavailable | 503: safe to send again |
  * | ServerError | any other 5xx |
  * | Unreachable | nothing was sent: refused, no such host, TLS |

@@ -11,7 +11,7 @@ export interface ReadById {
 
 /**
  * The endpoints of one project as one list showed them, updated with the answers to our own writes since.
- * After a write without a usable answer the snapshot is dropped, and the reconcile reads a new one.
+ * After a write without a usable answer, or after a DELETE, the snapshot is dropped and a new one is read.
  */
 export interface ProjectSnapshot {
   readonly projectId: string;

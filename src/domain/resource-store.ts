@@ -38,7 +38,7 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
   get(key: ResourceKey): Resource | undefined;
   /**
    * Returns the resource to act on, usually from the cache. If our last write had no answer, or was refused because the
-   * object had changed, it is read from the API server first.
+   * object had changed, it is read from the API server first. `undefined`: there is none.
    * @throws KubernetesError when the resource must be read and cannot be.
    */
   current(key: ResourceKey): Promise<Resource | undefined>;

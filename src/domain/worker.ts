@@ -17,13 +17,14 @@ export type Requeue =
 export interface WorkerSlot {
   /**
    * Gives the worker back, waits, and takes a worker again before it returns. If waits of one reconcile overlap, the
-   * reconcile takes a worker again after the last of them.
+   * reconcile takes a worker again after the last of them. While `whileWorking` works, the worker stays.
    * @throws what `wait` throws, after a worker has been taken again.
    */
   whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result>;
   /**
-   * Keeps the worker until `work` ends, also while the reconcile waits for the control plane. Without it, the number of
-   * writes at the same time would have no limit: many projects may wait, and each needs a connection for its writes.
+   * Keeps the worker until `work` ends, also while the reconcile waits for the control plane. Call it while the
+   * reconcile has a worker. Without it, the number of writes at the same time would have no limit: many projects may
+   * wait, and each needs a connection for its writes.
    * @throws what `work` throws
    */
   whileWorking<Result>(work: () => Promise<Result>): Promise<Result>;

@@ -38,7 +38,7 @@ export interface ClusterAccess extends NamespaceReads, PlaneReads {
   getAccess(namespace: string, name: string): Promise<DatabaseAccess>;
   /** Returns the stored object unparsed, so that a plan can be made with another spec. */
   getStored(namespace: string, name: string): Promise<unknown>;
-  /** Sets an annotation of a ComputeEndpoint. The plugin writes nothing else. */
+  /** Sets an annotation of a ComputeEndpoint. The plugin writes nothing else to the cluster. */
   annotate(key: ResourceKey, annotation: string, value: string): Promise<void>;
   /** Returns every ComputeEndpoint of the cluster. */
   list(): Promise<readonly ComputeEndpoint[]>;

@@ -38,7 +38,7 @@ export function namedBy({ spec, key }: ComputeEndpoint): NamedPlane | undefined 
   return ref && { ref, namespace: key.namespace };
 }
 
-/** Parses `controlplane/NAME`, `clustercontrolplane/NAME` or a short name. @throws Error */
+/** Parses `controlplane/NAME`, `clustercontrolplane/NAME`, `cpl/NAME` or `ccpl/NAME`. @throws Error for other texts */
 export function parsePlaneName(text: string): ControlPlaneRef {
   const [, kind = "", name = ""] = /^([a-z]+)\/([^/]+)$/i.exec(text) ?? [];
   const found = Object.entries(words).find(([, known]) => known.includes(kind.toLowerCase()));
@@ -79,7 +79,7 @@ export function problemOf({ reading, named: { ref, namespace } }: ReadPlane): Pl
  * Compares CONTROL_PLANE_URL with the URL of a control plane. Pure.
  *
  * @param serviceUrl CONTROL_PLANE_URL in the form of ownership records
- * @returns whether they were compared; false: the user may not read the control plane
+ * @returns true if they are equal, or the control plane has no valid URL; false: the user cannot read the control plane
  * @throws Error when they differ
  */
 export function requireSameUrl(reading: PlaneReading, { ref, namespace }: NamedPlane, serviceUrl: string): boolean {

@@ -163,7 +163,11 @@ class PluginRun {
     return { ...step, isUrlAssumed };
   }
 
-  /** Whether CONTROL_PLANE_URL was compared with the URL of the control plane. @throws Error if they differ */
+  /**
+   * Whether CONTROL_PLANE_URL needs no trust: the resource uses the control plane of the settings, or the URLs are
+   * equal.
+   * @throws Error if CONTROL_PLANE_URL is not the URL of the control plane, or of the resource's record
+   */
   #isUrlKnown(resource: ComputeEndpoint, { serviceUrl }: ControlPlaneClient, plane: ReadPlane | undefined): boolean {
     const isCompared = plane === undefined || requireSameUrl(plane.reading, plane.named, serviceUrl);
     if (plane?.reading.kind !== "Found") requireRecordedUrl(resource, serviceUrl);
@@ -197,7 +201,7 @@ class PluginRun {
 
   /**
    * Returns the control plane of the option; `undefined`: there is no such option.
-   * @throws Error when CONTROL_PLANE_URL is not its URL, or the user may not read it
+   * @throws Error when it cannot be used, CONTROL_PLANE_URL is not its URL, or the user may not read it
    */
   async #listedPlane({ controlPlane, namespace }: ListingOptions): Promise<NamedPlane | undefined> {
     if (controlPlane === undefined) return undefined;

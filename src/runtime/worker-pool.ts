@@ -8,7 +8,7 @@ import type { WorkQueue } from "./work-queue.ts";
 export interface WorkerPoolOptions {
   readonly clock: Clock;
   readonly queue: WorkQueue;
-  /** The maximum number of reconciles that run at once. Reconciles inside `WorkerSlot.whileWaiting` do not count. */
+  /** The maximum number of reconciles that run at once. A reconcile that has given its worker back does not count. */
   readonly workers: number;
   /** Reconciles one key. If it throws, that is a bug; the key is tried again with backoff. */
   readonly work: (key: string, slot: WorkerSlot) => Promise<Requeue>;
@@ -20,7 +20,7 @@ export interface WorkerPoolOptions {
 
 /**
  * Workers that take keys from a queue until it shuts down.
- * Guarantees: at most `workers` reconciles run at the same time outside `whileWaiting`. A reconcile that has waited
+ * Guarantees: at most `workers` reconciles have a worker at the same time. A reconcile that has waited
  * gets the next free worker, before any new key.
  */
 export class WorkerPool {
