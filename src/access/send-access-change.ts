@@ -35,8 +35,8 @@ interface ChangeResult {
 }
 
 /**
- * Sends the change of one resource, and stores the result. After the wait for the request budget it sends nothing if a
- * person asks for something else, or if a grant or the control plane has changed.
+ * Sends the change of one resource, and stores the result. After a long wait for the request budget it sends nothing.
+ * It also sends nothing if a person asks for something else by then, or if a grant or the control plane has changed.
  * @throws KubernetesError
  */
 export async function sendWish(
@@ -110,7 +110,10 @@ async function prepareAndSend(
   return { kind: "Accepted", namespace: worked.resource.key.namespace, operations };
 }
 
-/** Returns the name of the role that the control plane refuses to delete, because the role owns something. */
+/**
+ * Returns the name of the role that the control plane refuses to delete, because the role owns something. `undefined`:
+ * the change deletes no role, or it failed for another reason.
+ */
 function refusedRoleOf(wish: Wish, { reason }: ControlPlaneError): string | undefined {
   const isRole = wish.kind === "Release" && wish.plan.kind === "DeleteRole";
   return isRole && (reason === "Rejected" || reason === "Conflict") ? wish.plan.object.name : undefined;

@@ -29,7 +29,7 @@ interface Explanation {
   readonly inFlight: readonly string[];
 }
 
-/** The parts of a resource of either kind that its explanation needs. */
+/** The parts of a resource of any kind that its explanation needs. */
 interface Explained {
   readonly key: ResourceKey;
   readonly status: Partial<Pick<ComputeEndpointStatus, "conditions" | "operations">>;
@@ -102,7 +102,7 @@ export function explanationText(explanation: Explanation): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** What a person can do about the reasons that both kinds have. */
+/** What a person can do about the reasons that ComputeEndpoints and DatabaseAccesses share. */
 const commonNextSteps = {
   UpToDate: "Nothing to do.",
   OperationInFlight: "Wait. If it lasts, look at the operation in the control plane.",

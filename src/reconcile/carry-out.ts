@@ -316,8 +316,8 @@ function outcomeOf(round: Round, look: ProjectLook, each: Decided): Outcome {
 
 /**
  * Returns the failure that holds a change back; `undefined`: the change may be sent. A failed change waits for its
- * retry time, unless a person asks for a reconcile, spec has changed, or the snapshot shows that the cause of a 409 is
- * gone.
+ * retry time. It does not wait if a person asks for a reconcile, or spec has changed, or the snapshot shows that the
+ * cause of a 409 is gone.
  */
 function heldBack({ worked, observation, plan }: Decided) {
   const { failure } = worked.entry.memory;

@@ -44,10 +44,10 @@ interface WantedLook {
  * Reconciles one project: observe → decide → choose → act → store → schedule.
  *
  * Level-triggered: the reason why the project is due does not matter. Guarantees: one reconcile sends at most one
- * change to the control plane. It writes at most one status patch per resource, apart from three: the patch before a
- * create or DELETE, the patch that takes an unused intent back, and the patch before the read of a resource that is
- * decided locally. A crash between any two steps leaves an ordinary starting state. Assumption: no two reconciles of
- * one project overlap.
+ * change to the control plane. It writes at most one status patch per resource. Before a create or DELETE it writes one
+ * more, and another to take an unused intent back. A resource that is decided locally may get one more after the read.
+ * A crash between any two steps leaves an ordinary starting state.
+ * Assumption: no two reconciles of one project overlap.
  */
 export class ProjectReconciler {
   readonly #context: ReconcileContext;

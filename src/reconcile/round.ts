@@ -135,8 +135,8 @@ export class Round {
   }
 
   /**
-   * Returns the claims of all resources as they are now, those of other control planes included, and the claims on
-   * endpoints that the operator is about to delete.
+   * Returns the claims of all resources as they are now, and the claims on endpoints that the operator is about to
+   * delete. Resources of other control planes at the same URL are included.
    */
   claims(): ProjectClaims {
     const { project, facts } = this;
