@@ -78,3 +78,7 @@ export function kindUnreadable(kind: string, why: "NotServed" | "Forbidden"): st
     ? `The cluster has no kind ${kind}. Apply the CustomResourceDefinitions of this version of the operator.`
     : `The operator may not read resources of the kind ${kind}. Apply the roles of this version of the operator.`;
 }
+
+/** Says that a key is not used, because it was read for a spec that is no longer stored. */
+export const otherSpec =
+  "spec has changed while the operator read the API key. The operator reads the key again for the new spec.";

@@ -4,13 +4,15 @@ import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CallGuard } from "../domain/control-plane.ts";
 import type { GrantSource } from "../domain/namespace-grants.ts";
+import { KubernetesError } from "../domain/resource-store.ts";
 import type { HeldSecrets } from "../domain/secret-store.ts";
 import type { Projects } from "../reconcile/project-memory.ts";
 import type { ControlPlaneAccess } from "../reconcile/reconcile-context.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
+import * as messages from "./messages.ts";
 import { PlaneHealth } from "./plane-health.ts";
-import { PlaneKey, readPlaneSecrets } from "./plane-key.ts";
+import { PlaneKey, readPlaneSecrets, type SecretsReading } from "./plane-key.ts";
 import { mayBeNearby, type TenantLimits } from "./tenant-limits.ts";
 
 /** The data for a connection to a control plane. */
@@ -49,6 +51,11 @@ export interface PlaneOptions {
   readonly connect: (target: PlaneTarget) => PlaneConnection;
   readonly tenantLimits: Pick<TenantLimits, "hosts">;
   readonly newProjects: () => Projects;
+  /**
+   * Reads the resource with this id from the API server, and notes it.
+   * @throws KubernetesError when it cannot be read
+   */
+  readonly readAgain: (planeId: string) => Promise<void>;
   /** Called with each key, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
   /** Called when the key or the certificate authority has changed. Must not throw. */
@@ -230,9 +237,26 @@ export class Plane {
   #newKey(resource: PlaneResource | undefined): PlaneKey {
     const { clock, onKey, onKeyChange, onUnused, secrets, namespaces } = this.#options;
     const spec = resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
+    // A watch may be late. If URL and key are changed together, the new key must not go to the former URL. So before
+    // another key is used, the resource is read once more. What was edited before the Secret is seen then.
+    const confirmed = async (reading: SecretsReading): Promise<SecretsReading> => {
+      try {
+        await this.#options.readAgain(this.id);
+      } catch (error) {
+        if (error instanceof KubernetesError) return { kind: "Unanswered", message: error.message };
+        throw error;
+      }
+      return this.#key === key ? reading : { kind: "Unanswered", message: messages.otherSpec };
+    };
     const key: PlaneKey = new PlaneKey({
       ...{ clock, onKey },
-      read: async () => (resource && spec ? await readPlaneSecrets(secrets, resource, spec) : undefined),
+      read: async () => {
+        if (resource === undefined || spec === undefined) {
+          return undefined;
+        }
+        const reading = await readPlaneSecrets(secrets, resource, spec);
+        return isSameKey(key.known, reading) ? reading : await confirmed(reading);
+      },
       isKeptInMemory: () =>
         resource !== undefined &&
         spec !== undefined &&
@@ -251,6 +275,11 @@ export class Plane {
     });
     return key;
   }
+}
+
+/** Whether a reading gives nothing to send that was not known before. */
+function isSameKey(known: SecretsReading | undefined, reading: SecretsReading): boolean {
+  return reading.kind !== "Read" || (known?.kind === "Read" && known.key === reading.key);
 }
 
 function targetOf(resource: PlaneResource | undefined): Target | undefined {

@@ -1,7 +1,7 @@
 /** Wires the control planes that resources describe: their watches, their queue, and the keeper of their status. */
 import type { ConnectionSettings } from "../access/binding.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { KindStanding, ResourceKey } from "../domain/resource-store.ts";
+import { type KindStanding, KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { KindPlaces } from "../kubernetes/kind-places.ts";
 import type { ServedKindOptions } from "../kubernetes/served-kind.ts";
@@ -9,7 +9,13 @@ import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/r
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { PlaneKeeper, type PlaneKeeperOptions } from "../planes/plane-keeper.ts";
 import { Planes, type PlanesOptions } from "../planes/planes.ts";
-import { idOfPlane, kindOfPlane, namespaceOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
+import {
+  idOfPlane,
+  keyOfPlane,
+  kindOfPlane,
+  namespaceOfPlane,
+  type PlaneResource,
+} from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { settingsPlane } from "../resource/project-key.ts";
 import { WorkQueue } from "../runtime/work-queue.ts";
@@ -17,7 +23,7 @@ import { WorkerPool } from "../runtime/worker-pool.ts";
 
 /** The options of the parts. */
 export interface ControlPlanesOptions
-  extends Omit<PlanesOptions, "secrets" | "standingOf" | "onNews">,
+  extends Omit<PlanesOptions, "secrets" | "standingOf" | "onNews" | "readAgain">,
     Pick<PlaneKeeperOptions, "usersOf" | "events">,
     Pick<ServedKindOptions, "fence" | "random"> {
   readonly connection: KubernetesConnection;
@@ -52,6 +58,10 @@ export class ControlPlanes {
       ClusterControlPlane: this.#placesOf("ClusterControlPlane", [], options),
     };
     const secrets = createSecretStore(options);
+    const storeOf = (planeId: string) => {
+      const kind = this.#standingOf(planeId) === "Listed" ? kindOfPlane(planeId) : undefined;
+      return kind && this.#kinds[kind].store;
+    };
     this.planes = new Planes({
       ...{ ...options, secrets },
       onNews: (planeId) => this.usersChanged(planeId),
@@ -59,12 +69,16 @@ export class ControlPlanes {
         if (this.#isLeading) onUsable(planeId);
       },
       standingOf: (planeId) => this.#standingOf(planeId),
+      readAgain: async (planeId) => {
+        const store = storeOf(planeId);
+        if (store === undefined) {
+          throw new KubernetesError("Unavailable", `cannot read ${planeId}: its kind is not listed`);
+        }
+        this.planes.note(planeId, await store.read(keyOfPlane(planeId)));
+        this.usersChanged(planeId);
+      },
     });
     const { planes } = this;
-    const storeOf = (planeId: string) => {
-      const kind = this.#standingOf(planeId) === "Listed" ? kindOfPlane(planeId) : undefined;
-      return kind && this.#kinds[kind].store;
-    };
     const keeper = new PlaneKeeper({
       ...options,
       planes,

@@ -23,6 +23,7 @@ function planesWith(annotation: string | undefined, onNews: (planeId: string) =>
       close: async () => {},
     }),
     newProjects: () => projects,
+    readAgain: async () => {},
     standingOf: () => "Listed",
     onKey: () => {},
     onUsable: () => {},

@@ -77,6 +77,7 @@ class KeeperScene {
         setRequestsPerMinute: () => {},
         close: async () => {},
       }),
+      readAgain: async () => {},
       ...{ newProjects, onKey: nothing, onUnused: nothing, onUsable: nothing, onNews: nothing },
       standingOf: () => "Listed",
     });

@@ -18,8 +18,14 @@ function described(version: number, url: string, secretName: string, given: { ui
   });
 }
 
-/** Makes a control plane with Secrets whose values are `key of NAME`. `answer` may delay or refuse a read. */
-function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
+/**
+ * Makes a control plane with Secrets whose values are `key of NAME`. `answer` may delay or refuse a read. `readAgain`
+ * is the read of the resource before another key is used.
+ */
+function scene(
+  answer: (secretName: string) => Promise<void> = async () => {},
+  readAgain: (planeId: string) => Promise<void> = async () => {},
+) {
   const clock = new FakeClock();
   const targets: PlaneTarget[] = [];
   const memories: Projects[] = [];
@@ -45,6 +51,7 @@ function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
       const setRequestsPerMinute = (limit: number | undefined) => void limits.push(limit);
       return { access: {} as never, unreadableCount: () => 0, setRequestsPerMinute, close: async () => {} };
     },
+    readAgain,
     newProjects: () => {
       const memory = { retryRefused: () => 0 } as unknown as Projects;
       memories.push(memory);
@@ -69,6 +76,26 @@ it("URL and Secret change in one edit → each connection keeps the key of its o
   expect(await targets[0]?.keys.current()).toBe("key-of-north");
 });
 
+it("a new key is read, and the watch has not shown the new URL yet → the key goes to the new URL alone", async () => {
+  const { plane, targets } = scene(undefined, async () => void plane.note(described(2, southUrl, "shared")));
+  plane.note(described(1, northUrl, "shared"));
+  await expect(targets[0]?.keys.current()).rejects.toThrow("no usable API key");
+  expect(targets.map(({ url }) => url)).toEqual([northUrl, southUrl]);
+  expect(await targets[1]?.keys.current()).toBe("key-of-shared");
+});
+
+it("a new key is read, and the resource cannot be read again → the key is not used until it can", async () => {
+  let isAway = true;
+  const { plane, targets, clock } = scene(undefined, async () => {
+    if (isAway) throw new KubernetesError("TimedOut", "cannot read the ControlPlane");
+  });
+  plane.note(described(1, northUrl, "north"));
+  await expect(targets[0]?.keys.current()).rejects.toThrow("no usable API key");
+  isAway = false;
+  await clock.advance(5_000);
+  expect(await targets[0]?.keys.current()).toBe("key-of-north");
+});
+
 it("no answer about the new Secret → the former key does not go to the new URL", async () => {
   const { plane, targets } = scene(async (name) => {
     if (name === "south") throw new KubernetesError("TimedOut", "cannot read the Secret");
@@ -80,16 +107,16 @@ it("no answer about the new Secret → the former key does not go to the new URL
   expect(plane.key.known?.kind).toBe("Unanswered");
 });
 
-it("a read of the former Secret is in progress during the edit → it does not answer for the new URL", async () => {
+it("a read of the former Secret is in progress during the edit → neither connection gets that key", async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const { plane, targets } = scene((name) => (name === "north" ? held : Promise.resolve()));
   plane.note(described(1, northUrl, "north"));
-  const former = targets[0]?.keys.current();
+  const former = expect(targets[0]?.keys.current()).rejects.toThrow("no usable API key");
   plane.note(described(2, southUrl, "south"));
   const present = targets[1]?.keys.current();
   release();
   expect(await present).toBe("key-of-south");
-  expect(await former).toBe("key-of-north");
+  await former;
 });
 
 it("deleted and made anew under the same name and URL → another key and another memory", async () => {
