@@ -48,7 +48,7 @@ export function passwordUnavailable(role: string): string {
 
 /** Says that the Secret of `secretRef` does not hold the password. */
 export function passwordMissing(ref: NonNullable<DatabaseAccessSpec["password"]>["secretRef"]): string {
-  return `Secret ${ref?.name ?? ""} has no key ${ref?.key ?? ""}. Create the Secret with that key. The operator checks again every minute.`;
+  return `Secret ${ref?.name ?? ""} has no key ${ref?.key ?? ""}. Create the Secret with that key. The operator checks again within a minute.`;
 }
 
 /** Says that the ComputeEndpoint does not exist, or is being deleted. */

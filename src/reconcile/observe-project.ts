@@ -162,7 +162,6 @@ export function noteWrite(
   answer: Mutation | undefined,
   { isDelete, nowMs }: { readonly isDelete: boolean; readonly nowMs: number },
 ): void {
-  project.lastWriteMs = nowMs;
   const { snapshot } = project;
   if (answer === undefined || isDelete || snapshot === undefined) {
     project.snapshot = undefined;

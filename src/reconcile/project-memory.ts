@@ -41,10 +41,6 @@ export interface ProjectMemory {
   operationsReadAtMs: number;
   /** When the next poll is due, if nothing changes until then. */
   nextPollAtMs: number;
-  /**
-   * When our last write to the project ended. A snapshot that began earlier does not prove that an endpoint is gone.
-   */
-  lastWriteMs: number;
   /** The last change of the project that the control plane accepted. */
   lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
   /** No change is sent before this time, because the control plane refused one with 423. */
@@ -251,7 +247,6 @@ export class Projects {
       operationsReadAtMs: nowMs,
       // Resources without a project id need no poll.
       nextPollAtMs: projectId === noProject ? Number.POSITIVE_INFINITY : nowMs,
-      lastWriteMs: Number.NEGATIVE_INFINITY,
       lastChange: undefined,
       lockedUntilMs: Number.NEGATIVE_INFINITY,
       lockHolders: new Map(),
