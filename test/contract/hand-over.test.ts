@@ -34,7 +34,7 @@ async function startLeader(doesAnswerEvents: boolean) {
     if (query.watch !== undefined) {
       response.writeHead(200).flushHeaders();
     } else if (path.includes("/leases")) {
-      if (method === "GET") sendJson(response, 404, {});
+      if (method === "GET") sendJson(response, 404, { kind: "Status" });
       else sendJson(response, 200, stored(body, { uid: "lease" }));
     } else if (path === "/api/v1/namespaces") {
       sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [] });

@@ -280,7 +280,7 @@ export class World {
 }
 
 function noneIfNotServed(error: { readonly reason?: string }): readonly StoredResource[] {
-  if (error.reason === "NotFound") return [];
+  if (error.reason === "NotServed") return [];
   throw error;
 }
 
