@@ -23,7 +23,7 @@ interface HttpTransportOptions {
 /** A request to the one server of a transport. */
 export type OriginRequest = Omit<HttpRequest, "origin">;
 
-/** Why a fresh connection is closed. Without it, undici makes an error with a stack trace for each write. */
+/** The error with which `sendFresh` closes its connection. Otherwise undici makes one, with a stack trace, for each call. */
 const callEnded = new Error("the call has ended");
 
 /** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */

@@ -34,7 +34,10 @@ export interface LogSubject {
   readonly ownOperationIds: readonly string[];
   /** The operation that the annotation `acknowledge-operation` names; `undefined`: none. */
   readonly acknowledgedOperationId: string | undefined;
-  /** The `Date` header of this reconcile's endpoint list, in epoch milliseconds of the control plane's clock. */
+  /**
+   * The `Date` header of the snapshot's endpoint list, in epoch milliseconds of the control plane's clock. `undefined`: it
+   * had no readable header.
+   */
   readonly serviceTimeMs: number | undefined;
 }
 

@@ -10,13 +10,16 @@ export interface TenantLimits {
   /** Names and addresses of hosts; `*.` stands for every subdomain. `undefined`: every host outside this machine and link. */
   readonly hosts: readonly string[] | undefined;
   readonly requestsPerMinute: number;
+  /** The request budget of a ControlPlane that asks for none, if the limit allows as much. */
+  readonly usualRequestsPerMinute: number;
   /** The maximum number of ControlPlanes in use of one namespace. */
   readonly planesPerNamespace: number;
 }
 
 /**
- * Returns the control plane as the operator may use it. A request budget above the limit is lowered. If its host is not
- * allowed, or the namespace has too many control planes, its spec counts as invalid and nothing is sent. Pure.
+ * Returns the control plane as the operator may use it. A request budget above the limit is lowered, also the one
+ * that it gets because it asks for none. If its host is not allowed, or the namespace has too many control planes, its
+ * spec counts as invalid and nothing is sent. Pure.
  * @param isSurplus whether the namespace has too many older ones
  */
 export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSurplus: boolean): PlaneResource {
@@ -31,10 +34,8 @@ export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSu
   if (isSurplus) {
     return refused(resource, surplus(limits.planesPerNamespace));
   }
-  if (spec.requestsPerMinute === undefined) {
-    return resource;
-  }
-  const requestsPerMinute = Math.min(spec.requestsPerMinute, limits.requestsPerMinute);
+  const wanted = spec.requestsPerMinute ?? limits.usualRequestsPerMinute;
+  const requestsPerMinute = Math.min(wanted, limits.requestsPerMinute);
   return { ...resource, spec: { kind: "Valid", spec: { ...spec, requestsPerMinute } } };
 }
 

@@ -346,7 +346,8 @@ class Assembly implements OperatorParts {
   #createPlanes(): ControlPlanes {
     const { config, connection, account, clock, logger, random, onKey = () => {} } = this.#foundation;
     const { describedClient } = this.#foundation;
-    const { databasePort: port, databaseSslMode: sslMode, tenantLimits, watchNamespaces, projectGrants } = config;
+    const { databasePort: port, databaseSslMode: sslMode, watchNamespaces, projectGrants } = config;
+    const tenantLimits = { ...config.tenantLimits, usualRequestsPerMinute: config.requestsPerMinute };
     return new ControlPlanes({
       ...{ connection, account, clock, logger, random, onKey, tenantLimits, watchNamespaces, fence: this.gate },
       ...{ namespaces: this.#grants, grantMode: projectGrants, events: this.events },

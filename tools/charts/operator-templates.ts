@@ -85,8 +85,8 @@ function clusterRole([role, binding]: readonly Manifest[]): string {
   if (role === undefined || binding === undefined) throw new Error("cluster-role.yaml holds a role and its binding");
   const { rules, ...rest } = placed(role);
   const all = rules as readonly ClusterRule[];
-  // These rights stay in the cluster: the cluster's identity, and objects without a namespace. All others move into the
-  // watched namespaces.
+  // These rights stay in the cluster: the cluster's identity, and the kinds `cluster…`. With watched namespaces, a Role in
+  // each of them gives what is needed of the others.
   const isClusterWide = ({ resourceNames, resources }: ClusterRule) =>
     resourceNames !== undefined || resources.every((resource) => resource.startsWith("cluster"));
   const everywhere = stringify(all.filter((rule) => !isClusterWide(rule)));

@@ -65,7 +65,7 @@ const memoryCapacity = 1_000;
  */
 const burst = 100;
 const perSecond = 10;
-/** Dropped events are logged at most once per interval. */
+/** Events that a full queue or a closed fence drops are logged together, at most once per interval. */
 const reportDropsAfterMs = 60_000;
 
 /** Sends events in the background, with the API events.k8s.io/v1. */

@@ -5,7 +5,7 @@ import type { LeaderFence } from "../../domain/leader-fence.ts";
 export interface Leadership extends LeaderFence {
   /** Starts to compete for the Lease. */
   start(): void;
-  /** Tries again at once, because the result of `mayLead` may have changed. */
+  /** Makes a candidate compete for the Lease at once, because the result of `mayLead` may have changed. */
   nudge(): void;
   /** Closes the fence. The lease expires by itself, because some work may still be in progress. */
   stop(): Promise<void>;

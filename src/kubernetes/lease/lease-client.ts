@@ -19,7 +19,7 @@ export interface StoredLease {
 
 /** What is written into a Lease. */
 export interface LeaseClaim {
-  /** The identity of the new holder; "" releases the Lease. */
+  /** The identity of the holder after this write; "" releases the Lease. */
   readonly holder: string;
   /** How long the renewal counts, in milliseconds. The Lease stores whole seconds, rounded up. */
   readonly durationMs: number;

@@ -90,7 +90,7 @@ export function createBranch(world: World, projectId: string, creation: BranchCr
   return { branch, endpoints, roles, databases, operations: beginBranch(world, branch, { endpoints, schemaOf }) };
 }
 
-/** Adds the record of a branch whose create operation has not ended. */
+/** Adds the record of a new branch in the state `init`. The caller starts its operation, or makes it `ready`. */
 export function addBranch(
   world: World,
   given: Omit<BranchRecord, "sequence" | "state" | "createdMs" | "updatedMs">,

@@ -191,7 +191,7 @@ export const endpointRecord = z.object({
   proxyHost: nameText(256),
   /** `init`: the endpoint was created, and its first operation has not ended. */
   state: z.enum(["init", "idle", "active"]),
-  /** The state that the compute is changing to; `undefined`: it is not changing. */
+  /** The state after the unfinished operations, during a restart the same as `state`. `undefined`: it is not changing. */
   pendingState: z.enum(["idle", "active"]).optional(),
   /** When the compute was last active; `undefined`: it has never been active. */
   lastActiveMs: time.optional(),

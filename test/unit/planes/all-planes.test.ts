@@ -15,7 +15,7 @@ function planesWith(annotation: string | undefined, onNews: (planeId: string) =>
     namespaces: { grantsOf: () => ({ annotation, isAnyAnnotated: true, labels: {}, isTerminating: false }) },
     settings: { access: undefined, projects },
     grantMode: "WhenUsed",
-    tenantLimits: { hosts: undefined, requestsPerMinute: 700, planesPerNamespace: 1 },
+    tenantLimits: { hosts: undefined, requestsPerMinute: 700, usualRequestsPerMinute: 700, planesPerNamespace: 1 },
     connect: () => ({
       access: {} as never,
       unreadableCount: () => 0,

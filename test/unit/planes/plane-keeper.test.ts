@@ -68,7 +68,7 @@ class KeeperScene {
         secrets,
         namespaces,
         grantMode: "Open",
-        tenantLimits: { hosts: undefined, requestsPerMinute: 700, planesPerNamespace: 10 },
+        tenantLimits: { hosts: undefined, requestsPerMinute: 700, usualRequestsPerMinute: 700, planesPerNamespace: 10 },
         settings: { access: undefined, projects: newProjects() },
       },
       connect: () => ({

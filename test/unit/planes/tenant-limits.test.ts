@@ -33,7 +33,12 @@ describe("hosts", () => {
   });
 });
 
-const limits: TenantLimits = { hosts: undefined, requestsPerMinute: 100, planesPerNamespace: 2 };
+const limits: TenantLimits = {
+  hosts: undefined,
+  requestsPerMinute: 100,
+  usualRequestsPerMinute: 700,
+  planesPerNamespace: 2,
+};
 const metadata = { name: "own", namespace: "shop", uid: "u", resourceVersion: "1", generation: 1 };
 const apiKeySecretRef = { namespace: "shop", name: "key", key: "api-key" };
 const own = (url: string, requestsPerMinute?: number) =>
@@ -42,7 +47,7 @@ const own = (url: string, requestsPerMinute?: number) =>
 it.each([
   [5_000, 100],
   [50, 50],
-  [undefined, undefined],
+  [undefined, 100],
 ])("requestsPerMinute %s → %s", (given, want) => {
   expect(withinLimits(own("https://control.example/v2", given), limits, false).spec).toMatchObject({
     kind: "Valid",

@@ -15,7 +15,7 @@ export interface OperatorSettings {
 /** The costs of one page of metrics in the operator. */
 export interface ScrapeCost {
   readonly bytes: number;
-  /** The time for which the event loop was busy between the request and the answer. */
+  /** The time for which the event loop of the operator was busy during the scrape. */
   readonly busyMs: number;
   /** The longest time for which the event loop did nothing else. */
   readonly longestMs: number;

@@ -25,8 +25,8 @@ const ofExtension = (oid: string): string =>
   `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = ${oid} AND d.deptype = 'e')`;
 
 /**
- * The SQL for one database. With `replica`, no trigger of the user fires. One statement covers all tables, because they
- * may refer to each other.
+ * The SQL that empties one database. With `replica`, ordinary triggers do not fire. One TRUNCATE covers all tables,
+ * because they may refer to each other.
  */
 const emptyOneDatabase = `DO $$
 DECLARE
