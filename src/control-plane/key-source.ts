@@ -105,9 +105,12 @@ function checkedKey(text: string, where: string): string {
   return key;
 }
 
-/** Whether a text can be sent as an API key: it is not empty and has only printable ASCII characters, no space. */
+/**
+ * Whether a text can be sent as an API key: it has 1 to 4,096 printable ASCII characters, no space. A tenant may store a
+ * longer text, and the operator would keep it in memory.
+ */
 export function isApiKey(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text);
+  return /^[\x21-\x7e]{1,4096}$/.test(text);
 }
 
 function asKeyError(error: unknown): ControlPlaneError {

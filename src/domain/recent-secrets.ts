@@ -10,11 +10,18 @@ const rememberedMs = 3_600_000;
 /** The least number of characters. A shorter secret could stand in any text by chance, and a tenant chooses its own. */
 const shortest = 8;
 
+/**
+ * The maximum number of characters of all forms. The secrets that were used longest ago are forgotten first. A tenant
+ * may store one key after the other, and those in use are noted again every minute.
+ */
+const mostCharacters = 4_000_000;
+
 export class RecentSecrets {
   readonly #clock: Clock;
   readonly #lasting: readonly string[];
   /** The secrets with their forms, and when each one was used last, in monotonic milliseconds; the oldest one first. */
   readonly #used = new Map<string, { readonly forms: readonly string[]; readonly atMs: number }>();
+  #characters = 0;
 
   /** @param lasting secrets that are never forgotten, however short */
   constructor(clock: Clock, lasting: readonly string[] = []) {
@@ -26,15 +33,25 @@ export class RecentSecrets {
   note(secret: string): void {
     const atMs = this.#clock.monotonicMs();
     const known = this.#used.get(secret);
-    this.#used.delete(secret);
+    this.#forget(secret);
     if (secret.length >= shortest) {
-      this.#used.set(secret, { forms: known?.forms ?? formsOf(secret), atMs });
+      const forms = known?.forms ?? formsOf(secret);
+      this.#used.set(secret, { forms, atMs });
+      this.#characters += lengthOf(forms);
     }
     for (const [former, used] of this.#used) {
-      if (atMs - used.atMs < rememberedMs) {
+      if (atMs - used.atMs < rememberedMs && this.#characters <= mostCharacters) {
         return;
       }
-      this.#used.delete(former);
+      this.#forget(former);
+    }
+  }
+
+  #forget(secret: string): void {
+    const known = this.#used.get(secret);
+    if (known !== undefined) {
+      this.#used.delete(secret);
+      this.#characters -= lengthOf(known.forms);
     }
   }
 
@@ -42,4 +59,8 @@ export class RecentSecrets {
   forms(): readonly string[] {
     return [...this.#lasting, ...[...this.#used.values()].flatMap(({ forms }) => forms)];
   }
+}
+
+function lengthOf(forms: readonly string[]): number {
+  return forms.reduce((sum, { length }) => sum + length, 0);
 }

@@ -96,16 +96,14 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
 
   async #isServed(): Promise<boolean> {
     const path = `/apis/${group}/${version}`;
-    try {
-      const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
-      const { resources } = ((await this.#options.connection.request(call)) ?? {}) as { readonly resources?: unknown };
-      return Array.isArray(resources) && resources.some(({ name }) => name === this.#kind.plural);
-    } catch (error) {
-      if (isMissing(error)) {
-        return false;
-      }
-      throw error;
+    const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
+    // Only a list of kinds without this one proves that the kind is not served. ComputeEndpoint is of the same group, so a
+    // 404 here is the page of a proxy, or an API server that cannot serve the operator at all.
+    const { resources } = ((await this.#options.connection.request(call)) ?? {}) as { readonly resources?: unknown };
+    if (!Array.isArray(resources)) {
+      throw new KubernetesError("UnreadableAnswer", `cannot ${call.what}: the answer holds no list of kinds`);
     }
+    return resources.some(({ name }) => name === this.#kind.plural);
   }
 
   /**

@@ -74,7 +74,12 @@ export class ControlPlanes {
         if (store === undefined) {
           throw new KubernetesError("Unavailable", `cannot read ${planeId}: its kind is not listed`);
         }
-        this.planes.note(planeId, await store.read(keyOfPlane(planeId)));
+        const key = keyOfPlane(planeId);
+        if ((await store.read(key)) === undefined && store.get(key) !== undefined) {
+          throw new KubernetesError("Unavailable", `${planeId} is gone, and the watch has not reported it yet`);
+        }
+        // The cache is at least as new as what was read.
+        this.planes.note(planeId, store.get(key));
         this.usersChanged(planeId);
       },
     });

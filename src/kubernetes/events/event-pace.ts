@@ -1,6 +1,5 @@
 /** Limits how many events the operator sends and records. */
 import type { Clock } from "../../domain/clock.ts";
-import { settlesWithin } from "../../runtime/shutdown.ts";
 import { TokenBucket } from "../../runtime/token-bucket.ts";
 
 /** The rate of events. */
@@ -28,8 +27,9 @@ export class EventPace {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
   readonly #isBusy: () => boolean;
-  readonly #hurried = Promise.withResolvers<void>();
   #isHurried = false;
+  /** Ends the present wait. A promise that lives as long as the process would keep something of every wait. */
+  #endWait: (() => void) | undefined;
 
   constructor({ clock, burst, perSecond, isBusy = () => false }: EventPaceOptions) {
     this.#clock = clock;
@@ -41,17 +41,26 @@ export class EventPace {
   async turn(): Promise<void> {
     const giveWayUntilMs = this.#clock.monotonicMs() + longestGiveWayMs;
     while (this.#isBusy() && this.#clock.monotonicMs() < giveWayUntilMs && !this.#isHurried) {
-      await settlesWithin(this.#clock, checkEveryMs, this.#hurried.promise);
+      await this.#wait(checkEveryMs);
     }
     while (!this.#bucket.tryTake() && !this.#isHurried) {
-      await settlesWithin(this.#clock, this.#bucket.waitMs(), this.#hurried.promise);
+      await this.#wait(this.#bucket.waitMs());
     }
   }
 
   /** Ends the limit because the process stops: from now on `turn` does not wait. */
   hurry(): void {
     this.#isHurried = true;
-    this.#hurried.resolve();
+    this.#endWait?.();
+  }
+
+  async #wait(forMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = this.#clock.after(forMs, resolve);
+    this.#endWait = resolve;
+    await promise;
+    this.#endWait = undefined;
+    timer.cancel();
   }
 }
 

@@ -22,3 +22,14 @@ it("a key so short that it stands in any text → not remembered: a tenant choos
   secrets.note("orders");
   expect(secrets.forms()).toEqual([]);
 });
+
+it("a tenant stores one long key after the other → the memory stays bounded, and a key in use stays known", () => {
+  const secrets = new RecentSecrets(new FakeClock());
+  for (let turn = 0; turn < 2_000; turn += 1) {
+    secrets.note(`${turn}-`.padEnd(4_096, "x"));
+    secrets.note("key-in-use");
+  }
+  const forms = secrets.forms();
+  expect(forms.reduce((sum, { length }) => sum + length, 0)).toBeLessThanOrEqual(4_000_000);
+  expect(forms).toContain("key-in-use");
+});

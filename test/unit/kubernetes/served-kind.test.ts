@@ -67,12 +67,8 @@ describe("a kind that the API server serves", () => {
 });
 
 describe("a kind that is not there yet", () => {
-  it.each([
-    ["the group is unknown", new KubernetesError("NotFound", "no such group")],
-    ["the group has other kinds", { resources: [{ name: "computeendpoints" }] }],
-    ["an answer without a list", {}],
-  ])("%s → NotServed; asked again every 30 s, and listed when it is served", async (_, answer) => {
-    kinds = answer;
+  it("the group has other kinds → NotServed; asked again every 30 s, and listed when it is served", async () => {
+    kinds = { resources: [{ name: "computeendpoints" }] };
     served.start();
     await settlePromises();
     expect(standings).toEqual(["NotServed"]);
@@ -87,6 +83,22 @@ describe("a kind that is not there yet", () => {
 });
 
 describe("a kind that cannot be listed", () => {
+  it.each([
+    ["a 404 page, as of a proxy", new KubernetesError("NotServed", "404")],
+    ["a 404 for the whole group", new KubernetesError("NotFound", "no such group")],
+    ["an answer without a list", {}],
+  ])("%s → proves nothing: its standing stays, and it is asked again after 5 s", async (_, answer) => {
+    kinds = answer;
+    served.start();
+    await settlePromises();
+    expect(standings).toEqual([]);
+    kinds = { resources: [{ name: "databaseaccesses" }] };
+    await clock.advance(5_000);
+    await settlePromises();
+    expect(standings).toEqual(["Listed"]);
+    await served.stop();
+  });
+
   it("no right → Forbidden, asked again after 30 s", async () => {
     items = new KubernetesError("Forbidden", "no right to list");
     served.start();
