@@ -59,8 +59,8 @@ function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<Inte
 }
 
 /**
- * Plans a new create when no POST of the intent can take effect any more. If spec no longer asks for it, or the branch
- * has a read-write endpoint already, the intent is closed.
+ * Plans a new create after the POST of the intent can no longer take effect. If spec no longer asks for it, or the
+ * branch has a read-write endpoint already, the operator closes the intent.
  */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {

@@ -44,8 +44,8 @@ export type RemoteSituation =
   /** Our create was answered, and status does not hold the answer yet. */
   | { readonly kind: "CreateAnswered"; readonly answered: AnsweredCreate }
   /**
-   * An intent is stored, so a POST may have been sent. `spec` is `undefined` if no endpoint is wanted any more, because
-   * the resource is being deleted.
+   * An intent is stored, so a POST may have been sent. `spec` is `undefined` if the resource is being
+   * deleted, so it no longer wants an endpoint.
    */
   | { readonly kind: "OpenCreate"; readonly intent: CreateIntent; readonly spec: ComputeEndpointSpec | undefined }
   | { readonly kind: "Owned"; readonly ownership: Ownership; readonly spec: ComputeEndpointSpec }

@@ -111,7 +111,8 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
    * that no longer exist.
    */
   async #listFailed(error: unknown): Promise<void> {
-    if (this.#standing !== "Listed" || this.#isAsking || !isMissing(error)) {
+    const isMissing = error instanceof KubernetesError && ["NotFound", "NotServed"].includes(error.reason);
+    if (this.#standing !== "Listed" || this.#isAsking || !isMissing) {
       return;
     }
     this.#isAsking = true;
@@ -128,8 +129,4 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
       this.#options.logger.warn({ err: error, kind }, "cannot list the resources of a kind; the operator tries again");
     }
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof KubernetesError && (error.reason === "NotFound" || error.reason === "NotServed");
 }

@@ -26,8 +26,8 @@ export interface OperationsSnapshot {
   /** Ids of awaited operations that no read of this process has shown: the read by id failed, or was not made yet. */
   readonly unseenIds: ReadonlySet<string>;
   /**
-   * Ids of operations that no list shows and whose reads by id have failed for 60 s. The operator does not wait for
-   * them any more.
+   * Ids of operations that no list shows and whose reads by id have failed for 60 s. The operator no longer
+   * waits for them.
    */
   readonly lostIds: ReadonlySet<string>;
 }

@@ -1,5 +1,5 @@
 /** Finds out from the answers of a control plane whether it accepts the key, and whether it answers at all. */
-import { type CredentialState, credentialStateAfter } from "../control-plane/guard-calls.ts";
+import { type CredentialState, credentialStateAfter } from "../control-plane/call-guards.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CallGuard } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";

@@ -19,7 +19,7 @@ export type SecretsReading =
       readonly authority: string | undefined;
       readonly secret: StoredSecret;
     }
-  /** A person must act. `message` is for people who may see the control plane. */
+  /** A person must act. `message` names the Secret, so only people who may see the control plane may read it. */
   | { readonly kind: "Refused"; readonly reason: PlaneReason; readonly message: string }
   /** The API server gave no usable answer. A key that was read before stays in use. */
   | { readonly kind: "Unanswered"; readonly message: string };

@@ -255,7 +255,7 @@ export class Plane {
           return undefined;
         }
         const reading = await readPlaneSecrets(secrets, resource, spec);
-        return isSameKey(key.known, reading) ? reading : await confirmed(reading);
+        return holdsNoNewKey(key.known, reading) ? reading : await confirmed(reading);
       },
       isKeptInMemory: () =>
         resource !== undefined &&
@@ -277,8 +277,8 @@ export class Plane {
   }
 }
 
-/** Whether a reading gives nothing to send that was not known before. */
-function isSameKey(known: SecretsReading | undefined, reading: SecretsReading): boolean {
+/** Whether a reading holds no API key, or the one that is in use. */
+function holdsNoNewKey(known: SecretsReading | undefined, reading: SecretsReading): boolean {
   return reading.kind !== "Read" || (known?.kind === "Read" && known.key === reading.key);
 }
 

@@ -112,7 +112,7 @@ export class Round {
   }
 
   /**
-   * Whether every resource of this reconcile is refused for want of a grant. False if there is no resource, or if the
+   * Whether every resource of this reconcile is refused because it has no grant. False if there is no resource, or if the
    * operator still deletes an abandoned endpoint of the project.
    */
   isUngranted(): boolean {

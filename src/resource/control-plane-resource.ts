@@ -37,8 +37,8 @@ export function parseClusterControlPlane(stored: unknown): PlaneResource {
 }
 
 /**
- * Parses the status. If it cannot be parsed, the operator finds out its content again, and writes it. The list of Secrets
- * with the operator's finalizer stands only in status, so it is parsed apart from the rest.
+ * Parses the status. If it cannot be parsed, the operator finds out its content again, and writes it. Only status
+ * holds the list of Secrets with the operator's finalizer, so that list is parsed even if the rest cannot be.
  */
 function statusOf(status: unknown): ControlPlaneStatus {
   const { data } = controlPlaneStatusSchema.safeParse(status ?? {});

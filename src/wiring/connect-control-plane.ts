@@ -1,7 +1,7 @@
 /** Connects to a control plane: the client, its gates and its budget. */
 import type { Config } from "../config.ts";
+import { budgetGuards, createCredentialGate, fenceGuard, throttleGuard } from "../control-plane/call-guards.ts";
 import { type ControlPlaneClientOptions, createControlPlane } from "../control-plane/create-control-plane.ts";
-import { budgetGuards, createCredentialGate, fenceGuard, throttleGuard } from "../control-plane/guard-calls.ts";
 import { RequestBudget } from "../control-plane/request-budget.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import type { Clock } from "../domain/clock.ts";

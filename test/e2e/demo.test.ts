@@ -101,7 +101,7 @@ class DemoRun {
 
 async function linuxCommandLines(): Promise<readonly string[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  // A process that has just ended has no command line any more.
+  // A process that has just ended no longer has a command line.
   return Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
 }
 

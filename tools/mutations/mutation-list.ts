@@ -414,8 +414,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a kind whose CRD was removed counts as listed",
     file: "kubernetes/served-kind.ts",
-    find: 'if (this.#standing !== "Listed" || this.#isAsking || !isMissing(error)) {',
-    replace: "if (this.#isAsking || isMissing(error)) {",
+    find: 'if (this.#standing !== "Listed" || this.#isAsking || !isMissing) {',
+    replace: "if (this.#isAsking || isMissing) {",
     caughtBy: { namedCase: "kind removed" },
   },
   {

@@ -72,7 +72,7 @@ export function createSecretStore({ connection, fence, account }: SecretStoreOpt
 
 /**
  * Removes the written content from the error of a write: an admission webhook may quote the Secret that it refuses. The
- * cause of such an error may hold the content too, so it is left out.
+ * new error has no cause, because the cause may also hold the content.
  */
 async function withoutContent<Answer>(data: SecretData, written: Promise<Answer>): Promise<Answer> {
   try {

@@ -70,7 +70,7 @@ export class Computes {
     return await attached.fleet.schema(branchId, database);
   }
 
-  /** Ends every connection and every server. No work begins any more. */
+  /** Ends every connection and every server. After that, no work begins. */
   async stop(): Promise<void> {
     const attached = this.#current;
     if (attached === undefined) return;

@@ -1,8 +1,8 @@
 /** Tests which error the client of the control plane throws, and whether a write may have been applied. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
+import { budgetGuards } from "../../../src/control-plane/call-guards.ts";
 import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
-import { budgetGuards } from "../../../src/control-plane/guard-calls.ts";
 import { guardCalls } from "../../../src/domain/control-plane.ts";
 import type { ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import type { Caller } from "../../../src/domain/control-plane-requests.ts";

@@ -35,7 +35,7 @@ test("many lines in one turn, then an exit → all are written, in order", async
   expect(numbers).toEqual(Array.from({ length: 300 }, (_, n) => n));
 });
 
-test("nothing reads the output any more → the process goes on", async () => {
+test("the reader of the output has ended → the process goes on", async () => {
   const { child, errors } = start(
     `let n = 0; const timer = setInterval(() => { n += 1; logger.info({ n }, "a line"); logger.error({ n }, "an error");
      if (n === 50) { clearInterval(timer); process.stderr.write("went on"); } }, 2);`,

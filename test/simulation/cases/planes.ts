@@ -39,7 +39,7 @@ export const planeCases: readonly NamedCase[] = [
   },
   {
     id: "kind removed",
-    name: "the CRD is removed while the watch is broken → nothing is sent any more; it comes back → the edit is carried out",
+    name: "the CRD is removed while the watch is broken → the operator sends nothing; it comes back → the edit is carried out",
     why: "the operator goes on using a control plane that an administrator has removed",
     plan: planOf({
       world,

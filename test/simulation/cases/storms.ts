@@ -30,7 +30,7 @@ export const stormCases: readonly NamedCase[] = [
   {
     id: "page instead of a resource",
     name: "a create is answered, its status meets a conflict, and a proxy answers the read with 404 → the endpoint stays",
-    why: "an outage of a proxy deletes a database, and its resource is not seen again until somebody edits it",
+    why: "an outage of a proxy deletes a database, and the operator ignores its resource until the next edit",
     plan: planOf({
       faults: scripted({
         "patch status of ComputeEndpoint shop/orders #2": { kind: "Refused", status: 409 },
@@ -121,7 +121,7 @@ export const stormCases: readonly NamedCase[] = [
   {
     id: "locked for ever",
     name: "a project answers every change with 423 for three hours → ProjectLocked, two writes, one Warning",
-    why: "nobody learns why nothing happens, or thousands of writes fill etcd",
+    why: "no status says why nothing happens, or thousands of writes fill etcd",
     plan: planOf({
       faults: always("PATCH", { kind: "Refused", status: 423 }),
       steps: [apply(1_000, "orders", readWrite(branch(1))), apply(60_000, "orders", readWrite(branch(1), size(2)))],

@@ -319,7 +319,7 @@ function withoutEmpty({ finalizers, annotations, ...metadata }: StoredObject["me
   } as StoredObject["metadata"];
 }
 
-/** Whether the object is being deleted and has no finalizer any more. */
+/** Whether the object is being deleted and its last finalizer is gone. */
 function isReleased({ metadata }: StoredObject): boolean {
   const { deletionTimestamp, finalizers } = metadata;
   return deletionTimestamp !== undefined && (!Array.isArray(finalizers) || finalizers.length === 0);

@@ -1,6 +1,6 @@
 /** Tests the gates after 401 and 429, and the leader fence. */
 import { describe, expect, test } from "vitest";
-import { createCredentialGate, throttleGuard } from "../../../src/control-plane/guard-calls.ts";
+import { createCredentialGate, throttleGuard } from "../../../src/control-plane/call-guards.ts";
 import { type CallGuard, type ControlPlane, guardCalls } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";

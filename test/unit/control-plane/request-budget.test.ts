@@ -1,7 +1,7 @@
 /** Tests the request budget. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { budgetGuards } from "../../../src/control-plane/guard-calls.ts";
+import { budgetGuards } from "../../../src/control-plane/call-guards.ts";
 import { bucketFor, RequestBudget } from "../../../src/control-plane/request-budget.ts";
 import { guardCalls } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
