@@ -10,7 +10,7 @@ import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts"
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import { identity, operation, owned } from "../../unit/decide/builders.ts";
-import { type Factors, product } from "../../unit/decide/product/factors.ts";
+import { combinations, type Factors, product } from "../../unit/decide/product/factors.ts";
 import { claimsOf, createGiven } from "../../unit/decide/product/given.ts";
 import { type Call, ObservedWorld } from "./fresh-operator.ts";
 
@@ -168,23 +168,6 @@ const power = {
   isDeleting: [false, true],
   operations: [{}, { ownInFlight: [operation({ id: "op-own", action: "apply_config", status: "running" })] }],
 } as const;
-
-/** Compares every combination of levels. */
-function* combinations<T extends Readonly<Record<string, readonly unknown[]>>>(
-  levels: T,
-): Generator<{ readonly [Name in keyof T]: T[Name][number] }> {
-  const entries = Object.entries(levels);
-  const total = entries.reduce((all, [, { length }]) => all * length, 1);
-  for (let index = 0; index < total; index += 1) {
-    let rest = index;
-    const chosen = entries.map(([name, own]) => {
-      const level = own[rest % own.length];
-      rest = Math.floor(rest / own.length);
-      return [name, level];
-    });
-    yield Object.fromEntries(chosen);
-  }
-}
 
 /** Compares cases with power annotations, which are not a factor of the product either. */
 async function comparePower(): Promise<void> {

@@ -128,18 +128,22 @@ export function* product(): Generator<Factors> {
   }
 }
 
-function* combinations(levels: Levels): Generator<Factors> {
-  const names = Object.keys(levels) as (keyof Factors)[];
-  const sizes = names.map((name) => levels[name].length);
-  const total = sizes.reduce((all, size) => all * size, 1);
+/** Yields every combination of levels. All have one shape, because code reads such objects faster. */
+export function* combinations<T extends object>(
+  levels: {
+    readonly [Name in keyof T]: readonly T[Name][];
+  },
+): Generator<T> {
+  const names = Object.keys(levels) as (keyof T)[];
+  const total = names.reduce((all, name) => all * levels[name].length, 1);
+  const current = { ...levels } as unknown as T;
   for (let index = 0; index < total; index += 1) {
-    const factors: Record<string, unknown> = {};
     let rest = index;
-    for (const [position, name] of names.entries()) {
-      const size = sizes[position] ?? 1;
-      factors[name] = levels[name][rest % size];
-      rest = Math.floor(rest / size);
+    for (const name of names) {
+      const { length, [rest % length]: level } = levels[name];
+      current[name] = level as T[keyof T];
+      rest = Math.floor(rest / length);
     }
-    yield factors as unknown as Factors;
+    yield { ...current };
   }
 }

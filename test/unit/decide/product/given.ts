@@ -54,48 +54,54 @@ type Part<Value> = (factors: Factors) => Value;
 function shared<Value>(names: readonly (keyof Factors)[], make: Part<Value>): Part<Value> {
   const made = new Map<string, Value>();
   return (factors) => {
-    const key = names.map((name) => factors[name]).join();
+    const key = names.reduce((levels, name) => `${levels},${factors[name]}`, "");
     const known = made.get(key) ?? deepFreeze(make(factors));
     made.set(key, known);
     return known;
   };
 }
 
+const ofSpec = ["type", "spec", "deletion", "adoption", "isTakeOver", "remote"] as const;
+const ofStatus = ["ownership", "intent", "isOwnOperationInFlight"] as const;
+
 /** Makes the frozen observations that factors describe. */
 export function createGiven(): Part<Observation> {
-  const specPart = shared(["type", "spec", "deletion", "adoption", "isTakeOver", "remote"], specOf);
-  const statusPart = shared(
-    ["type", "spec", "deletion", "adoption", "remote", "ownership", "intent", "isOwnOperationInFlight"],
-    statusOf,
+  const specPart = shared(ofSpec, specOf);
+  const statusPart = shared([...ofSpec, ...ofStatus], statusOf);
+  const resourcePart = shared([...ofSpec, ...ofStatus, "isPaused", "hasFinalizer", "resolution"], (factors) =>
+    resource({
+      ...specPart(factors),
+      isPaused: factors.isPaused,
+      hasFinalizer: factors.hasFinalizer,
+      isDeleting: factors.deletion !== "None",
+      isOwnershipReadable: factors.ownership !== "Unreadable",
+      status: statusPart(factors),
+      annotations: annotationsOf(factors),
+    }),
   );
-  const endpointsPart = shared(["type", "spec", "ownership", "remote", "echoesNames", "candidate"], (factors) => [
-    ...ownEndpoint(factors),
-    ...candidate(factors),
-  ]);
-  const claimsPart = shared(["claims", "type", "spec"], claimsOf);
-  const memoryPart = shared(["intent", "posts", "isAnswered", "type"], memoryOf);
-  const annotationsPart = shared(["resolution"], annotationsOf);
-  return (factors) =>
-    deepFreeze(
+  const projectPart = shared(
+    ["type", "spec", "ownership", "remote", "echoesNames", "candidate", "isSettled"],
+    (factors) =>
       observation({
-        resource: resource({
-          ...specPart(factors),
-          isPaused: factors.isPaused,
-          hasFinalizer: factors.hasFinalizer,
-          isDeleting: factors.deletion !== "None",
-          isOwnershipReadable: factors.ownership !== "Unreadable",
-          status: statusPart(factors),
-          annotations: annotationsPart(factors),
-        }),
-        endpoints: endpointsPart(factors),
-        operations: factors.isOwnOperationInFlight ? { ownInFlight: [running] } : {},
+        resource: resourcePart(factors),
+        endpoints: [...ownEndpoint(factors), ...candidate(factors)],
         echoesNames: factors.echoesNames,
-        claims: claimsPart(factors),
-        memory: memoryPart(factors),
         startedAtMs: monotonicMs + (factors.isSettled ? policy.createSettleMs : 0),
         ...(factors.remote === "Unproven" ? { absentIds: [] } : {}),
-      }),
-    );
+      }).project,
+  );
+  const claimsPart = shared(["claims", "type", "spec"], (factors) => observation({ claims: claimsOf(factors) }).claims);
+  const memoryPart = shared(["intent", "posts", "isAnswered", "type"], memoryOf);
+  const idle = deepFreeze(observation());
+  const busy = deepFreeze(observation({ operations: { ownInFlight: [running] } }));
+  return (factors) =>
+    Object.freeze({
+      ...(factors.isOwnOperationInFlight ? busy : idle),
+      resource: resourcePart(factors),
+      project: projectPart(factors),
+      claims: claimsPart(factors),
+      memory: memoryPart(factors),
+    });
 }
 
 const running = operation({ id: "op-own", action: "apply_config", status: "running", createdTime: timeAt(-4_000) });

@@ -2,7 +2,7 @@
 
 import type { Plan } from "../../../../src/decide/plan.ts";
 import type { Observation } from "../../../../src/decide/resource-step.ts";
-import { timeAt } from "../builders.ts";
+import { nowMs } from "../builders.ts";
 import { decide } from "./decide.ts";
 import type { Factors } from "./factors.ts";
 import { answeredId } from "./given.ts";
@@ -184,16 +184,16 @@ const settlesOnlyWhenItMatches: Invariant = ({ factors, plan }) => {
   return !isDone && "calls settled what is not";
 };
 
+const otherTimesMs = [-86_400_000, 61_000, 86_400_000].map((offsetMs) => nowMs + offsetMs);
+
 /** S10: a change of the wall clock alone never leads to a create. */
 const timeAloneCreatesNothing: Invariant = ({ factors, given, plan }) => {
   const isOpenQuestion = factors.intent === "Open" && factors.posts === "Unresolved";
   if (!isOpenQuestion || isCreating(plan)) {
     return false;
   }
-  const later = [timeAt(-86_400_000), timeAt(61_000), timeAt(86_400_000)].map((time) =>
-    decide({ ...given, nowMs: Date.parse(time) }),
-  );
-  return later.some(isCreating) && "creates because time has passed";
+  const decisions = otherTimesMs.map((otherMs) => decide({ ...given, nowMs: otherMs }));
+  return decisions.some(isCreating) && "creates because time has passed";
 };
 
 /** All of them, by name. */
