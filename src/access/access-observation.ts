@@ -1,7 +1,7 @@
 /** What is known of a DatabaseAccess: what one decision is made from, and what this process remembers. */
 
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
-import type { FailureRow } from "../decide/resource-memory.ts";
+import type { FailureRow } from "../decide/observation.ts";
 import type { ObservedDatabase, ObservedRole, Password } from "../domain/branch-objects.ts";
 import type { StoredSecret } from "../domain/secret-store.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";

@@ -2,7 +2,7 @@
 
 import type { WaitingChange } from "../decide/choose-mutation.ts";
 import { isIdentityProven } from "../decide/identity.ts";
-import { pollDelayMs, waitingForProjectMessage } from "../decide/waiting.ts";
+import { pollDelayMs, waitingForProjectMessage } from "../decide/plan.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
 import type { KindChange, KindLook, KindRound, KindRoundStart, KindSent } from "../reconcile/project-kind.ts";

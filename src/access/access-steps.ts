@@ -1,7 +1,7 @@
 /** Carries out one step of a DatabaseAccess: stores status and Secret, and notes failures. */
 
 import { nextFailure } from "../decide/call-failures.ts";
-import { eventsOfStall } from "../decide/event.ts";
+import { eventsOfStall } from "../decide/events-for.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";

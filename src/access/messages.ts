@@ -1,6 +1,7 @@
 /** The texts of DatabaseAccesses: condition messages and Kubernetes events. */
-import { normal, warning } from "../decide/event.ts";
+
 import type { ResourceEvent } from "../domain/resource-store.ts";
+import { normal, warning } from "../domain/resource-store.ts";
 import { allowSecretsCommand, type SecretWriteCause } from "../domain/secret-store.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";

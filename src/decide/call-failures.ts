@@ -3,7 +3,7 @@
 import { backoffMs } from "../domain/backoff.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
-import type { FailureRow, Policy } from "./resource-memory.ts";
+import type { FailureRow, Policy } from "./observation.ts";
 
 const failureStalls = [
   "Forbidden",

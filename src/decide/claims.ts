@@ -6,7 +6,6 @@ import { isTrue } from "../resource/conditions.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
 import { type Identity, ownershipToken } from "./identity.ts";
-import type { PostState } from "./resource-memory.ts";
 
 /** A claim: the endpoint that one resource of the project owns, and the endpoint that it asks for. */
 export interface Claim {
@@ -25,6 +24,13 @@ export interface Claim {
    */
   readonly wish: ComputeEndpointSpec | undefined;
 }
+
+/**
+ * What this process knows about the POSTs of one intent.
+ * `NoneSent`: this process stored the intent and sent nothing. `AllRefused`: each POST was refused or never left this
+ * process, so none took effect. `Unresolved`: the result of a POST is unknown, or an earlier process may have sent one.
+ */
+export type PostState = "NoneSent" | "AllRefused" | "Unresolved";
 
 /** A create whose intent is stored and whose result is not. `posts` says whether a POST may have been sent. */
 export interface OpenCreate {
@@ -192,13 +198,18 @@ function wishOf(resource: ComputeEndpoint): ComputeEndpointSpec | undefined {
   return mayAsk && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
 }
 
-function adopts({ adoption, type, branchId }: ComputeEndpointSpec, endpoint: ObservedEndpoint): boolean {
-  if (adoption === undefined || adoption.policy === "Never") {
-    return false;
-  }
-  return adoption.endpointId === undefined
-    ? type === "ReadWrite" && endpoint.type === "ReadWrite" && branchId === endpoint.branchId
-    : adoption.endpointId === endpoint.id;
+function adopts(wish: ComputeEndpointSpec, endpoint: ObservedEndpoint): boolean {
+  const wantedId = wish.adoption?.endpointId;
+  const isWanted =
+    wantedId === undefined
+      ? wish.type === "ReadWrite" && endpoint.type === "ReadWrite" && wish.branchId === endpoint.branchId
+      : wantedId === endpoint.id;
+  return hasConsent(wish) && isWanted;
+}
+
+/** Whether spec allows the resource to adopt an endpoint. */
+export function hasConsent({ adoption }: ComputeEndpointSpec): boolean {
+  return adoption !== undefined && adoption.policy !== "Never";
 }
 
 type Aged = Pick<ComputeEndpoint, "creationTimestamp" | "uid">;

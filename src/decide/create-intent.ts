@@ -1,12 +1,13 @@
-/** Makes intents, and recognizes the endpoints that a create under an intent may have made. */
+/** Creates: their intents, and the endpoints that a lost create, or a resource with a lost status, may own. */
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
+import { compareServiceTimes } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
-import type { CreateIntent } from "../resource/status-schema.ts";
+import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
 import { desiredChanges, fieldStateOf, hashOf } from "./desired-endpoint.ts";
-import { endpointName, ownershipToken, planeRecord } from "./identity.ts";
-import type { PlanOf } from "./plan.ts";
-import type { Observation } from "./resource-step.ts";
+import { endpointName, ownershipOf, ownershipToken, planeRecord, tokenIn } from "./identity.ts";
+import type { LocalObservation, Observation } from "./observation.ts";
+import type { Plan, PlanOf } from "./plan.ts";
 
 /**
  * Returns the plan that creates an endpoint. It uses the stored intent if that still describes spec and the snapshot,
@@ -27,6 +28,23 @@ export function createUnder(
     name: endpointName(observation.resource.key.name, intent.token),
   };
   return { kind: "CreateEndpoint", intent, isIntentStored, creation, hash: hashOf(changes) };
+}
+
+/**
+ * Waits while another create on the same branch and of the same type is unresolved, if the control plane shows no
+ * names. Otherwise the operator could not tell which create made which endpoint.
+ */
+export function waitForOtherCreate(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
+  const { project, claims, resource, policy } = observation;
+  if (project.echoesNames || claims.unresolvedCreateAt(spec, resource) === undefined) {
+    return undefined;
+  }
+  return {
+    kind: "Wait",
+    reason: "WaitingForProject",
+    message: "The result of another create on this branch is not known yet. The operator sends this create after it.",
+    waitMs: policy.operationPollMs,
+  };
 }
 
 /**
@@ -94,7 +112,7 @@ const clockErrorMs = 90 * 60_000;
  * snapshot of the intent, apart from the clock error. No field that was sent may show another value. Both times are
  * the control plane's.
  */
-export function isSuspect(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
+function isSuspect(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
   const { fields } = intent;
   const isShownAsSent = fields !== undefined && fieldStateOf(fields as EndpointChanges, endpoint) !== "Differs";
   return isShownAsSent && createdAfterSnapshotMs(intent, endpoint) >= -clockErrorMs;
@@ -121,6 +139,102 @@ function createdAfterSnapshotMs({ serviceTime = "" }: CreateIntent, { createdTim
  * Whether the intent holds enough to recognize an endpoint without a name. An intent of an early version, or an intent
  * stored without a `Date` header, does not.
  */
-export function canPresume({ serviceTime, fields }: CreateIntent): boolean {
+function canPresume({ serviceTime, fields }: CreateIntent): boolean {
   return serviceTime !== undefined && fields !== undefined;
+}
+
+/**
+ * The endpoints that appeared after an intent was stored, sorted by whether a POST of the intent may have created them.
+ * Each list is ordered by creation time.
+ */
+export interface Candidates {
+  /** Endpoints whose name carries this resource's token: its create made them. */
+  readonly own: readonly ObservedEndpoint[];
+  /** Endpoints without a name that this resource's create may have made. */
+  readonly suspects: readonly ObservedEndpoint[];
+  /** Endpoints that another client made. */
+  readonly foreign: readonly ObservedEndpoint[];
+}
+
+/**
+ * Sorts the endpoints that appeared after an intent was stored. It considers endpoints of the intent's branch and type
+ * that no resource owns and that are not in `preIds`.
+ */
+export function candidatesOf(observation: Observation, intent: CreateIntent): Candidates {
+  const { project, claims, resource } = observation;
+  const appeared = [...project.endpoints.values()]
+    .filter(
+      (endpoint) =>
+        endpoint.branchId === intent.branchId &&
+        endpoint.type === intent.type &&
+        !intent.preIds.includes(endpoint.id) &&
+        claims.ownerOf(endpoint.id, resource.uid) === undefined,
+    )
+    .sort(byCreation);
+  const token = appeared.length === 0 ? "" : tokenOf(observation);
+  const own = appeared.filter(({ name }) => tokenIn(name) === token);
+  const isNameless = ({ name }: ObservedEndpoint) => name === undefined && !project.echoesNames;
+  const suspects = appeared.filter(
+    (endpoint) => isNameless(endpoint) && (!canPresume(intent) || isSuspect(intent, endpoint)),
+  );
+  const foreign = appeared.filter((endpoint) => !own.includes(endpoint) && !suspects.includes(endpoint));
+  return { own, suspects, foreign };
+}
+
+/**
+ * Endpoints whose name carries this resource's token, and which no other resource owns. Each list is ordered by
+ * creation time.
+ */
+export interface UnrecordedEndpoints {
+  /**
+   * Endpoints on the branch and of the type that spec asks for. If status was lost, this resource created them.
+   */
+  readonly proven: readonly ObservedEndpoint[];
+  /**
+   * Endpoints of another branch or type than spec asks for; all of them if spec is invalid. Either spec has changed
+   * since, or a person copied the name.
+   */
+  readonly unproven: readonly ObservedEndpoint[];
+}
+
+/** Finds the endpoints that carry a resource's token, because status may have been lost when etcd was restored. */
+export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
+  const { project, claims, resource } = observation;
+  const unowned = [...project.endpoints.values()].filter(({ id }) => claims.ownerOf(id, resource.uid) === undefined);
+  // In a burst every endpoint has an owner, so computing the token would be wasted work.
+  const token = unowned.length === 0 ? "" : tokenOf(observation);
+  const own = unowned.filter(({ name }) => tokenIn(name) === token).sort(byCreation);
+  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+  const isProven = ({ branchId, type }: ObservedEndpoint) => branchId === spec?.branchId && type === spec.type;
+  return { proven: own.filter(isProven), unproven: own.filter((endpoint) => !isProven(endpoint)) };
+}
+
+/** Finds the name of a listed endpoint that cannot be parsed, but whose name carries this resource's token, if any. */
+export function unreadableOwnName(observation: Observation): string | undefined {
+  const { unreadableNames = [] } = observation.project;
+  // Almost every list can be read, and the token would be hashed in vain.
+  const token = unreadableNames.length === 0 ? "" : tokenOf(observation);
+  return unreadableNames.find((name) => tokenIn(name) === token);
+}
+
+/** Returns the plan that stores an ownership record. With this record the endpoint belongs to the resource. */
+export function recordOwnership(
+  observation: LocalObservation,
+  endpoint: ObservedEndpoint,
+  origin: Ownership["origin"],
+): PlanOf<"RecordOwnership"> {
+  return {
+    kind: "RecordOwnership",
+    ownership: ownershipOf(observation, endpoint, origin),
+    endpoint,
+    acknowledgedHash: undefined,
+  };
+}
+
+function tokenOf({ identity, resource }: LocalObservation): string {
+  return ownershipToken(identity.clusterId, resource.uid);
+}
+
+function byCreation(a: ObservedEndpoint, b: ObservedEndpoint): number {
+  return compareServiceTimes(a.createdTime, b.createdTime) || (a.id < b.id ? -1 : 1);
 }

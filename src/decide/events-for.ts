@@ -1,11 +1,10 @@
 /** Computes the Kubernetes events of a step. */
-import type { ResourceEvent } from "../domain/resource-store.ts";
+import { normal, type ResourceEvent, warning } from "../domain/resource-store.ts";
 import { conditionOf } from "../resource/conditions.ts";
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { eventsOfStall, normal, warning } from "./event.ts";
+import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
+import type { ResourceStep } from "./observation.ts";
 import type { Plan, PlanOf } from "./plan.ts";
 import { entryOf } from "./plan-table.ts";
-import type { ResourceStep } from "./resource-step.ts";
 
 const noteLimit = 1024;
 
@@ -99,6 +98,16 @@ function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointS
     events.push(normal("EndpointReady", "Reconcile", "The endpoint matches spec."));
   }
   return events;
+}
+
+/** Returns the event of a resource of any kind that became Stalled, or Stalled for another reason. Pure. */
+export function eventsOfStall(
+  before: readonly Condition[] | undefined,
+  next: readonly Condition[] | undefined,
+): readonly ResourceEvent[] {
+  const stalled = conditionOf(next, "Stalled");
+  const isNews = stalled !== undefined && conditionOf(before, "Stalled")?.reason !== stalled.reason;
+  return isNews ? [warning(stalled.reason, "Reconcile", stalled.message)] : [];
 }
 
 /** Returns an event if managed fields left spec: the control plane keeps their last values. */

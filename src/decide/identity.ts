@@ -1,7 +1,9 @@
 /** Proves what belongs to a resource: by the records in its status, and by the token in the name of an endpoint. */
 
 import { hash } from "node:crypto";
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { Ownership } from "../resource/status-schema.ts";
 
 /** The cluster, and the control plane that a resource uses. Each ownership record names both. */
 export interface Identity {
@@ -14,6 +16,22 @@ export interface Identity {
 /** Returns the members by which ownership records name the control plane. */
 export function planeRecord({ serviceUrl, controlPlane }: Identity): Pick<Identity, "serviceUrl" | "controlPlane"> {
   return controlPlane === undefined ? { serviceUrl } : { serviceUrl, controlPlane };
+}
+
+/** Makes the ownership record that ties an endpoint to a resource. */
+export function ownershipOf(
+  { resource, identity }: { readonly resource: ComputeEndpoint; readonly identity: Identity },
+  endpoint: ObservedEndpoint,
+  origin: Ownership["origin"],
+): Ownership {
+  return {
+    endpointId: endpoint.id,
+    origin,
+    resourceUid: resource.uid,
+    clusterId: identity.clusterId,
+    ...planeRecord(identity),
+    projectId: endpoint.projectId,
+  };
 }
 
 /** Whether a record names this control plane: it has the same URL, and the same resource describes it. */

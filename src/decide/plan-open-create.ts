@@ -2,18 +2,28 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
+import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
-import { type Candidates, candidatesOf, recordOwnership, unrecordedOwn } from "./candidates.ts";
-import { createUnder, isDatedAsSent, isForPlaceOf } from "./create-intent.ts";
+import {
+  type Candidates,
+  candidatesOf,
+  createUnder,
+  isDatedAsSent,
+  isForPlaceOf,
+  recordOwnership,
+  unrecordedOwn,
+  waitForOtherCreate,
+} from "./create-intent.ts";
 import { ownershipToken, tokenIn } from "./identity.ts";
+import type { IntentMemory, Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import { planTokenElsewhere } from "./plan-unowned.ts";
-import type { IntentMemory } from "./resource-memory.ts";
-import type { Observation } from "./resource-step.ts";
-import type { Situation } from "./situation.ts";
-import { waitForOtherCreate } from "./waiting.ts";
 
-type OpenCreate = Extract<Situation, { kind: "OpenCreate" }>;
+/** An open create. `spec` is `undefined` if the resource is being deleted, so it no longer wants an endpoint. */
+interface OpenCreate {
+  readonly intent: CreateIntent;
+  readonly spec: ComputeEndpointSpec | undefined;
+}
 
 /**
  * Plans the next step of a resource with an open create. At most one POST of it is ever unresolved: the operator sends

@@ -1,5 +1,7 @@
 /** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
+import type { PowerAction } from "../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Acknowledged, Ownership } from "../resource/status-schema.ts";
 import {
@@ -12,18 +14,13 @@ import {
   resendWaitMs,
   restartsCompute,
 } from "./desired-endpoint.ts";
-import type { Plan } from "./plan.ts";
+import type { Observation } from "./observation.ts";
+import { deletingMessage, type Plan, type PowerEcho, pollDelayMs, stall, waitingMessage } from "./plan.ts";
 import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName, planNamesake } from "./plan-unowned.ts";
-import { powerWishOf } from "./power.ts";
 import { remoteStateOf } from "./remote-state.ts";
-import type { Observation } from "./resource-step.ts";
-import type { Situation } from "./situation.ts";
-import { pollDelayMs, waitingMessage } from "./waiting.ts";
-
-type Owned = Extract<Situation, { kind: "Owned" }>;
 
 /** Plans one step: change the endpoint to match spec, wait, stall, forget an endpoint that is gone, or do nothing. */
-export function planOwned({ ownership, spec }: Owned, observation: Observation): Plan {
+export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);
   if (conflict !== undefined) {
     return conflict;
@@ -60,11 +57,10 @@ export function ownershipConflict(observation: Observation, endpointId: string):
   if (other === undefined) {
     return undefined;
   }
-  return {
-    kind: "Stall",
-    reason: "OwnershipConflict",
-    message: `This resource and ${ownerName(other, resource)} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
-  };
+  return stall(
+    "OwnershipConflict",
+    `This resource and ${ownerName(other, resource)} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
+  );
 }
 
 /**
@@ -80,6 +76,45 @@ function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoin
   return { kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) };
 }
 
+/** What the power annotations ask for now. */
+interface PowerWish {
+  /** The call to send; `undefined`: nothing has to be sent. */
+  readonly action: PowerAction | undefined;
+  /** What status repeats after the control plane accepted the action, or at once if there is no action. */
+  readonly echo: PowerEcho;
+}
+
+/**
+ * Returns what the power annotations ask for. Pure.
+ *
+ * Each value acts once. It counts as handled when the control plane has accepted the call. It also counts if the
+ * compute is in that state already, or is changing to it. Of two new values, suspend comes first. A disabled endpoint
+ * is not started; the request waits until the endpoint is enabled.
+ */
+function powerWishOf(resource: Observation["resource"], endpoint: ObservedEndpoint): PowerWish {
+  const { status, annotations: given } = resource;
+  const suspendAt = newValue(given[annotations.suspendRequestedAt], status.lastHandledSuspendAt);
+  const wakeAt = newValue(given[annotations.wakeRequestedAt], status.lastHandledWakeAt);
+  const suspended: PowerEcho = suspendAt === undefined ? {} : { lastHandledSuspendAt: suspendAt };
+  if (suspendAt !== undefined && !isIn(endpoint, "idle")) {
+    return { action: "suspend", echo: suspended };
+  }
+  if (wakeAt === undefined || endpoint.disabled) {
+    return { action: undefined, echo: suspended };
+  }
+  const both: PowerEcho = { ...suspended, lastHandledWakeAt: wakeAt };
+  return { action: isIn(endpoint, "active") ? undefined : "start", echo: both };
+}
+
+function newValue(asked: string | undefined, handled: string | undefined): string | undefined {
+  return asked === handled ? undefined : asked;
+}
+
+/** Whether the compute is in a state, or is changing to it. */
+function isIn({ state, pendingState }: ObservedEndpoint, wanted: "active" | "idle"): boolean {
+  return (pendingState ?? state) === wanted;
+}
+
 /**
  * Plans what follows after another client deleted the endpoint. The operator creates a new one if this resource created
  * the old one, or is presumed to have created it. It never replaces an adopted endpoint.
@@ -88,11 +123,10 @@ function planReplacement({ origin, endpointId }: Ownership): Plan {
   if (origin !== "Adopted") {
     return { kind: "ForgetEndpoint", endpointId };
   }
-  return {
-    kind: "Stall",
-    reason: "EndpointGone",
-    message: `Another client deleted the adopted endpoint ${endpointId}, and the operator does not replace an adopted endpoint. Delete this resource. To get a new endpoint, create a resource without spec.adoption.`,
-  };
+  return stall(
+    "EndpointGone",
+    `Another client deleted the adopted endpoint ${endpointId}, and the operator does not replace an adopted endpoint. Delete this resource. To get a new endpoint, create a resource without spec.adoption.`,
+  );
 }
 
 /**
@@ -150,13 +184,15 @@ function planOccupiedTarget(observation: Observation, branchId: string, moving: 
   if (rival !== undefined) {
     return claimedByAnother(observation, rival, `the read-write endpoint of branch ${branchId}`);
   }
-  return occupant === undefined
-    ? undefined
-    : {
-        kind: "Stall",
-        reason: "BranchOccupied",
-        message: `Branch ${branchId} already has ${isOwnedElsewhere(observation, occupant) || !observation.grant.mayAdopt ? "a read-write endpoint" : `the read-write endpoint ${occupant.id}`}, so the endpoint cannot move there. Delete that endpoint, or set spec.branchId to ${moving.branchId} or another branch.`,
-      };
+  if (occupant === undefined) {
+    return undefined;
+  }
+  const isHidden = isOwnedElsewhere(observation, occupant) || !observation.grant.mayAdopt;
+  const present = isHidden ? "a read-write endpoint" : `the read-write endpoint ${occupant.id}`;
+  return stall(
+    "BranchOccupied",
+    `Branch ${branchId} already has ${present}, so the endpoint cannot move there. Delete that endpoint, or set spec.branchId to ${moving.branchId} or another branch.`,
+  );
 }
 
 function planUpdate(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
@@ -182,11 +218,10 @@ function planDrift(observation: Observation, { diff, endpoint, hash, acknowledge
   const { memory, monotonicMs, nowMs, operations } = observation;
   const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");
   if (!mayResend(acknowledged, operations.failedIds)) {
-    return {
-      kind: "Stall",
-      reason: "DriftPersists",
-      message: `The control plane accepted ${fields} twice and still shows other values, so the operator does not send them a third time. Set the fields to what the control plane shows, or remove them from spec.`,
-    };
+    return stall(
+      "DriftPersists",
+      `The control plane accepted ${fields} twice and still shows other values, so the operator does not send them a third time. Set the fields to what the control plane shows, or remove them from spec.`,
+    );
   }
   const knownForMs = monotonicMs - memory.firstSeenMs;
   const storedAgoMs = Math.max(knownForMs, nowMs - Date.parse(acknowledged.time));
@@ -239,9 +274,6 @@ export function planDeletion({ endpointId }: Ownership, observation: Observation
     }
   }
 }
-
-/** The condition message from before the DELETE until the endpoint is proven gone. */
-export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";
 
 function waitForProof({ policy }: Observation): Plan {
   return { kind: "Wait", reason: "Deleting", message: deletingMessage, waitMs: policy.operationPollMs };

@@ -3,17 +3,14 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { isInFlight } from "../domain/operation.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ResourceEvent } from "../domain/resource-store.ts";
+import { warning } from "../domain/resource-store.ts";
 import type { ProgressReason } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, CreateIntent } from "../resource/status-schema.ts";
 import type { FailureStall } from "./call-failures.ts";
-import { ownershipOf } from "./candidates.ts";
-import { warning } from "./event.ts";
-import type { Mutation, Plan, PlanOf } from "./plan.ts";
-import { deletingMessage } from "./plan-owned.ts";
-import type { PowerEcho } from "./power.ts";
-import type { Policy } from "./resource-memory.ts";
-import type { ConditionSummary, LocalObservation, Outcome } from "./resource-step.ts";
-import { pollDelayMs } from "./waiting.ts";
+import { ownershipOf } from "./identity.ts";
+import type { ConditionSummary, LocalObservation, Outcome, Policy } from "./observation.ts";
+import type { Mutation, Plan, PlanOf, PowerEcho } from "./plan.ts";
+import { deletingMessage, pollDelayMs } from "./plan.ts";
 
 /**
  * The maximum age of the snapshot that a plan needs.

@@ -2,15 +2,13 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
-import { recordOwnership, unreadableOwnName, unrecordedOwn } from "./candidates.ts";
 import type { Claim } from "./claims.ts";
-import { createUnder } from "./create-intent.ts";
+import { hasConsent } from "./claims.ts";
+import { createUnder, recordOwnership, unreadableOwnName, unrecordedOwn, waitForOtherCreate } from "./create-intent.ts";
 import { isTokenOfCluster, tokenIn } from "./identity.ts";
-import type { Plan } from "./plan.ts";
+import type { Observation } from "./observation.ts";
+import { type Plan, stall } from "./plan.ts";
 import { notGrantedMessage } from "./project-grant.ts";
-import type { Observation } from "./resource-step.ts";
-import { hasConsent } from "./situation.ts";
-import { waitForOtherCreate } from "./waiting.ts";
 
 /** Plans one step of a resource without an open create: adopt, create, wait, or report why neither is possible. */
 export function planUnowned(spec: ComputeEndpointSpec, observation: Observation): Plan {
@@ -65,11 +63,10 @@ function planUnreadableOwn(observation: Observation): Plan | undefined {
   const name = unreadableOwnName(observation);
   return name === undefined || isEveryOneGivenUp(observation)
     ? undefined
-    : {
-        kind: "Stall",
-        reason: "CreateAmbiguous",
-        message: `Status names no endpoint. Endpoint ${name} has the name ending that the operator gives to this resource, but the operator cannot parse that endpoint. The operator continues when it can. If the endpoint is not yours, annotate the resource with ${annotations.resolveCreate}=abandon=all. To remove the resource and leave the endpoint, set spec.deletionPolicy to Retain.`,
-      };
+    : stall(
+        "CreateAmbiguous",
+        `Status names no endpoint. Endpoint ${name} has the name ending that the operator gives to this resource, but the operator cannot parse that endpoint. The operator continues when it can. If the endpoint is not yours, annotate the resource with ${annotations.resolveCreate}=abandon=all. To remove the resource and leave the endpoint, set spec.deletionPolicy to Retain.`,
+      );
 }
 
 /**
@@ -104,11 +101,10 @@ export function planTokenElsewhere(observation: Observation, own: readonly Obser
   const { ownership } = observation.resource.status;
   const state =
     ownership === undefined ? "Status names no endpoint" : `Endpoint ${ownership.endpointId} of this resource is gone`;
-  return {
-    kind: "Stall",
-    reason: "CreateAmbiguous",
-    message: `${state}, but these endpoints have the name ending that the operator gives to this resource: ${ids.join(", ")}. If one of them is yours, set the annotation ${annotations.resolveCreate} to adopt=<endpoint id>. If none is, set it to abandon=all. To remove the resource and keep them all, set spec.deletionPolicy to Retain.`,
-  };
+  return stall(
+    "CreateAmbiguous",
+    `${state}, but these endpoints have the name ending that the operator gives to this resource: ${ids.join(", ")}. If one of them is yours, set the annotation ${annotations.resolveCreate} to adopt=<endpoint id>. If none is, set it to abandon=all. To remove the resource and keep them all, set spec.deletionPolicy to Retain.`,
+  );
 }
 
 function planNamedAdoption(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
@@ -149,11 +145,10 @@ function planAdoption(observation: Observation, spec: ComputeEndpointSpec, endpo
     return ownedElsewhere(spec);
   }
   if (endpoint.type !== spec.type || endpoint.branchId !== spec.branchId) {
-    return {
-      kind: "Stall",
-      reason: "AdoptionMismatch",
-      message: `Endpoint ${endpoint.id} is ${endpoint.type} on branch ${endpoint.branchId}; this resource asks for ${spec.type} on branch ${spec.branchId}. Change spec to match the endpoint, or name another endpoint in spec.adoption.endpointId.`,
-    };
+    return stall(
+      "AdoptionMismatch",
+      `Endpoint ${endpoint.id} is ${endpoint.type} on branch ${endpoint.branchId}; this resource asks for ${spec.type} on branch ${spec.branchId}. Change spec to match the endpoint, or name another endpoint in spec.adoption.endpointId.`,
+    );
   }
   return recordOwnership(observation, endpoint, "Adopted");
 }
@@ -166,11 +161,10 @@ function planAdoptOnlyMiss(spec: ComputeEndpointSpec): Plan | undefined {
     spec.adoption.endpointId === undefined
       ? `Branch ${spec.branchId} has no read-write endpoint`
       : `Project ${spec.projectId} has no endpoint ${spec.adoption.endpointId}`;
-  return {
-    kind: "Stall",
-    reason: "AdoptionTargetMissing",
-    message: `${wanted}, and policy AdoptOnly never creates one. Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.`,
-  };
+  return stall(
+    "AdoptionTargetMissing",
+    `${wanted}, and policy AdoptOnly never creates one. Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.`,
+  );
 }
 
 function readWriteEndpointOf({ project }: Observation, branchId: string): ObservedEndpoint | undefined {
@@ -199,11 +193,10 @@ export function isOwnedElsewhere({ identity }: Observation, { name }: ObservedEn
 }
 
 function ownedElsewhere({ branchId }: ComputeEndpointSpec): Plan {
-  return {
-    kind: "Stall",
-    reason: "OwnedElsewhere",
-    message: `Another cluster or another operator created the endpoint that this resource asks for (branch ${branchId}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`,
-  };
+  return stall(
+    "OwnedElsewhere",
+    `Another cluster or another operator created the endpoint that this resource asks for (branch ${branchId}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`,
+  );
 }
 
 /** Returns the name of another resource for messages. It is hidden from resources of other namespaces. */
@@ -215,25 +208,19 @@ export function ownerName({ key }: Claim, resource: Observation["resource"]): st
 
 /** Makes the plan for an endpoint that another resource claims. */
 export function claimedByAnother({ resource }: Observation, rival: Claim, what: string): Plan {
-  return {
-    kind: "Stall",
-    reason: "ClaimedByAnother",
-    message: `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${ownerName(rival, resource)}. Delete one of the two resources. The operator continues with this one when the other is gone.`,
-  };
+  return stall(
+    "ClaimedByAnother",
+    `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${ownerName(rival, resource)}. Delete one of the two resources. The operator continues with this one when the other is gone.`,
+  );
 }
 
 function endpointExists({ grant, resource }: Observation, endpoint: ObservedEndpoint): Plan {
   if (!grant.mayAdopt) {
     const remedy = notGrantedMessage(resource.key.namespace, endpoint.projectId, "adopt");
-    return {
-      kind: "Stall",
-      reason: "EndpointExists",
-      message: `Branch ${endpoint.branchId} already has a read-write endpoint. ${remedy}`,
-    };
+    return stall("EndpointExists", `Branch ${endpoint.branchId} already has a read-write endpoint. ${remedy}`);
   }
-  return {
-    kind: "Stall",
-    reason: "EndpointExists",
-    message: `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`,
-  };
+  return stall(
+    "EndpointExists",
+    `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`,
+  );
 }

@@ -1,9 +1,9 @@
-/** The plans: each is one next step of one resource. */
+/** The plans: each is one next step of one resource. Also the texts and delays that several kinds of plan share. */
 import type { PowerAction } from "../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
+import type { Operation } from "../domain/operation.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
-import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
-import type { PowerEcho } from "./power.ts";
+import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource/status-schema.ts";
 
 /** The cause for which the finalizer is removed. */
 export type ReleaseCause = "Gone" | "Retained" | "NeverCreated";
@@ -83,6 +83,9 @@ export type Plan =
       readonly suspectIds?: readonly string[];
     };
 
+/** The values of handled power annotations, as status repeats them. Absent members stay as they are. */
+export type PowerEcho = Pick<ComputeEndpointStatus, "lastHandledWakeAt" | "lastHandledSuspendAt">;
+
 /** A plan of one kind. */
 export type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { kind: Kind }>;
 
@@ -91,6 +94,34 @@ export type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { kind: Kind }>;
  * time.
  */
 export type Mutation = PlanOf<"CreateEndpoint" | "UpdateEndpoint" | "MoveEndpoint" | "DeleteEndpoint" | "ChangePower">;
+
+/** Makes the plan of a resource for which a person must act. */
+export function stall(reason: StallReason, message: string): PlanOf<"Stall"> {
+  return { kind: "Stall", reason, message };
+}
+
+const shortestPollMs = 250;
+
+/**
+ * Returns the time until an operation is read again. Most operations end within one or two seconds, so a young
+ * operation is read soon.
+ * @param ageMs how long this process has known the operation, in monotonic milliseconds.
+ */
+export function pollDelayMs(ageMs: number, { operationPollMs }: { readonly operationPollMs: number }): number {
+  return Math.min(operationPollMs, Math.max(shortestPollMs, ageMs / 2));
+}
+
+/** The message of a resource whose change waits, either in this process or because the control plane answered 423. */
+export const waitingForProjectMessage = "Waiting until other changes of the project have ended.";
+
+/** The message from before the DELETE until the endpoint is proven gone. */
+export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";
+
+/** Returns the message while operations run. It is the same whether an answer or the operation log named them. */
+export function waitingMessage(inFlight: readonly Pick<Operation, "action">[]): string {
+  const actions = [...new Set(inFlight.map(({ action }) => action))].sort();
+  return `Waiting for ${actions.join(", ")} to end.`;
+}
 
 /** Ends a `switch` over a union. If the union gets a new member, the call does not compile. */
 export function assertNever(value: never): never {

@@ -7,11 +7,10 @@ import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { Acknowledged, ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { summaryOf } from "./condition-summary.ts";
-import { conditionsFor } from "./conditions-for.ts";
+import { conditionsFor, summaryOf } from "./conditions-for.ts";
 import { acknowledge, desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
+import type { LocalObservation, ResourceStep } from "./observation.ts";
 import { entryOf, type Records } from "./plan-table.ts";
-import type { LocalObservation, ResourceStep } from "./resource-step.ts";
 
 /** The part of status that comes from the operation log. `reduceOperations` computes it. */
 export interface OperationStatus {
@@ -48,7 +47,7 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
     observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
     ...(step.plan && entryOf(step.plan).echo(step.plan, step.outcome)),
     lastHandledReconcileAt: handledReconcileAt(step),
-    conditions: conditionsFor({ step, summary, failedActions: failedActions ?? [] }),
+    conditions: conditionsFor(step, summary, failedActions ?? []),
   };
   return keepQuietFields(withoutEmpty(status), resource.status, log);
 }
@@ -65,7 +64,7 @@ export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
     return withoutEmpty({ ...status, createIntent });
   }
   const summary = entryOf(plan).summary(plan, local);
-  const conditions = conditionsFor({ step, summary, failedActions: status.failedActions ?? [] });
+  const conditions = conditionsFor(step, summary, status.failedActions ?? []);
   return withoutEmpty({ ...status, createIntent, observedGeneration: generation, conditions });
 }
 

@@ -141,6 +141,16 @@ export interface ResourceEvent {
   readonly isAhead?: boolean;
 }
 
+/** Makes an event of type Normal: no person needs to act. */
+export function normal(reason: string, action: string, note: string): ResourceEvent {
+  return { type: "Normal", reason, action, note };
+}
+
+/** Makes an event of type Warning: a person should read it. */
+export function warning(reason: string, action: string, note: string): ResourceEvent {
+  return { type: "Warning", reason, action, note };
+}
+
 /** Publishes events. It may drop an event, so it never throws and never delays a reconcile. */
 export interface EventRecorder {
   record(resource: StoredIdentity, event: ResourceEvent): void;

@@ -1,6 +1,5 @@
 /** Reconciles the resources that describe control planes: finalizers, key, status and deletion. */
 
-import { isUnused, type PlaneUsers } from "../decide/plane-users.ts";
 import type { Clock } from "../domain/clock.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
@@ -22,7 +21,7 @@ import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { group } from "../resource/names.ts";
 import * as messages from "./messages.ts";
 import type { Plane } from "./plane.ts";
-import { planeEvents, planeStatus } from "./plane-status.ts";
+import { isUnused, type PlaneUsers, planeEvents, planeStatus } from "./plane-status.ts";
 import type { Planes } from "./planes.ts";
 
 /** The parts of the keeper. */

@@ -1,9 +1,17 @@
 /** Computes the status and the events of a control plane that a resource describes. */
 
-import { eventsOfStall, normal } from "../decide/event.ts";
-import type { PlaneUsers } from "../decide/plane-users.ts";
+import { eventsOfStall } from "../decide/events-for.ts";
+import { retainsEndpoint } from "../decide/plan-resource.ts";
+import type { GrantOf } from "../decide/project-grant.ts";
 import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
-import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { normal } from "../domain/resource-store.ts";
+import {
+  type ComputeEndpoint,
+  hasFinalizer,
+  isBeingDeleted,
+  noProject,
+  projectIdOf,
+} from "../resource/compute-endpoint.ts";
 import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
@@ -154,3 +162,30 @@ export function planeEvents(
 }
 
 const elsewhere = "The control plane cannot be used. The condition Ready of the ClusterControlPlane says what to do.";
+
+/** How many resources need a control plane, as far as the operator can count them. */
+export interface PlaneUsers {
+  readonly count: number;
+  /** False: a kind of resources is not listed yet, so there may be more of them. */
+  readonly isComplete: boolean;
+}
+
+/** Whether it is certain that no resource needs the control plane. */
+export function isUnused({ count, isComplete }: PlaneUsers): boolean {
+  return count === 0 && isComplete;
+}
+
+/**
+ * Returns the ComputeEndpoints that have something in a control plane, or that may create or search something there.
+ */
+export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): readonly ComputeEndpoint[] {
+  return resources.filter((resource) => {
+    const { ownership, createIntent } = resource.status;
+    if ((ownership ?? createIntent) !== undefined || !resource.isOwnershipReadable) {
+      return true;
+    }
+    return isBeingDeleted(resource)
+      ? hasFinalizer(resource) && !retainsEndpoint(resource)
+      : grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject).mayChange;
+  });
+}

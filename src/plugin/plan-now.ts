@@ -2,10 +2,9 @@
 import { parseAllDocuments } from "yaml";
 import type { Identity } from "../decide/identity.ts";
 import type { Plan } from "../decide/plan.ts";
-import { planLocal } from "../decide/plan-resource.ts";
+import { localPlanOf } from "../decide/plan-resource.ts";
 import { isMutation } from "../decide/plan-table.ts";
 import { fullGrant, type GrantOf, type PlaneProblem, type ProjectGrant } from "../decide/project-grant.ts";
-import { isLocal, situationOf } from "../decide/situation.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import { lookAt } from "../reconcile/look.ts";
@@ -74,8 +73,8 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
   const due = worked.filter((each) => each.resource.uid === resource.uid);
   const [local] = due.map((each) => round.observe(each));
   if (local === undefined) throw new Error("unreachable: a resource names its own project");
-  const situation = situationOf(local);
-  if (isLocal(situation)) return { plan: planLocal(situation, local), afterOperation: undefined, isGrantAssumed };
+  const plan = localPlanOf(local);
+  if (plan !== undefined) return { plan, afterOperation: undefined, isGrantAssumed };
   if (controlPlane === undefined) throw new Error("unreachable: a problem of the control plane is decided locally");
   const { look, decided } = await lookAt({ clock, controlPlane }, round, { due, isPoll: true });
   const [first] = decided;

@@ -2,10 +2,10 @@
 
 import { nextFailure } from "../decide/call-failures.ts";
 import { type ChangeUrgency, orderOfChanges } from "../decide/choose-mutation.ts";
+import type { Outcome, ResourceStep } from "../decide/observation.ts";
 import type { Mutation, Plan } from "../decide/plan.ts";
+import { situationOf } from "../decide/plan-resource.ts";
 import { entryOf, isMutation } from "../decide/plan-table.ts";
-import type { Outcome, ResourceStep } from "../decide/resource-step.ts";
-import { situationOf } from "../decide/situation.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";

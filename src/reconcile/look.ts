@@ -1,11 +1,10 @@
 /** The steps "observe" and "decide" of a reconcile. */
 import type { ProjectClaims } from "../decide/claims.ts";
+import type { LocalObservation, Observation, OperationFacts } from "../decide/observation.ts";
 import { assertNever, type Plan } from "../decide/plan.ts";
-import { planLocal, planRemote } from "../decide/plan-resource.ts";
+import { planOf } from "../decide/plan-resource.ts";
 import { entryOf } from "../decide/plan-table.ts";
 import { isReadSince, needsReadById, remoteStateOf } from "../decide/remote-state.ts";
-import type { LocalObservation, Observation, OperationFacts } from "../decide/resource-step.ts";
-import { isLocal, situationOf } from "../decide/situation.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { outcomeOf } from "../domain/operation.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
@@ -94,9 +93,7 @@ export class ProjectLook {
       return known;
     }
     const observation = this.#observe(local);
-    const situation = situationOf(local);
-    const plan = isLocal(situation) ? planLocal(situation, local) : planRemote(situation, observation);
-    const decided = { worked, observation, plan };
+    const decided = { worked, observation, plan: planOf(observation) };
     this.#decided.set(worked, decided);
     return decided;
   }

@@ -1,6 +1,7 @@
 /** Reads operations and endpoints of a project, and updates the project memory. */
+
+import type { ResourceMemory } from "../decide/observation.ts";
 import { needsReadById } from "../decide/remote-state.ts";
-import type { ResourceMemory } from "../decide/resource-memory.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";

@@ -1,8 +1,7 @@
 /** The project memory: what this process remembers of the projects of a control plane. */
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
+import type { FailureRow, LocalObservation, ResourceMemory } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
-import type { FailureRow, ResourceMemory } from "../decide/resource-memory.ts";
-import type { LocalObservation } from "../decide/resource-step.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { OperationsAge } from "../domain/operation.ts";
 import type { ProjectSnapshot } from "../domain/project-snapshot.ts";

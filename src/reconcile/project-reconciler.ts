@@ -3,8 +3,8 @@
 import { nextFailure } from "../decide/call-failures.ts";
 import { mayClaimAt } from "../decide/claims.ts";
 import type { Identity } from "../decide/identity.ts";
-import type { FailureRow } from "../decide/resource-memory.ts";
-import { retainsEndpoint } from "../decide/situation.ts";
+import type { FailureRow } from "../decide/observation.ts";
+import { retainsEndpoint } from "../decide/plan-resource.ts";
 import { type CallGuard, type CallGuards, guardCalls } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";

@@ -1,8 +1,8 @@
 /** The parts that reconciles use: control planes, stores and reports. */
 
 import type { Identity } from "../decide/identity.ts";
+import type { Policy } from "../decide/observation.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
-import type { Policy } from "../decide/resource-memory.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { Caller } from "../domain/control-plane-requests.ts";

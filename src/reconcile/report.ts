@@ -1,7 +1,7 @@
 /** The step "report" of a reconcile: metrics, events, log lines and spans. */
 import { eventsFor } from "../decide/events-for.ts";
+import type { Outcome, ResourceStep } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
-import type { Outcome, ResourceStep } from "../decide/resource-step.ts";
 import type { Logger } from "../domain/logger.ts";
 import { durationMsOf, type OperationMetrics } from "../domain/operation.ts";
 import type { EventRecorder, ResourceEvent, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";

@@ -1,10 +1,11 @@
 /** One reconcile of one project: its resources, and what the operator knows about them without the control plane. */
+
+import type { PostState } from "../decide/claims.ts";
 import { type Claim, claimOf, claimOfGone, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
+import type { LocalObservation, Policy } from "../decide/observation.ts";
+import { isLocal, situationOf } from "../decide/plan-resource.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
-import type { Policy, PostState } from "../decide/resource-memory.ts";
-import type { LocalObservation } from "../decide/resource-step.ts";
-import { isLocal, situationOf } from "../decide/situation.ts";
 import { type ComputeEndpoint, isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
 import type { KindRound } from "./project-kind.ts";
 import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";

@@ -1,6 +1,6 @@
 /** The step "schedule" of a reconcile: when a resource and its project are due, and how urgent their requests are. */
-import type { Policy } from "../decide/resource-memory.ts";
-import { pollDelayMs } from "../decide/waiting.ts";
+import type { Policy } from "../decide/observation.ts";
+import { pollDelayMs } from "../decide/plan.ts";
 import type { Caller } from "../domain/control-plane-requests.ts";
 import { type ComputeEndpoint, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";

@@ -1,7 +1,7 @@
 /** Sends one change to the control plane, after storing what a crash must not lose. */
 import { eventsBefore } from "../decide/events-for.ts";
+import type { ResourceStep } from "../decide/observation.ts";
 import { assertNever, type Mutation, type PlanOf } from "../decide/plan.ts";
-import type { ResourceStep } from "../decide/resource-step.ts";
 import { statusBefore } from "../decide/status-for.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Mutation as Answer, ControlPlane } from "../domain/control-plane.ts";

@@ -1,8 +1,9 @@
 /** Decides and stores what needs no control plane. */
-import { planLocal } from "../decide/plan-resource.ts";
-import { asRelease } from "../decide/plan-table.ts";
-import { isLocal, type LocalSituation, situationOf } from "../decide/situation.ts";
+
+import type { Plan } from "../decide/plan.ts";
+import { localPlanOf } from "../decide/plan-resource.ts";
 import { isSameStored } from "../domain/same-stored.ts";
+import { hasFinalizer, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { inParallel } from "./in-parallel.ts";
 import { noteStoredIntent, remember, type UnconfirmedWrite } from "./project-memory.ts";
@@ -36,40 +37,31 @@ async function settle(context: ReconcileContext, round: Round, worked: WorkedRes
   }
   worked.resource = current;
   catchUp(context, round, worked);
-  let situation = situationOf(round.observe(worked));
-  if (situation.kind === "WithoutFinalizer") {
-    await addFinalizer(context, worked);
-    situation = situationOf(round.observe(worked));
+  let plan = localPlanOf(round.observe(worked));
+  if (plan?.kind === "AddFinalizer") {
+    worked.resource = await context.store.addFinalizer(current);
+    context.logger.info(resourceFields(current), "finalizer added");
+    plan = localPlanOf(round.observe(worked));
   }
-  if (isLocal(situation)) {
-    await settleSituation(context, round, worked, situation);
+  if (plan !== undefined) {
+    await settlePlan(context, round, worked, plan);
   }
 }
 
 /** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */
 const goneAgainMs = 1_000;
 
-async function settleSituation(
-  context: ReconcileContext,
-  round: Round,
-  worked: WorkedResource,
-  situation: LocalSituation,
-): Promise<void> {
+async function settlePlan(context: ReconcileContext, round: Round, worked: WorkedResource, plan: Plan): Promise<void> {
   worked.entry.waiting = undefined;
+  const isReleased =
+    plan.kind === "RemoveFinalizer" || (isBeingDeleted(worked.resource) && !hasFinalizer(worked.resource));
+  const isLookPending = !isReleased && round.isObservable(worked);
   const local = round.observe(worked);
-  const plan = planLocal(situation, local);
-  const isLookPending = asRelease(plan) === undefined && situation.kind !== "Released" && round.isObservable(worked);
   const step = { local, observation: undefined, plan, outcome: { kind: "NothingSent" }, isLookPending } as const;
   await settleStep(context, round, { worked, step }, undefined);
   if (isLookPending) {
     round.watch(worked);
   }
-}
-
-async function addFinalizer({ store, logger }: ReconcileContext, worked: WorkedResource): Promise<void> {
-  const { resource } = worked;
-  worked.resource = await store.addFinalizer(resource);
-  logger.info(resourceFields(resource), "finalizer added");
 }
 
 /** Updates the memory of a resource by what is stored in the API server now. */

@@ -1,10 +1,9 @@
 /** The step "store" of a reconcile: writes the status of one resource, and sets when it is due again. */
 import { eventsFor, releaseEvents } from "../decide/events-for.ts";
+import type { Outcome, ResourceStep } from "../decide/observation.ts";
 import type { PlanOf } from "../decide/plan.ts";
-import { planLocal } from "../decide/plan-resource.ts";
+import { localPlanOf } from "../decide/plan-resource.ts";
 import { asRelease, entryOf } from "../decide/plan-table.ts";
-import type { Outcome, ResourceStep } from "../decide/resource-step.ts";
-import { isLocal, situationOf } from "../decide/situation.ts";
 import { answeredOperations, latestEndpoint, recordsAfter, statusFor } from "../decide/status-for.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
@@ -155,9 +154,8 @@ export async function failResources(
     guardedStep(context, round, worked, async () => {
       const outcome = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
       const local = round.observe(worked);
-      const situation = situationOf(local);
       // A decision that needs no control plane stays valid although the read failed.
-      const plan = isLocal(situation) ? planLocal(situation, local) : undefined;
+      const plan = localPlanOf(local);
       await settleStep(context, round, { worked, step: { local, observation: undefined, plan, outcome } }, undefined);
       worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
     }),

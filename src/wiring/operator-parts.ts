@@ -1,7 +1,6 @@
 /** Wires the parts of the operator. */
 import type { Config } from "../config.ts";
 import type { KeySource } from "../control-plane/key-source.ts";
-import { usersAmong } from "../decide/plane-users.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ClosableFence, type LeaderFence, PutOffError } from "../domain/leader-fence.ts";
@@ -19,6 +18,7 @@ import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespa
 import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
+import { usersAmong } from "../planes/plane-status.ts";
 import { ProjectKeys } from "../reconcile/project-keys.ts";
 import { Projects } from "../reconcile/project-memory.ts";
 import { ProjectReconciler } from "../reconcile/project-reconciler.ts";

@@ -75,7 +75,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a pause is not looked at",
-    file: decide("situation"),
+    file: decide("plan-resource"),
     find: "if (isPaused(resource)) {",
     replace: 'if (isPaused(resource) && resource.uid === "") {',
     caughtBy: { namedCase: "16b" },
@@ -96,7 +96,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "adoption needs no consent",
-    file: decide("situation"),
+    file: decide("claims"),
     find: 'return adoption !== undefined && adoption.policy !== "Never";',
     replace: 'return adoption?.policy !== "Never";',
     caughtBy: { workload: "an endpoint is there, then consent is given" },
@@ -167,21 +167,21 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "Retain hands an endpoint over while a DELETE may still land",
-    file: decide("situation"),
+    file: decide("plan-resource"),
     find: "return waitMs > 0\n    ?",
     replace: "return waitMs > 1e12\n    ?",
     caughtBy: { namedCase: "18" },
   },
   {
     name: "a deletion always leaves the endpoint",
-    file: decide("situation"),
+    file: decide("plan-resource"),
     find: 'return policy === "Retain";',
     replace: "return policy !== undefined;",
     caughtBy: { workload: "delete by policy" },
   },
   {
     name: "a resource is worked on without its finalizer",
-    file: decide("situation"),
+    file: decide("plan-resource"),
     find: "  }\n  if (!hasFinalizer(resource)) {",
     replace: '  }\n  if (!hasFinalizer(resource) && resource.uid === "") {',
     caughtBy: { workload: "delete" },
@@ -434,7 +434,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a control plane is released while resources use it",
-    file: "decide/plane-users.ts",
+    file: "planes/plane-status.ts",
     find: "return count === 0 && isComplete;",
     replace: "return count >= 0 && isComplete;",
     caughtBy: { namedCase: "plane goes last" },

@@ -1,7 +1,7 @@
 /** Runs a freshly started operator in memory, to compare it with the plugin's plan. */
 import type { Claim } from "../../../src/decide/claims.ts";
+import type { Observation } from "../../../src/decide/observation.ts";
 import { fullGrant, type GrantOf } from "../../../src/decide/project-grant.ts";
-import type { Observation } from "../../../src/decide/resource-step.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";

@@ -1,9 +1,9 @@
 /** Tests that the plan of `kubectl endpoints` is what a fresh operator does. */
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
 import { fullGrant, type GrantOf, type ProjectGrant } from "../../../src/decide/project-grant.ts";
-import type { Observation } from "../../../src/decide/resource-step.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { type PlannedStep, planNow } from "../../../src/plugin/plan-now.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";

@@ -2,9 +2,8 @@
 import { type Claim, ProjectClaims } from "../../../src/decide/claims.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../src/decide/desired-endpoint.ts";
 import { endpointName, type Identity, ownershipToken } from "../../../src/decide/identity.ts";
+import type { Observation, OperationFacts, Outcome, Policy, ResourceMemory } from "../../../src/decide/observation.ts";
 import { fullGrant, type ProjectGrant } from "../../../src/decide/project-grant.ts";
-import type { Policy, ResourceMemory } from "../../../src/decide/resource-memory.ts";
-import type { Observation, OperationFacts, Outcome } from "../../../src/decide/resource-step.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";

@@ -1,9 +1,10 @@
 /** Tests single decisions. */
 import { describe, expect, it } from "vitest";
 import { type Claim, claimOfGone } from "../../../src/decide/claims.ts";
+import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
+import { planOf } from "../../../src/decide/plan-resource.ts";
 import { noGrant } from "../../../src/decide/project-grant.ts";
-import type { Observation } from "../../../src/decide/resource-step.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import {
   acknowledged,
@@ -26,7 +27,6 @@ import {
   spec,
   timeAt,
 } from "./builders.ts";
-import { decide } from "./product/decide.ts";
 
 interface Row {
   readonly name: string;
@@ -394,6 +394,6 @@ const rows: readonly Row[] = [
 
 describe("single decisions", () => {
   it.each(rows)("$name", ({ given, want, why }) => {
-    expect(decide(given), why).toMatchObject(want);
+    expect(planOf(given), why).toMatchObject(want);
   });
 });

@@ -1,9 +1,9 @@
 /** Tests the annotations that start and suspend a compute. */
 import { describe, expect, it } from "vitest";
+import { planOf } from "../../../src/decide/plan-resource.ts";
 import { statusFor } from "../../../src/decide/status-for.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import { endpoint, owned } from "./builders.ts";
-import { decide } from "./product/decide.ts";
 
 const wake = annotations.wakeRequestedAt;
 const suspend = annotations.suspendRequestedAt;
@@ -34,26 +34,26 @@ describe("what the annotations ask of a compute", () => {
     ],
     ["wake, disabled → waits", { [wake]: "1" }, { ...idle, disabled: true }, { kind: "Settled", unverifiable: [] }],
   ])("%s", (_, asked, shown, want) => {
-    expect(decide(given(asked, shown))).toMatchObject(want);
+    expect(planOf(given(asked, shown))).toMatchObject(want);
   });
 
   it("a value that was handled → nothing more is done", () => {
     const status = { status: { lastHandledWakeAt: "1", lastHandledSuspendAt: "2" } };
-    expect(decide(given({ [wake]: "1", [suspend]: "2" }, idle, status))).toEqual({ kind: "Settled", unverifiable: [] });
+    expect(planOf(given({ [wake]: "1", [suspend]: "2" }, idle, status))).toEqual({ kind: "Settled", unverifiable: [] });
   });
 
   it("a disabled endpoint → its wish is not echoed", () => {
-    expect(decide(given({ [wake]: "1" }, { ...idle, disabled: true }))).not.toHaveProperty("echo");
+    expect(planOf(given({ [wake]: "1" }, { ...idle, disabled: true }))).not.toHaveProperty("echo");
   });
 
   it("a paused resource → no call", () => {
     const paused = given({ [wake]: "1", [annotations.paused]: "true" }, idle);
-    expect(decide(paused)).toMatchObject({ kind: "Wait", reason: "Paused" });
+    expect(planOf(paused)).toMatchObject({ kind: "Wait", reason: "Paused" });
   });
 
   it("a call that was refused → not echoed; accepted → echoed", () => {
     const observation = given({ [wake]: "1" }, idle);
-    const step = { local: observation, observation, plan: decide(observation) };
+    const step = { local: observation, observation, plan: planOf(observation) };
     const accepted = { kind: "Accepted", answer: { endpoint: endpoint(), operations: [] } } as const;
     expect(statusFor({ ...step, outcome: accepted }, noOperations).lastHandledWakeAt).toBe("1");
     const deferred = { kind: "Deferred", waitedMs: 0, stillMs: 0 } as const;

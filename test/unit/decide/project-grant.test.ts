@@ -1,9 +1,8 @@
 /** Tests what a namespace may do in a project. */
 import { describe, expect, it } from "vitest";
+import { planOf, situationOf } from "../../../src/decide/plan-resource.ts";
 import { notGrantedMessage, projectGrantOf } from "../../../src/decide/project-grant.ts";
-import { situationOf } from "../../../src/decide/situation.ts";
 import { branch, endpoint, intent, observation, ownership, project, resource } from "./builders.ts";
-import { decide } from "./product/decide.ts";
 
 const full = { mayChange: true, mayAdopt: true };
 const none = { mayChange: false, mayAdopt: false };
@@ -68,12 +67,12 @@ describe("decisions without a grant", () => {
     ],
     ["a pause", none, resource({ isPaused: true }), { kind: "Wait", reason: "Paused" }],
   ])("%s → as docs/tenants.md says", (_, grant, subject, want) => {
-    const plan = decide(observation({ grant, resource: subject, endpoints: [endpoint()] }));
+    const plan = planOf(observation({ grant, resource: subject, endpoints: [endpoint()] }));
     expect(plan).toMatchObject(want);
   });
 
   it("an endpoint on the branch that the namespace may not adopt → refused without its id", () => {
-    const plan = decide(observation({ grant: noAdoption, endpoints: [endpoint({ id: "ep-secret-9" })] }));
+    const plan = planOf(observation({ grant: noAdoption, endpoints: [endpoint({ id: "ep-secret-9" })] }));
     expect(plan).toMatchObject({ kind: "Stall", reason: "EndpointExists" });
     expect(JSON.stringify(plan)).not.toContain("ep-secret-9");
   });

@@ -2,8 +2,7 @@
 import type { Claim } from "../../../../src/decide/claims.ts";
 import { desiredChanges, hashOf } from "../../../../src/decide/desired-endpoint.ts";
 import { endpointName, ownershipToken } from "../../../../src/decide/identity.ts";
-import type { ResourceMemory } from "../../../../src/decide/resource-memory.ts";
-import type { Observation } from "../../../../src/decide/resource-step.ts";
+import type { Observation, ResourceMemory } from "../../../../src/decide/observation.ts";
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
 import { annotations } from "../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";

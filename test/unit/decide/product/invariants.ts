@@ -1,9 +1,9 @@
 /** The rules that every plan must keep. */
 
+import type { Observation } from "../../../../src/decide/observation.ts";
 import type { Plan } from "../../../../src/decide/plan.ts";
-import type { Observation } from "../../../../src/decide/resource-step.ts";
+import { planOf } from "../../../../src/decide/plan-resource.ts";
 import { nowMs } from "../builders.ts";
-import { decide } from "./decide.ts";
 import type { Factors } from "./factors.ts";
 import { answeredId } from "./given.ts";
 
@@ -192,7 +192,7 @@ const timeAloneCreatesNothing: Invariant = ({ factors, given, plan }) => {
   if (!isOpenQuestion || isCreating(plan)) {
     return false;
   }
-  const decisions = otherTimesMs.map((otherMs) => decide({ ...given, nowMs: otherMs }));
+  const decisions = otherTimesMs.map((otherMs) => planOf({ ...given, nowMs: otherMs }));
   return decisions.some(isCreating) && "creates because time has passed";
 };
 

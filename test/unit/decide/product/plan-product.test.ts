@@ -1,8 +1,9 @@
 /** Tests the rules for every combination of the factors of a decision. */
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Outcome } from "../../../../src/decide/observation.ts";
 import type { Plan } from "../../../../src/decide/plan.ts";
+import { planOf } from "../../../../src/decide/plan-resource.ts";
 import { isMutation } from "../../../../src/decide/plan-table.ts";
-import type { Outcome } from "../../../../src/decide/resource-step.ts";
 import { statusFor } from "../../../../src/decide/status-for.ts";
 import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { isSameStored } from "../../../../src/domain/same-stored.ts";
@@ -10,7 +11,6 @@ import { isTrue } from "../../../../src/resource/conditions.ts";
 import { type ComputeEndpointStatus, statusSchema } from "../../../../src/resource/status-schema.ts";
 import { checkConditions } from "../../../support/check-conditions.ts";
 import { endpoint, operation } from "../builders.ts";
-import { decide } from "./decide.ts";
 import { type Factors, product } from "./factors.ts";
 import { createGiven } from "./given.ts";
 import { type Case, invariants } from "./invariants.ts";
@@ -98,7 +98,7 @@ function checkRest({ factors, given, plan }: Case): void {
   const log = logOf({ factors, given, plan });
   const status = statusFor({ local: given, observation: given, plan, outcome }, log);
   const again = { ...given, nowMs: given.nowMs + 1_000, resource: { ...given.resource, status } };
-  const next = statusFor({ local: again, observation: again, plan: decide(again), outcome }, log);
+  const next = statusFor({ local: again, observation: again, plan: planOf(again), outcome }, log);
   if (!isSameStored(next, status)) {
     note("L3 the same state writes nothing", factors, plan.kind);
   }
@@ -125,7 +125,7 @@ function checkPlan(of: Case): void {
 /** Checks the statuses of the first case of each kind only, because other factors hardly change a status. */
 function checkStatuses(of: Case): void {
   checkRest(of);
-  if (!isSameStored(decide(of.given), of.plan)) {
+  if (!isSameStored(planOf(of.given), of.plan)) {
     note("the same input gives the same plan", of.factors, of.plan.kind);
   }
   for (const outcome of outcomesOf(of.plan)) {
@@ -139,7 +139,7 @@ beforeAll(() => {
   for (const factors of product()) {
     const given = givenBy(factors);
     try {
-      const of = { factors, given, plan: decide(given) };
+      const of = { factors, given, plan: planOf(given) };
       checkPlan(of);
       const kind = kindOf(of);
       if (!seen.has(kind)) {
