@@ -48,7 +48,7 @@ async function operate(config: Config): Promise<number> {
       loadRuntime(),
       import("./wiring/operator.ts"),
       import("./wiring/start-keys.ts"),
-      import("./domain/recent-secrets.ts"),
+      import("./domain/without-secrets.ts"),
     ]);
   const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
   keepHeapSmall(systemClock);

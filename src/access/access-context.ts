@@ -1,8 +1,7 @@
 /** The parts that the reconcile of DatabaseAccesses uses. */
 import type { Identity } from "../decide/identity.ts";
 import type { GrantOf } from "../decide/project-grant.ts";
-import type { KindStanding, ResourceStore } from "../domain/resource-store.ts";
-import type { SecretObserver, SecretStore } from "../domain/secret-store.ts";
+import type { KindStanding, ResourceStore, SecretObserver, SecretStore } from "../domain/resource-store.ts";
 import type { ReconcileContext } from "../reconcile/reconcile-context.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";

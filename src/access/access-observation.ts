@@ -2,8 +2,8 @@
 
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
 import type { FailureRow } from "../decide/observation.ts";
-import type { ObservedDatabase, ObservedRole, Password } from "../domain/branch-objects.ts";
-import type { StoredSecret } from "../domain/secret-store.ts";
+import type { ObservedDatabase, ObservedRole, Password } from "../domain/control-plane.ts";
+import type { StoredSecret } from "../domain/resource-store.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import type { ConnectionHosts, ConnectionSettings } from "./binding.ts";

@@ -1,5 +1,5 @@
 /** Decides which roles and databases are deleted with a DatabaseAccess, and deletes its Secret. */
-import type { ObservedDatabase } from "../domain/branch-objects.ts";
+import type { ObservedDatabase } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { resourceFields } from "../reconcile/report.ts";

@@ -3,9 +3,8 @@
 import { nextFailure } from "../decide/call-failures.ts";
 import { eventsOfStall } from "../decide/events-for.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { KubernetesError } from "../domain/resource-store.ts";
+import { KubernetesError, type SecretData, type SecretWriteCause } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { SecretData, SecretWriteCause } from "../domain/secret-store.ts";
 import { guarded } from "../reconcile/in-parallel.ts";
 import { resourceFields } from "../reconcile/report.ts";
 import { secondsTime } from "../resource/conditions.ts";

@@ -1,5 +1,5 @@
 /** Makes the content of the Secret for applications. */
-import type { SecretData } from "../domain/secret-store.ts";
+import type { SecretData } from "../domain/resource-store.ts";
 import type { BindingKey, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 
 /** The addresses and TLS settings with which clients reach the databases of a control plane. */

@@ -1,6 +1,6 @@
 /** Finds the ComputeEndpoint and the project of a DatabaseAccess. */
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
-import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
+import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject, workKeyOf } from "../resource/compute-endpoint.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../resource/database-access.ts";

@@ -1,8 +1,12 @@
 /** The texts of DatabaseAccesses: condition messages and Kubernetes events. */
 
-import type { ResourceEvent } from "../domain/resource-store.ts";
-import { normal, warning } from "../domain/resource-store.ts";
-import { allowSecretsCommand, type SecretWriteCause } from "../domain/secret-store.ts";
+import {
+  allowSecretsCommand,
+  normal,
+  type ResourceEvent,
+  type SecretWriteCause,
+  warning,
+} from "../domain/resource-store.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";

@@ -5,10 +5,9 @@ import {
   type ObservedDatabase,
   type ObservedRole,
   Password,
-} from "../domain/branch-objects.ts";
+} from "../domain/control-plane.ts";
 import { isInFlight, type Operation } from "../domain/operation.ts";
-import { KubernetesError } from "../domain/resource-store.ts";
-import type { SecretStore } from "../domain/secret-store.ts";
+import { KubernetesError, type SecretStore } from "../domain/resource-store.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";

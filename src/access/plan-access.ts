@@ -1,7 +1,7 @@
 /** Plans the next step of a DatabaseAccess. */
-import type { ObservedRole } from "../domain/branch-objects.ts";
+import type { ObservedRole } from "../domain/control-plane.ts";
+import type { SecretData, SecretWriteCause } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { SecretData, SecretWriteCause } from "../domain/secret-store.ts";
 import type { AccessProgressReason, AccessStallReason } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";

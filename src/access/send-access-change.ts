@@ -1,6 +1,6 @@
 /** Sends one change of a DatabaseAccess to the control plane. */
 
-import type { BranchObjects } from "../domain/branch-objects.ts";
+import type { BranchObjects } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { KindChange, KindSent } from "../reconcile/project-kind.ts";

@@ -1,9 +1,7 @@
 /** The checks before the calls of a control plane: leader fence, request budget, pause after a 429, refused API key. */
-import { backoffMs } from "../domain/backoff.ts";
-import type { Clock, Timer } from "../domain/clock.ts";
-import type { CallGuard, CallGuards } from "../domain/control-plane.ts";
+import { backoffMs, type Clock, type Timer } from "../domain/clock.ts";
+import type { Caller, CallGuard, CallGuards, ControlPlaneObserver } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
-import type { Caller, ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 import type { KeySource } from "./key-source.ts";
 import type { RequestBudget } from "./request-budget.ts";

@@ -1,7 +1,7 @@
 /** Records one call of the control plane as a span of a trace. */
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Tracer } from "../domain/logger.ts";
 import type { Operation } from "../domain/operation.ts";
-import type { Tracer } from "../domain/tracer.ts";
 import type { Route } from "./routes.ts";
 
 /** The maximum number of operations of one answer that are added to a span as events. */

@@ -1,10 +1,16 @@
 /** The HTTP client of one control plane. */
-import type { BranchObjects } from "../domain/branch-objects.ts";
+
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../domain/control-plane.ts";
-import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
+import type {
+  BranchObjects,
+  ControlPlane,
+  ControlPlaneObserver,
+  EndpointList,
+  Mutation,
+  OperationPage,
+} from "../domain/control-plane.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import type { Tracer } from "../domain/tracer.ts";
+import type { Tracer } from "../domain/logger.ts";
 import { HttpTransport } from "../http/transport.ts";
 import { httpBranchObjects } from "./http-branch-objects.ts";
 import { type Clean, createHttpCaller, type HttpCaller, undefinedIfAbsent } from "./http-caller.ts";

@@ -7,7 +7,7 @@ import {
   type ObservedRole,
   Password,
   type RoleChange,
-} from "../domain/branch-objects.ts";
+} from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { type Clean, type HttpCaller, undefinedIfAbsent } from "./http-caller.ts";
 import { expectEach, readAnswer } from "./read-answer.ts";

@@ -1,11 +1,10 @@
 /** Sends one call of the control plane: fills in the route, adds the key, parses the answer. */
 import type { Clock } from "../domain/clock.ts";
+import type { ControlPlaneObserver } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneSubject } from "../domain/control-plane-error.ts";
-import type { ControlPlaneObserver } from "../domain/control-plane-requests.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
-import { RecentSecrets } from "../domain/recent-secrets.ts";
-import type { Tracer } from "../domain/tracer.ts";
-import { formsOf } from "../domain/without-secrets.ts";
+import type { Tracer } from "../domain/logger.ts";
+import { formsOf, RecentSecrets } from "../domain/without-secrets.ts";
 import type { HttpOutcome } from "../http/exchange.ts";
 import { parseHttpDate } from "../http/retry-after.ts";
 import type { HttpTransport, OriginRequest } from "../http/transport.ts";

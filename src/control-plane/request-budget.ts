@@ -1,7 +1,7 @@
 /** Limits how often the operator sends requests to one control plane. */
 import type { Clock, Timer } from "../domain/clock.ts";
+import type { Caller, ControlPlaneObserver, Urgency } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { Caller, ControlPlaneObserver, Urgency } from "../domain/control-plane-requests.ts";
 import { LeaderFenceError, PutOffError } from "../domain/leader-fence.ts";
 import { FairLine, type LineEntry } from "../runtime/fair-line.ts";
 import { TokenBucket } from "../runtime/token-bucket.ts";

@@ -1,6 +1,6 @@
 /** Says what follows from a failed call: the reasons of the conditions, and the time of the next try. */
 
-import { backoffMs } from "../domain/backoff.ts";
+import { backoffMs } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { FailureRow, Policy } from "./observation.ts";

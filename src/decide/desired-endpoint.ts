@@ -1,6 +1,6 @@
 /** Finds how an endpoint differs from its spec, and when accepted values are sent again. */
 import { hash } from "node:crypto";
-import { backoffMs } from "../domain/backoff.ts";
+import { backoffMs } from "../domain/clock.ts";
 import type { EndpointChanges, ObservedEndpoint } from "../domain/endpoint.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";

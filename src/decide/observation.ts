@@ -2,9 +2,8 @@
 
 import type { Mutation as AnsweredMutation } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
-import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { PostState, ProjectClaims } from "./claims.ts";

@@ -1,16 +1,13 @@
 /** One table with everything that depends on the kind of a plan. */
-import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import { isInFlight } from "../domain/operation.ts";
-import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
-import type { ResourceEvent } from "../domain/resource-store.ts";
-import { warning } from "../domain/resource-store.ts";
+import { type ResourceEvent, warning } from "../domain/resource-store.ts";
 import type { ProgressReason } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, CreateIntent } from "../resource/status-schema.ts";
 import type { FailureStall } from "./call-failures.ts";
 import { ownershipOf } from "./identity.ts";
 import type { ConditionSummary, LocalObservation, Outcome, Policy } from "./observation.ts";
-import type { Mutation, Plan, PlanOf, PowerEcho } from "./plan.ts";
-import { deletingMessage, pollDelayMs } from "./plan.ts";
+import { deletingMessage, type Mutation, type Plan, type PlanOf, type PowerEcho, pollDelayMs } from "./plan.ts";
 
 /**
  * The maximum age of the snapshot that a plan needs.

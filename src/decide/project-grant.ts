@@ -1,6 +1,6 @@
 /** Decides what a namespace may do in a project of a control plane. */
 
-import type { NamespaceGrants } from "../domain/namespace-grants.ts";
+import type { NamespaceGrants } from "../domain/resource-store.ts";
 import type { PlaneStallReason } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, LabelSelector } from "../resource/control-plane-schema.ts";

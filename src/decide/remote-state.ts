@@ -1,6 +1,5 @@
 /** Decides whether an endpoint exists, from lists and reads that may be out of date. */
-import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
+import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import type { ResourceMemory } from "./observation.ts";
 
 /** What the snapshot shows of the endpoint that an ownership record names. */

@@ -1,5 +1,4 @@
-/** The port to the control plane: the endpoints, operations, roles and databases of its projects. */
-import type { BranchObjects } from "./branch-objects.ts";
+/** The port to the control plane: endpoints, operations, roles and databases, and who sends the requests. */
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
@@ -104,4 +103,156 @@ export function guardCalls(inner: ControlPlane, { read, write }: CallGuards): Co
     createDatabase: (branch, database) => write(() => inner.createDatabase(branch, database)),
     deleteDatabase: (branch, databaseName) => write(() => inner.deleteDatabase(branch, databaseName)),
   };
+}
+
+/** One request that was sent or tried, and how it ended. */
+export interface ControlPlaneRequest {
+  /**
+   * The path with placeholders, for instance `/projects/{project_id}/endpoints`. It never holds ids, so that it can be
+   * a metric label.
+   */
+  readonly route: string;
+  readonly method: string;
+  /** The HTTP status, if the answer could be used or was a documented refusal; else the `ControlPlaneReason`. */
+  readonly code: string;
+  readonly seconds: number;
+}
+
+/**
+ * Why a request was slowed down or not sent.
+ * `TooManyRequests`: the control plane answered 429. `HeldBack`: not sent, because the control plane had asked to wait.
+ * `BudgetUsedUp`: not sent, because the operator's own request budget is used up.
+ */
+export type ThrottledReason = "TooManyRequests" | "HeldBack" | "BudgetUsedUp";
+
+/** Why a change was refused for now. `ConflictingOperations`: the control plane answered 423, the project is busy. */
+export type LockedReason = "ConflictingOperations";
+
+/** Receives every request to the control plane, for metrics. Its methods must not throw. */
+export interface ControlPlaneObserver {
+  requestEnded(request: ControlPlaneRequest): void;
+  throttled(reason: ThrottledReason): void;
+  /** Reports how long a request waited for the request budget. @param seconds 0 if the budget allowed it at once */
+  budgetWaited(urgency: Urgency, seconds: number): void;
+  locked(reason: LockedReason): void;
+}
+
+/**
+ * Receives what concerns one control plane, for metrics. Must not throw. Each method gets the name of the control plane;
+ * `settings` for the control plane of the settings.
+ */
+export interface PlaneObserver {
+  /** A call begins: it is sent, or held back because the control plane had asked to wait. */
+  callBegan(controlPlane: string): void;
+  /** A request was slowed down or not sent. */
+  throttledAt(controlPlane: string, reason: ThrottledReason): void;
+  /** The control plane has accepted or refused the key. */
+  keyJudged(controlPlane: string, isAccepted: boolean): void;
+  /** The control plane is no longer used or has no key, so its metrics are removed. */
+  keyForgotten(controlPlane: string): void;
+}
+
+/** `Urgent`: an edit or a deletion waits for the request. `Background`: polls and resyncs. */
+export type Urgency = "Urgent" | "Background";
+
+/**
+ * The reconcile that wants to send a request. Each reconcile has one object: a reconcile that has already sent a
+ * request goes before the others.
+ */
+export interface Caller {
+  readonly urgency: Urgency;
+  /** The namespace on whose behalf the request is sent. Namespaces share the budget fairly. */
+  readonly namespace: string;
+  /** The id of the project that is reconciled. */
+  readonly project: string;
+}
+
+/** The ids of a branch of the control plane and of its project. */
+export interface BranchPath {
+  readonly projectId: string;
+  readonly branchId: string;
+}
+
+/** A role of a branch. */
+export interface ObservedRole {
+  readonly name: string;
+  /** True: the control plane lets no client change this role. */
+  readonly isProtected: boolean;
+  /**
+   * When the role was changed last, RFC 3339 of the control plane's clock. It changes with the password; the operator
+   * only checks whether it is equal.
+   */
+  readonly updatedTime: string;
+}
+
+/** A database of a branch. */
+export interface ObservedDatabase {
+  readonly name: string;
+  readonly ownerName: string;
+}
+
+/** The answer to a change of a role. */
+export interface RoleChange {
+  readonly role: ObservedRole;
+  /** The new password; `undefined`: the request made none. */
+  readonly password: Password | undefined;
+  readonly operations: readonly Operation[];
+}
+
+/** The answer to a create, change or deletion of a role or database that makes no password. */
+export interface ObjectChange {
+  readonly operations: readonly Operation[];
+}
+
+/**
+ * Roles and databases of branches in the control plane. The name identifies an object: a second create with the same
+ * name is refused.
+ *
+ * Guarantees and errors are those of `ControlPlane`. Reading never starts a compute.
+ */
+export interface BranchObjects {
+  listRoles(branch: BranchPath): Promise<readonly ObservedRole[]>;
+  createRole(branch: BranchPath, roleName: string): Promise<RoleChange>;
+  /** Deletes a role. @returns `undefined` if the control plane answered that there is none (404 or 204) */
+  deleteRole(branch: BranchPath, roleName: string): Promise<ObjectChange | undefined>;
+  /** Reads the password of a role. @returns `undefined` if the control plane does not store passwords (412) */
+  revealPassword(branch: BranchPath, roleName: string): Promise<Password | undefined>;
+  /** Replaces the password of a role. Open connections stay open. */
+  resetPassword(branch: BranchPath, roleName: string): Promise<RoleChange>;
+  listDatabases(branch: BranchPath): Promise<readonly ObservedDatabase[]>;
+  createDatabase(branch: BranchPath, database: ObservedDatabase): Promise<ObjectChange>;
+  /** Deletes a database. @returns `undefined` if the control plane answered that there is none (404 or 204) */
+  deleteDatabase(branch: BranchPath, databaseName: string): Promise<ObjectChange | undefined>;
+}
+
+const hidden = "[redacted]";
+
+/**
+ * A password that the operator moves from the control plane to a Secret. Everything that prints or serializes it
+ * shows `[redacted]`; only `reveal` returns the text.
+ */
+export class Password {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Returns the password as text. Only the code that writes the Secret may call it. */
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return hidden;
+  }
+
+  toJSON(): string {
+    return hidden;
+  }
+
+  /** Returns the text that Node prints for this object: `[redacted]`. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return hidden;
+  }
 }

@@ -1,4 +1,4 @@
-/** The port to the custom resources of one kind in the API server. */
+/** The ports to the API server: custom resources, Secrets, grants of Namespaces, events, the access to metrics. */
 
 /**
  * Namespace and name of a resource. It is a key of caches and queues, and the only part of a watch event that the
@@ -155,3 +155,107 @@ export function warning(reason: string, action: string, note: string): ResourceE
 export interface EventRecorder {
   record(resource: StoredIdentity, event: ResourceEvent): void;
 }
+
+/** The content of a Secret: a text for each key. */
+export type SecretData = Readonly<Record<string, string>>;
+
+/** A Secret as the API server stored it. */
+export interface StoredSecret {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly type: string;
+  /** The uids in all owner references of the Secret. */
+  readonly ownerUids: readonly string[];
+  readonly data: SecretData;
+  readonly finalizers: readonly string[];
+  /** Whether its deletion has been requested. The Secret stays while it has finalizers. */
+  readonly isBeingDeleted: boolean;
+}
+
+/** The resource that owns a new Secret. When it is deleted, the garbage collector deletes the Secret. */
+export interface SecretOwner {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/**
+ * Reads and writes single Secrets by name; there is no list and no watch.
+ *
+ * Guarantees: every write names uid and resourceVersion of the Secret that was read, and checks the leader fence first.
+ * Errors: throws `KubernetesError`; reason `Forbidden` without a RoleBinding in the namespace, `Conflict` if the Secret
+ * changed since it was read. No message holds a part of the content.
+ */
+export interface SecretStore {
+  /** The service account of the operator, as `namespace:name`. A RoleBinding gives it the rights in a namespace. */
+  readonly account: string;
+  /** Reads the Secret from the API server; `undefined` if there is none. */
+  read(key: ResourceKey): Promise<StoredSecret | undefined>;
+  create(
+    key: ResourceKey,
+    secret: { readonly type: string; readonly owner: SecretOwner; readonly data: SecretData },
+  ): Promise<StoredSecret>;
+  /** Replaces the whole content of the Secret in one write. */
+  replaceData(before: StoredSecret, data: SecretData): Promise<StoredSecret>;
+  delete(before: StoredSecret): Promise<void>;
+}
+
+/**
+ * Secrets that other people write. The operator reads them, and prevents their deletion by finalizers. Errors as in
+ * `SecretStore`.
+ */
+export interface HeldSecrets extends Pick<SecretStore, "read" | "account"> {
+  /** Replaces the finalizers of a Secret. */
+  setFinalizers(before: StoredSecret, finalizers: readonly string[]): Promise<void>;
+}
+
+/** Returns the command with which an administrator gives the operator the rights on Secrets of a namespace. */
+export function allowSecretsCommand(namespace: string, account: string): string {
+  return `kubectl create rolebinding endpoint-operator-secrets --namespace=${namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=${account}`;
+}
+
+/** The causes for which the operator writes the Secret of an application. */
+export const secretWriteCauses = ["Created", "ConnectionChanged", "Restored", "Rotated"] as const;
+export type SecretWriteCause = (typeof secretWriteCauses)[number];
+
+/** Counts what happens to the Secrets of DatabaseAccesses. Its methods never throw. */
+export interface SecretObserver {
+  secretWritten(cause: SecretWriteCause): void;
+  passwordReset(): void;
+}
+
+/** Which projects the cluster administrator has granted to one namespace. */
+export interface NamespaceGrants {
+  /** The value of the Namespace's annotation. `undefined`: the Namespace does not have it. */
+  readonly annotation: string | undefined;
+  /** Whether any Namespace that the operator can see has the annotation. */
+  readonly isAnyAnnotated: boolean;
+  /** The labels of the Namespace object; `undefined`: it cannot be read. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Whether the Namespace is being deleted. Its RoleBindings go with it after some seconds. */
+  readonly isTerminating: boolean;
+}
+
+/** The source of grants: the annotations of Namespaces, as the operator last read them. */
+export interface GrantSource {
+  /**
+   * Returns the grants of a namespace. Never throws. A Namespace that cannot be read counts as one without the
+   * annotation.
+   */
+  grantsOf(namespace: string): NamespaceGrants;
+}
+
+/**
+ * Whether a client may read the metrics.
+ * `Unauthenticated`: the API server does not accept its token, or there is none. `Forbidden`: its user has no right to
+ * the path. `Unknown`: the API server did not answer, or too many tokens wait for its answer.
+ */
+export type ScrapeVerdict = "Allowed" | "Unauthenticated" | "Forbidden" | "Unknown";
+
+/**
+ * Decides whether one scrape is allowed. It never rejects.
+ * @param authorization the header of the request; "" if there is none
+ */
+export type ScrapeAccess = (authorization: string) => Promise<ScrapeVerdict>;

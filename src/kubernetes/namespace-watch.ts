@@ -1,8 +1,7 @@
 /** Reads the grants of Namespaces, and follows their changes. */
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { GrantSource } from "../domain/namespace-grants.ts";
-import { KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
+import { type GrantSource, KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { grantAnnotation } from "../resource/names.ts";
 import { undefinedIfNotFound } from "./http/answer-error.ts";

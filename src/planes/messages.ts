@@ -1,6 +1,5 @@
 /** The condition messages of control planes, and of the resources that name them. */
-import type { ResourceKey } from "../domain/resource-store.ts";
-import { allowSecretsCommand } from "../domain/secret-store.ts";
+import { allowSecretsCommand, type ResourceKey } from "../domain/resource-store.ts";
 import { planeName } from "../resource/project-key.ts";
 
 const secretName = ({ namespace, name }: ResourceKey): string => `Secret ${namespace}/${name}`;

@@ -3,17 +3,18 @@
 import type { Clock } from "../domain/clock.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { GrantSource } from "../domain/namespace-grants.ts";
 import {
   askedPauseMs,
   type EventRecorder,
+  type GrantSource,
+  type HeldSecrets,
   KubernetesError,
   keyText,
   type ResourceKey,
   type ResourceStore,
+  type StoredSecret,
 } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { HeldSecrets, StoredSecret } from "../domain/secret-store.ts";
 import type { Requeue } from "../domain/worker.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { keyOfPlane, type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";

@@ -1,11 +1,9 @@
 /** Reads the API key and the certificate authority of one control plane from its Secrets. */
 
-import type { KeySource } from "../control-plane/key-source.ts";
-import { isApiKey } from "../control-plane/key-source.ts";
+import { isApiKey, type KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
-import type { SecretStore, StoredSecret } from "../domain/secret-store.ts";
+import { KubernetesError, type ResourceKey, type SecretStore, type StoredSecret } from "../domain/resource-store.ts";
 import type { PlaneReason } from "../resource/conditions.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";

@@ -3,9 +3,7 @@
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CallGuard } from "../domain/control-plane.ts";
-import type { GrantSource } from "../domain/namespace-grants.ts";
-import { KubernetesError } from "../domain/resource-store.ts";
-import type { HeldSecrets } from "../domain/secret-store.ts";
+import { type GrantSource, type HeldSecrets, KubernetesError } from "../domain/resource-store.ts";
 import type { Projects } from "../reconcile/project-memory.ts";
 import type { ControlPlaneAccess } from "../reconcile/reconcile-context.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";

@@ -8,8 +8,7 @@ import {
   planeGrantOf,
   projectGrantOf,
 } from "../decide/project-grant.ts";
-import type { GrantSource } from "../domain/namespace-grants.ts";
-import type { KindStanding } from "../domain/resource-store.ts";
+import type { GrantSource, KindStanding } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
 import { kindOfPlane, namespaceOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
 import { settingsPlane, unreadablePlane } from "../resource/project-key.ts";

@@ -7,7 +7,7 @@ import {
   planeGrantOf,
   projectGrantOf,
 } from "../decide/project-grant.ts";
-import type { NamespaceGrants } from "../domain/namespace-grants.ts";
+import type { NamespaceGrants } from "../domain/resource-store.ts";
 import type { ReadPlane } from "./named-plane.ts";
 
 /** The parts of a Namespace that grants depend on. */

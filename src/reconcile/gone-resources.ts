@@ -1,10 +1,10 @@
 /** Cleans up after resources that are gone, and reports endpoints that no resource owns. */
 
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../decide/identity.ts";
-import { backoffMs } from "../domain/backoff.ts";
+import { backoffMs } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import { noteWrite } from "./observe-project.ts";
 import type { AbandonedEndpoint, ResourceEntry } from "./project-memory.ts";
 import type { CarryOutContext, ReconcileContext } from "./reconcile-context.ts";

@@ -1,6 +1,5 @@
 /** Works on several items at the same time, and keeps the failure of one resource from the others. */
-import { backoffMs } from "../domain/backoff.ts";
-import type { Clock } from "../domain/clock.ts";
+import { backoffMs, type Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";

@@ -2,10 +2,10 @@
 import type { WaitingChange } from "../decide/choose-mutation.ts";
 import type { Identity } from "../decide/identity.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
-import type { BranchObjects } from "../domain/branch-objects.ts";
+import type { BranchObjects } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
-import type { ProjectSnapshot } from "../domain/project-snapshot.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 

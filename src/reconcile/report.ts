@@ -2,10 +2,9 @@
 import { eventsFor } from "../decide/events-for.ts";
 import type { Outcome, ResourceStep } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
-import type { Logger } from "../domain/logger.ts";
+import type { Logger, Tracer } from "../domain/logger.ts";
 import { durationMsOf, type OperationMetrics } from "../domain/operation.ts";
 import type { EventRecorder, ResourceEvent, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
-import type { Tracer } from "../domain/tracer.ts";
 import type { AttributedOperation } from "../operations/attribution.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";

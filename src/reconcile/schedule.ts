@@ -1,7 +1,7 @@
 /** The step "schedule" of a reconcile: when a resource and its project are due, and how urgent their requests are. */
 import type { Policy } from "../decide/observation.ts";
 import { pollDelayMs } from "../decide/plan.ts";
-import type { Caller } from "../domain/control-plane-requests.ts";
+import type { Caller } from "../domain/control-plane.ts";
 import { type ComputeEndpoint, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";

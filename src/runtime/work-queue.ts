@@ -1,6 +1,5 @@
 /** The queue of keys that workers reconcile. */
-import { backoffMs, withJitter } from "../domain/backoff.ts";
-import type { Clock, Timer } from "../domain/clock.ts";
+import { backoffMs, type Clock, type Timer, withJitter } from "../domain/clock.ts";
 import type { WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import { FairLine, type LineEntry } from "./fair-line.ts";
 

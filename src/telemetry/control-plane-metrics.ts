@@ -1,6 +1,6 @@
 /** The metrics of requests to the control plane. */
 import { Counter, Gauge, Histogram } from "prom-client";
-import type { ControlPlaneObserver, PlaneObserver, ThrottledReason } from "../domain/control-plane-requests.ts";
+import type { ControlPlaneObserver, PlaneObserver, ThrottledReason } from "../domain/control-plane.ts";
 import { type MetricsRegistry, registerComputed } from "./metrics-registry.ts";
 
 /** The upper bounds of the request histogram in seconds, up to the longest deadline of a call. */

@@ -1,9 +1,9 @@
 /** Puts all metrics together, with those of the process itself. */
 import { getHeapStatistics } from "node:v8";
 import { Histogram } from "prom-client";
-import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane-requests.ts";
+import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
-import type { SecretObserver } from "../domain/secret-store.ts";
+import type { SecretObserver } from "../domain/resource-store.ts";
 import type { ReconcileObserver, WorkQueueObserver } from "../domain/worker.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";

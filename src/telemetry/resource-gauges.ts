@@ -1,8 +1,7 @@
 /** The gauges about resources, computed from the cache at each scrape. */
 import { Counter } from "prom-client";
 import { isInFlight, type OperationsAge } from "../domain/operation.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
-import { type SecretObserver, secretWriteCauses } from "../domain/secret-store.ts";
+import { type ResourceKey, type SecretObserver, secretWriteCauses } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectIdOf, workKeyOf } from "../resource/compute-endpoint.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";

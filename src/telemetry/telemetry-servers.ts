@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { WatchStats } from "../domain/resource-store.ts";
-import type { ScrapeAccess, ScrapeVerdict } from "../domain/scrape-access.ts";
+import type { ScrapeAccess, ScrapeVerdict, WatchStats } from "../domain/resource-store.ts";
 import type { Metrics } from "./metrics.ts";
 import { createSharedScrape, scrapeFormatFor } from "./render-scrape.ts";
 

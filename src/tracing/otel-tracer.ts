@@ -9,7 +9,7 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { reasonOf, type SpanAttributes, type Tracer } from "../domain/tracer.ts";
+import { reasonOf, type SpanAttributes, type Tracer } from "../domain/logger.ts";
 
 /** What the tracer is made from. */
 export interface OtelTracerOptions {

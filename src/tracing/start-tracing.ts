@@ -9,8 +9,7 @@ import {
 } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Clock } from "../domain/clock.ts";
-import type { Logger } from "../domain/logger.ts";
-import type { Tracer } from "../domain/tracer.ts";
+import type { Logger, Tracer } from "../domain/logger.ts";
 import { createOtelTracer } from "./otel-tracer.ts";
 
 /** The receiver of the traces, and the attributes of this process. */

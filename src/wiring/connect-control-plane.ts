@@ -5,11 +5,16 @@ import { type ControlPlaneClientOptions, createControlPlane } from "../control-p
 import { RequestBudget } from "../control-plane/request-budget.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import type { Clock } from "../domain/clock.ts";
-import { type CallGuard, type CallGuards, type ControlPlane, guardCalls } from "../domain/control-plane.ts";
-import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane-requests.ts";
+import {
+  type CallGuard,
+  type CallGuards,
+  type ControlPlane,
+  type ControlPlaneObserver,
+  guardCalls,
+  type PlaneObserver,
+} from "../domain/control-plane.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import type { Logger } from "../domain/logger.ts";
-import type { Tracer } from "../domain/tracer.ts";
+import type { Logger, Tracer } from "../domain/logger.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
 import type { ControlPlaneAccess } from "../reconcile/reconcile-context.ts";
 

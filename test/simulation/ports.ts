@@ -5,22 +5,20 @@
 export { type Config, parseConfig } from "../../src/config.ts";
 export { meaningOf } from "../../src/control-plane/failure.ts";
 export { createKeySource, type KeySource } from "../../src/control-plane/key-source.ts";
+export type { Clock, Timer } from "../../src/domain/clock.ts";
 export type {
   BranchObjects,
   BranchPath,
-  ObservedDatabase,
-  ObservedRole,
-  RoleChange,
-} from "../../src/domain/branch-objects.ts";
-export { Password } from "../../src/domain/branch-objects.ts";
-export type { Clock, Timer } from "../../src/domain/clock.ts";
-export type {
   ControlPlane,
   EndpointList,
   Mutation,
+  ObservedDatabase,
+  ObservedRole,
   OperationPage,
   PowerAction,
+  RoleChange,
 } from "../../src/domain/control-plane.ts";
+export { Password } from "../../src/domain/control-plane.ts";
 export {
   ControlPlaneError,
   type ControlPlaneReason,

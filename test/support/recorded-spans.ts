@@ -1,7 +1,7 @@
 /** Records spans in memory. */
 import type { Attributes } from "@opentelemetry/api";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
-import type { Tracer } from "../../src/domain/tracer.ts";
+import type { Tracer } from "../../src/domain/logger.ts";
 import { createOtelTracer } from "../../src/tracing/otel-tracer.ts";
 
 /** A span that has ended. */

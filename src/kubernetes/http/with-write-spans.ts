@@ -1,5 +1,5 @@
 /** Records each write to the API server as a span of a trace. */
-import type { Tracer } from "../../domain/tracer.ts";
+import type { Tracer } from "../../domain/logger.ts";
 import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
 
 /**

@@ -1,4 +1,5 @@
 /** Parses the stored objects of one kind. */
+
 import type { Logger } from "../../domain/logger.ts";
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";

@@ -1,7 +1,13 @@
 /** Reads and writes Secrets. */
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
-import { KubernetesError, type ResourceKey } from "../../domain/resource-store.ts";
-import type { HeldSecrets, SecretData, SecretStore, StoredSecret } from "../../domain/secret-store.ts";
+import {
+  type HeldSecrets,
+  KubernetesError,
+  type ResourceKey,
+  type SecretData,
+  type SecretStore,
+  type StoredSecret,
+} from "../../domain/resource-store.ts";
 import { formsOf, withoutSecrets } from "../../domain/without-secrets.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";

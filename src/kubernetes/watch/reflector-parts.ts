@@ -1,6 +1,5 @@
 /** The options, times and timers of a reflector. */
-import { backoffMs, withJitter } from "../../domain/backoff.ts";
-import type { Clock, Timer } from "../../domain/clock.ts";
+import { backoffMs, type Clock, type Timer, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { ListWatch } from "./list-watch.ts";
 import type { CacheScope } from "./resource-cache.ts";

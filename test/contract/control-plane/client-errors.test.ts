@@ -3,9 +3,8 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { budgetGuards } from "../../../src/control-plane/call-guards.ts";
 import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
-import { guardCalls } from "../../../src/domain/control-plane.ts";
+import { type Caller, guardCalls } from "../../../src/domain/control-plane.ts";
 import type { ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
-import type { Caller } from "../../../src/domain/control-plane-requests.ts";
 import {
   branch,
   clientOf,

@@ -4,8 +4,8 @@ import {
   type ControlPlaneClientOptions,
   createControlPlane,
 } from "../../../src/control-plane/create-control-plane.ts";
+import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import type { ControlPlaneObserver } from "../../../src/domain/control-plane-requests.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 
 export const project = "green-fox-123456";

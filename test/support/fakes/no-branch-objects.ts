@@ -1,5 +1,5 @@
 /** The calls for roles and databases of a control plane whose test uses none of them. */
-import type { BranchObjects } from "../../../src/domain/branch-objects.ts";
+import type { BranchObjects } from "../../../src/domain/control-plane.ts";
 
 const unexpected = async () => {
   throw new Error("this test uses no role and no database");

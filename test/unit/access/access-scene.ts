@@ -3,7 +3,7 @@ import { AccessKind } from "../../../src/access/access-kind.ts";
 import { indexesOf } from "../../../src/access/endpoint-reference.ts";
 import type { Identity } from "../../../src/decide/identity.ts";
 import { fullGrant, type GrantOf, type PlaneProblem } from "../../../src/decide/project-grant.ts";
-import { type BranchObjects, type ObservedDatabase, Password } from "../../../src/domain/branch-objects.ts";
+import { type BranchObjects, type ObservedDatabase, Password } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
@@ -13,8 +13,9 @@ import {
   keyText,
   type ResourceKey,
   type ResourceStore,
+  type SecretStore,
+  type StoredSecret,
 } from "../../../src/domain/resource-store.ts";
-import type { SecretStore, StoredSecret } from "../../../src/domain/secret-store.ts";
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";

@@ -3,9 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { budgetGuards } from "../../../src/control-plane/call-guards.ts";
 import { bucketFor, RequestBudget } from "../../../src/control-plane/request-budget.ts";
-import { guardCalls } from "../../../src/domain/control-plane.ts";
+import { type Caller, guardCalls, type Urgency } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import type { Caller, Urgency } from "../../../src/domain/control-plane-requests.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { FakeControlPlane, project } from "./fake-control-plane.ts";
 

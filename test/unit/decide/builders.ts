@@ -5,9 +5,8 @@ import { endpointName, type Identity, ownershipToken } from "../../../src/decide
 import type { Observation, OperationFacts, Outcome, Policy, ResourceMemory } from "../../../src/decide/observation.ts";
 import { fullGrant, type ProjectGrant } from "../../../src/decide/project-grant.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
-import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
+import type { ObservedEndpoint, ReadById } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
-import type { ReadById } from "../../../src/domain/project-snapshot.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { annotations, finalizer } from "../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../src/resource/spec-schema.ts";

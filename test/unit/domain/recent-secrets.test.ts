@@ -1,6 +1,6 @@
 /** Tests which secrets are remembered, and for how long. */
 import { expect, it } from "vitest";
-import { RecentSecrets } from "../../../src/domain/recent-secrets.ts";
+import { RecentSecrets } from "../../../src/domain/without-secrets.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 it("a rotated key → remembered for an hour, then forgotten; keys in use and lasting ones stay", async () => {

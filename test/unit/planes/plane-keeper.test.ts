@@ -1,8 +1,7 @@
 /** Tests when the finalizers of a control plane and of its key's Secret are added and removed. */
 import { expect, it } from "vitest";
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
-import type { ResourceStore } from "../../../src/domain/resource-store.ts";
-import type { StoredSecret } from "../../../src/domain/secret-store.ts";
+import type { ResourceStore, StoredSecret } from "../../../src/domain/resource-store.ts";
 import { keyFinalizer, PlaneKeeper } from "../../../src/planes/plane-keeper.ts";
 import { type PlaneUsers, usersAmong } from "../../../src/planes/plane-status.ts";
 import { Planes } from "../../../src/planes/planes.ts";

@@ -1,7 +1,6 @@
 /** Tests which key is sent where when the spec of a control plane is edited. */
 import { expect, it } from "vitest";
-import { KubernetesError, keyText } from "../../../src/domain/resource-store.ts";
-import type { StoredSecret } from "../../../src/domain/secret-store.ts";
+import { KubernetesError, keyText, type StoredSecret } from "../../../src/domain/resource-store.ts";
 import { Plane, type PlaneTarget } from "../../../src/planes/plane.ts";
 import type { Projects } from "../../../src/reconcile/project-memory.ts";
 import { parseControlPlane } from "../../../src/resource/control-plane-resource.ts";

@@ -4,9 +4,8 @@
 import { describe, expect, it } from "vitest";
 import { isSelected, planeGrantOf } from "../../../src/decide/project-grant.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import type { StoredSecret } from "../../../src/domain/secret-store.ts";
-import type { SecretsReading } from "../../../src/planes/plane-key.ts";
-import { PlaneKey } from "../../../src/planes/plane-key.ts";
+import type { StoredSecret } from "../../../src/domain/resource-store.ts";
+import { PlaneKey, type SecretsReading } from "../../../src/planes/plane-key.ts";
 import { type PlaneFacts, planeStatus } from "../../../src/planes/plane-status.ts";
 import { parseComputeEndpoint, projectKeysOf, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";

@@ -1,7 +1,6 @@
 /** Tests that no error of a Secret shows its content. */
 import { expect, test } from "vitest";
-import { KubernetesError } from "../../../../src/domain/resource-store.ts";
-import type { SecretData, StoredSecret } from "../../../../src/domain/secret-store.ts";
+import { KubernetesError, type SecretData, type StoredSecret } from "../../../../src/domain/resource-store.ts";
 import { createSecretStore } from "../../../../src/kubernetes/store/secret-store.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
 
