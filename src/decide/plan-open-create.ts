@@ -17,7 +17,7 @@ import {
 import { ownershipToken, tokenIn } from "./identity.ts";
 import type { IntentMemory, Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
-import { planTokenElsewhere } from "./plan-unowned.ts";
+import { askToGiveUp, isGivenUpNow, planTokenElsewhere } from "./plan-unowned.ts";
 
 /** An open create. `spec` is `undefined` if the resource is being deleted, so it no longer wants an endpoint. */
 interface OpenCreate {
@@ -53,13 +53,12 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
  * `abandon=all` gives up all of them; the later search by token then leaves them alone too.
  */
 function planSeveralOwn(observation: Observation, intent: CreateIntent, own: readonly ObservedEndpoint[]): Plan {
-  const isAbandoned = observation.resource.annotations[annotations.resolveCreate] === "abandon=all";
-  return isAbandoned
+  return isGivenUpNow(observation)
     ? { kind: "CloseIntent", intent, cause: "Abandoned" }
     : ambiguous(
         observation,
         own.map(({ id }) => id),
-        "abandon=all",
+        askToGiveUp(observation),
       );
 }
 
@@ -107,7 +106,11 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
   const unreadable = unreadableSince(observation, intent);
   const ids = [...suspects.map(({ id }) => id), ...unreadable.filter((id) => id !== "")];
   if (ids.length > 0 && (waitMs <= 0 || intent.suspectIds !== undefined)) {
-    return ambiguous(observation, ids, `abandon=${intent.attempt}`);
+    return ambiguous(
+      observation,
+      ids,
+      `If none is, annotate it with ${annotations.resolveCreate}=abandon=${intent.attempt}.`,
+    );
   }
   if (waitMs > 0 || unreadable.length > 0) {
     return {
@@ -172,7 +175,7 @@ function ambiguous(observation: Observation, suspectIds: readonly string[], none
   return {
     kind: "Stall",
     reason: "CreateAmbiguous",
-    message: `The answer to a create was lost, and the create may have made ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours, or with ${annotations.resolveCreate}=${noneIsOurs} if none is.${retain}`,
+    message: `The answer to a create was lost, and the create may have made ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours. ${noneIsOurs}${retain}`,
     suspectIds: ids,
   };
 }

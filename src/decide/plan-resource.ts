@@ -68,7 +68,8 @@ type RemoteSituation =
 /**
  * Chooses the next step of one resource from a snapshot of its project.
  *
- * Pure and total: no I/O, clock or randomness. It never reads the resource's own conditions. Guarantees: a create is
+ * Pure and total: no I/O, clock or randomness. It reads one condition of the resource: the question to
+ * which an annotation is the answer. Guarantees: a create is
  * planned only together with an intent that is stored first. A change or deletion is planned only for an endpoint that
  * the records prove to belong to the resource.
  */

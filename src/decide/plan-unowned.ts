@@ -1,5 +1,6 @@
 /** Plans the next step of a resource that owns no endpoint. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { type ConditionReason, conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Claim } from "./claims.ts";
@@ -65,7 +66,7 @@ function planUnreadableOwn(observation: Observation): Plan | undefined {
     ? undefined
     : stall(
         "CreateAmbiguous",
-        `Status names no endpoint. Endpoint ${name} has the name ending that the operator gives to this resource, but the operator cannot parse that endpoint. The operator continues when it can. If the endpoint is not yours, annotate the resource with ${annotations.resolveCreate}=abandon=all. To remove the resource and leave the endpoint, set spec.deletionPolicy to Retain.`,
+        `Status names no endpoint. Endpoint ${name} has the name ending that the operator gives to this resource, but the operator cannot parse that endpoint. The operator continues when it can. ${askToGiveUp(observation)} To remove the resource and leave the endpoint, set spec.deletionPolicy to Retain.`,
       );
 }
 
@@ -78,9 +79,50 @@ export function planNamesake(observation: Observation): Plan | undefined {
   return planTokenElsewhere(observation, [...proven, ...unproven]);
 }
 
-/** Whether a person says that no endpoint with this resource's token is the resource's own. */
-function isEveryOneGivenUp({ resource }: Observation): boolean {
-  return resource.annotations[annotations.resolveCreate] === "abandon=all";
+/** The value of the annotation `resolve-create` that gives up every endpoint with the resource's token. */
+const giveUpAll = "abandon=all";
+
+/**
+ * Whether a person says that no endpoint with this resource's token is the resource's own. The annotation counts only as
+ * the answer to a question that status shows. It may be an old answer, and status may have been lost since.
+ */
+function isEveryOneGivenUp(observation: Observation): boolean {
+  const { resource } = observation;
+  const { conditions, ownership, createIntent } = resource.status;
+  const reason = conditionOf(conditions, "Ready")?.reason ?? "";
+  const goesOn =
+    reason !== "CreateAmbiguous" &&
+    (createIntent !== undefined || (ownership === undefined && reasonsAfterAnswer.has(reason)));
+  return isGivenUpNow(observation) || (goesOn && saysGiveUpAll(observation));
+}
+
+/** Whether a person gives up every endpoint with the resource's token, and status shows the question. */
+export function isGivenUpNow(observation: Observation): boolean {
+  const { reason, message = "" } = conditionOf(observation.resource.status.conditions, "Ready") ?? {};
+  return saysGiveUpAll(observation) && reason === "CreateAmbiguous" && message.includes(giveUpAll);
+}
+
+function saysGiveUpAll({ resource }: Observation): boolean {
+  return resource.annotations[annotations.resolveCreate] === giveUpAll;
+}
+
+/** The reasons that a resource without records may show after a person gave up every endpoint with its token. */
+const reasonsAfterAnswer: ReadonlySet<string> = new Set<ConditionReason>([
+  "AdoptionMismatch",
+  "AdoptionTargetMissing",
+  "ClaimedByAnother",
+  "Creating",
+  "EndpointExists",
+  "Forgetting",
+  "OwnedElsewhere",
+  "WaitingForProject",
+]);
+
+/** Asks a person to give up every endpoint with the resource's token. An annotation that says so already is older. */
+export function askToGiveUp(observation: Observation): string {
+  return saysGiveUpAll(observation)
+    ? `The annotation ${annotations.resolveCreate} is older than this question and does not count. Remove it, and read this message again.`
+    : `If none is yours, set the annotation ${annotations.resolveCreate} to ${giveUpAll}.`;
 }
 
 /**
@@ -103,7 +145,7 @@ export function planTokenElsewhere(observation: Observation, own: readonly Obser
     ownership === undefined ? "Status names no endpoint" : `Endpoint ${ownership.endpointId} of this resource is gone`;
   return stall(
     "CreateAmbiguous",
-    `${state}, but these endpoints have the name ending that the operator gives to this resource: ${ids.join(", ")}. If one of them is yours, set the annotation ${annotations.resolveCreate} to adopt=<endpoint id>. If none is, set it to abandon=all. To remove the resource and keep them all, set spec.deletionPolicy to Retain.`,
+    `${state}, but these endpoints have the name ending that the operator gives to this resource: ${ids.join(", ")}. If one of them is yours, set the annotation ${annotations.resolveCreate} to adopt=<endpoint id>. ${askToGiveUp(observation)} To remove the resource and keep them all, set spec.deletionPolicy to Retain.`,
   );
 }
 

@@ -474,4 +474,11 @@ export const mutations: readonly Mutation[] = [
     replace: "if (this.#known === undefined) {",
     caughtBy: { planeSeeds: 60 },
   },
+  {
+    name: "an answer that is older than the question counts",
+    file: decide("plan-unowned"),
+    find: "return isGivenUpNow(observation) || (goesOn && saysGiveUpAll(observation));",
+    replace: "return goesOn || saysGiveUpAll(observation);",
+    caughtBy: { namedCase: "old answer" },
+  },
 ];

@@ -24,6 +24,11 @@ const withoutOwnership = (spec: ReturnType<typeof readWrite>): readonly Step[] =
   { atMs: 120_500, action: { kind: "RestoreEtcd" } },
 ];
 
+const answer = (atMs: number, value: string | null): Step => ({
+  atMs,
+  action: { kind: "Annotate", name: "orders", annotations: { [annotations.resolveCreate]: value } },
+});
+
 /** Cases with creates whose answer is lost, late or refused. */
 export const createCases: readonly NamedCase[] = [
   {
@@ -246,4 +251,27 @@ export const createCases: readonly NamedCase[] = [
     }),
     judge: (world) => (world.endpoints().length === 1 ? [] : ["S1: the copy is gone"]),
   },
+  ...([false, true] as const).map(
+    (isAnsweredAnew): NamedCase => ({
+      id: isAnsweredAnew ? "old answer, then a new one" : "old answer",
+      name: `a replica carries abandon=all from an older question, and status is lost → no second one${isAnsweredAnew ? " before a person says so again" : ""}`,
+      why: "the operator takes the old answer for an answer about the present endpoint, and makes another one",
+      plan: planOf({
+        steps: [
+          apply(1_000, "orders", readOnly(branch(1))),
+          answer(20_000, "abandon=all"),
+          // Another client makes a copy, so that the search for the token finds two.
+          {
+            atMs: 21_000,
+            action: { kind: "PersonCopies", fromBranchId: branch(1), branchId: branch(1), type: "ReadOnly" },
+          },
+          { atMs: 40_000, action: { kind: "PatchStatus", name: "orders", status: null } },
+          { atMs: 80_000, action: { kind: "Crash", replica: 0 } },
+          ...(isAnsweredAnew ? [answer(100_000, null), answer(120_000, "abandon=all")] : []),
+        ],
+      }),
+      judge: (world) =>
+        world.endpoints().length === (isAnsweredAnew ? 3 : 2) ? [] : [`S2: ${world.endpoints().length} endpoints`],
+    }),
+  ),
 ];

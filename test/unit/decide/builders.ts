@@ -268,10 +268,10 @@ export interface OwnedChange extends Omit<ObservationChange, "resource"> {
 
 /** Makes an observation of a resource with an open create. */
 export function creating(open: Partial<CreateIntent> = {}, change: CreatingChange = {}): Observation {
-  const { resource: resourceChange, ...rest } = change;
+  const { resource: resourceChange, status, ...rest } = change;
   const type = open.type ?? "ReadWrite";
   return observation({
-    resource: resource({ spec: { type }, ...resourceChange, status: { createIntent: intent(open) } }),
+    resource: resource({ spec: { type }, ...resourceChange, status: { createIntent: intent(open), ...status } }),
     memory: intentMemory(),
     ...rest,
   });
@@ -280,6 +280,7 @@ export function creating(open: Partial<CreateIntent> = {}, change: CreatingChang
 /** The differences to a resource whose create has been unresolved for a second. */
 export interface CreatingChange extends Omit<ObservationChange, "resource"> {
   readonly resource?: Omit<ResourceChange, "status">;
+  readonly status?: Pick<ComputeEndpointStatus, "conditions">;
 }
 
 /** Makes the outcome of a failed call. */

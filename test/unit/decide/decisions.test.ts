@@ -9,6 +9,7 @@ import { annotations } from "../../../src/resource/names.ts";
 import {
   acknowledged,
   branch,
+  condition,
   creating,
   endpoint,
   intent,
@@ -49,6 +50,14 @@ function openCreate(creationTimestamp: string, isHeld = false): Claim {
     openCreate: { intent: intent({ type: "ReadOnly", token: "sibling" }), posts: "Unresolved", isHeld },
   };
 }
+
+/** What a person has set after the operator asked, as `asked` shows. */
+const givenUp = { annotations: { [annotations.resolveCreate]: "abandon=all" } } as const;
+const asked = {
+  conditions: [
+    condition({ type: "Ready", status: "False", reason: "CreateAmbiguous", message: "If none is yours, abandon=all." }),
+  ],
+};
 
 const planeProblem = { reason: "ControlPlaneNotFound", message: "There is no ClusterControlPlane north." } as const;
 
@@ -150,7 +159,8 @@ const rows: readonly Row[] = [
     given: creating(
       {},
       {
-        resource: { annotations: { [annotations.resolveCreate]: "abandon=all" } },
+        resource: givenUp,
+        status: asked,
         echoesNames: true,
         endpoints: ["ep-1", "ep-2"].map((id) => endpoint({ id, name: ownName, createdTime: timeAt(-500) })),
       },
@@ -295,8 +305,8 @@ const rows: readonly Row[] = [
     why: "the annotation is the person's word",
     given: observation({
       resource: resource({
-        annotations: { [annotations.resolveCreate]: "abandon=all" },
-        status: { ownership: ownership({ endpointId: "ep-gone" }) },
+        ...givenUp,
+        status: { ownership: ownership({ endpointId: "ep-gone" }), ...asked },
       }),
       echoesNames: true,
       endpoints: [endpoint({ id: "ep-copy", name: ownName })],
@@ -307,12 +317,31 @@ const rows: readonly Row[] = [
     name: "nothing recorded, and a person says that the endpoint with our token is not ours → it is not taken",
     why: "the annotation is the person's word",
     given: observation({
-      resource: resource({ annotations: { [annotations.resolveCreate]: "abandon=all" } }),
+      resource: resource({ ...givenUp, status: asked }),
       echoesNames: true,
       endpoints: [endpoint({ id: "ep-copy", name: ownName })],
     }),
     want: { kind: "Stall", reason: "EndpointExists" },
   },
+  ...(
+    [
+      ["nothing recorded", resource(givenUp), ["ep-1", "ep-2"]],
+      ["deletion without records", resource({ ...deleting, ...givenUp }), ["ep-1", "ep-2"]],
+      ["the recorded endpoint is gone", resource({ ...givenUp, status: { ownership: ownership() } }), ["ep-1"]],
+    ] as const
+  ).map(
+    ([state, given, ids]): Row => ({
+      name: `${state}, our token, and an annotation from before the question → a person decides anew`,
+      why: "the answer is about other endpoints: status was lost since, and a further one would be made",
+      given: observation({
+        resource: given,
+        echoesNames: true,
+        absentIds: [ownership().endpointId],
+        endpoints: ids.map((id) => endpoint({ id, name: ownName })),
+      }),
+      want: { kind: "Stall", reason: "CreateAmbiguous" },
+    }),
+  ),
   {
     name: "deletion without records, our token on another branch → a person decides",
     why: "status may have been lost; a release would leak the endpoint without a word",
@@ -346,7 +375,7 @@ const rows: readonly Row[] = [
     name: "deletion without records, a person gives up the endpoint that cannot be parsed → the finalizer goes",
     why: "a person says that it is not ours",
     given: observation({
-      resource: resource({ ...deleting, annotations: { [annotations.resolveCreate]: "abandon=all" } }),
+      resource: resource({ ...deleting, ...givenUp, status: asked }),
       echoesNames: true,
       unreadableIds: ["ep-1"],
       unreadableNames: [ownName],
