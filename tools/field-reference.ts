@@ -1,5 +1,5 @@
 /** Writes the field references in docs. */
-import type { StructuralSchema } from "../src/resource/crd.ts";
+import type { StructuralSchema } from "./crd.ts";
 
 interface Field {
   readonly path: string;

@@ -3,6 +3,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
+import { argoActions, renderConfigMapPatch } from "./argocd/config-map-patch.ts";
+import { chartFiles } from "./charts/chart-files.ts";
+import { readDeploySources } from "./charts/deploy-sources.ts";
 import {
   buildCrd,
   buildStructuralSchema,
@@ -10,10 +13,7 @@ import {
   computeEndpointCrd,
   controlPlaneCrd,
   databaseAccessCrd,
-} from "../src/resource/crd.ts";
-import { argoActions, renderConfigMapPatch } from "./argocd/config-map-patch.ts";
-import { chartFiles } from "./charts/chart-files.ts";
-import { readDeploySources } from "./charts/deploy-sources.ts";
+} from "./crd.ts";
 import { buildDashboard, dashboardPath } from "./dashboard/dashboard.ts";
 import { renderFieldReference } from "./field-reference.ts";
 import { renderPrometheusRule, renderRulesFile } from "./monitoring/rule-files.ts";

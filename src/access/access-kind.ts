@@ -2,8 +2,8 @@
 
 import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/project-kind.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { parseProjectKey } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
-import { parseProjectKey } from "../resource/project-key.ts";
 import type { AccessKindContext } from "./access-context.ts";
 import { type AccessEntry, newAccessEntry, type WorkedAccess } from "./access-observation.ts";
 import { AccessRound } from "./access-round.ts";

@@ -1,8 +1,8 @@
 /** The records in status of a DatabaseAccess: which roles and databases it made, and whether the records hold. */
 import { type Identity, isOfPlane, planeRecord } from "../decide/identity.ts";
+import { planeName, settingsPlane } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
-import { planeName, settingsPlane } from "../resource/project-key.ts";
 import { type AccessObservation, type ObjectType, recordOf } from "./access-observation.ts";
 
 /**

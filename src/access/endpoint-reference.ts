@@ -3,8 +3,8 @@ import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject, workKeyOf } from "../resource/compute-endpoint.ts";
+import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../resource/database-access.ts";
-import { settingsPlane } from "../resource/project-key.ts";
 import type { BoundEndpoint, EndpointReference } from "./access-observation.ts";
 
 /** Finds a ComputeEndpoint in the cache by its key. */

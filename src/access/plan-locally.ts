@@ -2,11 +2,10 @@
 import { notGrantedMessage } from "../decide/project-grant.ts";
 import type { KindRoundStart } from "../reconcile/project-kind.ts";
 import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
-import { namespaceOfPlane } from "../resource/control-plane-resource.ts";
+import { namespaceOfPlane, parseProjectKey } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject } from "../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../resource/names.ts";
-import { parseProjectKey } from "../resource/project-key.ts";
 import type { AccessContext } from "./access-context.ts";
 import { recordStandingOf, recordsElsewhere } from "./access-records.ts";
 import { doomedObjects, isDeletionGranted, mayDelete } from "./access-release.ts";

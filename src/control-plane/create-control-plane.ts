@@ -15,10 +15,19 @@ import { HttpTransport } from "../http/transport.ts";
 import { httpBranchObjects } from "./http-branch-objects.ts";
 import { type Clean, createHttpCaller, type HttpCaller, undefinedIfAbsent } from "./http-caller.ts";
 import type { KeySource } from "./key-source.ts";
-import { expectEach, readAnswer, readEntries, UnusableContentError } from "./read-answer.ts";
 import { parseServiceUrl, routes } from "./routes.ts";
 import type { ListReport } from "./unreadable-objects.ts";
 import {
+  changesToWire,
+  creationToWire,
+  endpointFromWire,
+  expectEach,
+  mutationFromWire,
+  operationFromWire,
+  presentText,
+  readAnswer,
+  readEntries,
+  UnusableContentError,
   wireEndpoint,
   wireEndpointAnswer,
   wireEndpointList,
@@ -27,14 +36,6 @@ import {
   wireOperationAnswer,
   wireOperationList,
 } from "./wire.ts";
-import {
-  changesToWire,
-  creationToWire,
-  endpointFromWire,
-  mutationFromWire,
-  operationFromWire,
-  presentText,
-} from "./wire-mapping.ts";
 
 /** What the client of one control plane needs. */
 export interface ControlPlaneClientOptions {

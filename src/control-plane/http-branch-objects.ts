@@ -10,9 +10,11 @@ import {
 } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { type Clean, type HttpCaller, undefinedIfAbsent } from "./http-caller.ts";
-import { expectEach, readAnswer } from "./read-answer.ts";
 import { routes } from "./routes.ts";
 import {
+  expectEach,
+  operationFromWire,
+  readAnswer,
   type WireOperation,
   type WireRole,
   wireDatabaseChange,
@@ -21,7 +23,6 @@ import {
   wireRoleChange,
   wireRoleList,
 } from "./wire.ts";
-import { operationFromWire } from "./wire-mapping.ts";
 
 /** Makes the client for roles and databases. It sends calls like the rest of the client. */
 export function httpBranchObjects(call: HttpCaller): BranchObjects {

@@ -3,8 +3,7 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import type { Caller, ControlPlaneObserver, Urgency } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { LeaderFenceError, PutOffError } from "../domain/leader-fence.ts";
-import { FairLine, type LineEntry } from "../runtime/fair-line.ts";
-import { TokenBucket } from "../runtime/token-bucket.ts";
+import { FairLine, type LineEntry, TokenBucket } from "../runtime/fair-line.ts";
 
 /** The options of a budget. */
 export interface RequestBudgetOptions {

@@ -8,8 +8,8 @@ import {
   workProjectOf,
 } from "../resource/compute-endpoint.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";
+import { planeName } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
-import { planeName } from "../resource/project-key.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource/status-schema.ts";
 import { isFailureStall } from "./call-failures.ts";

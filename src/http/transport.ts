@@ -1,9 +1,12 @@
-/** The connections to one server: kept ones for reads, a new one for each write. */
+/** The connections to one server: kept ones for reads, a new one for each write; and the lookup of its host. */
+
+import { lookup as systemLookup } from "node:dns";
+import { isIPv6, type LookupFunction } from "node:net";
 import { Agent, type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from "undici";
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
+import { isNearbyHost } from "../domain/nearby-host.ts";
 import { exchange, firstOf, type HttpOutcome, type HttpRequest } from "./exchange.ts";
-import { farLookup } from "./far-lookup.ts";
 
 /** The limits of the traffic with one server. */
 interface HttpTransportOptions {
@@ -155,4 +158,41 @@ export function createAgent(
   return proxyUrl === undefined
     ? new Agent({ ...common, connect: { ...socket, ...tls } })
     : new ProxyAgent({ ...common, uri: proxyUrl, requestTls: { ...socket, ...tls }, connect: socket });
+}
+
+/** Every address of a host name is on this machine or link. */
+class NearbyAddressError extends Error {
+  override readonly name = "NearbyAddressError";
+  readonly code = "ERR_NEARBY_ADDRESS";
+}
+
+/**
+ * Makes the lookup of connections that must not reach this machine or link. Each new connection looks its host up, and uses
+ * only the addresses that were checked. Errors: `ERR_NEARBY_ADDRESS` if no other address is left.
+ * @param resolve the lookup of the system; tests pass another one
+ */
+export function farLookup(resolve: typeof systemLookup = systemLookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) {
+        callback(error, []);
+        return;
+      }
+      const far = addresses.filter(({ address }) => !isNearbyHost(hostOf(address)));
+      const [first] = far;
+      if (first === undefined) {
+        callback(new NearbyAddressError("every address of the host is on this machine or link"), []);
+      } else if (options.all === true) {
+        callback(null, far);
+      } else {
+        callback(null, first.address, first.family);
+      }
+    });
+  };
+}
+
+/** Returns an address as `URL` normalizes it. */
+function hostOf(address: string): string {
+  const plain = address.replace(/%.*$/, "");
+  return isIPv6(plain) ? new URL(`http://[${plain}]`).hostname : plain;
 }

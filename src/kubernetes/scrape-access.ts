@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { ScrapeAccess, ScrapeVerdict } from "../domain/resource-store.ts";
-import { TokenBucket } from "../runtime/token-bucket.ts";
+import { TokenBucket } from "../runtime/fair-line.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 
 /** The options of the check. */

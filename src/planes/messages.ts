@@ -1,6 +1,6 @@
 /** The condition messages of control planes, and of the resources that name them. */
 import { allowSecretsCommand, type ResourceKey } from "../domain/resource-store.ts";
-import { planeName } from "../resource/project-key.ts";
+import { planeName } from "../resource/control-plane-resource.ts";
 
 const secretName = ({ namespace, name }: ResourceKey): string => `Secret ${namespace}/${name}`;
 

@@ -10,8 +10,13 @@ import {
 } from "../decide/project-grant.ts";
 import type { GrantSource, KindStanding } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
-import { kindOfPlane, namespaceOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
-import { settingsPlane, unreadablePlane } from "../resource/project-key.ts";
+import {
+  kindOfPlane,
+  namespaceOfPlane,
+  type PlaneResource,
+  settingsPlane,
+  unreadablePlane,
+} from "../resource/control-plane-resource.ts";
 import * as messages from "./messages.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
 import { NamespacePlanes, type TenantLimits, withinLimits } from "./tenant-limits.ts";

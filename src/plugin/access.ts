@@ -4,7 +4,6 @@ import { createKeySource } from "../control-plane/key-source.ts";
 import type { Identity } from "../decide/identity.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
-import { readClusterId } from "../kubernetes/http/cluster.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
 import {
@@ -12,6 +11,7 @@ import {
   computeEndpointsPath,
   namespacePath,
   namespacesPath,
+  readClusterId,
   resourcePath,
 } from "../kubernetes/http/paths.ts";
 import { parseNamespace } from "../kubernetes/namespace-watch.ts";

@@ -1,8 +1,8 @@
 /** Makes the tables and manifests that `kubectl endpoints` prints. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
 import { group, kind, version } from "../resource/names.ts";
-import type { ControlPlaneRef } from "../resource/project-key.ts";
 
 /** Returns a table of the operations in a resource's status. Pure. */
 export function operationsText({ status }: ComputeEndpoint): string {

@@ -4,8 +4,7 @@ import { keyText } from "../domain/resource-store.ts";
 import * as messages from "../planes/messages.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
-import type { PlaneResource } from "../resource/control-plane-resource.ts";
-import { type ControlPlaneRef, planeIdOf, planeName } from "../resource/project-key.ts";
+import { type ControlPlaneRef, type PlaneResource, planeIdOf, planeName } from "../resource/control-plane-resource.ts";
 
 /** A control plane that a resource or an option names. */
 export interface NamedPlane {

@@ -14,8 +14,8 @@ import { Round } from "../reconcile/round.ts";
 import { lockHolderOf } from "../reconcile/schedule.ts";
 import { type ComputeEndpoint, planeOf, projectsOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
+import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
-import { settingsPlane } from "../resource/project-key.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
 /** The facts from which a plan is made. */

@@ -6,10 +6,9 @@ import type { ControlPlaneClient } from "../control-plane/create-control-plane.t
 import type { Plan } from "../decide/plan.ts";
 import type { PowerAction } from "../domain/control-plane.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, planeOf, projectIdOf } from "../resource/compute-endpoint.ts";
-import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import { type PlaneResource, planeIdOf, planeName, settingsPlane } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
-import { planeIdOf, planeName, settingsPlane } from "../resource/project-key.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { type ClusterAccess, type Environment, identityOf, openCluster, openService } from "./access.ts";
 import { adoptionManifest, endpointsText, manifestsText, operationsText, unownedEndpoints } from "./listings.ts";

@@ -16,7 +16,7 @@ import {
   projectKeysOf,
   workKeyOf,
 } from "../resource/compute-endpoint.ts";
-import { parseProjectKey, settingsPlane } from "../resource/project-key.ts";
+import { parseProjectKey, settingsPlane } from "../resource/control-plane-resource.ts";
 import { carryOut } from "./carry-out.ts";
 import { forgetGone, noteOrphans } from "./gone-resources.ts";
 import { lookAt } from "./look.ts";

@@ -1,7 +1,13 @@
 /** Parses ComputeEndpoints from the API server, and reads which project and control plane they belong to. */
 import { isSameStored } from "../domain/same-stored.ts";
+import {
+  type ControlPlaneRef,
+  planeIdOf,
+  projectKey,
+  settingsPlane,
+  unreadablePlane,
+} from "./control-plane-resource.ts";
 import { annotations, finalizer, kind } from "./names.ts";
-import { type ControlPlaneRef, planeIdOf, projectKey, settingsPlane, unreadablePlane } from "./project-key.ts";
 import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
 import {

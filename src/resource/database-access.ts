@@ -1,5 +1,6 @@
 /** Parses DatabaseAccesses from the API server, and reads what they name. */
 import type { ResourceKey } from "../domain/resource-store.ts";
+import { projectKey, settingsPlane } from "./control-plane-resource.ts";
 import {
   type DatabaseAccessSpec,
   type DatabaseAccessStatus,
@@ -7,7 +8,6 @@ import {
   databaseAccessStatusSchema,
 } from "./database-access-schema.ts";
 import { databaseAccessNames } from "./names.ts";
-import { projectKey, settingsPlane } from "./project-key.ts";
 import {
   fieldsOf,
   type ParsedAs,

@@ -1,4 +1,5 @@
-/** A waiting line in which a burst of one namespace does not delay the others. */
+/** Shares what is limited: a waiting line whose groups take turns, and a token bucket. */
+import type { Clock } from "../domain/clock.ts";
 
 /** An entry of a waiting line. */
 export interface LineEntry {
@@ -84,5 +85,52 @@ export class FairLine<Entry extends LineEntry> {
   clear(): void {
     this.#groups.clear();
     this.#size = 0;
+  }
+}
+
+/** The options of a token bucket. */
+export interface TokenBucketOptions {
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** The maximum number of saved tokens. At least 1. */
+  readonly capacity: number;
+  /** The number of tokens added per second. More than 0. */
+  readonly perSecond: number;
+  /** The number of tokens at the start. @default capacity */
+  readonly initial?: number;
+}
+
+/** A token bucket on the monotonic clock: in any interval of t seconds it gives at most `capacity + perSecond × t` tokens. */
+export class TokenBucket {
+  readonly #options: TokenBucketOptions;
+  #tokens: number;
+  #atMs: number;
+
+  constructor(options: TokenBucketOptions) {
+    this.#options = options;
+    this.#tokens = options.initial ?? options.capacity;
+    this.#atMs = options.clock.monotonicMs();
+  }
+
+  /** Takes one token. @returns false if there was none */
+  tryTake(): boolean {
+    this.#refill();
+    if (this.#tokens < 1) {
+      return false;
+    }
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** Returns the milliseconds until there is a token, rounded up; 0 if there is one now. */
+  waitMs(): number {
+    this.#refill();
+    return Math.max(0, Math.ceil(((1 - this.#tokens) / this.#options.perSecond) * 1_000));
+  }
+
+  #refill(): void {
+    const { clock, capacity, perSecond } = this.#options;
+    const nowMs = clock.monotonicMs();
+    this.#tokens = Math.min(capacity, this.#tokens + ((nowMs - this.#atMs) / 1_000) * perSecond);
+    this.#atMs = nowMs;
   }
 }

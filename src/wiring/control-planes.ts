@@ -3,8 +3,7 @@ import type { ConnectionSettings } from "../access/binding.ts";
 import type { Logger } from "../domain/logger.ts";
 import { type KindStanding, KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
-import { KindPlaces } from "../kubernetes/kind-places.ts";
-import type { ServedKindOptions } from "../kubernetes/served-kind.ts";
+import { KindPlaces, type ServedKindOptions } from "../kubernetes/served-kind.ts";
 import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { PlaneKeeper, type PlaneKeeperOptions } from "../planes/plane-keeper.ts";
@@ -15,9 +14,9 @@ import {
   kindOfPlane,
   namespaceOfPlane,
   type PlaneResource,
+  settingsPlane,
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
-import { settingsPlane } from "../resource/project-key.ts";
 import { WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
 

@@ -5,7 +5,7 @@ import { endpointIndex, indexesOf, planeIndex } from "../access/endpoint-referen
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
-import { KindPlaces } from "../kubernetes/kind-places.ts";
+import { KindPlaces } from "../kubernetes/served-kind.ts";
 import { databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { ProjectKeys } from "../reconcile/project-keys.ts";

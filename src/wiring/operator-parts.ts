@@ -23,7 +23,7 @@ import { Projects } from "../reconcile/project-memory.ts";
 import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
 import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
 import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoint.ts";
-import { parseProjectKey, planeLabel } from "../resource/project-key.ts";
+import { parseProjectKey, planeLabel } from "../resource/control-plane-resource.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
 import { type WorkPriority, WorkQueue } from "../runtime/work-queue.ts";

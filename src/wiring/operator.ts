@@ -1,10 +1,11 @@
 /** Starts and stops the operator. */
 import { randomUUID } from "node:crypto";
-import { readClusterId, readOwnAccount } from "../kubernetes/http/cluster.ts";
 import { createConnection } from "../kubernetes/http/connection.ts";
+import { readOwnAccount } from "../kubernetes/http/credentials.ts";
+import { readClusterId } from "../kubernetes/http/paths.ts";
 import { withWriteSpans } from "../kubernetes/http/with-write-spans.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
-import { monitorEventLoop } from "../runtime/event-loop-monitor.ts";
+import { monitorEventLoop } from "../runtime/liveness-watchdog.ts";
 import { shutDown } from "../runtime/shutdown.ts";
 import { startHealthServer, startMetricsServer, watchChecks } from "../telemetry/telemetry-servers.ts";
 import { assembleOperator, type OperatorOptions, type OperatorParts } from "./operator-parts.ts";

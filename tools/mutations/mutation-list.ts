@@ -231,7 +231,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a standby takes a lease that has not run out",
-    file: "kubernetes/lease/lease-timing.ts",
+    file: "kubernetes/lease/leadership.ts",
     find: "return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();",
     replace: "return runsOutAtMs === undefined || runsOutAtMs > 0;",
     caughtBy: { namedCase: "standby" },

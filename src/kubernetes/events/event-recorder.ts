@@ -4,8 +4,7 @@ import type { Timer } from "../../domain/clock.ts";
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { EventRecorder, ResourceEvent, StoredIdentity } from "../../domain/resource-store.ts";
-import { createEventLimiter, EventPace } from "./event-pace.ts";
-import { EventQueue } from "./event-queue.ts";
+import { createEventLimiter, EventPace, EventQueue } from "./event-queue.ts";
 import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 
 /** The options of a recorder. */

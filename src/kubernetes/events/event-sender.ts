@@ -5,8 +5,7 @@ import { KubernetesError, type ResourceEvent, type StoredIdentity } from "../../
 import { pause } from "../../http/call-deadline.ts";
 import { group, kind, version } from "../../resource/names.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
-import { eventsPath } from "../http/paths.ts";
-import { microTime } from "../http/stored-object.ts";
+import { eventsPath, microTime } from "../http/paths.ts";
 
 /** What an event sender needs. */
 export interface EventSenderOptions {

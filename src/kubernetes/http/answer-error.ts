@@ -1,8 +1,7 @@
 /** Makes errors from answers of the API server, and from requests without an answer. */
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import { askedPauseMs, KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
-import type { HttpOutcome } from "../../http/exchange.ts";
-import { parseRetryAfter } from "../../http/retry-after.ts";
+import { type HttpOutcome, parseRetryAfter } from "../../http/exchange.ts";
 
 /** The parts of a `Status` object of the API server that the operator uses. Every field may be missing. */
 export interface StatusAnswer {

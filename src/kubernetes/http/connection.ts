@@ -12,8 +12,7 @@ import {
   type RetryHeaders,
   unreadableAnswer,
 } from "./answer-error.ts";
-import type { CredentialSource } from "./credentials.ts";
-import { type Session, Sessions } from "./sessions.ts";
+import { type CredentialSource, type Session, Sessions } from "./credentials.ts";
 
 /** One call to the API server. */
 export interface KubernetesCall {

@@ -1,6 +1,7 @@
-/** The paths of objects in the API server. */
-import type { ResourceKey } from "../../domain/resource-store.ts";
+/** What all objects of the API server have in common: their paths, their metadata, and the cluster that they are in. */
+import { KubernetesError, type ResourceKey } from "../../domain/resource-store.ts";
 import { group, plural, version } from "../../resource/names.ts";
+import type { KubernetesConnection } from "./connection.ts";
 
 /**
  * Returns the path of the custom resources of one namespace, or of all namespaces. @param plural the plural name of
@@ -59,4 +60,29 @@ export function leasesPath(namespace: string): string {
 /** Returns the path of one Lease. */
 export function leasePath({ namespace, name }: ResourceKey): string {
   return `${leasesPath(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** Returns the metadata of an object as the API server sent it; empty if there is none. Nothing in it is checked. */
+export function metadataOf(stored: unknown): Readonly<Record<string, unknown>> {
+  const metadata = (stored as { readonly metadata?: unknown } | null | undefined)?.metadata;
+  return typeof metadata === "object" && metadata !== null ? (metadata as Readonly<Record<string, unknown>>) : {};
+}
+
+/** Formats a time as RFC 3339 with microseconds, as Leases and events require. */
+export function microTime(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace("Z", "000Z");
+}
+
+/**
+ * Reads the identity of the cluster: the uid of its namespace `kube-system`.
+ * @throws KubernetesError; reason `Forbidden` without the right `get` on this namespace.
+ */
+export async function readClusterId(connection: KubernetesConnection): Promise<string> {
+  const what = "read namespace kube-system";
+  const path = namespacePath("kube-system");
+  const { uid } = metadataOf(await connection.request({ what, method: "GET", path, timeoutMs: 8_000 }));
+  if (typeof uid !== "string" || uid === "") {
+    throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer has no uid`);
+  }
+  return uid;
 }

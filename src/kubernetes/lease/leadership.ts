@@ -1,5 +1,9 @@
-/** What leadership is, and the leadership of an operator that runs alone. */
+/** What leadership is, the leadership of an operator that runs alone, and the times of a Lease. */
+
+import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
+import type { Logger } from "../../domain/logger.ts";
+import type { StoredLease } from "./lease-client.ts";
 
 /** Leadership of this process: the leader fence, and the way to get and release the Lease. */
 export interface Leadership extends LeaderFence {
@@ -48,4 +52,109 @@ export function soleLeadership({ mayLead, onLeading }: LeadershipOptions): Leade
       return true;
     },
   };
+}
+
+/** The times of a Lease, in milliseconds. */
+export interface LeaseTiming {
+  /** How long a renewal counts after it was sent. */
+  readonly durationMs: number;
+  /** A leader stops after this time without a renewal, well before another process may take over. */
+  readonly renewDeadlineMs: number;
+  /** The interval between two renewals, and between two reads of a standby. */
+  readonly retryPeriodMs: number;
+}
+
+/** The times in production. */
+export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+
+/** Pauses are longer by a random factor up to this, so that standbys do not read at the same time. */
+export const retryJitter = 0.2;
+
+/**
+ * Checks the times against each other and against the longest call that must end within the lease.
+ *
+ * @throws Error that names the rules that do not hold.
+ */
+export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): void {
+  const { durationMs, renewDeadlineMs, retryPeriodMs } = timing;
+  const mustHold: readonly (readonly [isSo: boolean, rule: string])[] = [
+    [retryPeriodMs > 0, "the retry period must be above 0"],
+    [
+      retryPeriodMs * (1 + retryJitter) * 2 <= renewDeadlineMs,
+      "the renew deadline must be long enough for two renewals",
+    ],
+    [renewDeadlineMs < durationMs, "the renew deadline must be shorter than the lease"],
+    [
+      // If one renewal fails, the work must go on without an interruption.
+      longestEffectMs + retryPeriodMs * (1 + retryJitter) * 2 <= durationMs,
+      `the lease must be at least as long as the longest call plus ${(1 + retryJitter) * 2} retry periods`,
+    ],
+  ];
+  const broken = mustHold.filter(([isSo]) => !isSo).map(([, rule]) => rule);
+  if (broken.length > 0) {
+    const given = `lease ${durationMs} ms, renew deadline ${renewDeadlineMs} ms, retry period ${retryPeriodMs} ms`;
+    throw new Error(`${given}, longest call ${longestEffectMs} ms: ${broken.join("; ")}`);
+  }
+}
+
+/** Returns the time limit of one call: three failed calls fit between the last good renewal and the deadline. */
+export function leaseCallTimeoutMs({ renewDeadlineMs, retryPeriodMs }: LeaseTiming): number {
+  return Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
+}
+
+/** What is needed to watch the Lease of another holder. */
+interface ObservedLeaseOptions {
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The shortest duration that a lease is assumed to have, in milliseconds, whatever the Lease contains. */
+  readonly leastMs: number;
+}
+
+/** What a candidate knows about the Lease: what it read last, and when it saw the last change. */
+export class ObservedLease {
+  readonly #options: ObservedLeaseOptions;
+  #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
+
+  constructor(options: ObservedLeaseOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Records the Lease that was just read.
+   * If the Lease is gone, the last read one still counts: its holder may not know yet, and may still act.
+   * @returns whether this process may take the Lease.
+   */
+  isFree(found: StoredLease | undefined): boolean {
+    if (found !== undefined) {
+      this.#note(found);
+    }
+    const runsOutAtMs = this.runsOutAtMs();
+    return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();
+  }
+
+  /**
+   * Returns when the lease of another holder expires, in monotonic milliseconds; `undefined` if no other process holds
+   * it.
+   */
+  runsOutAtMs(): number | undefined {
+    const { identity, leastMs } = this.#options;
+    const seen = this.#seen;
+    if (seen === undefined || seen.lease.holder === "" || seen.lease.holder === identity) {
+      return undefined;
+    }
+    return seen.sinceMs + Math.max(leastMs, seen.lease.durationMs);
+  }
+
+  #note(found: StoredLease): void {
+    const before = this.#seen?.lease;
+    if (before?.uid === found.uid && before.resourceVersion === found.resourceVersion) {
+      return;
+    }
+    const { clock, logger, identity } = this.#options;
+    this.#seen = { lease: found, sinceMs: clock.monotonicMs() };
+    if (before?.holder !== found.holder && found.holder !== "" && found.holder !== identity) {
+      logger.info({ identity, holder: found.holder }, "standing by");
+    }
+  }
 }

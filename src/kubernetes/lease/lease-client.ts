@@ -2,8 +2,7 @@
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
-import { leasePath, leasesPath } from "../http/paths.ts";
-import { metadataOf, microTime } from "../http/stored-object.ts";
+import { leasePath, leasesPath, metadataOf, microTime } from "../http/paths.ts";
 
 /** A Lease as the API server stores it. */
 export interface StoredLease {

@@ -2,16 +2,17 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
-import type { Leadership, LeadershipOptions } from "./leadership.ts";
-import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
 import {
   checkLeaseTiming,
   defaultLeaseTiming,
+  type Leadership,
+  type LeadershipOptions,
   type LeaseTiming,
   leaseCallTimeoutMs,
   ObservedLease,
   retryJitter,
-} from "./lease-timing.ts";
+} from "./leadership.ts";
+import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
 
 /** The options of an elector. */
 export interface LeaseElectorOptions extends LeadershipOptions {

@@ -6,14 +6,13 @@ import {
   type ResourceKey,
   type ResourceStore,
 } from "../../domain/resource-store.ts";
+import { isSameStored } from "../../domain/same-stored.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
-import { resourcePath } from "../http/paths.ts";
-import { metadataOf } from "../http/stored-object.ts";
+import { metadataOf, resourcePath } from "../http/paths.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { isOlder } from "../watch/tombstones.ts";
-import { type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./kind-parser.ts";
-import { diffForMerge, type Json } from "./merge-diff.ts";
+import { type Json, type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./resource-kinds.ts";
 
 /** What the store of one kind is made from. */
 export interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {
@@ -31,8 +30,6 @@ const callTimeoutMs = 8_000;
 
 /** The operator's name in `metadata.managedFields`. */
 const fieldManager = "endpoint-operator";
-
-type JsonObject = { readonly [key: string]: Json | undefined };
 
 interface Changes {
   readonly metadata?: { readonly finalizers: readonly string[] };
@@ -235,4 +232,38 @@ const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
 function isLastFinalizerGone(answer: unknown): boolean {
   const { deletionTimestamp, finalizers } = metadataOf(answer);
   return typeof deletionTimestamp === "string" && !(Array.isArray(finalizers) && finalizers.length > 0);
+}
+
+type JsonObject = { readonly [key: string]: Json | undefined };
+
+/**
+ * Returns the JSON merge patch (RFC 7386) that turns one object into another. It holds only differences, and `null` for
+ * members that are removed.
+ * Pure. Lists are replaced as a whole. `undefined` members count as absent on both sides, and the patch may hold some:
+ * they are not sent.
+ * @returns `undefined` if nothing differs.
+ */
+export function diffForMerge(before: JsonObject, after: JsonObject): JsonObject | undefined {
+  const patch: Record<string, Json> = {};
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const change = diffMember(before[key], after[key]);
+    if (change !== undefined) {
+      patch[key] = change;
+    }
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function diffMember(before: Json | undefined, after: Json | undefined): Json | undefined {
+  if (after === undefined) {
+    return before === undefined ? undefined : null;
+  }
+  if (isObject(before) && isObject(after)) {
+    return diffForMerge(before, after);
+  }
+  return isSameStored(before, after) ? undefined : after;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

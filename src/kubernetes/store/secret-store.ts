@@ -11,8 +11,7 @@ import {
 import { formsOf, withoutSecrets } from "../../domain/without-secrets.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
-import { secretPath, secretsPath } from "../http/paths.ts";
-import { metadataOf } from "../http/stored-object.ts";
+import { metadataOf, secretPath, secretsPath } from "../http/paths.ts";
 
 const callTimeoutMs = 8_000;
 const fieldManager = "endpoint-operator";

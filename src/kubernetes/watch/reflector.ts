@@ -3,11 +3,11 @@ import { KubernetesError, type StoredIdentity } from "../../domain/resource-stor
 import { createCallDeadline, itemsUntilAborted, pause, untilAborted } from "../../http/call-deadline.ts";
 import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
 import { isOutOfSync, isOverload, OutOfSyncError, type WatchEvent } from "./list-watch.ts";
-import { PageReader } from "./page-reader.ts";
 import {
   createInactivityTimer,
   createRelistBackoff,
   defaultTiming,
+  PageReader,
   type ReflectorOptions,
   type ReflectorStats,
   type ReflectorTiming,

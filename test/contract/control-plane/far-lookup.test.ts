@@ -1,8 +1,7 @@
 /** Tests that names which lead to this machine or link are refused. */
 import type { lookup } from "node:dns";
 import { expect, onTestFinished, test } from "vitest";
-import { farLookup } from "../../../src/http/far-lookup.ts";
-import { HttpTransport } from "../../../src/http/transport.ts";
+import { farLookup, HttpTransport } from "../../../src/http/transport.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { connectControlPlane } from "../../../src/wiring/connect-control-plane.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";

@@ -19,10 +19,10 @@ import {
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
+import { projectKey, settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { type DatabaseAccessStatus, databaseAccessStatusSchema } from "../../../src/resource/database-access-schema.ts";
 import { annotations, databaseAccessNames } from "../../../src/resource/names.ts";
-import { projectKey, settingsPlane } from "../../../src/resource/project-key.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { checkConditions } from "../../support/check-conditions.ts";
 import { FakeClock } from "../../support/fake-clock.ts";

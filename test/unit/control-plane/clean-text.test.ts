@@ -1,7 +1,7 @@
 /** Tests that texts of the control plane lose secrets and stay short. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cleanText } from "../../../src/control-plane/clean-text.ts";
+import { cleanText } from "../../../src/control-plane/failure.ts";
 
 /**
  * These random texts also contain halves of surrogate pairs. The library's own generator for such texts takes seconds

@@ -1,6 +1,6 @@
 /** Tests the header `Retry-After`. */
 import { describe, expect, test } from "vitest";
-import { parseRetryAfter } from "../../../src/http/retry-after.ts";
+import { parseRetryAfter } from "../../../src/http/exchange.ts";
 
 const date = "Fri, 20 Nov 2026 10:00:00 GMT";
 

@@ -12,9 +12,11 @@ import { conditionOf } from "../../../src/resource/conditions.ts";
 import {
   parseClusterControlPlane,
   parseControlPlane,
+  parseProjectKey,
+  planeIdOf,
+  projectKey,
   secretPlace,
 } from "../../../src/resource/control-plane-resource.ts";
-import { parseProjectKey, planeIdOf, projectKey } from "../../../src/resource/project-key.ts";
 import { checkConditions } from "../../support/check-conditions.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 

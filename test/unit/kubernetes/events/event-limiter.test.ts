@@ -1,6 +1,6 @@
 /** Tests the rate limit for events about one object. */
 import { expect, it } from "vitest";
-import { createEventLimiter } from "../../../../src/kubernetes/events/event-pace.ts";
+import { createEventLimiter } from "../../../../src/kubernetes/events/event-queue.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 it("ten thousand other objects were spoken of since → the oldest starts with a full bucket", () => {

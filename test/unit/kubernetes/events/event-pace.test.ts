@@ -1,6 +1,6 @@
 /** Tests the rate of events. */
 import { expect, it } from "vitest";
-import { EventPace } from "../../../../src/kubernetes/events/event-pace.ts";
+import { EventPace } from "../../../../src/kubernetes/events/event-queue.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 function start(isBusy?: () => boolean) {

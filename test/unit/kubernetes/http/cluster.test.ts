@@ -1,6 +1,6 @@
 /** Tests what the operator finds out about its own account. */
 import { expect, test } from "vitest";
-import { readOwnAccount } from "../../../../src/kubernetes/http/cluster.ts";
+import { readOwnAccount } from "../../../../src/kubernetes/http/credentials.ts";
 
 const token = (payload: unknown) => `Bearer e30.${Buffer.from(JSON.stringify(payload)).toString("base64url")}.c2ln`;
 

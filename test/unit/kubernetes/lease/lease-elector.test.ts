@@ -1,7 +1,7 @@
 /** Tests the election of a leader. */
 import { describe, expect, it } from "vitest";
+import { checkLeaseTiming, defaultLeaseTiming } from "../../../../src/kubernetes/lease/leadership.ts";
 import { LeaseElector } from "../../../../src/kubernetes/lease/lease-elector.ts";
-import { checkLeaseTiming, defaultLeaseTiming } from "../../../../src/kubernetes/lease/lease-timing.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";
 import { type CallFate, FakeLease } from "./fake-lease.ts";

@@ -2,9 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { LeaderFenceError } from "../../../../src/domain/leader-fence.ts";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
-import { KindParser } from "../../../../src/kubernetes/store/kind-parser.ts";
 import { KindStore } from "../../../../src/kubernetes/store/kind-store.ts";
-import { computeEndpointKind } from "../../../../src/kubernetes/store/resource-kinds.ts";
+import { computeEndpointKind, KindParser } from "../../../../src/kubernetes/store/resource-kinds.ts";
 import { ResourceCache } from "../../../../src/kubernetes/watch/resource-cache.ts";
 import { type ComputeEndpoint, projectsOf } from "../../../../src/resource/compute-endpoint.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";

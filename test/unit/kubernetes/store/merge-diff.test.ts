@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isSameStored } from "../../../../src/domain/same-stored.ts";
-import { diffForMerge, type Json } from "../../../../src/kubernetes/store/merge-diff.ts";
+import { diffForMerge } from "../../../../src/kubernetes/store/kind-store.ts";
+import type { Json } from "../../../../src/kubernetes/store/resource-kinds.ts";
 
 type JsonObject = { readonly [key: string]: Json | undefined };
 

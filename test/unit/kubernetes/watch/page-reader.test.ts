@@ -1,7 +1,7 @@
 /** Tests lists without an end. */
 import { expect, it } from "vitest";
 import { OutOfSyncError } from "../../../../src/kubernetes/watch/list-watch.ts";
-import { PageReader } from "../../../../src/kubernetes/watch/page-reader.ts";
+import { PageReader } from "../../../../src/kubernetes/watch/reflector-parts.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 it("a list without end → is given up", async () => {

@@ -1,11 +1,6 @@
 /** Tests the generated CustomResourceDefinitions. */
 import { describe, expect, it } from "vitest";
-import {
-  buildCrd,
-  buildStructuralSchema,
-  computeEndpointCrd,
-  type StructuralSchema,
-} from "../../../src/resource/crd.ts";
+import { buildCrd, buildStructuralSchema, computeEndpointCrd, type StructuralSchema } from "../../../tools/crd.ts";
 import { staleFiles } from "../../../tools/generate.ts";
 
 /** Returns every node of the schema with its path. */

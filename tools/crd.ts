@@ -4,8 +4,8 @@ import {
   clusterControlPlaneSpecSchema,
   controlPlaneSpecSchema,
   controlPlaneStatusSchema,
-} from "./control-plane-schema.ts";
-import { databaseAccessSpecSchema, databaseAccessStatusSchema } from "./database-access-schema.ts";
+} from "../src/resource/control-plane-schema.ts";
+import { databaseAccessSpecSchema, databaseAccessStatusSchema } from "../src/resource/database-access-schema.ts";
 import {
   category,
   clusterControlPlaneNames,
@@ -17,9 +17,9 @@ import {
   shortName,
   singular,
   version,
-} from "./names.ts";
-import { specSchema } from "./spec-schema.ts";
-import { statusSchema } from "./status-schema.ts";
+} from "../src/resource/names.ts";
+import { specSchema } from "../src/resource/spec-schema.ts";
+import { statusSchema } from "../src/resource/status-schema.ts";
 
 /** A node of the structural schema, as the API server expects it (OpenAPI v3 with Kubernetes extensions). */
 export interface StructuralSchema {
