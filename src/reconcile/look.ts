@@ -49,10 +49,10 @@ function recentMs({ endpoints }: ProjectSnapshot): number {
 const listedForEach = 20;
 
 /**
- * While other changes of the project wait, an ended change is compared with the control plane within this many
- * milliseconds.
+ * While other changes of the project wait, ended changes are compared with the control plane at this interval, in
+ * milliseconds. So one read shows several of them.
  */
-const compareWithinMs = 1_000;
+const compareAgainMs = 2_000;
 
 /**
  * What one reconcile has read of its project in the control plane, and the decisions that it makes from that.
@@ -238,8 +238,8 @@ function isSameInput(before: Changing, now: Changing): boolean {
 const noOperations: OperationFacts = { ownInFlight: [], inFlightForMs: 0, failedIds: new Set() };
 
 /**
- * Reads the project, and decides about the resources that `comparedNow` chooses: those that are due, but for those that
- * may wait a moment for others.
+ * Reads the project, and decides about the resources that are due. In a burst, some of them wait for a moment, see
+ * `comparedNow`.
  *
  * @throws ControlPlaneError when the operations or the endpoints cannot be listed.
  */
@@ -265,28 +265,25 @@ export async function lookAt(
 }
 
 /**
- * Returns the resources to decide now. While other changes of the project wait, a resource whose change has ended waits
- * for a moment, so that one read shows several such resources.
+ * Returns the resources to decide now. In a burst, the comparison of ended changes waits until `compareAgainMs` have
+ * passed since the last one, unless the project is read for another resource anyway.
  */
 function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResource[]): readonly WorkedResource[] {
-  const nowMs = round.facts.monotonicMs;
-  const waiting = round.worked.filter((worked) => worked.entry.compareByMs !== undefined && round.isLookable(worked));
-  const patient = due.filter((worked) => !isAskedFor(worked.resource) && look.needsOwnEndpointOnly(worked));
-  const byMs = Math.min(nowMs + compareWithinMs, ...waiting.map(({ entry }) => entry.compareByMs ?? nowMs));
-  const others = due.filter((worked) => !patient.includes(worked));
+  const { project, facts } = round;
+  const ended = due.filter((worked) => !isAskedFor(worked.resource) && look.needsOwnEndpointOnly(worked));
+  const others = due.filter((worked) => !ended.includes(worked));
+  const compareAtMs = project.comparedAtMs + compareAgainMs;
   // If the control plane shows no names, each create needs a new list. That list also shows the ended changes.
   const isBurst = round.isWaiting() && look.snapshot.echoesNames;
-  const isWorthWaiting = isBurst && byMs > nowMs && others.every((worked) => look.isSeen(worked));
-  const compared = isWorthWaiting ? others : [...new Set([...due, ...waiting])];
-  for (const { entry } of compared) {
-    entry.compareByMs = undefined;
+  if (!isBurst || compareAtMs <= facts.monotonicMs || !others.every((worked) => look.isSeen(worked))) {
+    project.comparedAtMs = ended.length > 0 ? facts.monotonicMs : project.comparedAtMs;
+    return due;
   }
-  for (const { entry, resource } of isWorthWaiting ? patient : []) {
-    entry.compareByMs = byMs;
-    entry.dueAtMs = byMs;
+  for (const { entry, resource } of ended) {
+    entry.dueAtMs = compareAtMs;
     entry.version = resource.resourceVersion;
   }
-  return compared;
+  return others;
 }
 
 /** Marks the unfinished operations of our own calls that status names, because a new process does not know them yet. */

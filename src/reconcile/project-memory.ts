@@ -40,6 +40,8 @@ export interface ProjectMemory {
   operationsReadAtMs: number;
   /** When the next poll is due, if nothing changes until then. */
   nextPollAtMs: number;
+  /** When ended changes were last compared with the control plane. */
+  comparedAtMs: number;
   /** The last change of the project that the control plane accepted. */
   lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
   /** No change is sent before this time, because the control plane refused one with 423. */
@@ -93,8 +95,6 @@ export interface ResourceEntry {
   dueAtMs: number;
   /** Attempts of intents whose write failed or had no answer, so this process sent no POST for them; oldest first. */
   unsentAttempts: readonly string[];
-  /** Until when the resource may wait to be compared together with others; `undefined`: it does not wait. */
-  compareByMs: number | undefined;
   /** The change that the resource waits to send; `undefined`: none. */
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   /** The last change, if it was refused and not applied. Its next try is not announced by an event again. */
@@ -149,7 +149,6 @@ function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: number):
     version: undefined,
     dueAtMs: nowMs,
     unsentAttempts: [],
-    compareByMs: undefined,
     waiting: undefined,
     refusedChange: undefined,
     storeFailures: 0,
@@ -246,6 +245,7 @@ export class Projects {
       operationsReadAtMs: nowMs,
       // Resources without a project id need no poll.
       nextPollAtMs: projectId === noProject ? Number.POSITIVE_INFINITY : nowMs,
+      comparedAtMs: Number.NEGATIVE_INFINITY,
       lastChange: undefined,
       lockedUntilMs: Number.NEGATIVE_INFINITY,
       lockHolders: new Map(),
