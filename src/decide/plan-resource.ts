@@ -44,7 +44,7 @@ type LocalSituation =
   | { readonly kind: "IdentityUnproven" }
   | { readonly kind: "InvalidSpec"; readonly problems: string }
   /** The namespace has no grant for what the resource asks for. */
-  | { readonly kind: "NotGranted"; readonly what: "change" | "adopt" | "deleteAdopted" }
+  | { readonly kind: "NotGranted"; readonly what: "change" | "adopt" | "deleteAdopted" | "search" }
   | { readonly kind: "WithoutFinalizer" };
 
 /** Situations that need a snapshot of the project. */
@@ -68,10 +68,9 @@ type RemoteSituation =
 /**
  * Chooses the next step of one resource from a snapshot of its project.
  *
- * Pure and total: no I/O, clock or randomness. It reads one condition of the resource: the question to
- * which an annotation is the answer. Guarantees: a create is
- * planned only together with an intent that is stored first. A change or deletion is planned only for an endpoint that
- * the records prove to belong to the resource.
+ * Pure and total: no I/O, clock or randomness. It reads one condition of the resource: the question that
+ * an annotation answers. Guarantees: a create is planned only together with an intent that is stored first. A change or
+ * deletion is planned only for an endpoint that the records prove to belong to the resource.
  */
 export function planOf(observation: Observation): Plan {
   const situation = situationOf(observation);
@@ -203,7 +202,8 @@ function deletion({ resource, grant }: LocalObservation): Situation {
   if (createIntent !== undefined) {
     return { kind: "OpenCreate", intent: createIntent, spec: undefined };
   }
-  return { kind: "DeletingUnrecorded" };
+  // Without a record nothing proves that the operator has added the finalizer, and that there ever was a grant.
+  return grant.mayChange ? { kind: "DeletingUnrecorded" } : { kind: "NotGranted", what: "search" };
 }
 
 /** Whether a situation is decided without the control plane. */

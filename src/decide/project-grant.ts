@@ -65,7 +65,7 @@ export function projectGrantOf(
 export function notGrantedMessage(
   namespace: string,
   projectId: string,
-  what: "change" | "adopt" | "deleteAdopted",
+  what: "change" | "adopt" | "deleteAdopted" | "search",
 ): string {
   const ask = `Ask an administrator of the cluster to add ${projectId} to the annotation ${grantAnnotation} of Namespace ${namespace}`;
   switch (what) {
@@ -73,6 +73,8 @@ export function notGrantedMessage(
       return `Namespace ${namespace} has no grant for project ${projectId}, so the operator creates and changes nothing there. ${ask}.`;
     case "adopt":
       return `Namespace ${namespace} has no grant for project ${projectId}, and an adoption needs one. ${ask}, or remove spec.adoption.`;
+    case "search":
+      return `Status names no endpoint. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not search there for an endpoint of this resource. ${ask}, or set spec.deletionPolicy to Retain.`;
     case "deleteAdopted":
       return `This deletion concerns something that the operator may not have created. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not delete it. ${ask}, or set the deletionPolicy to Retain.`;
   }

@@ -39,6 +39,8 @@ export class Round {
   /** The resources of further kinds. */
   readonly kinds: readonly KindRound[];
   readonly #grantOf: GrantOf;
+  /** Every resource that this reconcile began with. */
+  readonly #own: readonly WorkedResource[];
   readonly #worked: Map<string, WorkedResource>;
   /** Uids of resources that are decided without the control plane and whose endpoint is still due to be read. */
   readonly #watched = new Set<string>();
@@ -60,6 +62,7 @@ export class Round {
     this.project = project;
     this.all = resources.all;
     this.elsewhere = resources.elsewhere ?? [];
+    this.#own = resources.worked;
     this.#worked = new Map(resources.worked.map((worked) => [worked.resource.uid, worked]));
   }
 
@@ -113,12 +116,17 @@ export class Round {
   }
 
   /**
-   * Whether every resource of this reconcile is refused because it has no grant. False if there is no resource, or if the
-   * operator still deletes an abandoned endpoint of the project.
+   * Whether no resource of this reconcile gives the operator a right to read the project. False if there is no resource,
+   * or if the operator still deletes an abandoned endpoint of the project.
    */
   isUngranted(): boolean {
-    const isRefused = (worked: WorkedResource) => situationOf(this.observe(worked)).kind === "NotGranted";
-    return this.#worked.size > 0 && this.worked.every(isRefused) && this.project.abandoned.size === 0;
+    const isRefused = (worked: WorkedResource) => this.#isRefused(worked);
+    return this.#own.length > 0 && this.#own.every(isRefused) && this.project.abandoned.size === 0;
+  }
+
+  #isRefused(worked: WorkedResource): boolean {
+    const local = this.observe(worked);
+    return situationOf(local).kind === "NotGranted" || (!local.grant.mayChange && !this.isLookable(worked));
   }
 
   /** Whether any resource waits to send a change. */

@@ -1,5 +1,5 @@
 /** Named cases that would fail if a safeguard became weaker. */
-import { annotations } from "../ports.ts";
+import { annotations, finalizer } from "../ports.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import { world as places } from "../service/engine.ts";
@@ -111,6 +111,43 @@ export const guardCases: readonly NamedCase[] = [
         ...(stalls === 2 ? [] : [`${stalls} events`]),
       ];
     },
+  },
+  {
+    id: "own finalizer",
+    name: "a resource without a grant gets the operator's finalizer from a user and is deleted → the project is not read, until there is a grant",
+    why: "a team makes the operator read a project that is not its own",
+    plan: planOf({
+      steps: [
+        { atMs: 500, action: { kind: "Grant", projects: "other-1" } },
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 5_000, action: { kind: "AddFinalizer", name: "orders", finalizer } },
+        { atMs: 10_000, action: { kind: "Delete", name: "orders" } },
+        { atMs: 90_000, action: { kind: "Grant", projects: places.project } },
+      ],
+    }),
+    judge: (world) => {
+      const read = world.log.entries.filter(
+        ({ atMs, text }) => atMs < 90_000 && text.includes("asks the control plane to"),
+      );
+      const left = world.resources().map(() => "L2: the resource is left");
+      return [...read.map(({ text }) => `without a grant it ${text}`), ...left];
+    },
+  },
+  {
+    id: "paused without a grant",
+    name: "a paused resource names a project without a grant → the project is not read",
+    why: "a team makes the operator read a project that is not its own, every minute",
+    plan: planOf({
+      steps: [
+        { atMs: 500, action: { kind: "Grant", projects: "other-1" } },
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 1_001, action: { kind: "Annotate", name: "orders", annotations: { [annotations.paused]: "true" } } },
+      ],
+    }),
+    judge: ({ log }) =>
+      log.entries
+        .filter(({ text }) => text.includes("asks the control plane to"))
+        .map(({ text }) => `without a grant it ${text}`),
   },
   {
     id: "suspended once",

@@ -89,6 +89,13 @@ function perform(world: World, action: Action): void {
       call(world, { method: "PATCH", path: pathOf(action.name), body: { metadata: { annotations } } });
       break;
     }
+    case "AddFinalizer": {
+      const { name, finalizer } = action;
+      const before = world.stored(name)?.metadata.finalizers;
+      const finalizers = [...(Array.isArray(before) ? before : []), finalizer];
+      call(world, { method: "PATCH", path: pathOf(name), body: { metadata: { finalizers } } });
+      break;
+    }
     case "PatchStatus": {
       const { status } = action;
       world.history.robbed.add(world.stored(action.name)?.metadata.uid ?? "");
@@ -284,6 +291,7 @@ type ServiceAction = Exclude<
         | "Delete"
         | "Recreate"
         | "Annotate"
+        | "AddFinalizer"
         | "PatchStatus"
         | "CopyStatus"
         | "RestoreWithoutStatus"

@@ -82,7 +82,7 @@ describe("decisions without a grant", () => {
   });
 
   it("the message → names the annotation, the Namespace and the project, and no branch or endpoint", () => {
-    const texts = (["change", "adopt", "deleteAdopted"] as const).map((what) =>
+    const texts = (["change", "adopt", "deleteAdopted", "search"] as const).map((what) =>
       notGrantedMessage("shop", project, what),
     );
     for (const text of texts) {
