@@ -40,9 +40,14 @@ function start(limits: { perMinute?: number; perSecond?: number; maxWaitMs?: num
   return { clock, budget, reported, sent, errors, send };
 }
 
-/** Returns the largest number of times within a window of this length. The end of the window does not belong to it. */
+/** Returns the largest number of these ascending times within a window of this length. The end of the window does not belong to it. */
 function mostWithin(timesMs: readonly number[], windowMs: number): number {
-  return Math.max(0, ...timesMs.map((fromMs) => timesMs.filter((ms) => ms >= fromMs && ms < fromMs + windowMs).length));
+  let [most, first] = [0, 0];
+  for (const [index, ms] of timesMs.entries()) {
+    while ((timesMs[first] ?? ms) <= ms - windowMs) first += 1;
+    most = Math.max(most, index + 1 - first);
+  }
+  return most;
 }
 
 describe("the limits", () => {

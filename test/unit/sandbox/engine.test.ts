@@ -112,31 +112,6 @@ function call(engine: Engine, kind: Exclude<Command["kind"], "create" | "fail" |
   }
 }
 
-const hasEnded = ({ status }: OperationRecord): boolean => status === "finished" || status === "failed";
-const holdsLock = (operation: OperationRecord): boolean =>
-  !hasEnded(operation) && operation.action !== "check_availability";
-
-/** Checks what must be true at every moment. */
-function expectSound(stage: Stage): void {
-  const { endpoints, operations } = stage.everything();
-  const writers = endpoints.filter(({ type }) => type === "read_write").map(({ branchId }) => branchId);
-  expect(new Set(writers).size).toBe(writers.length);
-  for (const operation of operations) expectSoundOperation(operation, stage.nowMs);
-  for (const endpoint of endpoints) {
-    const isMoving = operations.some((operation) => operation.endpointId === endpoint.id && holdsLock(operation));
-    expect(endpoint.pendingState !== undefined).toBe(isMoving);
-    if (endpoint.state === "init") expect(isMoving).toBe(true);
-    if (endpoint.state === "active") expect(endpoint.lastActiveMs).toBeDefined();
-  }
-}
-
-function expectSoundOperation(operation: OperationRecord, nowMs: number): void {
-  if (operation.status === "scheduling") expect(operation.runsAtMs).toBeGreaterThan(nowMs);
-  if (operation.status === "running") expect(operation.endsAtMs).toBeGreaterThan(nowMs);
-  if (hasEnded(operation)) expect(operation.updatedMs).toBe(operation.endsAtMs);
-  expect(operation.failuresCount).toBe(operation.status === "failed" ? 1 : 0);
-}
-
 describe("any sequence of requests and time", () => {
   const commands = fc.array(command, { minLength: 1, maxLength: 40 });
 
@@ -165,47 +140,6 @@ describe("any sequence of requests and time", () => {
           }
         }
         expect(short.everything()).toEqual(long.everything());
-      }),
-      { numRuns: 150 },
-    );
-  });
-
-  test("→ one read-write endpoint a branch, every operation ends, the lock only while one runs", () => {
-    fc.assert(
-      fc.property(commands, (sequence) => {
-        const stage = new Stage();
-        for (const asked of sequence) {
-          const isLocked = stage.everything().operations.some(holdsLock);
-          const answer = perform(stage, asked);
-          const isWrite = asked.kind !== "step" && asked.kind !== "fail" && answer !== "none";
-          if (isWrite) expect(answer === "Locked").toBe(isLocked);
-          expectSound(stage);
-        }
-        stage.step(10_000);
-        const { endpoints, operations } = stage.everything();
-        const isAtRest = !operations.some(holdsLock);
-        if (isAtRest) expect(endpoints.filter(({ pendingState }) => pendingState !== undefined)).toEqual([]);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  test("→ pages of any size lose and repeat nothing while operations arrive", () => {
-    fc.assert(
-      fc.property(commands, fc.integer({ min: 1, max: 5 }), (sequence, limit) => {
-        const stage = new Stage();
-        for (const asked of sequence) perform(stage, asked);
-        const wanted = stage.everything().operations.map(({ id }) => id);
-        const read: string[] = [];
-        for (let after: OperationRecord | undefined; ; ) {
-          const page = stage.engine.operations(projectId, { limit, after });
-          read.push(...page.map(({ id }) => id));
-          after = page.at(-1);
-          if (after === undefined) break;
-          perform(stage, { kind: "create", branch: 0, isReadOnly: true, delay: 1 });
-          stage.step(2500);
-        }
-        expect(read).toEqual(wanted);
       }),
       { numRuns: 150 },
     );

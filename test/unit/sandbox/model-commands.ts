@@ -80,8 +80,9 @@ export class SideBySide {
   readonly log: string[] = [];
   #nowMs = startMs;
   #made = 0;
-  /** The id of the engine for each endpoint and branch of the model. */
+  /** The id of the engine for each endpoint and branch of the model, and the other way round. */
   readonly #ids = new Map<string, string>(branchIds.map((id) => [id, id]));
+  readonly #names = new Map(this.#ids);
 
   constructor(seed: number, store: Store = new Store()) {
     const settings = {
@@ -165,7 +166,7 @@ export class SideBySide {
       () => {
         const creation = { branchId, type, suspendTimeoutSeconds: delaySeconds, disabled } as const;
         const { endpoint, operations } = this.engine.createEndpoint(projectId, creation);
-        this.#ids.set(name, endpoint.id);
+        this.#note(name, endpoint.id);
         this.#made += 1;
         return operations;
       },
@@ -183,8 +184,8 @@ export class SideBySide {
           protected: false,
           endpoints: [{ type: "read_write" }],
         });
-        this.#ids.set(branchName, made.branch.id);
-        this.#ids.set(name, made.endpoints[0]?.id ?? "");
+        this.#note(branchName, made.branch.id);
+        this.#note(name, made.endpoints[0]?.id ?? "");
         this.#made += 1;
         return made.operations;
       },
@@ -253,8 +254,13 @@ export class SideBySide {
     }
   }
 
+  #note(name: string, id: string): void {
+    this.#ids.set(name, id);
+    this.#names.set(id, name);
+  }
+
   #nameOf(id: string): string {
-    return [...this.#ids].find(([, each]) => each === id)?.[0] ?? `unknown ${id}`;
+    return this.#names.get(id) ?? `unknown ${id}`;
   }
 
   #plain(operation: OperationRecord): string {
