@@ -1,46 +1,49 @@
-/** What is known of a DatabaseAccess: what one decision is made from, and what this process remembers. */
-
+/** What is known of a DatabaseAccess: what a decision is made from, and what this process remembers. */
 import type { ChangeUrgency } from "../decide/choose-mutation.ts";
 import type { FailureRow } from "../decide/observation.ts";
 import type { ObservedDatabase, ObservedRole, Password } from "../domain/control-plane.ts";
-import type { StoredSecret } from "../domain/resource-store.ts";
+import type {
+  KindStanding,
+  ResourceStore,
+  SecretObserver,
+  SecretStore,
+  StoredSecret,
+} from "../domain/resource-store.ts";
+import type { KindRoundStart } from "../reconcile/project-kind.ts";
+import type { ReconcileContext } from "../reconcile/reconcile-context.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
-import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
-import type { ConnectionHosts, ConnectionSettings } from "./binding.ts";
+import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
+import type { ConnectionSettings } from "./binding.ts";
+import type { BoundEndpoint, FindEndpoint } from "./endpoint-reference.ts";
 
-/** What the cache shows of the ComputeEndpoint that a DatabaseAccess names. */
-export type EndpointReference =
-  /** There is no such ComputeEndpoint, or it is being deleted. */
-  | { readonly kind: "NotFound" }
-  /** The ComputeEndpoint owns no endpoint yet. */
-  | { readonly kind: "Waiting" }
-  /**
-   * The ComputeEndpoint's ownership record was made for another resource, cluster or control plane. So its endpoint is
-   * not in this control plane.
-   */
-  | { readonly kind: "Unproven" }
-  | { readonly kind: "Named"; readonly projectId: string; readonly endpointId: string };
-
-/** The endpoint and its branch, as the project's snapshot shows them. */
-export interface BoundEndpoint {
-  readonly projectId: string;
-  readonly branchId: string;
-  readonly endpointId: string;
-  readonly hosts: ConnectionHosts;
+/** The parts that all reconciles of DatabaseAccesses use. */
+export interface AccessParts extends Pick<ReconcileContext, "clock" | "random" | "logger" | "events" | "policy"> {
+  readonly observer: SecretObserver;
+  /** The DatabaseAccesses of the namespaces that are listed. The others are not reconciled. */
+  readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
+  /** Returns the watched namespaces whose DatabaseAccesses are not listed yet, or may not be listed. */
+  readonly unlistedNamespaces: () => ReadonlyMap<string, KindStanding>;
+  readonly findEndpoint: FindEndpoint;
+  readonly secrets: SecretStore;
+  /** Returns how applications connect to the databases of a control plane. The parameter is its id. */
+  readonly settingsOf: (planeId: string) => ConnectionSettings;
 }
+
+/** These parts, and the project of one reconcile with its control plane. */
+export interface AccessContext extends AccessParts, KindRoundStart {}
 
 /** The state of the Secret that the resource writes, as the API server shows it. */
 export type SecretFacts =
   | { readonly kind: "Absent" }
   | { readonly kind: "Own"; readonly secret: StoredSecret }
-  /** The Secret exists but belongs to another object: it has no owner reference to this resource. */
+  /** The Secret exists but has no owner reference to this resource. */
   | { readonly kind: "Foreign" }
   /** The operator has no right to read Secrets in this namespace. `account` is its service account. */
   | { readonly kind: "Forbidden"; readonly account: string };
 
 /** What the operator knows about the password. */
 export type PasswordFacts =
-  /** The password is known. `roleUpdatedTime` is `undefined` if a person gave the password in a Secret. */
+  /** `roleUpdatedTime` is `undefined` if a person gave the password in a Secret. */
   | { readonly kind: "Known"; readonly password: Password; readonly roleUpdatedTime: string | undefined }
   /** The control plane does not reveal the password. */
   | { readonly kind: "Unavailable" }
@@ -63,22 +66,25 @@ export interface AccessObservation {
   /** Whether an operation that changes roles and databases of the branch has not ended. */
   readonly isConfigInFlight: boolean;
   readonly settings: ConnectionSettings;
-  /** The roles and databases that status records. Empty if the records were made for another resource or cluster. */
+  /** The records of roles and databases after this observation. */
   readonly objects: readonly AccessObject[];
-  /** What this process knows of its creates, by the key of the object. */
-  readonly creates: ReadonlyMap<string, CreateResult>;
+  /** The reset that status notes and that this resource has begun. In a copied status it is that of another resource. */
+  readonly openReset: NonNullable<DatabaseAccessStatus["password"]>["rotation"];
+  /** Whether the control plane accepted that reset from this process. */
+  readonly isResetAccepted: boolean;
 }
 
 /** The two kinds of object that a DatabaseAccess manages. */
 export type ObjectType = AccessObject["type"];
 
-/** Returns the record of the role or database on the endpoint's branch; `undefined`: there is none. */
-export function recordOf(
-  objects: readonly AccessObject[],
-  { branchId }: Pick<BoundEndpoint, "branchId">,
-  type: ObjectType,
-): AccessObject | undefined {
-  return objects.find((object) => object.type === type && object.branchId === branchId);
+/** Returns the spec; `undefined`: it is not valid. */
+export function validSpecOf({ spec }: DatabaseAccess): DatabaseAccessSpec | undefined {
+  return spec.kind === "Valid" ? spec.spec : undefined;
+}
+
+/** Returns the role that spec names; `undefined`: the branch does not have it. */
+export function roleIn({ roles, spec }: Pick<AccessObservation, "roles" | "spec">): ObservedRole | undefined {
+  return roles.find(({ name }) => name === spec.role.name);
 }
 
 /** Whether the Secret still has the content that the operator last wrote. */
@@ -108,27 +114,24 @@ export interface AccessEntry {
   /** The version of the resource at its last step; another version makes it due. */
   version: string | undefined;
   dueAtMs: number;
-  /** When role, database and password were last compared with the control plane. */
-  comparedAtMs: number;
+  /** The last comparison with the control plane; `undefined`: there was none since the last failure. */
+  compared: { readonly endpoint: BoundEndpoint; readonly configMark: string; readonly atMs: number } | undefined;
   /** True: a read of the project failed, so the next reconcile compares the resource with the control plane. */
   isOwedLook: boolean;
-  /** The endpoint at the last comparison; `undefined`: there was no comparison yet. */
-  compared: { readonly endpointId: string; readonly branchId: string; readonly host: string } | undefined;
   /** When this process last changed something for the resource. */
   changedAtMs: number;
   /**
-   * A text that describes the endpoint, its replicas, the grants and the control plane at the last reconcile. If the
-   * text changes, the resource is due.
+   * A text that describes the endpoint, its replicas, the grants and the control plane at the last reconcile. Another
+   * text makes the resource due.
    */
-  endpointMark: string | undefined;
-  /** The latest changes of the branch's roles and databases at the last comparison. */
-  configMark: string | undefined;
+  mark: string | undefined;
   /** The ids of the latest changes of the branch's roles and databases when the password was last checked. */
   passwordMark: string | undefined;
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   failure: FailureRow | undefined;
   storeFailures: number;
   pendingPassword: PendingPassword | undefined;
+  isResetAccepted: boolean;
   /** The results of creates, by the key of the object. Absent: an earlier process sent the create. */
   readonly creates: Map<string, CreateResult>;
 }
@@ -139,17 +142,16 @@ export function newAccessEntry(project: string, nowMs: number): AccessEntry {
     project,
     version: undefined,
     dueAtMs: nowMs,
-    comparedAtMs: Number.NEGATIVE_INFINITY,
-    isOwedLook: false,
     compared: undefined,
+    isOwedLook: false,
     changedAtMs: nowMs,
-    endpointMark: undefined,
-    configMark: undefined,
+    mark: undefined,
     passwordMark: undefined,
     waiting: undefined,
     failure: undefined,
     storeFailures: 0,
     pendingPassword: undefined,
+    isResetAccepted: false,
     creates: new Map(),
   };
 }
@@ -158,6 +160,6 @@ export function newAccessEntry(project: string, nowMs: number): AccessEntry {
 export interface WorkedAccess {
   resource: DatabaseAccess;
   readonly entry: AccessEntry;
-  /** Whether `AccessEntry.endpointMark` has changed: the endpoint, a replica, a grant or the control plane. */
+  /** Whether `AccessEntry.mark` has changed. */
   readonly hasMoved: boolean;
 }

@@ -1,9 +1,9 @@
 /** The records in status of a DatabaseAccess: which roles and databases it made, and whether the records hold. */
 import { type Identity, isOfPlane, planeRecord } from "../decide/identity.ts";
-import { planeName, settingsPlane } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
-import { type AccessObservation, type ObjectType, recordOf } from "./access-observation.ts";
+import type { AccessObservation, CreateResult, ObjectType } from "./access-observation.ts";
+import type { BoundEndpoint } from "./endpoint-reference.ts";
 
 /**
  * The maximum number of objects that a resource records. Above it, the oldest records of former branches are removed.
@@ -11,38 +11,48 @@ import { type AccessObservation, type ObjectType, recordOf } from "./access-obse
  */
 const objectsLimit = 40;
 
-type Records = NonNullable<DatabaseAccessStatus["records"]>;
-
 /** Returns the status records with these objects. An empty list gives no records. */
 export function recordsWith(
-  resource: DatabaseAccess,
+  { uid }: DatabaseAccess,
   identity: Identity,
   objects: readonly AccessObject[],
-): Records | undefined {
+): DatabaseAccessStatus["records"] {
+  const { clusterId } = identity;
   return objects.length === 0
     ? undefined
-    : {
-        resourceUid: resource.uid,
-        clusterId: identity.clusterId,
-        ...planeRecord(identity),
-        objects: objects.slice(-objectsLimit),
-      };
+    : { resourceUid: uid, clusterId, ...planeRecord(identity), objects: objects.slice(-objectsLimit) };
 }
 
-/** Returns the objects with one record added, which replaces an earlier record of the same object. Pure. */
-export function withObject(objects: readonly AccessObject[], object: AccessObject): readonly AccessObject[] {
-  const others = objects.filter(({ type, branchId }) => type !== object.type || branchId !== object.branchId);
-  return [...others, object];
+/** Returns the record of the role or database on the endpoint's branch; `undefined`: there is none. */
+export function recordOf(
+  objects: readonly AccessObject[],
+  { branchId }: Pick<BoundEndpoint, "branchId">,
+  type: ObjectType,
+): AccessObject | undefined {
+  return objects.find((object) => object.type === type && object.branchId === branchId);
 }
 
-/** Makes the record of the role or database of an observation, with the given origin. */
+type Observed = Pick<AccessObservation, "spec" | "endpoint" | "objects">;
+
+/** Makes the record of the observed role or database. */
 export function objectOf(
-  { spec, endpoint }: AccessObservation,
+  { spec, endpoint }: Pick<Observed, "spec" | "endpoint">,
   type: ObjectType,
   origin: AccessObject["origin"],
 ): AccessObject {
-  const name = type === "Role" ? spec.role.name : spec.database.name;
+  const { name } = type === "Role" ? spec.role : spec.database;
   return { type, name, projectId: endpoint.projectId, branchId: endpoint.branchId, origin };
+}
+
+/** Returns the records with that of the observed role or database, which replaces an earlier one of the same object. */
+export function withObject(
+  observed: Observed,
+  type: ObjectType,
+  origin: AccessObject["origin"],
+): readonly AccessObject[] {
+  const { objects, endpoint } = observed;
+  const others = objects.filter((object) => object.type !== type || object.branchId !== endpoint.branchId);
+  return [...others, objectOf(observed, type, origin)];
 }
 
 /**
@@ -50,28 +60,28 @@ export function objectOf(
  * The rules are for an object that the lists show. If no create of it is recorded, it existed before. If a create is
  * recorded, the answers decide. If one create was accepted, it is ours. If every create was refused, it existed before.
  * If an answer was lost, it is presumed ours.
+ * @param creates what this process knows of its creates, by the key of the object
  */
-export function observedObjects(observation: AccessObservation): readonly AccessObject[] {
-  const { roles, databases, spec } = observation;
-  const listed: readonly ObjectType[] = [
-    ...(roles.some(({ name }) => name === spec.role.name) ? (["Role"] as const) : []),
-    ...(databases.some(({ name }) => name === spec.database.name) ? (["Database"] as const) : []),
-  ];
-  return listed.reduce<readonly AccessObject[]>((objects, type) => {
-    const known = recordOf(objects, observation.endpoint, type);
-    if (known !== undefined && known.origin !== "Requested") {
-      return objects;
+export function observedObjects(
+  observed: Observed & Pick<AccessObservation, "roles" | "databases">,
+  creates: ReadonlyMap<string, CreateResult>,
+): readonly AccessObject[] {
+  const { roles, databases, spec, endpoint } = observed;
+  let { objects } = observed;
+  for (const type of ["Role", "Database"] as const) {
+    const [listed, { name }] = type === "Role" ? [roles, spec.role] : [databases, spec.database];
+    const known = recordOf(objects, endpoint, type);
+    if (listed.some((each) => each.name === name) && (known === undefined || known.origin === "Requested")) {
+      const origin = known === undefined ? "Existing" : requestedOrigin(creates.get(createKeyOf(known)));
+      objects = withObject({ spec, endpoint, objects }, type, origin);
     }
-    return withObject(
-      objects,
-      objectOf(observation, type, known === undefined ? "Existing" : requestedOrigin(observation, known)),
-    );
-  }, observation.objects);
+  }
+  return objects;
 }
 
 /** Returns the origin of a listed object for which a create may have been sent. */
-function requestedOrigin({ creates }: AccessObservation, object: AccessObject): AccessObject["origin"] {
-  switch (creates.get(createKeyOf(object))) {
+function requestedOrigin(result: CreateResult | undefined): AccessObject["origin"] {
+  switch (result) {
     case "Accepted":
       return "Created";
     case "NotApplied":
@@ -82,24 +92,19 @@ function requestedOrigin({ creates }: AccessObservation, object: AccessObject): 
 }
 
 /** Returns the key under which the process remembers the creates of a role or database. */
-export function createKeyOf({
-  type,
-  projectId,
-  branchId,
-}: Pick<AccessObject, "type" | "projectId" | "branchId">): string {
+export function createKeyOf({ type, projectId, branchId }: AccessObject): string {
   return `${type} ${projectId} ${branchId}`;
 }
 
 /**
- * How the records of a resource relate to a control plane.
+ * Returns how the records of a resource relate to a control plane. Pure.
  * `Copied`: they were made for another resource or another cluster, so they prove nothing. `OtherPlane`: they are the
  * resource's own, but name objects of another control plane or URL.
  */
-export type RecordStanding = "None" | "Own" | "OtherPlane" | "Copied";
-
-/** Finds how the records of a resource relate to a control plane. Pure. */
-export function recordStandingOf({ uid, status }: DatabaseAccess, identity: Identity): RecordStanding {
-  const { records } = status;
+export function recordStandingOf(
+  { uid, status: { records } }: DatabaseAccess,
+  identity: Identity,
+): "None" | "Own" | "OtherPlane" | "Copied" {
   if (records === undefined || records.objects.length === 0) {
     return "None";
   }
@@ -114,30 +119,7 @@ export function trustedObjects(resource: DatabaseAccess, identity: Identity): re
   return recordStandingOf(resource, identity) === "Own" ? (resource.status.records?.objects ?? []) : [];
 }
 
-/**
- * Returns the recorded objects of a resource at the URL of this control plane; `undefined`: it has none. Another control
- * plane with the same URL may hold the same objects. One with another URL does not, whatever its server says. Pure.
- */
-export function recordsAt(
-  { uid, status: { records } }: DatabaseAccess,
-  { clusterId, serviceUrl }: Identity,
-): readonly AccessObject[] | undefined {
-  const isHere = records?.resourceUid === uid && records.clusterId === clusterId && records.serviceUrl === serviceUrl;
-  return isHere ? records.objects : undefined;
-}
-
 /** Returns the recorded objects of the resource in any control plane. Copied records name none. Pure. */
 export function recordedObjects(resource: DatabaseAccess, identity: Identity): readonly AccessObject[] {
   return recordStandingOf(resource, identity) === "Copied" ? [] : (resource.status.records?.objects ?? []);
-}
-
-/** Says that the records name another control plane than the one that the resource would use now. */
-export function recordsElsewhere({ status, deletionTimestamp }: DatabaseAccess): string {
-  const { serviceUrl = "", controlPlane } = status.records ?? {};
-  const name = planeName(controlPlane ?? settingsPlane);
-  const remedy =
-    deletionTimestamp === undefined
-      ? "Restore that URL and that control plane, or delete this resource and create it again."
-      : "Restore that URL. To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
-  return `The records in status name role and database at ${name} with the URL ${serviceUrl}. The operator uses another control plane or URL for this resource now, so it creates, changes and deletes nothing. ${remedy}`;
 }

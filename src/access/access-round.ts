@@ -1,23 +1,26 @@
-/** One reconcile of the DatabaseAccesses of a project. */
-
+/** One reconcile of the DatabaseAccesses of a project: observe, decide, act, store. */
 import type { WaitingChange } from "../decide/choose-mutation.ts";
 import { isIdentityProven } from "../decide/identity.ts";
-import { pollDelayMs, waitingForProjectMessage } from "../decide/plan.ts";
+import { pollDelayMs } from "../decide/plan.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
-import type { KindChange, KindLook, KindRound, KindRoundStart, KindSent } from "../reconcile/project-kind.ts";
+import type { KindChange, KindLook, KindRound, KindSent } from "../reconcile/project-kind.ts";
 import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
-import type { DatabaseAccess } from "../resource/database-access.ts";
-import { type AccessContext, secretCheckMs } from "./access-context.ts";
-import type { AccessObservation, EndpointReference, WorkedAccess } from "./access-observation.ts";
-import { observedObjects, recordsWith } from "./access-records.ts";
-import { nextRelease, releaseResource } from "./access-release.ts";
-import { type AccessSummary, progressing, stalled, summaryOfAccessFailure } from "./access-status.ts";
-import { type AccessStep, guardedStep, settledChanges, storeFailure, storeStep, writeSecret } from "./access-steps.ts";
+import { type AccessContext, type AccessObservation, validSpecOf, type WorkedAccess } from "./access-observation.ts";
+import { recordsWith } from "./access-records.ts";
+import {
+  guardedStep,
+  noteFailure,
+  releaseResource,
+  settledChanges,
+  storeFailure,
+  storeStep,
+  writeSecret,
+} from "./access-steps.ts";
+import { summaryOfFailure, unchanged, waits } from "./access-summary.ts";
 import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
-import * as messages from "./messages.ts";
-import { BranchReader, configMarkOf, isUnchangedInKubernetes, observeAccess } from "./observe-access.ts";
+import { BranchReader, configMarkOf, isUnchangedInKubernetes, nextToDelete, observeAccess } from "./observe-access.ts";
 import {
   type AccessMutation,
   type AccessPlan,
@@ -27,7 +30,7 @@ import {
   rotationDueMs,
 } from "./plan-access.ts";
 import { planLocally } from "./plan-locally.ts";
-import { sendWish, type Wish } from "./send-access-change.ts";
+import { sendWish, storeSent, type Wish } from "./send-access-change.ts";
 
 /** The maximum number of resources of one project that are worked on at the same time. */
 const atOnce = 4;
@@ -35,28 +38,30 @@ const atOnce = 4;
 const waitingLimit = 20;
 /** A resource whose change waits reports that after this many milliseconds. */
 const quietWaitMs = 5_000;
-
-/** A plan that changes nothing in the control plane. */
-type RestingPlan = Exclude<AccessPlan, AccessMutation>;
+/** The interval at which a Secret is compared with the operator's last write, in milliseconds. */
+const secretCheckMs = 45_000;
 
 type Decided =
   | Wish
   /** Nothing is sent to the control plane. */
-  | { readonly kind: "Rest"; readonly plan: RestingPlan; readonly observation: AccessObservation }
+  | {
+      readonly kind: "Rest";
+      readonly plan: Exclude<AccessPlan, AccessMutation>;
+      readonly observation: AccessObservation;
+    }
+  /** The resource is being deleted, and nothing is left to delete in the control plane. */
   | { readonly kind: "Released" };
 
 /** The DatabaseAccesses of one project in one reconcile. */
 export class AccessRound implements KindRound {
   readonly #context: AccessContext;
-  readonly #start: KindRoundStart;
   readonly #worked: Map<string, WorkedAccess>;
   /** Uids of the resources that must be compared with the control plane. */
   readonly #looking = new Set<string>();
   readonly #decided = new Map<string, Decided>();
 
-  constructor(context: AccessContext, start: KindRoundStart, worked: readonly WorkedAccess[]) {
+  constructor(context: AccessContext, worked: readonly WorkedAccess[]) {
     this.#context = context;
-    this.#start = start;
     this.#worked = new Map(worked.map((each) => [each.resource.uid, each]));
   }
 
@@ -93,11 +98,10 @@ export class AccessRound implements KindRound {
       (each) => chosen.has(each),
       async (worked) => {
         try {
-          await this.#decide(worked, reader, look);
+          await this.#observeAndDecide(worked, reader, look);
         } catch (error) {
-          if (!(error instanceof ControlPlaneError)) {
-            throw error;
-          }
+          if (!(error instanceof ControlPlaneError)) throw error;
+          noteFailure(this.#context, worked, error);
           await storeFailure(this.#context, worked, error);
         }
       },
@@ -105,15 +109,14 @@ export class AccessRound implements KindRound {
   }
 
   wishes(): readonly WaitingChange[] {
-    const nowMs = this.#start.monotonicMs;
     return [...this.#decided].flatMap(([uid, decided]) => {
       const worked = this.#worked.get(uid);
       if (worked === undefined || !isWish(decided)) {
         return [];
       }
       const { entry, resource } = worked;
-      const urgency = decided.kind === "Release" ? "Deletion" : "Other";
-      const sinceMs = entry.waiting?.sinceMs ?? nowMs;
+      const urgency = decided.kind === "Delete" ? "Deletion" : "Other";
+      const sinceMs = entry.waiting?.sinceMs ?? this.#context.monotonicMs;
       entry.waiting = { sinceMs, urgency };
       return [{ uid, namespace: resource.key.namespace, urgency, sinceMs }];
     });
@@ -125,8 +128,10 @@ export class AccessRound implements KindRound {
     let sent: KindSent = { kind: "Outdated" };
     if (worked !== undefined && decided !== undefined && isWish(decided)) {
       await guardedStep(this.#context, worked, async () => {
-        worked.entry.dueAtMs = this.#start.monotonicMs;
+        worked.entry.dueAtMs = this.#context.monotonicMs;
+        // The project must learn what was sent, even if the result cannot be stored.
         sent = await sendWish(this.#context, worked, decided, change);
+        if (sent.kind !== "Outdated") await storeSent(this.#context, worked, decided, sent);
       });
     }
     return sent;
@@ -135,7 +140,7 @@ export class AccessRound implements KindRound {
   async settle(changedUid: string | undefined): Promise<void> {
     await this.#forEach(
       ({ resource: { uid } }) => uid !== changedUid && this.#decided.has(uid),
-      (worked) => this.#settleDecided(worked),
+      (worked) => this.#storeDecided(worked),
     );
   }
 
@@ -143,7 +148,7 @@ export class AccessRound implements KindRound {
     await this.#forEach(
       ({ resource }) => this.#looking.has(resource.uid),
       async (worked) => {
-        await this.#store(worked, summaryOfAccessFailure(worked.resource, error, forMs));
+        await storeStep(this.#context, worked, summaryOfFailure(worked.resource, error, forMs));
         worked.entry.isOwedLook = true;
         worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
       },
@@ -165,14 +170,53 @@ export class AccessRound implements KindRound {
     );
   }
 
-  #store(worked: WorkedAccess, summary: AccessSummary): Promise<void> {
-    return storeStep(this.#context, worked, { summary });
+  #isDue({ resource, entry, hasMoved }: WorkedAccess): boolean {
+    const { monotonicMs, policy } = this.#context;
+    const isResync = entry.compared !== undefined && monotonicMs - entry.compared.atMs >= policy.resyncMs;
+    return hasMoved || isResync || entry.version !== resource.resourceVersion || entry.dueAtMs <= monotonicMs;
   }
 
-  #isDue({ resource, entry, hasMoved }: WorkedAccess): boolean {
-    const isResync = this.#start.monotonicMs - entry.comparedAtMs >= this.#context.policy.resyncMs;
-    const isAsked = entry.version !== resource.resourceVersion || hasMoved;
-    return isAsked || entry.dueAtMs <= this.#start.monotonicMs || (isResync && Number.isFinite(entry.comparedAtMs));
+  /** Decides and stores what needs no control plane. Other resources are compared with the control plane next. */
+  async #settleOne(worked: WorkedAccess): Promise<void> {
+    const { store, clock, policy } = this.#context;
+    const { entry } = worked;
+    const current = await store.current(worked.resource.key);
+    if (current?.uid !== worked.resource.uid) {
+      this.#worked.delete(worked.resource.uid);
+      return;
+    }
+    const isEdited = entry.version !== current.resourceVersion;
+    worked.resource = current;
+    if (!isBeingDeleted(current) && !isPaused(current)) {
+      worked.resource = await store.addFinalizer(current);
+    }
+    const plan = planLocally(this.#context, worked.resource);
+    if (plan.kind === "Release") {
+      await this.#release(worked);
+    } else if (plan.kind !== "Look") {
+      // A read for another resource of the project does not make this resource due.
+      entry.waiting = undefined;
+      entry.isOwedLook = false;
+      entry.compared = undefined;
+      await storeStep(this.#context, worked, plan);
+      entry.dueAtMs = clock.monotonicMs() + policy.resyncMs;
+    } else if (!isEdited && (await this.#isAtRest(worked))) {
+      entry.dueAtMs = clock.monotonicMs() + secretCheckMs;
+    } else {
+      this.#looking.add(worked.resource.uid);
+    }
+  }
+
+  /**
+   * Whether the resource needs no comparison with the control plane: Kubernetes shows no change since the last one, no
+   * resync is due, and nothing has failed since.
+   */
+  async #isAtRest({ resource, entry, hasMoved }: WorkedAccess): Promise<boolean> {
+    const { monotonicMs, policy } = this.#context;
+    const isCompared = entry.compared !== undefined && monotonicMs - entry.compared.atMs < policy.resyncMs;
+    const isCurrent = resource.status.observedGeneration === resource.generation;
+    const isOpen = isBeingDeleted(resource) || entry.isOwedLook || entry.failure !== undefined;
+    return !hasMoved && isCompared && isCurrent && !isOpen && (await isUnchangedInKubernetes(this.#context, resource));
   }
 
   /**
@@ -187,94 +231,40 @@ export class AccessRound implements KindRound {
     if (compared === undefined || failure !== undefined || isBeingDeleted(resource)) {
       return false;
     }
-    const shown = snapshot.endpoints.get(compared.endpointId);
-    const hasMoved = shown !== undefined && (shown.branchId !== compared.branchId || shown.host !== compared.host);
-    return hasMoved || configMarkOf(operations, compared.branchId) !== entry.configMark;
+    const { endpointId, branchId, hosts } = compared.endpoint;
+    const shown = snapshot.endpoints.get(endpointId);
+    const hasMoved = shown !== undefined && (shown.branchId !== branchId || shown.host !== hosts.host);
+    return hasMoved || configMarkOf(operations, branchId) !== compared.configMark;
   }
 
-  async #settleOne(worked: WorkedAccess): Promise<void> {
-    const { store, clock } = this.#context;
-    const { entry } = worked;
-    const current = await store.current(worked.resource.key);
-    if (current?.uid !== worked.resource.uid) {
-      this.#worked.delete(worked.resource.uid);
-      return;
-    }
-    const isEdited = entry.version !== current.resourceVersion;
-    worked.resource = current;
-    if (!isBeingDeleted(current) && !isPaused(current)) {
-      worked.resource = await store.addFinalizer(current);
-    }
-    const plan = planLocally(this.#context, this.#start, worked.resource);
-    if (plan.kind === "Release") {
-      await this.#release(worked);
-    } else if (plan.kind === "Store") {
-      // A read for another resource of the project does not make this resource due.
-      entry.waiting = undefined;
-      entry.isOwedLook = false;
-      entry.compared = undefined;
-      await this.#store(worked, plan.summary);
-      entry.dueAtMs = Number.POSITIVE_INFINITY;
-    } else if (!isEdited && (await this.#isAtRest(worked))) {
-      entry.dueAtMs = clock.monotonicMs() + secretCheckMs;
-    } else {
-      this.#looking.add(worked.resource.uid);
-    }
-  }
-
-  #referenceOf(resource: DatabaseAccess): EndpointReference {
-    const { endpoints, identity } = this.#context;
-    return referenceOf(resource, (key) => endpoints.get(key), identity);
-  }
-
-  async #release(worked: WorkedAccess): Promise<void> {
-    await releaseResource(this.#context, worked);
-    this.#worked.delete(worked.resource.uid);
-  }
-
-  /**
-   * Whether the resource needs no comparison with the control plane: Kubernetes shows no change since the last one, no
-   * resync is due, and nothing has failed since.
-   */
-  async #isAtRest(worked: WorkedAccess): Promise<boolean> {
-    const { resource, entry, hasMoved } = worked;
-    const { policy } = this.#context;
-    const isCompared = this.#start.monotonicMs - entry.comparedAtMs < policy.resyncMs;
-    const isCurrent = resource.status.observedGeneration === resource.generation;
-    const isOpen = isBeingDeleted(resource) || entry.isOwedLook || entry.failure !== undefined;
-    return !hasMoved && isCompared && isCurrent && !isOpen && (await isUnchangedInKubernetes(this.#context, resource));
-  }
-
-  async #decide(worked: WorkedAccess, reader: BranchReader, { snapshot, operations }: KindLook): Promise<void> {
+  async #observeAndDecide(worked: WorkedAccess, reader: BranchReader, look: KindLook): Promise<void> {
     const { entry, resource } = worked;
+    const { monotonicMs, policy } = this.#context;
     entry.waiting = undefined;
     entry.isOwedLook = false;
     if (isBeingDeleted(resource)) {
-      const plan = await nextRelease(this.#context, worked, reader);
-      this.#decided.set(resource.uid, plan === undefined ? { kind: "Released" } : { kind: "Release", plan });
+      const object = await nextToDelete(this.#context, resource, reader);
+      this.#decided.set(resource.uid, object === undefined ? { kind: "Released" } : { kind: "Delete", object });
       return;
     }
-    const reference = this.#referenceOf(resource);
-    if (reference.kind !== "Named" || resource.spec.kind !== "Valid") {
+    const { findEndpoint, identity, endpoints } = this.#context;
+    const spec = validSpecOf(resource);
+    const reference = referenceOf(resource, findEndpoint, identity);
+    if (reference.kind !== "Named" || spec === undefined) {
       return;
     }
-    const { spec } = resource.spec;
-    const { namespace } = resource.key;
-    const { identity } = this.#context;
-    const siblings = this.#start.endpoints.filter(
-      (sibling) => sibling.key.namespace === namespace && isIdentityProven(sibling, identity),
+    const siblings = endpoints.filter(
+      (sibling) => sibling.key.namespace === resource.key.namespace && isIdentityProven(sibling, identity),
     );
-    const endpoint = boundEndpoint(reference, snapshot, spec.secret?.includeReplicas === true ? siblings : []);
+    const endpoint = boundEndpoint(reference, look.snapshot, spec.secret?.includeReplicas === true ? siblings : []);
     if (endpoint === undefined) {
-      const message = messages.waitingForEndpoint(spec.endpointRef.name);
-      await this.#store(worked, progressing("WaitingForEndpoint", message));
-      entry.dueAtMs = this.#start.monotonicMs + this.#context.policy.operationPollMs;
+      await storeStep(this.#context, worked, waits.endpoint(spec.endpointRef.name));
+      entry.dueAtMs = monotonicMs + policy.operationPollMs;
       return;
     }
+    const { operations } = look;
     const observation = await observeAccess(this.#context, worked, { reader, operations, endpoint, spec });
-    entry.configMark = configMarkOf(operations, endpoint.branchId);
-    entry.compared = { endpointId: endpoint.endpointId, branchId: endpoint.branchId, host: endpoint.hosts.host };
-    entry.comparedAtMs = this.#start.monotonicMs;
+    entry.compared = { endpoint, configMark: configMarkOf(operations, endpoint.branchId), atMs: monotonicMs };
     entry.failure = undefined;
     const plan = planAccess(observation);
     this.#decided.set(
@@ -283,59 +273,57 @@ export class AccessRound implements KindRound {
     );
   }
 
-  async #settleDecided(worked: WorkedAccess): Promise<void> {
-    const { clock } = this.#context;
-    const decided = this.#decided.get(worked.resource.uid);
-    if (decided === undefined) {
-      return;
+  async #storeDecided(worked: WorkedAccess): Promise<void> {
+    const context = this.#context;
+    const { resource, entry } = worked;
+    const decided = this.#decided.get(resource.uid);
+    switch (decided?.kind) {
+      case undefined:
+        return;
+      case "Released":
+        return this.#release(worked);
+      case "Rest":
+        await this.#storeRest(worked, decided);
+        entry.dueAtMs = context.clock.monotonicMs() + this.#restMs(worked, decided.plan);
+        return;
+      default: {
+        // Another change of the project comes first.
+        const waitedMs = context.monotonicMs - (entry.waiting?.sinceMs ?? context.monotonicMs);
+        const isQuiet = waitedMs < quietWaitMs || isTrue(resource.status.conditions, "Stalled");
+        await storeStep(context, worked, isQuiet ? unchanged : waits.project);
+        entry.dueAtMs = context.clock.monotonicMs() + quietWaitMs;
+      }
     }
-    if (decided.kind === "Released") {
-      await this.#release(worked);
-      return;
-    }
-    if (isWish(decided)) {
-      await this.#storeWait(worked);
-      worked.entry.dueAtMs = clock.monotonicMs() + quietWaitMs;
-      return;
-    }
-    await storeStep(this.#context, worked, await this.#stepOf(worked, decided.plan, decided.observation));
-    worked.entry.dueAtMs = clock.monotonicMs() + this.#restMs(worked, decided.plan);
   }
 
-  async #stepOf(worked: WorkedAccess, plan: RestingPlan, observation: AccessObservation): Promise<AccessStep> {
+  #storeRest(worked: WorkedAccess, { plan, observation }: Extract<Decided, { kind: "Rest" }>): Promise<void> {
     const context = this.#context;
-    const records = recordsWith(worked.resource, context.identity, observedObjects(observation));
     switch (plan.kind) {
       case "WriteSecret":
-        return await writeSecret(context, worked, observation, plan);
+        return writeSecret(context, worked, observation, plan);
       case "Settled":
-        return { summary: { kind: "Ready" }, changes: settledChanges(context, observation) };
-      case "Wait":
-        return { summary: progressing(plan.reason, plan.message), changes: { records } };
-      case "Stall":
-        return { summary: stalled(plan.reason, plan.message), changes: { records } };
+        return storeStep(context, worked, { kind: "Ready" }, settledChanges(context, observation));
+      default: {
+        const records = recordsWith(worked.resource, context.identity, observation.objects);
+        return storeStep(context, worked, plan.summary, { records });
+      }
     }
   }
 
   /** Returns the time until the resource is compared again. The comparison finds changes that other clients made. */
-  #restMs({ resource, entry }: WorkedAccess, plan: RestingPlan): number {
+  #restMs({ resource, entry }: WorkedAccess, plan: AccessPlan): number {
     const { policy, clock } = this.#context;
     if (plan.kind === "Wait") {
-      return plan.waitMs ?? pollDelayMs(clock.monotonicMs() - entry.changedAtMs, policy);
+      return pollDelayMs(clock.monotonicMs() - entry.changedAtMs, policy);
     }
-    const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
-    const rotationMs = (rotationDueMs(resource, spec?.password?.rotateAfterSeconds) ?? Infinity) - clock.nowMs();
+    const afterSeconds = validSpecOf(resource)?.password?.rotateAfterSeconds;
+    const rotationMs = (rotationDueMs(resource, afterSeconds) ?? Infinity) - clock.nowMs();
     return Math.max(0, Math.min(secretCheckMs, rotationMs));
   }
 
-  async #storeWait(worked: WorkedAccess): Promise<void> {
-    const { entry, resource } = worked;
-    const waitedMs = this.#start.monotonicMs - (entry.waiting?.sinceMs ?? this.#start.monotonicMs);
-    const isQuiet = waitedMs < quietWaitMs || isTrue(resource.status.conditions, "Stalled");
-    const summary: AccessSummary = isQuiet
-      ? { kind: "Unchanged" }
-      : progressing("WaitingForProject", waitingForProjectMessage);
-    await this.#store(worked, summary);
+  async #release(worked: WorkedAccess): Promise<void> {
+    await releaseResource(this.#context, worked);
+    this.#worked.delete(worked.resource.uid);
   }
 }
 
@@ -355,5 +343,5 @@ function isAtWork({ resource, entry }: WorkedAccess): boolean {
 }
 
 function isWish(decided: Decided): decided is Wish {
-  return decided.kind === "Change" || decided.kind === "Release";
+  return decided.kind === "Change" || decided.kind === "Delete";
 }

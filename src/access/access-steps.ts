@@ -1,5 +1,4 @@
-/** Carries out one step of a DatabaseAccess: stores status and Secret, and notes failures. */
-
+/** Stores the result of one step of a DatabaseAccess in status and Secret, and notes failures. */
 import { nextFailure } from "../decide/call-failures.ts";
 import { eventsOfStall } from "../decide/events-for.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -8,34 +7,28 @@ import { isSameStored } from "../domain/same-stored.ts";
 import { guarded } from "../reconcile/in-parallel.ts";
 import { resourceFields } from "../reconcile/report.ts";
 import { secondsTime } from "../resource/conditions.ts";
-import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
+import { secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { group, version } from "../resource/names.ts";
-import type { AccessContext } from "./access-context.ts";
-import type { AccessObservation, WorkedAccess } from "./access-observation.ts";
-import { observedObjects, recordsWith } from "./access-records.ts";
-import { type AccessSummary, accessStatus, stalled, summaryOfAccessFailure } from "./access-status.ts";
+import { type AccessContext, type AccessObservation, roleIn, type WorkedAccess } from "./access-observation.ts";
+import { recordsWith } from "./access-records.ts";
+import { type AccessSummary, accessStatus, eventOfWrite, stalls, summaryOfFailure } from "./access-summary.ts";
 import { bindingSecretType } from "./binding.ts";
-import * as messages from "./messages.ts";
-import { roleIn } from "./plan-access.ts";
-
-/** The result of a step: what the conditions say, and what changes in status. */
-export interface AccessStep {
-  readonly summary: AccessSummary;
-  readonly changes?: Partial<DatabaseAccessStatus>;
-}
+import { readOwnSecret } from "./observe-access.ts";
 
 /**
- * Stores the status after a step if it has changed. If the resource became Stalled, it publishes an event. @throws
- * KubernetesError
+ * Stores the status after a step if it has changed. If the resource became Stalled, it publishes an event.
+ * @param changes the changed members of status beside the conditions
+ * @throws KubernetesError
  */
 export async function storeStep(
   { store, events, logger, clock }: AccessContext,
   worked: WorkedAccess,
-  { summary, changes = {} }: AccessStep,
+  summary: AccessSummary,
+  changes: Partial<DatabaseAccessStatus> = {},
 ): Promise<void> {
   const { resource, entry } = worked;
-  const status = accessStatus(resource, { summary, changes, nowMs: clock.nowMs() });
+  const status = accessStatus(resource, summary, { changes, nowMs: clock.nowMs() });
   if (!isSameStored(status, resource.status)) {
     worked.resource = await store.patchStatus(resource, status);
     for (const event of eventsOfStall(resource.status.conditions, status.conditions)) {
@@ -48,6 +41,7 @@ export async function storeStep(
   if (summary.kind === "Ready") {
     // Until status says that the Secret holds the password, the next reconcile may have to compare the two once more.
     entry.pendingPassword = undefined;
+    entry.isResetAccepted = false;
   }
 }
 
@@ -56,39 +50,31 @@ export function guardedStep(context: AccessContext, worked: WorkedAccess, work: 
   const onFailure = () => {
     // Before the backoff has passed, only a change of the resource makes it due.
     worked.entry.version = worked.resource.resourceVersion;
-    worked.entry.comparedAtMs = Number.NEGATIVE_INFINITY;
+    worked.entry.compared = undefined;
   };
   return guarded(context, worked, work, { firstMs: 500, onFailure });
 }
 
-/**
- * Adds a failure to the series of failures, and reports it in status. The resource waits until the next try.
- * @param refusedRole the role that the control plane refuses to delete, because the role owns something
- * @returns the time of the next try, in monotonic milliseconds
- */
-export async function storeFailure(
-  context: AccessContext,
-  worked: WorkedAccess,
-  error: ControlPlaneError,
-  refusedRole?: string,
-): Promise<number> {
-  const { entry, resource } = worked;
-  const nowMs = context.clock.monotonicMs();
-  const failure = nextFailure(entry.failure, { error, generation: resource.generation, nowMs }, context);
+/** Adds a failure to the series of failures. The resource waits until the next try. @returns that series */
+export function noteFailure(context: AccessContext, { entry, resource }: WorkedAccess, error: ControlPlaneError) {
+  const { generation } = resource;
+  const failure = nextFailure(entry.failure, { error, generation, nowMs: context.clock.monotonicMs() }, context);
   entry.failure = failure;
   entry.dueAtMs = failure.retryAtMs;
-  entry.comparedAtMs = Number.NEGATIVE_INFINITY;
-  const summary =
-    refusedRole === undefined
-      ? summaryOfAccessFailure(resource, error, nowMs - failure.sinceMs)
-      : stalled("RoleInUse", messages.roleInUse(refusedRole, error.message));
-  await storeStep(context, worked, { summary });
-  return failure.retryAtMs;
+  entry.compared = undefined;
+  return failure;
+}
+
+/** Reports a failed call in status, after `noteFailure`. @throws KubernetesError */
+export function storeFailure(context: AccessContext, worked: WorkedAccess, error: ControlPlaneError): Promise<void> {
+  const nowMs = context.clock.monotonicMs();
+  const forMs = nowMs - (worked.entry.failure?.sinceMs ?? nowMs);
+  return storeStep(context, worked, summaryOfFailure(worked.resource, error, forMs));
 }
 
 /**
- * Writes the Secret.
- * @returns the step that follows from it: Ready, or Stalled if the operator has no right to write the Secret.
+ * Writes the Secret, and stores that in status. The resource is Ready then, or Stalled if the operator has no right to
+ * write the Secret.
  * @throws KubernetesError
  */
 export async function writeSecret(
@@ -96,59 +82,72 @@ export async function writeSecret(
   worked: WorkedAccess,
   observation: AccessObservation,
   { data, cause }: { readonly data: SecretData; readonly cause: SecretWriteCause },
-): Promise<AccessStep> {
+): Promise<void> {
   const { secrets, events, observer, clock } = context;
   const { resource } = worked;
   const key = secretKeyOf(resource);
   const { secret } = observation;
   const owner = { apiVersion: `${group}/${version}`, kind: resource.kind, name: resource.key.name, uid: resource.uid };
-  try {
-    const written =
-      secret.kind === "Own"
-        ? await secrets.replaceData(secret.secret, data)
-        : await secrets.create(key, { type: bindingSecretType, owner, data });
-    observer.secretWritten(cause);
-    events.record(resource, messages.eventOfWrite(cause, key.name));
-    const changedTime = secondsTime(clock.nowMs());
-    const ofSecret = { secret: { resourceVersion: written.resourceVersion, changedTime } };
-    return { summary: { kind: "Ready" }, changes: { ...settledChanges(context, observation), ...ofSecret } };
-  } catch (error) {
-    if (error instanceof KubernetesError && error.reason === "Forbidden") {
-      return { summary: stalled("SecretsForbidden", messages.secretsForbidden(resource, secrets.account)) };
-    }
-    throw error;
+  const written = await (secret.kind === "Own"
+    ? secrets.replaceData(secret.secret, data)
+    : secrets.create(key, { type: bindingSecretType, owner, data })
+  ).catch(unlessForbidden);
+  if (written === undefined) {
+    await storeStep(context, worked, stalls.secretsForbidden(resource, secrets.account));
+    return;
   }
+  observer.secretWritten(cause);
+  events.record(resource, eventOfWrite(cause, key.name));
+  const { resourceVersion } = written;
+  const changes = { secret: { resourceVersion, changedTime: secondsTime(clock.nowMs()) } };
+  await storeStep(context, worked, { kind: "Ready" }, { ...settledChanges(context, observation), ...changes });
+}
+
+function unlessForbidden(error: unknown): undefined {
+  if (!(error instanceof KubernetesError && error.reason === "Forbidden")) throw error;
+}
+
+/**
+ * Deletes the Secret and removes the finalizer. If the operator has no right to delete the Secret, the garbage collector
+ * does so, because the resource owns it.
+ * @throws KubernetesError
+ */
+export async function releaseResource(
+  { secrets, store, logger }: AccessContext,
+  { resource }: WorkedAccess,
+): Promise<void> {
+  const facts = await readOwnSecret(secrets, resource);
+  if (facts.kind === "Own") {
+    await secrets.delete(facts.secret).catch(unlessForbidden);
+  }
+  await store.removeFinalizer(resource);
+  logger.info(resourceFields(resource), "finalizer removed");
 }
 
 /** Returns the status changes when role, database and Secret match spec. */
-export function settledChanges(context: AccessContext, observation: AccessObservation): Partial<DatabaseAccessStatus> {
+export function settledChanges(
+  { clock, identity }: AccessContext,
+  observation: AccessObservation,
+): Partial<DatabaseAccessStatus> {
   const { resource, endpoint, secret, objects } = observation;
   const { endpointId, projectId, branchId, hosts } = endpoint;
-  const known = resource.status.secret;
-  const version = secret.kind === "Own" ? secret.secret.resourceVersion : undefined;
+  const { secret: known, password } = resource.status;
+  const now = secondsTime(clock.nowMs());
+  const resourceVersion = secret.kind === "Own" ? secret.secret.resourceVersion : undefined;
+  const requestedAt = password?.rotation?.requestedAt;
   return {
     binding: { name: secretKeyOf(resource).name },
     endpoint: { endpointId, projectId, branchId, host: hosts.host },
-    records: recordsWith(resource, context.identity, observedObjects({ ...observation, objects })),
-    password: passwordStatus(context, observation),
-    ...(version === undefined || known?.resourceVersion === version
-      ? {}
-      : {
-          secret: { resourceVersion: version, changedTime: known?.changedTime ?? secondsTime(context.clock.nowMs()) },
-        }),
-    ...rotationHandled(resource),
+    records: recordsWith(resource, identity, objects),
+    password: passwordStatus(observation, now),
+    ...(resourceVersion !== undefined && { secret: { resourceVersion, changedTime: known?.changedTime ?? now } }),
+    ...(requestedAt !== undefined && { lastHandledRotateAt: requestedAt }),
   };
 }
 
-function rotationHandled({ status }: DatabaseAccess): Partial<DatabaseAccessStatus> {
-  const requestedAt = status.password?.rotation?.requestedAt;
-  return requestedAt === undefined ? {} : { lastHandledRotateAt: requestedAt };
-}
-
-function passwordStatus({ clock }: AccessContext, observation: AccessObservation): DatabaseAccessStatus["password"] {
+function passwordStatus(observation: AccessObservation, now: string): DatabaseAccessStatus["password"] {
   const before = observation.resource.status.password;
   const { password } = observation;
-  const now = secondsTime(clock.nowMs());
   const listed = roleIn(observation)?.updatedTime ?? "";
   const roleUpdatedTime =
     password.kind === "Known" ? (password.roleUpdatedTime ?? listed) : (before?.roleUpdatedTime ?? listed);
@@ -157,7 +156,7 @@ function passwordStatus({ clock }: AccessContext, observation: AccessObservation
   return {
     roleUpdatedTime,
     knownSinceTime: isSame ? notLater(before.knownSinceTime, now) : now,
-    ...(rotatedTime === undefined ? {} : { rotatedTime: notLater(rotatedTime, now) }),
+    ...(rotatedTime !== undefined && { rotatedTime: notLater(rotatedTime, now) }),
   };
 }
 

@@ -5,10 +5,31 @@ import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject, workKeyOf } from "../resource/compute-endpoint.ts";
 import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../resource/database-access.ts";
-import type { BoundEndpoint, EndpointReference } from "./access-observation.ts";
+import type { ConnectionHosts } from "./binding.ts";
 
 /** Finds a ComputeEndpoint in the cache by its key. */
 export type FindEndpoint = (key: ResourceKey) => ComputeEndpoint | undefined;
+
+/** What the cache shows of the ComputeEndpoint that a DatabaseAccess names. */
+export type EndpointReference =
+  /** There is no such ComputeEndpoint, or it is being deleted. */
+  | { readonly kind: "NotFound" }
+  /** The ComputeEndpoint owns no endpoint yet. */
+  | { readonly kind: "Waiting" }
+  /**
+   * The ComputeEndpoint's ownership record was made for another resource, cluster or control plane. So its endpoint is
+   * not in this control plane.
+   */
+  | { readonly kind: "Unproven" }
+  | { readonly kind: "Named"; readonly projectId: string; readonly endpointId: string };
+
+/** The endpoint and its branch, as the project's snapshot shows them. */
+export interface BoundEndpoint {
+  readonly projectId: string;
+  readonly branchId: string;
+  readonly endpointId: string;
+  readonly hosts: ConnectionHosts;
+}
 
 /** Returns the index key under which the cache finds the resources that name a ComputeEndpoint. */
 export function endpointIndex(key: ResourceKey): string {
@@ -38,29 +59,31 @@ export function indexesOf(resource: DatabaseAccess): readonly string[] {
   ];
 }
 
+function endpointOf(resource: DatabaseAccess, find: FindEndpoint): ComputeEndpoint | undefined {
+  const key = endpointKeyOf(resource);
+  return key && find(key);
+}
+
 /**
  * Returns the key of the project that reconciles the resource: the project of its ComputeEndpoint, else that of the
  * resource's records. If the DatabaseAccess is being deleted, its records come first. `noProject`: it has neither.
  */
 export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): string {
   const [recorded] = recordedKeysOf(resource);
-  const key = endpointKeyOf(resource);
-  const endpoint = key && find(key);
+  const endpoint = endpointOf(resource, find);
   const ofEndpoint = endpoint && workKeyOf(endpoint);
-  return (!isBeingDeleted(resource) ? (ofEndpoint ?? recorded) : (recorded ?? ofEndpoint)) ?? noProject;
+  return (isBeingDeleted(resource) ? (recorded ?? ofEndpoint) : (ofEndpoint ?? recorded)) ?? noProject;
 }
 
 /** Returns the branch that the spec of the resource's ComputeEndpoint names; `undefined`: no valid spec names one. */
 export function wantedBranchOf(resource: DatabaseAccess, find: FindEndpoint): string | undefined {
-  const key = endpointKeyOf(resource);
-  const spec = key && find(key)?.spec;
+  const spec = endpointOf(resource, find)?.spec;
   return spec?.kind === "Valid" ? spec.spec.branchId : undefined;
 }
 
 /** Returns what the cache shows of the resource's ComputeEndpoint, for the control plane of a reconcile. */
 export function referenceOf(resource: DatabaseAccess, find: FindEndpoint, identity: Identity): EndpointReference {
-  const key = endpointKeyOf(resource);
-  const endpoint = key && find(key);
+  const endpoint = endpointOf(resource, find);
   if (endpoint === undefined || isBeingDeleted(endpoint)) {
     return { kind: "NotFound" };
   }
@@ -78,11 +101,10 @@ export function referenceOf(resource: DatabaseAccess, find: FindEndpoint, identi
  * `undefined`: the snapshot does not show it.
  */
 export function boundEndpoint(
-  reference: Extract<EndpointReference, { kind: "Named" }>,
+  { projectId, endpointId }: Extract<EndpointReference, { kind: "Named" }>,
   snapshot: ProjectSnapshot,
   replicas: readonly ComputeEndpoint[],
 ): BoundEndpoint | undefined {
-  const { projectId, endpointId } = reference;
   const endpoint = snapshot.endpoints.get(endpointId) ?? snapshot.readsById.get(endpointId)?.endpoint;
   if (endpoint === undefined) {
     return undefined;
@@ -105,25 +127,25 @@ export function endpointMark(
   find: FindEndpoint,
   siblings: readonly ComputeEndpoint[],
 ): string {
-  const key = endpointKeyOf(resource);
-  const endpoint = key && find(key);
+  const endpoint = endpointOf(resource, find);
   const isWithReplicas = resource.spec.kind === "Valid" && resource.spec.spec.secret?.includeReplicas === true;
-  const replicas = isWithReplicas ? siblings.filter((sibling) => sibling.key.namespace === resource.key.namespace) : [];
+  const replicas = isWithReplicas ? siblings.filter(({ key }) => key.namespace === resource.key.namespace) : [];
   return JSON.stringify([endpoint && markOf(endpoint), replicas.map(markOf).sort()]);
 }
 
 function markOf(endpoint: ComputeEndpoint): string {
   const { status, uid, spec } = endpoint;
   const { branchId, disabled } = spec.kind === "Valid" ? spec.spec : { branchId: "", disabled: undefined };
-  const parts = [
+  const { endpointId, serviceUrl } = status.ownership ?? {};
+  const { host, state } = status;
+  return JSON.stringify([
     uid,
     isBeingDeleted(endpoint),
-    status.ownership?.endpointId,
-    status.ownership?.serviceUrl,
-    status.host,
-    status.state === undefined,
+    endpointId,
+    serviceUrl,
+    host,
+    state === undefined,
     branchId,
     disabled,
-  ];
-  return JSON.stringify(parts);
+  ]);
 }

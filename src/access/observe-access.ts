@@ -6,26 +6,31 @@ import {
   type ObservedRole,
   Password,
 } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isInFlight, type Operation } from "../domain/operation.ts";
 import { KubernetesError, type SecretStore } from "../domain/resource-store.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
-import type { DatabaseAccessSpec } from "../resource/database-access-schema.ts";
-import type { AccessContext } from "./access-context.ts";
+import type { AccessObject, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 import {
+  type AccessContext,
   type AccessObservation,
-  type BoundEndpoint,
   isSecretUntouched,
   type PasswordFacts,
+  roleIn,
   type SecretFacts,
+  validSpecOf,
   type WorkedAccess,
 } from "./access-observation.ts";
-import { trustedObjects } from "./access-records.ts";
-import { isRotationAsked, needsPassword, roleIn, rotationDueMs } from "./plan-access.ts";
+import { observedObjects, trustedObjects } from "./access-records.ts";
+import { eventOfRetained } from "./access-summary.ts";
+import type { BoundEndpoint } from "./endpoint-reference.ts";
+import { isRotationAsked, needsPassword, rotationDueMs } from "./plan-access.ts";
+import { doomedAmong } from "./plan-locally.ts";
 
 /** The roles and databases of one branch. */
-export interface BranchContents {
+interface BranchContents {
   readonly roles: readonly ObservedRole[];
   readonly databases: readonly ObservedDatabase[];
 }
@@ -52,14 +57,6 @@ export class BranchReader {
   }
 }
 
-/** The sources of an observation. */
-export interface ObservedFrom {
-  readonly reader: BranchReader;
-  readonly operations: OperationsSnapshot;
-  readonly endpoint: BoundEndpoint;
-  readonly spec: DatabaseAccessSpec;
-}
-
 /**
  * Reads everything that the decision about a resource needs.
  * If the right to read the resource's own Secret is missing, the observation says so.
@@ -67,23 +64,26 @@ export interface ObservedFrom {
  */
 export async function observeAccess(
   context: AccessContext,
-  worked: WorkedAccess,
-  { reader, operations, endpoint, spec }: ObservedFrom,
+  { resource, entry }: WorkedAccess,
+  from: {
+    readonly reader: BranchReader;
+    readonly operations: OperationsSnapshot;
+    readonly endpoint: BoundEndpoint;
+    readonly spec: DatabaseAccessSpec;
+  },
 ): Promise<AccessObservation> {
-  const { resource } = worked;
+  const { reader, operations, endpoint, spec } = from;
   const secret = await readOwnSecret(context.secrets, resource);
   const contents = await reader.contentsOf(endpoint);
+  const recorded = trustedObjects(resource, context.identity);
   const observation = {
-    resource,
-    spec,
+    ...{ resource, spec, endpoint, secret, ...contents },
     nowMs: context.clock.nowMs(),
-    endpoint,
-    secret,
-    ...contents,
-    isConfigInFlight: isConfigInFlight(operations, endpoint.branchId),
-    settings: context.settings,
-    objects: trustedObjects(resource, context.identity),
-    creates: worked.entry.creates,
+    isConfigInFlight: operations.operations.some((each) => isConfig(each, endpoint.branchId) && isInFlight(each)),
+    settings: context.settingsOf(context.planeId),
+    objects: observedObjects({ spec, endpoint, objects: recorded, ...contents }, entry.creates),
+    openReset: recorded.length === 0 ? undefined : resource.status.password?.rotation,
+    isResetAccepted: entry.isResetAccepted,
   };
   const isReadable = secret.kind === "Absent" || secret.kind === "Own";
   const role = roleIn(observation);
@@ -93,14 +93,51 @@ export async function observeAccess(
     .sort()
     .join();
   const isNeeded = needsPassword(observation);
-  const isDoubted = mark !== worked.entry.passwordMark && mayBeOfOneMoment(role?.updatedTime, latest[0]?.createdTime);
+  const isDoubted = mark !== entry.passwordMark && mayBeOfOneMoment(role?.updatedTime, latest[0]?.createdTime);
   const isWanted = isReadable && role !== undefined && (isNeeded || isDoubted);
   const password: PasswordFacts = isWanted
-    ? await readPassword(context, worked, observation, reader)
+    ? await readPassword(context, entry, observation, reader)
     : { kind: "NotRead" };
-  worked.entry.passwordMark = isReadable ? mark : undefined;
+  entry.passwordMark = isReadable ? mark : undefined;
   // If the control plane does not reveal passwords, a read of the password cannot remove the doubt.
   return { ...observation, password: isNeeded || password.kind === "Known" ? password : { kind: "NotRead" } };
+}
+
+/**
+ * Returns the next role or database to delete in the control plane; `undefined`: nothing is left to delete. If a branch
+ * is gone, its roles and databases are gone too. The control plane does not delete a role that owns a database, so a
+ * role stays if it owns one that stays, and an event reports that.
+ * @throws ControlPlaneError
+ */
+export async function nextToDelete(
+  context: AccessContext,
+  resource: DatabaseAccess,
+  reader: BranchReader,
+): Promise<AccessObject | undefined> {
+  for (const object of doomedAmong(trustedObjects(resource, context.identity), context, resource)) {
+    const { roles, databases } = await contentsOrGone(reader, object);
+    const isRole = object.type === "Role";
+    if ((isRole ? roles : databases).some(({ name }) => name === object.name)) {
+      const owned = databases.filter(({ ownerName }) => isRole && ownerName === object.name);
+      if (owned.length === 0) {
+        return object;
+      }
+      const names = owned.map(({ name }) => name);
+      context.events.record(resource, eventOfRetained(object.name, names));
+    }
+  }
+  return undefined;
+}
+
+async function contentsOrGone(reader: BranchReader, object: AccessObject): Promise<BranchContents> {
+  try {
+    return await reader.contentsOf(object);
+  } catch (error) {
+    if (error instanceof ControlPlaneError && error.reason === "NotFound" && error.subject === "Branch") {
+      return { roles: [], databases: [] };
+    }
+    throw error;
+  }
 }
 
 /** Two times of the control plane that differ by less than this may be of one moment, in milliseconds. */
@@ -133,19 +170,19 @@ export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAcce
 
 async function readPassword(
   { secrets }: AccessContext,
-  { entry }: WorkedAccess,
-  { resource, spec, endpoint, ...rest }: Omit<AccessObservation, "password">,
+  { pendingPassword }: WorkedAccess["entry"],
+  { resource, spec, endpoint, roles }: Omit<AccessObservation, "password">,
   { objects }: BranchReader,
 ): Promise<PasswordFacts> {
   const ref = spec.password?.secretRef;
   if (ref !== undefined) {
     const given = await secrets.read({ namespace: resource.key.namespace, name: ref.name });
-    const text = given?.data[ref.key];
-    const isGiven = text !== undefined && text !== "";
-    return isGiven ? { kind: "Known", password: new Password(text), roleUpdatedTime: undefined } : { kind: "Missing" };
+    const text = given?.data[ref.key] ?? "";
+    return text === ""
+      ? { kind: "Missing" }
+      : { kind: "Known", password: new Password(text), roleUpdatedTime: undefined };
   }
-  const roleUpdatedTime = roleIn({ spec, roles: rest.roles })?.updatedTime;
-  const { pendingPassword } = entry;
+  const roleUpdatedTime = roleIn({ spec, roles })?.updatedTime;
   if (pendingPassword?.branchId === endpoint.branchId && pendingPassword.roleUpdatedTime === roleUpdatedTime) {
     return { kind: "Known", password: pendingPassword.password, roleUpdatedTime };
   }
@@ -154,10 +191,7 @@ async function readPassword(
 }
 
 /** Whether an operation changes roles or databases of the branch: its action is `apply_config`. */
-function isConfig(
-  operation: { readonly action: string; readonly branchId: string | undefined },
-  branchId: string,
-): boolean {
+function isConfig(operation: Operation, branchId: string): boolean {
   return operation.action === "apply_config" && operation.branchId === branchId;
 }
 
@@ -171,10 +205,6 @@ function latestConfigs({ operations }: OperationsSnapshot, branchId: string): re
   const end = operations.findIndex(({ createdTime }, at) => at > first && createdTime !== time);
   const ofTime = first < 0 ? [] : operations.slice(first, end < 0 ? undefined : end);
   return ofTime.filter((operation) => isConfig(operation, branchId));
-}
-
-function isConfigInFlight({ operations }: OperationsSnapshot, branchId: string): boolean {
-  return operations.some((operation) => isConfig(operation, branchId) && isInFlight(operation));
 }
 
 /** Returns the latest changes of a branch's roles and databases in the operation log, as one text. */
@@ -191,7 +221,9 @@ export function configMarkOf(operations: OperationsSnapshot, branchId: string): 
  * @throws KubernetesError
  */
 export async function isUnchangedInKubernetes(context: AccessContext, resource: DatabaseAccess): Promise<boolean> {
-  if (isRotating(resource, context.clock.nowMs())) {
+  const { password } = validSpecOf(resource) ?? {};
+  const isDue = (rotationDueMs(resource, password?.rotateAfterSeconds) ?? Infinity) <= context.clock.nowMs();
+  if (isDue || isRotationAsked(resource)) {
     return false;
   }
   const secret = await readOwnSecret(context.secrets, resource);
@@ -212,21 +244,15 @@ export async function isUnchangedInKubernetes(context: AccessContext, resource: 
   }
 }
 
-function isRotating(resource: DatabaseAccess, nowMs: number): boolean {
-  const afterSeconds = resource.spec.kind === "Valid" ? resource.spec.spec.password?.rotateAfterSeconds : undefined;
-  const dueMs = rotationDueMs(resource, afterSeconds);
-  return isRotationAsked(resource) || (dueMs !== undefined && dueMs <= nowMs);
-}
-
 async function isGivenPasswordSame(
   { secrets }: AccessContext,
-  { key, spec }: DatabaseAccess,
+  resource: DatabaseAccess,
   secret: SecretFacts,
 ): Promise<boolean> {
-  const ref = spec.kind === "Valid" ? spec.spec.password?.secretRef : undefined;
+  const ref = validSpecOf(resource)?.password?.secretRef;
   if (ref === undefined) {
     return true;
   }
-  const given = await secrets.read({ namespace: key.namespace, name: ref.name });
+  const given = await secrets.read({ namespace: resource.key.namespace, name: ref.name });
   return secret.kind === "Own" && given?.data[ref.key] === secret.secret.data.password;
 }

@@ -1,49 +1,38 @@
-/** Plans the next step of a DatabaseAccess. */
-import type { ObservedRole } from "../domain/control-plane.ts";
+/** Plans the next step of a DatabaseAccess that is not being deleted. */
+
 import type { SecretData, SecretWriteCause } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { AccessProgressReason, AccessStallReason } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
-import { type AccessObservation, isSecretUntouched } from "./access-observation.ts";
+import { type AccessObservation, isSecretUntouched, type ObjectType, roleIn } from "./access-observation.ts";
+import { type AccessSummary, stalls, waits } from "./access-summary.ts";
 import { bindingOf } from "./binding.ts";
-import * as messages from "./messages.ts";
 
-/** The next step of one DatabaseAccess. One plan has at most one effect on the control plane. */
+/** A plan that changes something in the control plane. One plan has one effect. */
+export type AccessMutation =
+  | { readonly kind: "Create"; readonly type: ObjectType }
+  /** Resets the password. The Secret is written right after that. */
+  | { readonly kind: "ResetPassword"; readonly roleUpdatedTime: string };
+
+/** The next step of one DatabaseAccess. */
 export type AccessPlan =
-  | { readonly kind: "CreateRole"; readonly name: string }
-  | { readonly kind: "CreateDatabase"; readonly name: string; readonly ownerName: string }
-  /** Resets the password, and writes the Secret right after that. */
-  | { readonly kind: "ResetPassword"; readonly roleUpdatedTime: string }
+  | AccessMutation
   | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: SecretWriteCause }
-  | {
-      readonly kind: "Wait";
-      readonly reason: AccessProgressReason;
-      readonly message: string;
-      readonly waitMs: number | undefined;
-    }
-  | { readonly kind: "Stall"; readonly reason: AccessStallReason; readonly message: string }
+  /** Waits for the control plane, or for a person. */
+  | { readonly kind: "Wait" | "Stall"; readonly summary: AccessSummary }
   | { readonly kind: "Settled" };
-
-/** A plan of one kind. */
-export type AccessPlanOf<Kind extends AccessPlan["kind"]> = Extract<AccessPlan, { kind: Kind }>;
-
-/** A plan that changes something in the control plane. */
-export type AccessMutation = AccessPlanOf<"CreateRole" | "CreateDatabase" | "ResetPassword">;
 
 /** Whether a plan changes something in the control plane. */
 export function isAccessMutation(plan: AccessPlan): plan is AccessMutation {
-  return plan.kind === "CreateRole" || plan.kind === "CreateDatabase" || plan.kind === "ResetPassword";
+  return plan.kind === "Create" || plan.kind === "ResetPassword";
 }
 
-function stall(reason: AccessStallReason, message: string): AccessPlan {
-  return { kind: "Stall", reason, message };
+function stall(summary: AccessSummary): AccessPlan {
+  return { kind: "Stall", summary };
 }
-
-type Check = (observation: AccessObservation) => AccessPlan | undefined;
 
 /** The checks in their order. The first one that returns a plan decides. */
-const checks: readonly Check[] = [
+const checks: readonly ((observation: AccessObservation) => AccessPlan | undefined)[] = [
   planSecretAccess,
   planRole,
   planDatabase,
@@ -68,24 +57,22 @@ export function planAccess(observation: AccessObservation): AccessPlan {
 function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
   switch (secret.kind) {
     case "Foreign":
-      return stall("SecretExists", messages.secretExists(resource));
+      return stall(stalls.secretExists(resource));
     case "Forbidden":
-      return stall("SecretsForbidden", messages.secretsForbidden(resource, secret.account));
+      return stall(stalls.secretsForbidden(resource, secret.account));
     default:
       return undefined;
   }
 }
 
-function planRole({ roles, spec, endpoint }: AccessObservation): AccessPlan | undefined {
-  const { name, policy } = spec.role;
-  if (roles.some((role) => role.name === name)) {
+function planRole(observation: AccessObservation): AccessPlan | undefined {
+  const { spec, endpoint } = observation;
+  if (roleIn(observation) !== undefined) {
     return undefined;
   }
-  if (policy === "MustExist" || spec.password?.secretRef !== undefined) {
-    const isGiven = policy !== "MustExist";
-    return stall("RoleNotFound", messages.roleNotFound(name, endpoint.branchId, isGiven));
-  }
-  return { kind: "CreateRole", name };
+  return spec.role.policy === "MustExist" || spec.password?.secretRef !== undefined
+    ? stall(stalls.roleNotFound(spec, endpoint.branchId))
+    : { kind: "Create", type: "Role" };
 }
 
 function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessPlan | undefined {
@@ -93,13 +80,11 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
   const found = databases.find((database) => database.name === name);
   const isRequired = policy === "MustExist";
   if (found === undefined) {
-    return isRequired
-      ? stall("DatabaseNotFound", messages.databaseNotFound(name, endpoint.branchId))
-      : { kind: "CreateDatabase", name, ownerName: spec.role.name };
+    return isRequired ? stall(stalls.databaseNotFound(name, endpoint.branchId)) : { kind: "Create", type: "Database" };
   }
   return isRequired || found.ownerName === spec.role.name
     ? undefined
-    : stall("DatabaseOwnedByAnother", messages.databaseOwnedByAnother(name, found.ownerName));
+    : stall(stalls.databaseOwnedByAnother(name, found.ownerName));
 }
 
 /**
@@ -108,43 +93,32 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
  */
 function planConfiguration({ isConfigInFlight, resource }: AccessObservation): AccessPlan | undefined {
   return isConfigInFlight && resource.status.secret === undefined
-    ? { kind: "Wait", reason: "OperationInFlight", message: messages.waitingForConfiguration, waitMs: undefined }
+    ? { kind: "Wait", summary: waits.configuration }
     : undefined;
 }
 
-/** Returns the role that spec names; `undefined`: the branch does not have it, and `planRole` decides. */
-export function roleIn({ roles, spec }: Pick<AccessObservation, "roles" | "spec">): ObservedRole | undefined {
-  return roles.find(({ name }) => name === spec.role.name);
-}
-
 function planRotation(observation: AccessObservation): AccessPlan | undefined {
-  const { resource, password } = observation;
+  const { resource, spec, endpoint, password, openReset, isResetAccepted, nowMs } = observation;
   const role = roleIn(observation);
-  if (role === undefined || observation.spec.password?.secretRef !== undefined) {
+  if (role === undefined || spec.password?.secretRef !== undefined) {
     return undefined;
   }
   const reset: AccessPlan = { kind: "ResetPassword", roleUpdatedTime: role.updatedTime };
-  // In a status that was copied from another resource, the rotation is that of the other one.
-  const open = observation.objects.length === 0 ? undefined : resource.status.password?.rotation;
-  if (open !== undefined) {
+  if (openReset !== undefined) {
     // The reset took effect if the role of the same branch has changed since. Then the password is read, unless the
     // control plane hides it.
-    const isOfBranch = (open.branchId ?? observation.endpoint.branchId) === observation.endpoint.branchId;
-    const hasTakenEffect = isOfBranch && open.roleUpdatedTime !== role.updatedTime;
+    const isOfBranch = (openReset.branchId ?? endpoint.branchId) === endpoint.branchId;
+    const hasTakenEffect = isOfBranch && (isResetAccepted || openReset.roleUpdatedTime !== role.updatedTime);
     return hasTakenEffect && password.kind !== "Unavailable" ? undefined : reset;
   }
-  return isRotationAsked(resource) || isRotationDue(observation) ? reset : undefined;
+  const isDue = (rotationDueMs(resource, spec.password?.rotateAfterSeconds) ?? Infinity) <= nowMs;
+  return isRotationAsked(resource) || isDue ? reset : undefined;
 }
 
 /** Whether a person asked for a new password that is not set yet. */
 export function isRotationAsked({ annotations: given, status }: DatabaseAccess): boolean {
   const asked = given[annotations.rotateRequestedAt];
   return asked !== undefined && asked !== status.lastHandledRotateAt;
-}
-
-function isRotationDue({ resource, spec, nowMs }: AccessObservation): boolean {
-  const dueMs = rotationDueMs(resource, spec.password?.rotateAfterSeconds);
-  return dueMs !== undefined && dueMs <= nowMs;
 }
 
 /**
@@ -173,25 +147,23 @@ export function needsPassword(observation: Omit<AccessObservation, "password">):
 function planPassword({ password, spec }: AccessObservation): AccessPlan | undefined {
   switch (password.kind) {
     case "Unavailable":
-      return stall("PasswordUnavailable", messages.passwordUnavailable(spec.role.name));
+      return stall(stalls.passwordUnavailable(spec.role.name));
     case "Missing":
-      return stall("PasswordMissing", messages.passwordMissing(spec.password?.secretRef));
+      return stall(stalls.passwordMissing(spec));
     default:
       return undefined;
   }
 }
 
 function planSecret(observation: AccessObservation): AccessPlan | undefined {
-  const { secret, resource } = observation;
-  const text = passwordText(observation);
+  const { password, secret } = observation;
+  const held = secret.kind === "Own" ? secret.secret.data : undefined;
+  const text = password.kind === "Known" ? password.password.reveal() : held?.password;
   if (text === undefined) {
     return undefined;
   }
   const data = bindingData(observation, text);
-  if (secret.kind !== "Own") {
-    return { kind: "WriteSecret", data, cause: resource.status.secret === undefined ? "Created" : "Restored" };
-  }
-  return isSameStored(secret.secret.data, data)
+  return held !== undefined && isSameStored(held, data)
     ? undefined
     : { kind: "WriteSecret", data, cause: causeOf(observation) };
 }
@@ -201,30 +173,21 @@ export function bindingData({ spec, endpoint, settings }: AccessObservation, pas
   return bindingOf({ hosts: endpoint.hosts, settings, spec, password });
 }
 
-function passwordText({ password, secret }: AccessObservation): string | undefined {
-  if (password.kind === "Known") {
-    return password.password.reveal();
-  }
-  return secret.kind === "Own" ? secret.secret.data.password : undefined;
-}
-
 function causeOf(observation: AccessObservation): SecretWriteCause {
-  const { resource } = observation;
-  if (resource.status.secret === undefined) {
+  const { secret, endpoint } = observation;
+  const { status } = observation.resource;
+  if (status.secret === undefined) {
     return "Created";
   }
-  if (resource.status.password?.rotation !== undefined) {
+  if (secret.kind !== "Own") {
+    return "Restored";
+  }
+  if (status.password?.rotation !== undefined) {
     return "Rotated";
   }
-  return isSecretUntouched(observation) || hasMoved(observation) ? "ConnectionChanged" : "Restored";
-}
-
-function hasMoved(observation: AccessObservation): boolean {
-  const { status } = observation.resource;
-  const { endpoint } = observation;
-  return (
+  const hasMoved =
     status.endpoint?.endpointId !== endpoint.endpointId ||
     status.endpoint.host !== endpoint.hosts.host ||
-    status.password?.roleUpdatedTime !== roleIn(observation)?.updatedTime
-  );
+    status.password?.roleUpdatedTime !== roleIn(observation)?.updatedTime;
+  return isSecretUntouched(observation) || hasMoved ? "ConnectionChanged" : "Restored";
 }

@@ -1,93 +1,88 @@
-/** Plans what needs no control plane for a DatabaseAccess: pauses, obstacles, and the end of its deletion. */
-import { notGrantedMessage } from "../decide/project-grant.ts";
-import type { KindRoundStart } from "../reconcile/project-kind.ts";
+/** Plans what needs no control plane for a DatabaseAccess: pauses, obstacles, and what its deletion deletes. */
 import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { namespaceOfPlane, parseProjectKey } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject } from "../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../resource/names.ts";
-import type { AccessContext } from "./access-context.ts";
-import { recordStandingOf, recordsElsewhere } from "./access-records.ts";
-import { doomedObjects, isDeletionGranted, mayDelete } from "./access-release.ts";
-import { type AccessSummary, progressing, stalled } from "./access-status.ts";
-import { referenceOf } from "./endpoint-reference.ts";
-import * as messages from "./messages.ts";
+import { type AccessContext, validSpecOf } from "./access-observation.ts";
+import { recordedObjects, recordStandingOf } from "./access-records.ts";
+import { type AccessSummary, stalls, unchanged, waits } from "./access-summary.ts";
+import { referenceOf, wantedBranchOf } from "./endpoint-reference.ts";
 
 /** The next step of a DatabaseAccess, as far as it is known without the control plane. */
 export type LocalPlan =
   /** Only the status is stored. Nothing is read or changed, and the Secret stays as it is. */
-  | { readonly kind: "Store"; readonly summary: AccessSummary }
+  | AccessSummary
   /** The resource is being deleted, and nothing is left to delete in any control plane. */
   | { readonly kind: "Release" }
   /** The step needs the control plane. */
   | { readonly kind: "Look" };
 
 /** Plans the next step as far as it needs no control plane. It reads only the cache. */
-export function planLocally(context: AccessContext, start: KindRoundStart, resource: DatabaseAccess): LocalPlan {
+export function planLocally(context: AccessContext, resource: DatabaseAccess): LocalPlan {
   if (isPaused(resource)) {
-    return { kind: "Store", summary: { kind: "Paused" } };
+    return { kind: "Paused" };
   }
   return isBeingDeleted(resource)
-    ? planDeletion(context, start, resource)
-    : storeOrLook(obstacleOf(context, start, resource));
-}
-
-function storeOrLook(summary: AccessSummary | undefined): LocalPlan {
-  return summary === undefined ? { kind: "Look" } : { kind: "Store", summary };
+    ? planDeletion(context, resource)
+    : (obstacleOf(context, resource) ?? { kind: "Look" });
 }
 
 /** Returns what prevents the work on a resource that is not being deleted; `undefined`: nothing. */
-function obstacleOf(
-  context: AccessContext,
-  start: KindRoundStart,
-  resource: DatabaseAccess,
-): AccessSummary | undefined {
+function obstacleOf(context: AccessContext, resource: DatabaseAccess): AccessSummary | undefined {
+  const { spec } = resource;
   if (!resource.isStatusReadable) {
-    return unreadable(resource);
+    return stalls.recordsUnreadable(resource);
   }
-  if (resource.spec.kind === "Invalid") {
-    const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;
-    return stalled("InvalidSpec", message);
+  if (spec.kind === "Invalid") {
+    return stalls.invalidSpec(spec.problems);
   }
-  const { name } = resource.spec.spec.endpointRef;
-  const unusable = unusablePlane(start);
-  if (unusable !== undefined) {
+  if (context.problem !== undefined) {
     // Without a grant, the conditions do not show whether the control plane exists.
-    return missingGrant(context, resource, parseProjectKey(start.key).projectId) ?? unusable;
+    return missingGrant(context, resource, parseProjectKey(context.key).projectId) ?? planeObstacle(context, resource);
   }
-  const reference = referenceOf(resource, (key) => context.endpoints.get(key), context.identity);
+  const { name } = spec.spec.endpointRef;
+  const reference = referenceOf(resource, context.findEndpoint, context.identity);
   switch (reference.kind) {
     case "NotFound":
-      return progressing("EndpointNotFound", messages.endpointNotFound(name));
+      return waits.endpointNotFound(name);
     case "Waiting":
-      return progressing("WaitingForEndpoint", messages.waitingForEndpoint(name));
+      return waits.endpoint(name);
     case "Unproven":
-      return stalled("IdentityUnproven", messages.endpointUnproven(name));
+      return stalls.endpointUnproven(name);
     case "Named":
-      return otherPlane(context, resource) ?? missingGrant(context, resource, reference.projectId);
+      return planeObstacle(context, resource) ?? missingGrant(context, resource, reference.projectId);
   }
 }
 
-function planDeletion(context: AccessContext, start: KindRoundStart, resource: DatabaseAccess): LocalPlan {
+function planDeletion(context: AccessContext, resource: DatabaseAccess): LocalPlan {
   if (!resource.finalizers.includes(databaseAccessNames.finalizer)) {
-    return { kind: "Store", summary: { kind: "Unchanged" } };
+    return unchanged;
   }
-  if (!resource.isStatusReadable && mayDelete(resource.spec.kind === "Valid" ? resource.spec.spec : undefined)) {
-    return { kind: "Store", summary: unreadable(resource) };
+  if (!resource.isStatusReadable && mayDelete(resource)) {
+    return stalls.recordsUnreadable(resource);
   }
-  const doomed = doomedObjects(context, resource);
+  const doomed = doomedAmong(recordedObjects(resource, context.identity), context, resource);
   if (doomed.length === 0) {
     return { kind: "Release" };
   }
-  if (!start.isSettled) {
-    return { kind: "Store", summary: { kind: "Unchanged" } };
+  if (!context.isSettled) {
+    return unchanged;
   }
-  const obstacle = unusablePlane(start) ?? otherPlane(context, resource) ?? refusedDeletion(context, resource, doomed);
-  return storeOrLook(obstacle ?? unlistedUsers(context, start, doomed));
+  const refused = doomed.find((object) => !isDeletionGranted(context, resource, object));
+  const refusal = refused && stalls.notGranted(resource.key.namespace, refused.projectId, "deleteAdopted");
+  return planeObstacle(context, resource) ?? refusal ?? unlistedUsers(context, doomed) ?? { kind: "Look" };
 }
 
-function unusablePlane({ problem }: KindRoundStart): AccessSummary | undefined {
-  return problem && { kind: "Stalled", ...problem };
+/**
+ * Returns why nothing can be read or changed at the control plane: it cannot be used, or the records name objects of
+ * another control plane or URL.
+ */
+function planeObstacle({ problem, identity }: AccessContext, resource: DatabaseAccess): AccessSummary | undefined {
+  if (problem !== undefined) {
+    return { kind: "Stalled", ...problem };
+  }
+  return recordStandingOf(resource, identity) === "OtherPlane" ? stalls.recordsElsewhere(resource) : undefined;
 }
 
 function missingGrant(
@@ -95,37 +90,12 @@ function missingGrant(
   { key: { namespace } }: DatabaseAccess,
   projectId: string,
 ): AccessSummary | undefined {
-  return grantOf(namespace, projectId).mayChange
-    ? undefined
-    : stalled("ProjectNotGranted", notGrantedMessage(namespace, projectId, "change"));
-}
-
-/**
- * Returns the step of a resource whose records name another control plane or URL: nothing is read or changed, because
- * its objects are not here.
- */
-function otherPlane({ identity }: AccessContext, resource: DatabaseAccess): AccessSummary | undefined {
-  return recordStandingOf(resource, identity) === "OtherPlane"
-    ? stalled("IdentityUnproven", recordsElsewhere(resource))
-    : undefined;
-}
-
-function refusedDeletion(
-  context: AccessContext,
-  resource: DatabaseAccess,
-  doomed: readonly AccessObject[],
-): AccessSummary | undefined {
-  const refused = doomed.find((object) => !isDeletionGranted(context, resource, object));
-  return (
-    refused &&
-    stalled("ProjectNotGranted", notGrantedMessage(resource.key.namespace, refused.projectId, "deleteAdopted"))
-  );
+  return grantOf(namespace, projectId).mayChange ? undefined : stalls.notGranted(namespace, projectId, "change");
 }
 
 /** Another namespace may use the same role or database. Until its DatabaseAccesses are listed, nothing is deleted. */
 function unlistedUsers(
-  { grantOf, unlistedNamespaces }: AccessContext,
-  { planeId }: KindRoundStart,
+  { grantOf, unlistedNamespaces, planeId }: AccessContext,
   doomed: readonly AccessObject[],
 ): AccessSummary | undefined {
   if (namespaceOfPlane(planeId) !== undefined) {
@@ -137,11 +107,83 @@ function unlistedUsers(
   if (unlisted.length === 0) {
     return undefined;
   }
-  const isForbidden = unlisted.some(([, standing]) => standing === "Forbidden");
-  return isForbidden ? progressing("Deleting", messages.usersUnlisted) : { kind: "Unchanged" };
+  return unlisted.some(([, standing]) => standing === "Forbidden") ? waits.usersUnlisted : unchanged;
 }
 
-/** Says that the records in status cannot be read. */
-function unreadable(resource: DatabaseAccess): AccessSummary {
-  return stalled("IdentityUnproven", messages.recordsUnreadable(isBeingDeleted(resource)));
+/** Whether spec allows the deletion of a role or a database, apart from what status records. */
+function mayDelete(resource: DatabaseAccess): boolean {
+  const { role, database } = validSpecOf(resource) ?? {};
+  return role !== undefined && (role.deletionPolicy !== "Retain" || database?.deletionPolicy === "Delete");
+}
+
+/** Whether a namespace may delete a recorded object. It needs a grant for an object that its resource did not create. */
+export function isDeletionGranted(
+  { grantOf }: AccessContext,
+  { key }: DatabaseAccess,
+  { origin, projectId }: AccessObject,
+): boolean {
+  return origin === "Created" || grantOf(key.namespace, projectId).mayAdopt;
+}
+
+/** Returns those of the recorded objects that are deleted with the resource: databases before the roles that own them. */
+export function doomedAmong(
+  objects: readonly AccessObject[],
+  context: AccessContext,
+  resource: DatabaseAccess,
+): readonly AccessObject[] {
+  const doomed = objects.filter((object) => isDoomed(object, context, resource));
+  return [...doomed].sort((a, b) => (a.type === b.type ? 0 : a.type === "Database" ? -1 : 1));
+}
+
+/**
+ * Whether a recorded object is deleted with the resource.
+ * It is deleted only if this resource created it and no other resource uses it. A presumed object is deleted only if
+ * spec says so. A database is deleted only by an explicit policy. With an invalid spec everything stays.
+ */
+function isDoomed(object: AccessObject, context: AccessContext, resource: DatabaseAccess): boolean {
+  const spec = validSpecOf(resource);
+  if (spec === undefined || object.origin === "Existing") {
+    return false;
+  }
+  const isRole = object.type === "Role";
+  const usual = isRole && object.origin === "Created" ? "Delete" : "Retain";
+  const policy = (isRole ? spec.role : spec.database).deletionPolicy ?? usual;
+  return policy === "Delete" && !context.store.list().some((other) => isUsedBy(other, object, context, resource));
+}
+
+/**
+ * Whether another DatabaseAccess uses a role or database: its records or its spec name it. Any namespace can write a
+ * spec. So the spec counts only if the namespace has a grant; otherwise it could keep the role of another namespace, and
+ * its password, alive. Another control plane with the same URL may hold the same objects. One with another URL does not.
+ */
+function isUsedBy(
+  other: DatabaseAccess,
+  { type, name, projectId, branchId }: AccessObject,
+  { identity, findEndpoint, grantOf, planeId }: AccessContext,
+  { uid, key }: DatabaseAccess,
+): boolean {
+  if (other.uid === uid || isBeingDeleted(other)) {
+    return false;
+  }
+  const { records } = other.status;
+  const isHere =
+    records?.resourceUid === other.uid &&
+    records.clusterId === identity.clusterId &&
+    records.serviceUrl === identity.serviceUrl;
+  if (
+    isHere &&
+    records.objects.some((each) => each.type === type && each.name === name && each.branchId === branchId)
+  ) {
+    return true;
+  }
+  const spec = validSpecOf(other);
+  if ((type === "Role" ? spec?.role : spec?.database)?.name !== name) {
+    return false;
+  }
+  // The endpoint may have moved to a branch on which nothing is recorded yet. Without records, the branch is unknown.
+  const mayBeOnBranch = !isHere || wantedBranchOf(other, findEndpoint) === branchId;
+  const { namespace } = other.key;
+  const mayUse =
+    namespace === key.namespace || (namespaceOfPlane(planeId) === undefined && grantOf(namespace, projectId).mayChange);
+  return mayBeOnBranch && mayUse;
 }

@@ -3,8 +3,7 @@
 import { eventsOfStall } from "../decide/events-for.ts";
 import { retainsEndpoint } from "../decide/plan-resource.ts";
 import type { GrantOf } from "../decide/project-grant.ts";
-import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
-import { normal } from "../domain/resource-store.ts";
+import { normal, type ResourceEvent, type ResourceKey } from "../domain/resource-store.ts";
 import {
   type ComputeEndpoint,
   hasFinalizer,

@@ -1,6 +1,7 @@
 /** Wires the kind DatabaseAccess: its watch, and its part in the reconcile of each project. */
-import type { AccessKindContext } from "../access/access-context.ts";
+
 import { AccessKind } from "../access/access-kind.ts";
+import type { AccessParts } from "../access/access-observation.ts";
 import { endpointIndex, indexesOf, planeIndex } from "../access/endpoint-reference.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
@@ -16,7 +17,7 @@ import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts
 import type { WorkPriority } from "../runtime/work-queue.ts";
 
 /** The options of the parts of DatabaseAccess. */
-export interface DatabaseAccessesOptions extends Omit<AccessKindContext, "store" | "secrets" | "unlistedNamespaces"> {
+export interface DatabaseAccessesOptions extends Omit<AccessParts, "store" | "secrets" | "unlistedNamespaces"> {
   readonly connection: KubernetesConnection;
   /** The service account of the operator, as `namespace:name`. */
   readonly account: string;

@@ -380,7 +380,7 @@ class Assembly implements OperatorParts {
     const { config, connection, account } = this.#foundation;
     return new DatabaseAccesses({
       ...{ ...this.#common(), connection, account, fence: this.gate, namespaces: config.watchNamespaces },
-      ...{ endpoints: this.watch.store, observer: this.metrics.access },
+      ...{ findEndpoint: (key) => this.watch.store.get(key), observer: this.metrics.access },
       settingsOf: (planeId) => this.#planes.settingsOf(planeId),
       enqueue: (project, priority) => this.#enqueue(project, priority),
       onCounted: () => this.#planes.allChanged(),

@@ -295,15 +295,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a role that another client made counts as made by the operator",
     file: "access/access-records.ts",
-    find: 'known === undefined ? "Existing" : requestedOrigin(observation, known)',
+    find: 'known === undefined ? "Existing" : requestedOrigin(creates.get(createKeyOf(known)))',
     replace: '"Presumed"',
     caughtBy: { accessSeeds: 100 },
   },
   {
     name: "what a DatabaseAccess made is left behind when it is deleted",
-    file: "access/access-release.ts",
-    find: 'releaseOf(object, spec, isUsed(object)) === "Delete"',
-    replace: 'releaseOf(object, spec, isUsed(object)) === "Delete" && object.type !== "Role"',
+    file: "access/plan-locally.ts",
+    find: 'return policy === "Delete" && ',
+    replace: 'return policy === "Delete" && !isRole && ',
     caughtBy: { accessSeeds: 100 },
   },
   {
@@ -351,15 +351,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a role is created without a record that it may have been",
     file: "access/send-access-change.ts",
-    find: "withObject(objects, createdObject(plan, observation))",
+    find: 'withObject(observation, plan.type, "Requested")',
     replace: "objects",
     caughtBy: { accessSeeds: 200 },
   },
   {
     name: "a Secret with another password is left as it is",
     file: "access/plan-access.ts",
-    find: "isSameStored(secret.secret.data, data)",
-    replace: "isSameStored(secret.secret.data.host, data.host)",
+    find: "isSameStored(held, data)",
+    replace: "isSameStored(held.host, data.host)",
     caughtBy: { accessSeeds: 100 },
   },
   {
@@ -396,6 +396,13 @@ export const mutations: readonly Mutation[] = [
     find: "const hasTakenEffect = isOfBranch && ",
     replace: "const hasTakenEffect = (isOfBranch || true) && ",
     caughtBy: { namedCase: "rotation and move" },
+  },
+  {
+    name: "an accepted reset is sent again after a conflict",
+    file: "access/plan-access.ts",
+    find: "(isResetAccepted || openReset.roleUpdatedTime",
+    replace: "(openReset.roleUpdatedTime",
+    caughtBy: { namedCase: "rotation and edit" },
   },
   {
     name: "the time of a role counts as exact although it has whole seconds",

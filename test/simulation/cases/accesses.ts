@@ -41,6 +41,12 @@ function hasDatabase(world: World): boolean {
   return world.service.databases(places.project, branch(1)).some(({ name }) => name === "orders");
 }
 
+/** Returns how often the operator asked for a new password. */
+function resetsIn(world: World): number {
+  const asks = "asks the control plane to reset the role's password";
+  return world.log.entries.filter(({ text }) => text === asks).length;
+}
+
 const inSmallBudget = {
   world: {
     hasAccesses: true,
@@ -64,6 +70,26 @@ export const accessCases: readonly NamedCase[] = [
       steps: [endpoint(1_000), access(20_000, { database: "Delete" }), remove(60_000)],
     }),
     judge: (world) => (hasRole(world) ? ["S4: the role is left"] : []),
+  },
+  {
+    id: "rotation and edit",
+    name: "the resource is edited while its second password of a second is stored → that password is set only once",
+    why: "an application is locked out twice, because the operator sends a reset that the control plane has accepted",
+    plan: planOf({
+      world: {
+        hasAccesses: true,
+        serviceClock: { ...rightServiceClock, wholeSeconds: true },
+        operationLatencyMs: { min: 50, max: 100 },
+      },
+      faults: scripted({ "patch status of DatabaseAccess shop/app #9": { kind: "Refused", status: 409 } }),
+      steps: [
+        endpoint(1_000),
+        access(10_000),
+        annotate(40_010, annotations.rotateRequestedAt, "1"),
+        annotate(40_400, annotations.rotateRequestedAt, "2"),
+      ],
+    }),
+    judge: (world) => (resetsIn(world) === 2 ? [] : [`S8: ${resetsIn(world)} resets were sent`]),
   },
   {
     id: "role refused",
@@ -95,11 +121,8 @@ export const accessCases: readonly NamedCase[] = [
         endpoint(40_200, branch(2)),
       ],
     }),
-    judge: (world) => {
-      const asks = "asks the control plane to reset the role's password";
-      const resets = world.log.entries.filter(({ text }) => text === asks).length;
-      return resets === 2 ? [] : [`S8: ${resets} resets were sent, the refused one included`];
-    },
+    judge: (world) =>
+      resetsIn(world) === 2 ? [] : [`S8: ${resetsIn(world)} resets were sent, the refused one included`],
   },
   {
     id: "pause and budget",

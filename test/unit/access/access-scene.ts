@@ -17,13 +17,13 @@ import {
   type StoredSecret,
 } from "../../../src/domain/resource-store.ts";
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
+import type { KindSent } from "../../../src/reconcile/project-kind.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { projectKey, settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import { type DatabaseAccessStatus, databaseAccessStatusSchema } from "../../../src/resource/database-access-schema.ts";
 import { annotations, databaseAccessNames } from "../../../src/resource/names.ts";
-import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { checkConditions } from "../../support/check-conditions.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
@@ -65,6 +65,10 @@ export class AccessScene {
   readonly notes: string[] = [];
   readonly effects: string[] = [];
   readonly calls: string[] = [];
+  /** What the project's reconcile learned of each change. */
+  readonly sent: KindSent[] = [];
+  /** True: the role has the same time after a reset, because times have whole seconds. */
+  keepsTime = false;
   mayWriteSecrets = true;
   /** False: the control plane got another URL while the change waited. */
   isCurrent = true;
@@ -191,7 +195,7 @@ export class AccessScene {
         const [wish] = round.wishes();
         if (wish !== undefined) {
           const [reserve, isCurrent] = [async () => true, () => this.isCurrent];
-          await round.change(wish.uid, { reserve, isCurrent, objects: this.#objects() });
+          this.sent.push(await round.change(wish.uid, { reserve, isCurrent, objects: this.#objects() }));
         }
         await round.settle(wish?.uid);
       }
@@ -217,10 +221,7 @@ export class AccessScene {
       },
       observer: { secretWritten: () => {}, passwordReset: () => {} },
       store: this.#store(),
-      endpoints: { get: (key: ResourceKey) => this.endpoints.get(keyText(key)) } as ResourceStore<
-        ComputeEndpoint,
-        ComputeEndpointStatus
-      >,
+      findEndpoint: (key) => this.endpoints.get(keyText(key)),
       secrets: this.#secretStore(),
       unlistedNamespaces: () => this.unlisted,
       settingsOf: () => ({ port: 5432, sslMode: "require", certificateAuthority: undefined }),
@@ -263,6 +264,7 @@ export class AccessScene {
   #reset(role: FakeRole): void {
     this.#passwords += 1;
     role.password = `made-up-${this.#passwords}`;
+    if (this.keepsTime) return;
     role.updatedTime = `time-${this.#nextVersion()}`;
   }
 

@@ -666,6 +666,71 @@ describe("deletion", () => {
   });
 });
 
+describe("a person edits the resource while the result of a change is stored", () => {
+  /** Edits the resource right after the first effect of this name, before the status that follows. */
+  function editAfter(scene: AccessScene, effect: string): void {
+    let isEdited = false;
+    scene.failAt = ({ name }) => {
+      if (name === "patchStatus" && !isEdited && scene.effects.includes(effect)) {
+        isEdited = true;
+        scene.annotate("app", "reconcileRequestedAt", "edited");
+      }
+      return undefined;
+    };
+  }
+
+  test.each([
+    ["createRole", {}],
+    ["createDatabase", {}],
+    ["resetPassword", {}],
+    ["deleteDatabase", deletedWhole],
+    ["deleteRole", deletedWhole],
+  ])("%s → sent once, and the project learns of its operations", async (effect, spec) => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.apply("app", spec);
+    editAfter(scene, effect);
+    await scene.settle();
+    scene.keepsTime = true;
+    scene.annotate("app", "rotateRequestedAt", "one");
+    await scene.settle();
+    expect(scene.reasonOf("app")).toBe("UpToDate");
+    expect(scene.access("app")?.status.records?.objects.map(({ origin }) => origin)).toEqual(["Created", "Created"]);
+    expect(secretWorks(scene)).toBe(true);
+    scene.delete("app");
+    await scene.settle();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.effects.filter((name) => name === effect)).toHaveLength(1);
+    const changes = scene.effects.filter((name) => /Role|Database|resetPassword/.test(name));
+    expect(scene.sent.map(({ kind }) => kind)).toEqual(changes.map(() => "Accepted"));
+  });
+
+  test("the change was refused → the project waits for its next try", async () => {
+    const scene = await readyScene(deletedWhole);
+    scene.isRoleInUse = true;
+    scene.delete("app");
+    editAfter(scene, "deleteDatabase");
+    for (let count = 0; count < 3; count += 1) await scene.reconcile();
+    expect(scene.sent.slice(-2).map(({ kind }) => kind)).toEqual(["Accepted", "Failed"]);
+  });
+
+  test("its control plane got another URL before the change was sent → the record is taken back", async () => {
+    const scene = new AccessScene();
+    scene.endpoint("orders", main);
+    scene.apply("app");
+    let writes = 0;
+    scene.failAt = ({ name }) => {
+      writes += Number(name === "patchStatus");
+      scene.isCurrent = writes === 0;
+      if (writes === 2) scene.annotate("app", "reconcileRequestedAt", "edited");
+      return undefined;
+    };
+    await scene.reconcile();
+    expect(scene.effects).not.toContain("createRole");
+    expect(scene.access("app")?.status.records).toBeUndefined();
+  });
+});
+
 describe("lost answers and crashes at every effect", () => {
   const cases = (["Before", "After"] as const).flatMap((when) =>
     Array.from({ length: 16 }, (_, number) => [when, number] as const),
