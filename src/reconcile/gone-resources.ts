@@ -1,11 +1,12 @@
 /** Cleans up after resources that are gone, and reports endpoints that no resource owns. */
 
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../decide/identity.ts";
+import { remoteStateOf } from "../decide/remote-state.ts";
 import { backoffMs } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Logger } from "../domain/logger.ts";
-import { noteWrite } from "./observe-project.ts";
+import { noteWrite, readById, readEndpoints } from "./observe-project.ts";
 import type { AbandonedEndpoint, ResourceEntry } from "./project-memory.ts";
 import type { CarryOutContext, ReconcileContext } from "./reconcile-context.ts";
 import { countEnded } from "./report.ts";
@@ -47,7 +48,7 @@ const retry = { firstMs: 2_000, longestMs: 600_000 };
 
 /**
  * Deletes one endpoint whose resource was gone before the answer to its create was stored. The operator forgets the
- * endpoint when a read by id after the DELETE answers 404, or when another resource owns it. Otherwise it tries again.
+ * endpoint when reads after the DELETE prove that it is gone, or when another resource owns it. Otherwise it tries again.
  */
 export async function deleteAbandoned(context: CarryOutContext, round: Round): Promise<void> {
   const { project, facts } = round;
@@ -77,7 +78,9 @@ async function isDeleted(
       noteWrite(project, undefined, { isDelete: true, nowMs: clock.monotonicMs() });
     });
     project.operations.noteAnswer(answer?.operations ?? []);
-    const isGone = (await controlPlane.getEndpoint(project.projectId, endpointId)) === undefined;
+    const context = { clock, controlPlane };
+    const { snapshot } = await readById(context, await readEndpoints(context, project), [endpointId]);
+    const isGone = remoteStateOf(snapshot, endpointId, { lastAnswer: undefined }).kind === "Absent";
     if (isGone) {
       logger.warn(fields, "deleted the endpoint of a resource that was gone when its create was answered");
     }

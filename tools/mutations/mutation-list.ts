@@ -488,4 +488,11 @@ export const mutations: readonly Mutation[] = [
     replace: "return goesOn || saysGiveUpAll(observation);",
     caughtBy: { namedCase: "old answer" },
   },
+  {
+    name: "a read by id alone proves that the endpoint of a gone resource is deleted",
+    file: "reconcile/gone-resources.ts",
+    find: 'remoteStateOf(snapshot, endpointId, { lastAnswer: undefined }).kind === "Absent"',
+    replace: 'remoteStateOf(snapshot, endpointId, { lastAnswer: undefined }).kind !== "Present"',
+    caughtBy: { namedCase: "denied by one machine" },
+  },
 ];

@@ -274,4 +274,24 @@ export const createCases: readonly NamedCase[] = [
         world.endpoints().length === (isAnsweredAnew ? 3 : 2) ? [] : [`S2: ${world.endpoints().length} endpoints`],
     }),
   ),
+  {
+    id: "denied by one machine",
+    name: "a resource is gone when its create is answered, and one machine of the service denies the endpoint → it is deleted all the same",
+    why: "a database runs, costs money, and nothing in the cluster knows of it",
+    plan: planOf({
+      faults: scripted({
+        [firstPost]: { kind: "Paused", durationMs: 10_000 },
+        "DELETE ep-twilight-river-22129148 of green-fox-1 #1": { kind: "Refused", status: 404 },
+        "GET ep-twilight-river-22129148 of green-fox-1 #1": { kind: "Refused", status: 404 },
+      }),
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 5_000, action: { kind: "RestoreWithoutStatus", name: "orders" } },
+      ],
+    }),
+    judge: (world) => {
+      const denials = world.log.entries.filter(({ text }) => text.includes("refuses with 404")).length;
+      return wasReadyBy(world, "orders", 100_000) && denials === 2 ? [] : [`L1: not Ready after ${denials} denials`];
+    },
+  },
 ];

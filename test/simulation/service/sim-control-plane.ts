@@ -105,14 +105,20 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
     return this.#carry(call, () => this.#options.service.list(projectId));
   }
 
-  getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined> {
+  async getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined> {
     const words = { method: "GET", purpose: "read the endpoint", subject: "Endpoint" } as const;
     const call = { ...words, projectId, endpointId };
     const { service } = this.#options;
-    return this.#carry(call, () => {
-      if (service.unreadable.has(endpointId)) throw failureOfLoss(call, "UnreadableAnswer");
-      return orAbsent(() => service.endpoint(projectId, endpointId));
-    });
+    try {
+      return await this.#carry(call, () => {
+        if (service.unreadable.has(endpointId)) throw failureOfLoss(call, "UnreadableAnswer");
+        return orAbsent(() => service.endpoint(projectId, endpointId));
+      });
+    } catch (error) {
+      // A machine of the control plane that lags behind may answer 404, too.
+      if (isAbsence(error)) return undefined;
+      throw error;
+    }
   }
 
   listOperations(
