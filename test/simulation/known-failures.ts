@@ -4,8 +4,6 @@ import type { Promised, Violation } from "./run/violation.ts";
 
 /** A defect that the simulation has found and that is not corrected yet. */
 export interface KnownFailure {
-  /** The number of the defect in the list of defects. */
-  readonly id: number;
   readonly promises: readonly Promised[];
   /** A part of the text with which an oracle reports it. */
   readonly words: string;

@@ -13,7 +13,7 @@ const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =
 /** Cases with wrong clocks, of the control plane or of the operator's machines. */
 export const clockCases: readonly NamedCase[] = [
   {
-    id: "5a",
+    id: "clock back, edit",
     name: "the service's clock steps back an hour → an edit is Ready within minutes",
     why: "a resource is Not Ready for an hour although its database is as it should be",
     plan: planOf({
@@ -25,7 +25,7 @@ export const clockCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "5b",
+    id: "clock back, deletion",
     name: "the service's clock steps back an hour → a deletion ends",
     why: "the deletion never starts, and the namespace cannot be removed",
     plan: planOf({
@@ -38,7 +38,7 @@ export const clockCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "5c",
+    id: "two clocks",
     name: "two machines of the service differ by a minute → Ready soon after the operation has ended",
     why: "a finished operation counts as running, because an older answer carries a later time",
     plan: planOf({
@@ -48,7 +48,7 @@ export const clockCases: readonly NamedCase[] = [
     judge: (world) => (wasReadyBy(world, "orders", 80_000) ? [] : ["L1: not Ready within 73 seconds"]),
   },
   {
-    id: "13",
+    id: "operation dated ahead",
     name: "an operation that is dated ahead never ends → the resource can be deleted",
     why: "a wrong record of the service blocks the deletion of a namespace for hours",
     plan: planOf({
@@ -66,7 +66,7 @@ export const clockCases: readonly NamedCase[] = [
     },
   },
   {
-    id: "14a",
+    id: "clock a year ahead",
     name: "our clock was a year ahead when a change was acknowledged, and is set right → drift is mended within a resync",
     why: "the next look at the database is due in a year",
     plan: planOf({
@@ -79,7 +79,7 @@ export const clockCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "14b",
+    id: "clock three hours ahead",
     name: "the service is three hours ahead, and one apply_config fails → the database is restarted few times",
     why: "eight restarts in three hours, each of which drops every connection",
     plan: planOf({
@@ -97,8 +97,8 @@ export const clockCases: readonly NamedCase[] = [
     },
   },
   ...[
-    { id: "19a", words: "behind", clock: { offsetMs: -3 * hourMs } },
-    { id: "19b", words: "in whole seconds", clock: { wholeSeconds: true } },
+    { id: "clock behind, failed change", words: "behind", clock: { offsetMs: -3 * hourMs } },
+    { id: "whole seconds, failed change", words: "in whole seconds", clock: { wholeSeconds: true } },
   ].map(
     (row): NamedCase => ({
       id: row.id,

@@ -32,7 +32,7 @@ const answer = (atMs: number, value: string | null): Step => ({
 /** Cases with creates whose answer is lost, late or refused. */
 export const createCases: readonly NamedCase[] = [
   {
-    id: "1a",
+    id: "late POST and deletion",
     name: "the first POST lands late, the resource is deleted meanwhile → no endpoint is left",
     why: "a database runs, costs money, and nothing in the cluster knows of it",
     plan: planOf({
@@ -44,7 +44,7 @@ export const createCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "1b",
+    id: "late POST and move",
     name: "the first POST lands late, the resource is moved to another branch meanwhile → one endpoint",
     why: "the late endpoint lives on beside the one that the resource knows",
     plan: planOf({
@@ -53,7 +53,7 @@ export const createCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "1c",
+    id: "late POST of a replica",
     name: "the POST of a replica lands late → no second one beside it",
     why: "the service refuses a second read-write endpoint, but takes any number of replicas",
     plan: planOf({
@@ -63,7 +63,7 @@ export const createCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "1d",
+    id: "late POST and clock",
     name: "the service's clock steps back before the POST of a replica lands → no second one beside it",
     why: "the endpoint is dated before the intent, and without a name only its date and fields could tell whose it is",
     plan: planOf({
@@ -76,7 +76,7 @@ export const createCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "3",
+    id: "answer lost beside a person's endpoint",
     name: "a person makes an endpoint after a list and before the intent, and the answer to the POST is lost → it stays theirs",
     why: "the operator changes and restarts another team's database",
     plan: planOf({
@@ -98,7 +98,7 @@ export const createCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "11a",
+    id: "status lost",
     name: "etcd goes back to a state without ownership, and the resource is deleted → its endpoint goes too",
     why: "the service shows the token, so the endpoint can be found",
     plan: planOf({
@@ -116,7 +116,7 @@ export const createCases: readonly NamedCase[] = [
       world.endpoints().some(({ branchId }) => branchId === branch(1)) ? ["S4: the endpoint lives on"] : [],
   },
   {
-    id: "11c",
+    id: "status lost, unreadable endpoint",
     name: "etcd goes back to a state without ownership, the endpoint cannot be parsed, the resource is deleted → the endpoint goes too, once it can be parsed",
     why: "the list still shows the name with the token, so the resource must wait",
     plan: planOf({
@@ -135,7 +135,7 @@ export const createCases: readonly NamedCase[] = [
     ],
   },
   {
-    id: "11d",
+    id: "status lost, unreadable replica",
     name: "etcd goes back to a state without ownership, and the replica's endpoint cannot be parsed → no second one",
     why: "the list still shows the name with the token, so the resource must wait",
     plan: planOf({
@@ -146,7 +146,7 @@ export const createCases: readonly NamedCase[] = [
     judge: (world) => (world.endpoints().length === 2 ? [] : [`S2: ${world.endpoints().length} endpoints`]),
   },
   {
-    id: "11f",
+    id: "restored record",
     name: "etcd goes back to the record of an endpoint that another one has replaced, and the resource is deleted → a person decides",
     why: "the endpoint of the record is gone, so the resource would be let go, and its present endpoint would live on",
     plan: planOf({
@@ -163,7 +163,7 @@ export const createCases: readonly NamedCase[] = [
       world.stored("orders") === undefined && world.endpoints().length > 0 ? ["S4: the endpoint lives on"] : [],
   },
   {
-    id: "11e",
+    id: "restored open create",
     name: "etcd goes back to an open create, and the replica has been moved since → no second one",
     why: "the name with the token is on another branch, so the create seems to have made nothing",
     plan: planOf({
@@ -179,7 +179,7 @@ export const createCases: readonly NamedCase[] = [
     judge: (world) => (world.endpoints().length === 1 ? [] : [`S2: ${world.endpoints().length} endpoints`]),
   },
   {
-    id: "11b",
+    id: "clock behind, killed",
     name: "the service's clock is two minutes behind ours, and the operator is killed before it records → nothing leaks",
     why: "a time of the service is compared with a time of ours, so the endpoint looks older than the intent",
     plan: planOf({
@@ -195,7 +195,7 @@ export const createCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "16a",
+    id: "pause before POST",
     name: "a pause is stored while the operator stands still between intent and POST → no POST",
     why: "the person who paused relies on it that nothing happens any more",
     plan: planOf({
@@ -208,7 +208,7 @@ export const createCases: readonly NamedCase[] = [
     judge: ({ history }) => (history.posts.length === 0 ? [] : ["S6: a POST was sent for a paused resource"]),
   },
   {
-    id: "17",
+    id: "copied name",
     name: "a person copies the endpoint's name onto another branch → the copy is never touched",
     why: "the operator deletes a database because of its name",
     plan: planOf({
@@ -231,7 +231,7 @@ export const createCases: readonly NamedCase[] = [
       world.endpoints().some(({ branchId }) => branchId === branch(2)) ? [] : ["S1: the copy is gone"],
   },
   {
-    id: "17b",
+    id: "copied name of a replica",
     name: "a person copies the replica's name on the same branch and deletes the replica → the copy is never touched",
     why: "the operator takes another client's endpoint for its own, and deletes it with the resource",
     plan: planOf({

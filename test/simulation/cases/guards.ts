@@ -22,7 +22,7 @@ const byHand = (atMs: number, branchId: string) =>
 /** Safeguards that work today. If a change weakens one, its case fails. */
 export const guardCases: readonly NamedCase[] = [
   {
-    id: "15",
+    id: "many reads and budget",
     name: "many reads are due and the budget is small → it is never exceeded, and all become Ready",
     why: "the account of the whole company is throttled",
     plan: planOf({

@@ -9,7 +9,7 @@ import { restWithinMs } from "../workloads/random-plan.ts";
 
 /** One defect that was reproduced, as a short run. */
 export interface NamedCase {
-  /** The number of the defect in the list of defects. A letter follows if a defect has several cases. */
+  /** A short name of the case. */
   readonly id: string;
   /** `<state> → <effect>`. */
   readonly name: string;

@@ -12,7 +12,7 @@ const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =
 /** Cases about which resource owns an endpoint. */
 export const ownerCases: readonly NamedCase[] = [
   {
-    id: "4",
+    id: "new leader without events",
     name: "a new leader whose watch sent nothing finds an endpoint that another resource owns → it lists before it acts",
     why: "two owners fight over one database, and deleting one resource deletes the other's database",
     plan: planOf({
@@ -27,7 +27,7 @@ export const ownerCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "6",
+    id: "token of another cluster",
     name: "an endpoint carries the token of another cluster → AdoptOrCreate does not take it",
     why: "two clusters fight over one database",
     plan: planOf({
@@ -41,7 +41,7 @@ export const ownerCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "7",
+    id: "record of a newer version",
     name: "an ownership record of a newer version cannot be read → it still claims its endpoint",
     why: "after a rollback of the operator another resource takes the database over",
     plan: planOf({
@@ -57,7 +57,7 @@ export const ownerCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "18",
+    id: "lost DELETE and Retain",
     name: "a DELETE whose answer was lost is followed by Retain, and another resource adopts → the DELETE hits nothing of theirs",
     why: "a database that was handed over on purpose is deleted two minutes later",
     plan: planOf({
@@ -72,7 +72,7 @@ export const ownerCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "16b",
+    id: "paused and gone",
     name: "a paused resource's endpoint is gone → it is not Ready",
     why: "the person who paused sees a healthy database that does not exist",
     plan: planOf({
@@ -88,7 +88,7 @@ export const ownerCases: readonly NamedCase[] = [
     },
   },
   {
-    id: "8a",
+    id: "unreadable operation",
     name: "the read of one operation is answered with 500 → other resources of its project become Ready",
     why: "one broken record stops all work on a project",
     plan: planOf({
@@ -104,7 +104,7 @@ export const ownerCases: readonly NamedCase[] = [
       world.endpoints().length === 2 && wasReadyBy(world, "billing", 500_000) ? [] : ["L1: billing had to wait"],
   },
   {
-    id: "8b",
+    id: "unreadable endpoint",
     name: "one endpoint of a list cannot be read → other resources of its project become Ready, and it is not created again",
     why: "one malformed object stops all work on a project, or counts as absent",
     plan: planOf({
@@ -119,7 +119,7 @@ export const ownerCases: readonly NamedCase[] = [
       world.endpoints().length === 2 && wasReadyBy(world, "billing", 500_000) ? [] : ["L1: billing had to wait"],
   },
   {
-    id: "2",
+    id: "deletion refused",
     name: "a DELETE is refused for three hours → Stalled once, few status writes, one Warning",
     why: "hundreds of writes and events for nothing, and no condition that says what is wrong",
     plan: planOf({
@@ -134,7 +134,7 @@ export const ownerCases: readonly NamedCase[] = [
   },
   ...[400, 403, 409, 422].map(
     (status): NamedCase => ({
-      id: `12 (${status})`,
+      id: `create refused with ${status}`,
       name: `a create is refused with ${status} for three hours → Stalled once, few status writes, one Warning`,
       why: "a resource that leaves and enters Stalled with every try wakes people in the night",
       plan: planOf({

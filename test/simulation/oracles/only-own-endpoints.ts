@@ -106,9 +106,10 @@ function hasConsent(resource: StoredObject, endpointId: string): boolean {
 }
 
 /**
- * Whether an endpoint may be presumed, by rule 6 of creates, if the control plane shows no names. It may be if it is
- * the only one that appeared after the intent's snapshot and shows every sent field. The presumption can be wrong, and
- * no client can notice that. For example, a new process does not know whether the process before it sent the POST.
+ * Whether an endpoint may be presumed, by rule 6 of creates (docs/reliability.md), if the control plane shows no names.
+ * It may be if it is the only one that appeared after the intent's snapshot and shows every sent field. The presumption
+ * can be wrong, and no client can notice that. For example, a new process does not know whether the process before it
+ * sent the POST.
  */
 function mayPresume(world: World, uid: string, endpointId: string): boolean {
   if (world.service.echoesNames) return false;
