@@ -49,7 +49,7 @@ export async function guarded(
     await work();
   } catch (error) {
     entry.storeFailures += 1;
-    const delays = hasMoved(error) ? { firstMs: 5, longestMs: 1_000 } : { firstMs, longestMs: 60_000 };
+    const delays = { firstMs: hasMoved(error) ? 5 : firstMs, longestMs: 60_000 };
     entry.dueAtMs = clock.monotonicMs() + Math.max(backoffMs(entry.storeFailures, delays), askedPauseMs(error));
     onFailure(error);
     // A conflict is ordinary. The loss of the lease is logged elsewhere, and throttled requests are counted.
