@@ -1,21 +1,24 @@
 /** The HTTP client of one control plane. */
 
+import { z } from "zod";
 import type { Clock } from "../domain/clock.ts";
-import type {
-  BranchObjects,
-  ControlPlane,
-  ControlPlaneObserver,
-  EndpointList,
-  Mutation,
-  OperationPage,
+import {
+  type BranchObjects,
+  type BranchPath,
+  type ControlPlane,
+  type ControlPlaneObserver,
+  type Mutation,
+  type ObjectChange,
+  Password,
+  type RoleChange,
 } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Tracer } from "../domain/logger.ts";
 import { HttpTransport } from "../http/transport.ts";
-import { httpBranchObjects } from "./http-branch-objects.ts";
-import { type Clean, createHttpCaller, type HttpCaller, undefinedIfAbsent } from "./http-caller.ts";
+import { type Call, createHttpCaller, type HttpCaller, sendDeletion, undefinedIfAbsent } from "./http-caller.ts";
 import type { KeySource } from "./key-source.ts";
-import { parseServiceUrl, routes } from "./routes.ts";
+import { parseServiceUrl, type Route, routes } from "./routes.ts";
 import type { ListReport } from "./unreadable-objects.ts";
 import {
   changesToWire,
@@ -24,17 +27,22 @@ import {
   expectEach,
   mutationFromWire,
   operationFromWire,
+  operationsFromWire,
   presentText,
   readAnswer,
   readEntries,
+  roleFromWire,
   UnusableContentError,
+  wireDatabaseChange,
+  wireDatabaseList,
   wireEndpoint,
-  wireEndpointAnswer,
   wireEndpointList,
   wireMutation,
   wireOperation,
-  wireOperationAnswer,
   wireOperationList,
+  wirePassword,
+  wireRoleChange,
+  wireRoleList,
 } from "./wire.ts";
 
 /** What the client of one control plane needs. */
@@ -95,140 +103,149 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
   };
 }
 
-/** A 404 about the project does not prove that an endpoint or operation is absent. */
-const containers = ["Project"] as const;
+/** A 404 about one of these does not prove that the object inside it is absent. */
+const aroundEndpoint = ["Project"] as const;
+const aroundRole = ["Project", "Branch"] as const;
 
 /** Makes the calls for endpoints and operations. */
 function httpProjects(call: HttpCaller, onListed: ListReport): Omit<ControlPlane, "serviceUrl" | keyof BranchObjects> {
   return {
-    async listEndpoints(projectId) {
-      const list = await listEndpoints(call, projectId);
-      onListed(projectId, "endpoints", list.unreadableIds);
-      return list;
-    },
+    listEndpoints: (projectId) =>
+      call({
+        ...{ route: routes.listEndpoints, ids: [projectId] },
+        read({ body, dateMs }) {
+          const { endpoints } = readAnswer(body, wireEndpointList);
+          const { entries, unreadableIds, unreadableNames } = readEntries(endpoints, wireEndpoint);
+          expectEach(entries, "project_id", projectId, "an endpoint of another project");
+          onListed(projectId, "endpoints", unreadableIds);
+          return { endpoints: entries.map(endpointFromWire), unreadableIds, unreadableNames, serviceTimeMs: dateMs };
+        },
+      }),
     getEndpoint: (projectId, endpointId) =>
       undefinedIfAbsent(
         call({
-          route: routes.getEndpoint,
-          ids: [projectId, endpointId],
+          ...{ route: routes.getEndpoint, ids: [projectId, endpointId] },
           read({ body }) {
-            const { endpoint } = readAnswer(body, wireEndpointAnswer);
-            expectEach([endpoint], sameEndpoint(endpointId));
+            const { endpoint } = readAnswer(body, z.object({ endpoint: wireEndpoint }));
+            expectEach([endpoint], "id", endpointId, "another endpoint");
             return endpointFromWire(endpoint);
           },
         }),
-        containers,
+        aroundEndpoint,
       ),
-    async listOperations(projectId, page) {
-      const list = await listOperations(call, projectId, page);
-      // Older pages show operations that the operator has reported before.
-      if (page.cursor === undefined) {
-        onListed(projectId, "operations", list.unreadableIds);
-      }
-      return list;
-    },
+    listOperations: (projectId, { limit, cursor }) =>
+      call({
+        ...{ route: routes.listOperations, ids: [projectId] },
+        query: new URLSearchParams({ limit: String(limit), ...(cursor !== undefined && { cursor }) }).toString(),
+        read({ body }, clean) {
+          const { operations, pagination } = readAnswer(body, wireOperationList);
+          if (operations.length > limit) {
+            throw new UnusableContentError("more operations than it was asked for");
+          }
+          const { entries, unreadableIds } = readEntries(operations, wireOperation);
+          expectEach(entries, "project_id", projectId, "an operation of another project");
+          // Older pages show operations that the operator has reported before.
+          if (cursor === undefined) onListed(projectId, "operations", unreadableIds);
+          // An empty page is the last one, whatever cursor it has.
+          const next = operations.length === 0 ? undefined : presentText(pagination?.cursor);
+          return { operations: operationsFromWire(entries, clean), unreadableIds, cursor: next };
+        },
+      }),
     getOperation: (projectId, operationId) =>
       undefinedIfAbsent(
         call({
-          route: routes.getOperation,
-          ids: [projectId, operationId],
+          ...{ route: routes.getOperation, ids: [projectId, operationId] },
           read({ body }, clean) {
-            const { operation } = readAnswer(body, wireOperationAnswer);
-            expectEach([operation], { field: "id", value: operationId, otherwise: "another operation" });
+            const { operation } = readAnswer(body, z.object({ operation: wireOperation }));
+            expectEach([operation], "id", operationId, "another operation");
             return operationFromWire(operation, clean);
           },
         }),
-        containers,
+        aroundEndpoint,
       ),
     createEndpoint: (projectId, creation) =>
-      call({
-        route: routes.createEndpoint,
-        ids: [projectId],
-        body: creationToWire(creation),
-        read: ({ body }, clean) => readMutation(body, ofProject(projectId, "an endpoint"), clean),
-      }),
+      call(writing(routes.createEndpoint, projectId, undefined, creationToWire(creation))),
     updateEndpoint: (projectId, endpointId, changes) =>
-      call({
-        route: routes.updateEndpoint,
-        ids: [projectId, endpointId],
-        body: changesToWire(changes),
-        read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
-      }),
-    changePower: (projectId, endpointId, action) =>
-      call({
-        route: action === "start" ? routes.startEndpoint : routes.suspendEndpoint,
-        ids: [projectId, endpointId],
-        read: ({ body }, clean) => readMutation(body, sameEndpoint(endpointId), clean),
-      }),
+      call(writing(routes.updateEndpoint, projectId, endpointId, changesToWire(changes))),
+    changePower: (projectId, endpointId, action) => call(writing(routes[`${action}Endpoint`], projectId, endpointId)),
     deleteEndpoint: (projectId, endpointId) =>
-      undefinedIfAbsent(
-        call({
-          route: routes.deleteEndpoint,
-          ids: [projectId, endpointId],
-          read: ({ status, body }, clean) =>
-            status === 204 ? undefined : readMutation(body, sameEndpoint(endpointId), clean),
-        }),
-        containers,
-      ),
+      sendDeletion(call, writing(routes.deleteEndpoint, projectId, endpointId), aroundEndpoint),
   };
 }
 
-function listEndpoints(call: HttpCaller, projectId: string): Promise<EndpointList> {
-  return call({
-    route: routes.listEndpoints,
-    ids: [projectId],
-    read({ body, dateMs }) {
-      const { endpoints } = readAnswer(body, wireEndpointList);
-      const { entries, unreadableIds, unreadableNames } = readEntries(endpoints, wireEndpoint);
-      expectEach(entries, ofProject(projectId, "an endpoint"));
-      return { endpoints: entries.map(endpointFromWire), unreadableIds, unreadableNames, serviceTimeMs: dateMs };
-    },
-  });
-}
-
-function listOperations(
-  call: HttpCaller,
-  projectId: string,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
-): Promise<OperationPage> {
-  return call({
-    route: routes.listOperations,
-    ids: [projectId],
-    query: new URLSearchParams({ limit: String(limit), ...(cursor !== undefined && { cursor }) }).toString(),
-    read({ body }, clean) {
-      const { operations, pagination } = readAnswer(body, wireOperationList);
-      if (operations.length > limit) {
-        throw new UnusableContentError("more operations than it was asked for");
+/** Returns the call of a write to an endpoint. Its answer must show that endpoint; without an id, one of the project. */
+function writing(route: Route, projectId: string, endpointId?: string, body?: object): Call<Mutation> {
+  return {
+    ...{ route, ids: endpointId === undefined ? [projectId] : [projectId, endpointId], body },
+    read(answer, clean) {
+      const mutation = readAnswer(answer.body, wireMutation);
+      if (endpointId === undefined) {
+        expectEach([mutation.endpoint], "project_id", projectId, "an endpoint of another project");
+      } else {
+        expectEach([mutation.endpoint], "id", endpointId, "another endpoint");
       }
-      const { entries, unreadableIds } = readEntries(operations, wireOperation);
-      expectEach(entries, ofProject(projectId, "an operation"));
-      return {
-        operations: entries.map((operation) => operationFromWire(operation, clean)),
-        unreadableIds,
-        // An empty page is the last one, whatever cursor it has.
-        cursor: operations.length === 0 ? undefined : presentText(pagination?.cursor),
-      };
+      return mutationFromWire(mutation, clean);
+    },
+  };
+}
+
+/** Makes the calls for roles and databases. */
+function httpBranchObjects(call: HttpCaller): BranchObjects {
+  const ids = ({ projectId, branchId }: BranchPath, ...more: string[]) => [projectId, branchId, ...more];
+  /** A write to a role, whose answer must show that role. It may hold a new password. */
+  const roleChange = (route: Route, path: readonly string[], name: string, body?: object): Call<RoleChange> => ({
+    ...{ route, ids: path, body },
+    passwordIn: ({ password }) => password?.reveal(),
+    read(answer, clean) {
+      const { role, operations } = readAnswer(answer.body, wireRoleChange);
+      expectEach([role], "name", name, "another role");
+      const password = typeof role.password === "string" ? new Password(role.password) : undefined;
+      return { role: roleFromWire(role), password, operations: operationsFromWire(operations, clean) };
     },
   });
-}
-
-/** The field of an endpoint that must have this value, and what the answer is about otherwise. */
-interface EndpointExpectation {
-  readonly field: "id" | "project_id";
-  readonly value: string;
-  readonly otherwise: string;
-}
-
-function ofProject(projectId: string, what: string): EndpointExpectation & { readonly field: "project_id" } {
-  return { field: "project_id", value: projectId, otherwise: `${what} of another project` };
-}
-
-function sameEndpoint(endpointId: string): EndpointExpectation {
-  return { field: "id", value: endpointId, otherwise: "another endpoint" };
-}
-
-function readMutation(body: Uint8Array, expected: EndpointExpectation, clean: Clean): Mutation {
-  const mutation = readAnswer(body, wireMutation);
-  expectEach([mutation.endpoint], expected);
-  return mutationFromWire(mutation, clean);
+  const databaseChange = (route: Route, path: readonly string[], name: string, body?: object): Call<ObjectChange> => ({
+    ...{ route, ids: path, body },
+    read(answer, clean) {
+      const { database, operations } = readAnswer(answer.body, wireDatabaseChange);
+      expectEach([database], "name", name, "another database");
+      return { operations: operationsFromWire(operations, clean) };
+    },
+  });
+  return {
+    listRoles: (branch) =>
+      call({
+        ...{ route: routes.listRoles, ids: ids(branch) },
+        read({ body }) {
+          const { roles } = readAnswer(body, wireRoleList);
+          expectEach(roles, "branch_id", branch.branchId, "objects of another branch");
+          return roles.map(roleFromWire);
+        },
+      }),
+    createRole: (branch, name) => call(roleChange(routes.createRole, ids(branch), name, { role: { name } })),
+    deleteRole: (branch, name) =>
+      sendDeletion(call, roleChange(routes.deleteRole, ids(branch, name), name), aroundRole),
+    revealPassword: (branch, name) =>
+      call({
+        ...{ route: routes.revealPassword, ids: ids(branch, name) },
+        passwordIn: (password: Password) => password.reveal(),
+        read: ({ body }) => new Password(readAnswer(body, wirePassword).password),
+      }).catch((error: unknown) => {
+        if (error instanceof ControlPlaneError && error.reason === "PreconditionFailed") return undefined;
+        throw error;
+      }),
+    resetPassword: (branch, name) => call(roleChange(routes.resetPassword, ids(branch, name), name)),
+    listDatabases: (branch) =>
+      call({
+        ...{ route: routes.listDatabases, ids: ids(branch) },
+        read({ body }) {
+          const { databases } = readAnswer(body, wireDatabaseList);
+          expectEach(databases, "branch_id", branch.branchId, "objects of another branch");
+          return databases.map((wire) => ({ name: wire.name, ownerName: wire.owner_name }));
+        },
+      }),
+    createDatabase: (branch, { name, ownerName }) =>
+      call(databaseChange(routes.createDatabase, ids(branch), name, { database: { name, owner_name: ownerName } })),
+    deleteDatabase: (branch, name) =>
+      sendDeletion(call, databaseChange(routes.deleteDatabase, ids(branch, name), name), aroundRole),
+  };
 }

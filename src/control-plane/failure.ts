@@ -53,31 +53,17 @@ export function failureOfStatus(answer: Answered, context: CallContext): Control
 
 /** Makes the error for a 2xx answer without usable content. A write may still have been applied. */
 export function failureOfContent(answer: Answered, what: string, context: CallContext): ControlPlaneError {
-  const effect = effectOfLoss(context.route);
-  switch (answer.bodyEnd) {
-    case "TimedOut":
-      return fail("TimedOut", "the answer did not end in time", context, { effect, cause: answer.cause });
-    case "ConnectionLost":
-      return fail("ConnectionLost", "the connection broke in the middle of the answer", context, {
-        effect,
-        cause: answer.cause,
-      });
-    case "TooLarge":
-      return fail(
-        "UnreadableAnswer",
-        `the control plane answered ${answer.status} with a body that is too long`,
-        context,
-        {
-          effect,
-        },
-      );
-    case "Complete": {
-      const cleaned = cleanText(what, context);
-      return fail("UnreadableAnswer", `the control plane answered ${answer.status} with ${cleaned}`, context, {
-        effect,
-      });
-    }
+  const { bodyEnd, cause } = answer;
+  const options = { effect: effectOfLoss(context.route), cause };
+  if (bodyEnd === "TimedOut") {
+    return fail("TimedOut", "the answer did not end in time", context, options);
   }
+  if (bodyEnd === "ConnectionLost") {
+    return fail("ConnectionLost", "the connection broke in the middle of the answer", context, options);
+  }
+  const content = bodyEnd === "TooLarge" ? "a body that is too long" : cleanText(what, context);
+  const message = `the control plane answered ${answer.status} with ${content}`;
+  return fail("UnreadableAnswer", message, context, { effect: options.effect });
 }
 
 /** Returns what a 404 is about: the first kind of object that its message names, else the object of the path. */

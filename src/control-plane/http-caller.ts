@@ -11,7 +11,7 @@ import type { HttpTransport, OriginRequest } from "../http/transport.ts";
 import { type CallContext, cleanText, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
 import type { KeySource } from "./key-source.ts";
 import { pathOf, type Route } from "./routes.ts";
-import { UnusableContentError } from "./wire.ts";
+import { type Clean, UnusableContentError } from "./wire.ts";
 
 /** One call: its request, and how its 2xx answer is parsed. */
 export interface Call<Value> {
@@ -19,29 +19,24 @@ export interface Call<Value> {
   /** The ids for the placeholders of the route, in order and not escaped. */
   readonly ids: readonly string[];
   readonly query?: string;
-  /** The body as JSON text; `undefined`: none. */
-  readonly body?: string;
-  /** Parses the answer. @param clean removes secrets from a text of the control plane. @throws UnusableContentError */
+  /** The body, which is sent as JSON; `undefined`: none. */
+  readonly body?: object | undefined;
+  /** Parses the answer. @throws UnusableContentError */
   read(answer: SuccessfulAnswer, clean: Clean): Value;
   /** Returns the password in the answer. Later texts about the project are cleaned of it. @default there is none */
   passwordIn?(value: Value): string | undefined;
 }
 
-/** Removes secrets from a text of the control plane, and shortens it. */
-export type Clean = (text: string) => string;
-
 /** A complete 2xx answer. */
-export interface SuccessfulAnswer {
+interface SuccessfulAnswer {
   readonly status: number;
-  /**
-   * The `Date` header in epoch milliseconds of the control plane's clock; `undefined`: it is missing or cannot be read.
-   */
+  /** The `Date` header, epoch milliseconds of the control plane's clock; `undefined`: missing or not readable. */
   readonly dateMs: number | undefined;
   readonly body: Uint8Array;
 }
 
 /** What all calls of one control plane share. */
-export interface HttpCallerOptions {
+interface HttpCallerOptions {
   readonly transport: HttpTransport;
   /** The path of the base URL, without a trailing slash. */
   readonly basePath: string;
@@ -72,7 +67,7 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
   const passwords = new Map<string, RecentSecrets>();
   return (call) => {
     const [projectId = ""] = call.ids;
-    const carryOutNoted = async () => {
+    const sendNoted = async () => {
       const value = await carryOut(call, options, passwords.get(projectId)?.forms() ?? []);
       const password = call.passwordIn?.(value);
       if (password !== undefined) {
@@ -82,7 +77,7 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
       }
       return value;
     };
-    return tracer === undefined ? carryOutNoted() : inCallSpan(tracer, call, carryOutNoted);
+    return tracer === undefined ? sendNoted() : inCallSpan(tracer, call, sendNoted);
   };
 }
 
@@ -92,32 +87,28 @@ async function carryOut<Value>(
   options: HttpCallerOptions,
   passwords: readonly string[],
 ): Promise<Value> {
-  const { clock, keys, observer, tracer } = options;
+  const { clock, keys, observer, tracer, transport, readTimeoutMs, writeTimeoutMs } = options;
+  const { method, template } = call.route;
   const key = await keys.current();
   const request = requestOf(call, key, options);
   const startMs = clock.monotonicMs();
-  const outcome = await send(call.route, request, options);
+  const outcome = await (method === "GET"
+    ? transport.sendPooled(request, readTimeoutMs)
+    : transport.sendFresh(request, writeTimeoutMs));
   if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
     throw outcome.cause;
   }
   const result = resultOf(call, outcome, { route: call.route, secrets: [...formsOf(key), ...passwords] });
   const code = codeOf(outcome, result);
-  const seconds = (clock.monotonicMs() - startMs) / 1_000;
-  observer.requestEnded({ route: call.route.template, method: call.route.method, code, seconds });
+  observer.requestEnded({ route: template, method, code, seconds: (clock.monotonicMs() - startMs) / 1_000 });
   const status = Number(code);
   tracer?.annotate({ "http.response.status_code": Number.isInteger(status) ? status : undefined });
   if ("value" in result) {
     return result.value;
   }
-  countPushback(result.error, observer);
+  if (result.error.reason === "Throttled") observer.throttled("TooManyRequests");
+  if (result.error.reason === "Locked") observer.locked("ConflictingOperations");
   throw result.error;
-}
-
-function send(route: Route, request: OriginRequest, options: HttpCallerOptions): Promise<HttpOutcome> {
-  const { transport, readTimeoutMs, writeTimeoutMs } = options;
-  return route.method === "GET"
-    ? transport.sendPooled(request, readTimeoutMs)
-    : transport.sendFresh(request, writeTimeoutMs);
 }
 
 function requestOf(call: Call<unknown>, key: string, options: HttpCallerOptions): OriginRequest {
@@ -131,7 +122,7 @@ function requestOf(call: Call<unknown>, key: string, options: HttpCallerOptions)
       "user-agent": options.userAgent,
       ...(call.body === undefined ? {} : { "content-type": "application/json" }),
     },
-    body: call.body,
+    body: call.body && JSON.stringify(call.body),
   };
 }
 
@@ -157,27 +148,15 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
 }
 
 /**
- * Returns the code for the metric. An unreadable answer is counted by its reason, because its status alone would look
- * like a success.
+ * Returns the code for the metric: the status, or the reason of the error. The status of an answer that cannot be used
+ * would look like a success.
  */
 function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
-  if ("value" in result || (result.error.reason !== "UnreadableAnswer" && isWholeError(outcome))) {
-    return outcome.kind === "Answered" ? String(outcome.status) : "";
+  if (outcome.kind !== "Answered") {
+    return "error" in result ? result.error.reason : "";
   }
-  return result.error.reason;
-}
-
-function isWholeError(outcome: HttpOutcome): boolean {
-  return outcome.kind === "Answered" && outcome.status >= 300;
-}
-
-function countPushback(error: ControlPlaneError, observer: ControlPlaneObserver): void {
-  if (error.reason === "Throttled") {
-    observer.throttled("TooManyRequests");
-  }
-  if (error.reason === "Locked") {
-    observer.locked("ConflictingOperations");
-  }
+  const isUsed = "value" in result || (result.error.reason !== "UnreadableAnswer" && outcome.status >= 300);
+  return isUsed ? String(outcome.status) : result.error.reason;
 }
 
 /**
@@ -199,6 +178,17 @@ export async function undefinedIfAbsent<Value>(
   }
 }
 
+/** Makes a call that deletes an object. It returns `undefined` if the answer is 204 or a documented 404 about the object. */
+export function sendDeletion<Value>(
+  call: HttpCaller,
+  deletion: Call<Value>,
+  containers: readonly ControlPlaneSubject[],
+): Promise<Value | undefined> {
+  const orNothing = (answer: SuccessfulAnswer, clean: Clean) =>
+    answer.status === 204 ? undefined : deletion.read(answer, clean);
+  return undefinedIfAbsent(call({ route: deletion.route, ids: deletion.ids, read: orNothing }), containers);
+}
+
 /** The maximum number of operations of one answer that are added to a span as events. */
 const maxOperations = 20;
 
@@ -207,16 +197,13 @@ const maxOperations = 20;
  * The operations that a write started become events of the span and its attribute `operation.ids`. So a person can find
  * the trace by the id in the resource's status.
  */
-export function inCallSpan<Value>(
-  tracer: Tracer,
-  { route, ids }: { readonly route: Route; readonly ids: readonly string[] },
-  send: () => Promise<Value>,
-): Promise<Value> {
+function inCallSpan<Value>(tracer: Tracer, { route, ids }: Call<Value>, send: () => Promise<Value>): Promise<Value> {
   return tracer.inSpan(spanOf(route, ids), async () => {
     try {
       const value = await send();
       if (route.method !== "GET") {
-        noteOperations(tracer, (value as StartedOperations | undefined)?.operations ?? []);
+        const { operations } = (value ?? {}) as { readonly operations?: readonly Operation[] };
+        noteOperations(tracer, operations?.slice(0, maxOperations) ?? []);
       }
       return value;
     } catch (error) {
@@ -226,11 +213,6 @@ export function inCallSpan<Value>(
       throw error;
     }
   });
-}
-
-/** The answer to any write. */
-interface StartedOperations {
-  readonly operations?: readonly Operation[];
 }
 
 function spanOf(route: Route, ids: readonly string[]) {
@@ -252,11 +234,10 @@ function spanOf(route: Route, ids: readonly string[]) {
 }
 
 function noteOperations(tracer: Tracer, operations: readonly Operation[]): void {
-  const shown = operations.slice(0, maxOperations);
-  if (shown.length > 0) {
-    tracer.annotate({ "operation.ids": shown.map(({ id }) => id) });
+  if (operations.length > 0) {
+    tracer.annotate({ "operation.ids": operations.map(({ id }) => id) });
   }
-  for (const { id, action, status } of shown) {
+  for (const { id, action, status } of operations) {
     tracer.addEvent("operation", { "operation.id": id, "operation.action": action, "operation.status": status });
   }
 }

@@ -20,51 +20,30 @@ const branch = "/projects/{project_id}/branches/{branch_id}";
 const role = `${branch}/roles/{role_name}`;
 const database = `${branch}/databases/{database_name}`;
 
+const route = (method: Route["method"], template: string, purpose: string, subject: ControlPlaneSubject): Route => ({
+  ...{ method, template, purpose, subject },
+});
+
 /** Every call that the operator makes. @see docs/sandbox.md */
 export const routes = {
-  listEndpoints: { method: "GET", template: endpoints, purpose: "list the project's endpoints", subject: "Project" },
-  getEndpoint: { method: "GET", template: endpoint, purpose: "read the endpoint", subject: "Endpoint" },
-  listOperations: { method: "GET", template: operations, purpose: "list the project's operations", subject: "Project" },
-  getOperation: { method: "GET", template: operation, purpose: "read the operation", subject: "Operation" },
-  createEndpoint: { method: "POST", template: endpoints, purpose: "create the endpoint", subject: "Project" },
-  updateEndpoint: { method: "PATCH", template: endpoint, purpose: "update the endpoint", subject: "Endpoint" },
-  startEndpoint: { method: "POST", template: `${endpoint}/start`, purpose: "start the compute", subject: "Endpoint" },
-  suspendEndpoint: {
-    method: "POST",
-    template: `${endpoint}/suspend`,
-    purpose: "suspend the compute",
-    subject: "Endpoint",
-  },
-  deleteEndpoint: { method: "DELETE", template: endpoint, purpose: "delete the endpoint", subject: "Endpoint" },
-  listRoles: { method: "GET", template: `${branch}/roles`, purpose: "list the branch's roles", subject: "Branch" },
-  createRole: { method: "POST", template: `${branch}/roles`, purpose: "create the role", subject: "Branch" },
-  deleteRole: { method: "DELETE", template: role, purpose: "delete the role", subject: "Role" },
-  revealPassword: {
-    method: "GET",
-    template: `${role}/reveal_password`,
-    purpose: "read the role's password",
-    subject: "Role",
-  },
-  resetPassword: {
-    method: "POST",
-    template: `${role}/reset_password`,
-    purpose: "reset the role's password",
-    subject: "Role",
-  },
-  listDatabases: {
-    method: "GET",
-    template: `${branch}/databases`,
-    purpose: "list the branch's databases",
-    subject: "Branch",
-  },
-  createDatabase: {
-    method: "POST",
-    template: `${branch}/databases`,
-    purpose: "create the database",
-    subject: "Branch",
-  },
-  deleteDatabase: { method: "DELETE", template: database, purpose: "delete the database", subject: "Database" },
-} as const satisfies Record<string, Route>;
+  listEndpoints: route("GET", endpoints, "list the project's endpoints", "Project"),
+  getEndpoint: route("GET", endpoint, "read the endpoint", "Endpoint"),
+  listOperations: route("GET", operations, "list the project's operations", "Project"),
+  getOperation: route("GET", operation, "read the operation", "Operation"),
+  createEndpoint: route("POST", endpoints, "create the endpoint", "Project"),
+  updateEndpoint: route("PATCH", endpoint, "update the endpoint", "Endpoint"),
+  startEndpoint: route("POST", `${endpoint}/start`, "start the compute", "Endpoint"),
+  suspendEndpoint: route("POST", `${endpoint}/suspend`, "suspend the compute", "Endpoint"),
+  deleteEndpoint: route("DELETE", endpoint, "delete the endpoint", "Endpoint"),
+  listRoles: route("GET", `${branch}/roles`, "list the branch's roles", "Branch"),
+  createRole: route("POST", `${branch}/roles`, "create the role", "Branch"),
+  deleteRole: route("DELETE", role, "delete the role", "Role"),
+  revealPassword: route("GET", `${role}/reveal_password`, "read the role's password", "Role"),
+  resetPassword: route("POST", `${role}/reset_password`, "reset the role's password", "Role"),
+  listDatabases: route("GET", `${branch}/databases`, "list the branch's databases", "Branch"),
+  createDatabase: route("POST", `${branch}/databases`, "create the database", "Branch"),
+  deleteDatabase: route("DELETE", database, "delete the database", "Database"),
+};
 
 /** Fills the placeholders in order. The ids are escaped, so that an id cannot change the path. */
 export function pathOf(route: Route, ids: readonly string[]): string {

@@ -1,15 +1,15 @@
 /** The JSON of the control plane: its schemas, how answers are read, and the types of the domain made from them. */
 import { z } from "zod";
-import type { Mutation } from "../domain/control-plane.ts";
+import type { Mutation, ObservedRole } from "../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, EndpointType, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import { parseJson } from "../http/exchange.ts";
 
 /*
- * The JSON of the control plane. Only the fields that both profiles always send are required. A missing field and `null`
- * both mean absent, unknown fields are allowed, and every enum is an open string.
- *
+ * Only the fields that every profile sends are required. A missing field and `null` both mean absent, unknown fields are
+ * ignored, and every enum is an open string.
  * @see docs/control-plane.md, "Objects"
+ * @see https://api-docs.neon.tech/reference (roles, databases; read 2026-11-22)
  */
 
 const id = z.string().regex(/^[^\s\p{Cc}]{1,256}$/u);
@@ -21,8 +21,8 @@ const timestamp = z
   .refine((text) => !Number.isNaN(Date.parse(text)), "not a timestamp");
 const pgSetting = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** The schema of a compute endpoint in the API. */
-export const wireEndpoint = z.looseObject({
+/** The schema of a compute endpoint. */
+export const wireEndpoint = z.object({
   id,
   project_id: id,
   branch_id: id,
@@ -32,7 +32,7 @@ export const wireEndpoint = z.looseObject({
   autoscaling_limit_max_cu: z.number(),
   current_state: word,
   pending_state: z.string().max(256).nullish(),
-  settings: z.looseObject({ pg_settings: z.record(z.string(), pgSetting).nullish() }).nullish(),
+  settings: z.object({ pg_settings: z.record(z.string(), pgSetting).nullish() }).nullish(),
   pooler_enabled: z.boolean(),
   pooler_mode: word,
   disabled: z.boolean(),
@@ -42,10 +42,9 @@ export const wireEndpoint = z.looseObject({
   created_at: timestamp,
   updated_at: timestamp,
 });
-export type WireEndpoint = z.infer<typeof wireEndpoint>;
 
-/** The schema of an operation in the API. */
-export const wireOperation = z.looseObject({
+/** The schema of an operation. */
+export const wireOperation = z.object({
   id,
   project_id: id,
   branch_id: z.string().max(256).nullish(),
@@ -58,65 +57,38 @@ export const wireOperation = z.looseObject({
   total_duration_ms: z.number().nullish(),
   error: z.string().nullish(),
 });
-export type WireOperation = z.infer<typeof wireOperation>;
-
-/**
- * The answer to a list of endpoints. Each entry is parsed by itself, so that one malformed endpoint does not hide the
- * others.
- */
-export const wireEndpointList = z.looseObject({ endpoints: z.array(z.unknown()) });
-
-/** The answer to a read of one endpoint. */
-export const wireEndpointAnswer = z.looseObject({ endpoint: wireEndpoint });
-
-/** The answer to a list of operations. Each entry is parsed by itself, as in a list of endpoints. */
-export const wireOperationList = z.looseObject({
-  operations: z.array(z.unknown()),
-  pagination: z.looseObject({ cursor: z.string().nullish() }).nullish(),
-});
-
-/** The id of an entry that could not be parsed. */
-export const wireIdOnly = z.looseObject({ id });
-
-/** The name of an entry that could not be parsed. */
-export const wireNameOnly = z.looseObject({ name: endpointName });
-
-/** The answer to a read of one operation. */
-export const wireOperationAnswer = z.looseObject({ operation: wireOperation });
-
-/** The answer to every write. */
-export const wireMutation = z.looseObject({ endpoint: wireEndpoint, operations: z.array(wireOperation).nullish() });
-export type WireMutation = z.infer<typeof wireMutation>;
-
-/** The documented error shape; `code` is often empty. */
-export const wireError = z.looseObject({ code: z.string(), message: z.string() });
-
-/*
- * Roles and databases in the control plane's JSON. Only the fields that every profile sends are required.
- * @see https://api-docs.neon.tech/reference (roles, databases; read 2026-11-22)
- */
-
-const name = z.string().min(1).max(256);
-const operations = z.array(wireOperation).nullish();
+type WireOperation = z.infer<typeof wireOperation>;
 
 /** The schema of a role. `password` is present only in the answer to the request that made it. */
-const wireRole = z.looseObject({
-  name,
+const wireRole = z.object({
+  name: word,
   branch_id: z.string(),
   protected: z.boolean().nullish(),
   password: z.string().min(1).nullish(),
   updated_at: z.string().max(64),
 });
-export type WireRole = z.infer<typeof wireRole>;
 
-/** The schema of a database. */
-const wireDatabase = z.looseObject({ name, branch_id: z.string(), owner_name: z.string() });
+const wireDatabase = z.object({ name: word, branch_id: z.string(), owner_name: z.string() });
+const operations = z.array(wireOperation).nullish();
 
-export const wireRoleList = z.looseObject({ roles: z.array(wireRole) });
-export const wireDatabaseList = z.looseObject({ databases: z.array(wireDatabase) });
-export const wirePassword = z.looseObject({ password: z.string().min(1) });
-export const wireRoleChange = z.looseObject({ role: wireRole, operations });
-export const wireDatabaseChange = z.looseObject({ database: wireDatabase, operations });
+/** The answers to lists. Each endpoint and operation is parsed by itself, so that a malformed one does not hide the others. */
+export const wireEndpointList = z.object({ endpoints: z.array(z.unknown()) });
+export const wireOperationList = z.object({
+  operations: z.array(z.unknown()),
+  pagination: z.object({ cursor: z.string().nullish() }).nullish(),
+});
+export const wireRoleList = z.object({ roles: z.array(wireRole) });
+export const wireDatabaseList = z.object({ databases: z.array(wireDatabase) });
+
+/** The answers to writes. */
+export const wireMutation = z.object({ endpoint: wireEndpoint, operations });
+export const wireRoleChange = z.object({ role: wireRole, operations });
+export const wireDatabaseChange = z.object({ database: wireDatabase, operations });
+
+export const wirePassword = z.object({ password: z.string().min(1) });
+
+/** The documented error shape; `code` is often empty. */
+export const wireError = z.object({ code: z.string(), message: z.string() });
 
 const typeByWireType: ReadonlyMap<string, string> = new Map([
   ["read_write", "ReadWrite"],
@@ -124,7 +96,8 @@ const typeByWireType: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Converts an endpoint of the API into the domain type. An unknown type keeps the control plane's word. */
-export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
+export function endpointFromWire(wire: z.infer<typeof wireEndpoint>): ObservedEndpoint {
+  const settings = Object.entries(wire.settings?.pg_settings ?? {}).filter(([, value]) => value !== null);
   return {
     id: wire.id,
     projectId: wire.project_id,
@@ -135,7 +108,7 @@ export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
     maxUnits: wire.autoscaling_limit_max_cu,
     state: wire.current_state,
     pendingState: presentText(wire.pending_state),
-    pgSettings: settingsFromWire(wire.settings?.pg_settings ?? {}),
+    pgSettings: Object.fromEntries(settings.map(([name, value]) => [name, String(value)])),
     poolerEnabled: wire.pooler_enabled,
     poolerMode: wire.pooler_mode,
     disabled: wire.disabled,
@@ -147,8 +120,11 @@ export function endpointFromWire(wire: WireEndpoint): ObservedEndpoint {
   };
 }
 
-/** Converts an operation of the API into the domain type. @param clean removes secrets from the error text */
-export function operationFromWire(wire: WireOperation, clean: (text: string) => string): Operation {
+/** Removes secrets from a text of the control plane, and shortens it. */
+export type Clean = (text: string) => string;
+
+/** Converts an operation of the API into the domain type. */
+export function operationFromWire(wire: WireOperation, clean: Clean): Operation {
   const error = presentText(wire.error);
   return {
     id: wire.id,
@@ -165,17 +141,19 @@ export function operationFromWire(wire: WireOperation, clean: (text: string) => 
   };
 }
 
-/** Converts the answer of a write. An answer without operations means that the write started none. */
-export function mutationFromWire(wire: WireMutation, clean: (text: string) => string): Mutation {
-  return {
-    endpoint: endpointFromWire(wire.endpoint),
-    operations: (wire.operations ?? []).map((operation) => operationFromWire(operation, clean)),
-  };
+/** Converts a list of operations. An answer without operations means that the write started none. */
+export function operationsFromWire(wire: readonly WireOperation[] | null | undefined, clean: Clean): Operation[] {
+  return (wire ?? []).map((operation) => operationFromWire(operation, clean));
 }
 
-function settingsFromWire(settings: Readonly<Record<string, string | number | boolean | null>>) {
-  const present = Object.entries(settings).filter(([, value]) => value !== null);
-  return Object.fromEntries(present.map(([name, value]) => [name, String(value)]));
+/** Converts the answer of a write to an endpoint. */
+export function mutationFromWire(wire: z.infer<typeof wireMutation>, clean: Clean): Mutation {
+  return { endpoint: endpointFromWire(wire.endpoint), operations: operationsFromWire(wire.operations, clean) };
+}
+
+/** Converts a role, without its password. */
+export function roleFromWire(wire: z.infer<typeof wireRole>): ObservedRole {
+  return { name: wire.name, isProtected: wire.protected === true, updatedTime: wire.updated_at };
 }
 
 /** Returns a text, or `undefined` for `null` and "". */
@@ -186,15 +164,13 @@ export function presentText(text: string | null | undefined): string | undefined
 const wireTypes: Readonly<Record<EndpointType, string>> = { ReadWrite: "read_write", ReadOnly: "read_only" };
 
 /** Returns the body of a create. @see docs/control-plane.md, "Create" */
-export function creationToWire(creation: EndpointCreation): string {
-  return JSON.stringify({
-    endpoint: { ...changedFields(creation), type: wireTypes[creation.type], name: creation.name },
-  });
+export function creationToWire(creation: EndpointCreation): object {
+  return { endpoint: { ...changedFields(creation), type: wireTypes[creation.type], name: creation.name } };
 }
 
 /** Returns the body of an update: only the fields to change. */
-export function changesToWire(changes: EndpointChanges): string {
-  return JSON.stringify({ endpoint: changedFields(changes) });
+export function changesToWire(changes: EndpointChanges): object {
+  return { endpoint: changedFields(changes) };
 }
 
 /** Returns the fields under the names of the API. JSON.stringify leaves out `undefined` members. */
@@ -226,33 +202,29 @@ export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): V
   if (parsed.success) {
     return parsed.data;
   }
-  const issue = parsed.error.issues[0];
-  throw new UnusableContentError(`unexpected JSON at ${pathText(issue?.path ?? [])}: ${issue?.message ?? "unknown"}`);
+  const { path = [], message = "unknown" } = parsed.error.issues[0] ?? {};
+  // Positions in lists are left out, because they change from answer to answer.
+  const field = path.map((part) => (typeof part === "number" ? "[]" : `.${String(part)}`)).join("");
+  throw new UnusableContentError(`unexpected JSON at ${field.replace(/^\./, "") || "the top"}: ${message}`);
 }
 
 /**
- * Refuses an answer about another object. A list must contain only objects of the requested project, and a read only
- * the requested object.
- * @param field the field that must equal `value` in each object.
+ * Refuses an answer about another object: `field` must equal `value` in each object.
  * @param otherwise what the answer is about otherwise, for the message.
  * @throws UnusableContentError
  */
 export function expectEach<Field extends string>(
   objects: readonly Readonly<Record<Field, string>>[],
-  { field, value, otherwise }: { readonly field: Field; readonly value: string; readonly otherwise: string },
+  field: Field,
+  value: string,
+  otherwise: string,
 ): void {
   if (objects.some((object) => object[field] !== value)) {
     throw new UnusableContentError(otherwise);
   }
 }
 
-/** Returns the path of a field, without positions in lists: they change from answer to answer. */
-function pathText(path: readonly PropertyKey[]): string {
-  const text = path.map((part) => (typeof part === "number" ? "[]" : `.${String(part)}`)).join("");
-  return text === "" ? "the top" : text.replace(/^\./, "");
-}
-
-/** The entries of one list. Each entry is parsed by itself. */
+/** The entries of one list, each parsed by itself. */
 interface ListEntries<Entry> {
   readonly entries: readonly Entry[];
   /** Ids of entries that do not fit the schema, in the order of the list; "" if the id could not be read either. */
@@ -261,9 +233,10 @@ interface ListEntries<Entry> {
   readonly unreadableNames: readonly string[];
 }
 
-/**
- * Parses each entry of a list. An entry that does not fit is left out, and its id and name are reported. Never throws.
- */
+const wireIdOnly = z.object({ id });
+const wireNameOnly = z.object({ name: endpointName });
+
+/** Parses each entry of a list. An entry that does not fit is left out, and its id and name are reported. Never throws. */
 export function readEntries<Entry>(list: readonly unknown[], schema: z.ZodType<Entry>): ListEntries<Entry> {
   const entries: Entry[] = [];
   const unreadable: unknown[] = [];
