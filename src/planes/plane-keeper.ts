@@ -20,8 +20,8 @@ import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { keyOfPlane, type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { group } from "../resource/names.ts";
-import * as messages from "./messages.ts";
 import type { Plane } from "./plane.ts";
+import { secretName } from "./plane-key.ts";
 import { isUnused, type PlaneUsers, planeEvents, planeStatus } from "./plane-status.ts";
 import type { Planes } from "./planes.ts";
 
@@ -32,7 +32,7 @@ export interface PlaneKeeperOptions {
   readonly planes: Planes;
   readonly secrets: HeldSecrets;
   readonly namespaces: GrantSource;
-  readonly storeOf: (planeId: string) => ResourceStore<PlaneResource, ControlPlaneStatus> | undefined;
+  readonly storeOf: (planeId: string) => PlaneStore | undefined;
   /**
    * Returns the number of resources that use the control plane. They have something there, or may create it at any
    * moment.
@@ -53,7 +53,9 @@ const refusedAgainMs = 5_000;
 /** The Secret is not read again within this many milliseconds because of changed resources. */
 const freshMs = 2_000;
 
-/** Reconciles one control plane at a time. */
+type PlaneStore = ResourceStore<PlaneResource, ControlPlaneStatus>;
+
+/** Reconciles one control plane at a time: observe, act, store. */
 export class PlaneKeeper {
   readonly #options: PlaneKeeperOptions;
 
@@ -92,6 +94,7 @@ export class PlaneKeeper {
       planes.forgetUnused(planeId);
       return { kind: "Done" };
     }
+    // Observe: the resource, its key, and the resources that use it.
     const found = await store.current(keyOfPlane(planeId));
     planes.note(planeId, found);
     if (found === undefined) {
@@ -104,14 +107,14 @@ export class PlaneKeeper {
     const plane = planes.of(planeId);
     await plane.key.read(freshMs);
     const users = usersOf(planeId);
+    // Act: keep or release Secrets, and release the resource if nothing needs it.
     const held = await this.#hold(store, plane, users);
     if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {
       planes.note(planeId, await plane.whileLeaving(() => store.removeFinalizer(resource)));
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users, held);
-    const delayMs = plane.health.credentials === "Refused" ? refusedAgainMs : restMs;
-    return { kind: "RequeueAfter", delayMs };
+    return { kind: "RequeueAfter", delayMs: plane.health.credentials === "Refused" ? refusedAgainMs : restMs };
   }
 
   /**
@@ -132,33 +135,33 @@ export class PlaneKeeper {
   }
 
   /** Adds and removes the finalizer on Secrets. The status names a Secret before the Secret gets the finalizer. */
-  async #hold(store: ResourceStore<PlaneResource, ControlPlaneStatus>, plane: Plane, users: PlaneUsers): Promise<Held> {
+  async #hold(store: PlaneStore, plane: Plane, users: PlaneUsers): Promise<Held> {
     const { secrets, namespaces, planes } = this.#options;
     const { resource, key } = plane;
     if (resource === undefined) {
       return { secrets: [], problem: undefined };
     }
-    const wanted =
-      resource.spec.kind === "Valid" ? secretPlace(resource, resource.spec.spec.apiKeySecretRef) : undefined;
+    const wanted = resource.spec.kind === "Valid" && secretPlace(resource, resource.spec.spec.apiKeySecretRef);
     const noted = resource.status.heldSecrets ?? [];
     // In a namespace that is being deleted, RoleBindings are deleted first. The operator could then not remove its
     // finalizer.
     const isWanted = (place: ResourceKey) =>
       !isUnused(users) &&
-      (wanted === undefined || isSameKey(place, wanted)) &&
+      (!wanted || keyText(place) === keyText(wanted)) &&
       !namespaces.grantsOf(place.namespace).isTerminating;
+    const kept = noted.filter(isWanted);
     const released = await releaseSecrets(
       secrets,
       resource,
       noted.filter((place) => !isWanted(place)),
     );
-    const kept = noted.filter(isWanted);
-    const reading = key.known;
-    const isKeptAnyway = users.count === 0 || wanted === undefined || !isWanted(wanted);
-    if (isKeptAnyway || reading?.kind !== "Read" || !needsHold(resource, reading.secret)) {
+    const { known: reading } = key;
+    const isNeeded = users.count > 0 && wanted && isWanted(wanted);
+    if (!isNeeded || reading?.kind !== "Read" || !needsHold(resource, reading.secret)) {
       return { secrets: [...kept, ...released.secrets], problem: released.problem };
     }
-    const all = [...kept.filter((place) => !isSameKey(place, wanted)), ...released.secrets, wanted];
+    // Everything in `kept` is the wanted Secret.
+    const all = [...released.secrets, wanted];
     if (kept.length === 0) {
       planes.note(plane.id, await store.patchStatus(resource, { ...resource.status, heldSecrets: all }));
     }
@@ -168,21 +171,20 @@ export class PlaneKeeper {
   }
 
   async #storeStatus(
-    store: ResourceStore<PlaneResource, ControlPlaneStatus>,
+    store: PlaneStore,
     { id, resource, key, health }: Plane,
     users: PlaneUsers,
     { secrets: heldSecrets, problem: releaseProblem }: Held,
   ): Promise<void> {
     const { clock, planes, events, mayRecordOfCluster } = this.#options;
-    if (resource === undefined) {
-      return;
-    }
     const { credentials, currentError, lastError } = health;
-    const status = planeStatus({
-      ...{ resource, reading: key.known, credentials, currentError, lastError },
-      ...{ users, heldSecrets, releaseProblem, nowMs: clock.nowMs() },
-    });
-    if (isSameStored(status, resource.status)) {
+    const status =
+      resource &&
+      planeStatus({
+        ...{ resource, reading: key.known, credentials, currentError, lastError },
+        ...{ users, heldSecrets, releaseProblem, nowMs: clock.nowMs() },
+      });
+    if (resource === undefined || status === undefined || isSameStored(status, resource.status)) {
       return;
     }
     planes.note(id, await store.patchStatus(resource, status));
@@ -204,11 +206,6 @@ interface Held {
   readonly secrets: readonly ResourceKey[];
   /** Why the finalizer of a Secret could not be removed; `undefined`: there is no problem. */
   readonly problem: string | undefined;
-}
-
-/** Whether two keys name the same object. */
-function isSameKey(a: ResourceKey, b: ResourceKey): boolean {
-  return keyText(a) === keyText(b);
 }
 
 /** Whether the finalizer must be added. The API server refuses new finalizers on a Secret that is being deleted. */
@@ -242,7 +239,7 @@ async function releaseSecrets(
       }
       if (error.reason !== "NotFound") {
         kept.push(key);
-        problem = messages.cannotRelease(key, error.reason);
+        problem = `The deletion waits: the operator cannot remove its finalizer from ${secretName(key)} (${error.reason}). Allow the operator to change Secrets there, or remove the finalizer that begins with endpoint-operator.dev/key-of- by hand.`;
       }
     }
   }

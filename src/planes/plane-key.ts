@@ -3,11 +3,16 @@
 import { isApiKey, type KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { KubernetesError, type ResourceKey, type SecretStore, type StoredSecret } from "../domain/resource-store.ts";
+import {
+  allowSecretsCommand,
+  KubernetesError,
+  type ResourceKey,
+  type SecretStore,
+  type StoredSecret,
+} from "../domain/resource-store.ts";
 import type { PlaneReason } from "../resource/conditions.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
-import * as messages from "./messages.ts";
 
 /** The result of one attempt to read the Secrets of a control plane. */
 export type SecretsReading =
@@ -22,12 +27,39 @@ export type SecretsReading =
   /** The API server gave no usable answer. A key that was read before stays in use. */
   | { readonly kind: "Unanswered"; readonly message: string };
 
-/** A value of a Secret is missing or cannot be used. The message says why. */
-class MissingValue extends Error {
-  readonly reason: PlaneReason;
+/** Names a Secret in messages. */
+export function secretName({ namespace, name }: ResourceKey): string {
+  return `Secret ${namespace}/${name}`;
+}
 
-  constructor(reason: PlaneReason, message: string) {
-    super(message);
+/** The place of one value in a Secret. */
+interface ValuePlace {
+  readonly secret: ResourceKey;
+  readonly key: string;
+  /** The service account of the operator, as `namespace:name`. */
+  readonly account: string;
+}
+
+/** Why a value cannot be used, and what to do. */
+const refusals = {
+  SecretForbidden: ({ secret, account }: ValuePlace) =>
+    `The operator may not read ${secretName(secret)}. Allow it with: ${allowSecretsCommand(secret.namespace, account)}`,
+  SecretNotFound: ({ secret, key }: ValuePlace) =>
+    `There is no ${secretName(secret)}. Create it with the key ${key}; the operator checks again within a minute.`,
+  SecretKeyNotFound: ({ secret, key }: ValuePlace) =>
+    `${secretName(secret)} has no key ${key}. Add the key, or correct spec; the operator checks again within a minute.`,
+  SecretInvalid: ({ secret, key }: ValuePlace) =>
+    `The value of ${key} in ${secretName(secret)} is empty or holds characters that an API key cannot have. Correct the value; the operator checks again within a minute.`,
+  CertificateAuthorityMissing: ({ secret, key }: ValuePlace) =>
+    `The value of ${key} in ${secretName(secret)} is not a PEM certificate. Correct the value; the operator checks again within a minute.`,
+} satisfies Partial<Record<PlaneReason, (place: ValuePlace) => string>>;
+
+/** A value of a Secret is missing or cannot be used. The message says why. */
+class ValueError extends Error {
+  readonly reason: keyof typeof refusals;
+
+  constructor(reason: keyof typeof refusals, place: ValuePlace) {
+    super(refusals[reason](place));
     this.reason = reason;
   }
 }
@@ -36,20 +68,26 @@ class MissingValue extends Error {
 export async function readPlaneSecrets(
   secrets: Pick<SecretStore, "read" | "account">,
   resource: PlaneResource,
-  spec: Pick<ControlPlaneSpec, "apiKeySecretRef" | "connection">,
+  { apiKeySecretRef, connection }: Pick<ControlPlaneSpec, "apiKeySecretRef" | "connection">,
 ): Promise<SecretsReading> {
-  const { apiKeySecretRef, connection } = spec;
+  const placeOf = (ref: SecretRef) => {
+    return { secret: secretPlace(resource, ref), key: ref.key, account: secrets.account };
+  };
   try {
-    const { text, secret } = await readValue(secrets, secretPlace(resource, apiKeySecretRef), apiKeySecretRef);
+    const place = placeOf(apiKeySecretRef);
+    const { text, secret } = await readValue(secrets, place);
     const key = text.trim();
     if (!isApiKey(key)) {
-      throw new MissingValue("SecretInvalid", messages.secretInvalid(secret.key, apiKeySecretRef.key));
+      throw new ValueError("SecretInvalid", place);
     }
-    const { caSecretRef } = connection ?? {};
-    const authority = caSecretRef && (await readAuthority(secrets, resource, caSecretRef));
+    const authorityPlace = connection?.caSecretRef && placeOf(connection.caSecretRef);
+    const authority = authorityPlace && (await readValue(secrets, authorityPlace)).text;
+    if (authorityPlace !== undefined && !authority?.includes("-----BEGIN CERTIFICATE-----")) {
+      throw new ValueError("CertificateAuthorityMissing", authorityPlace);
+    }
     return { kind: "Read", key, authority, secret };
   } catch (error) {
-    if (error instanceof MissingValue) {
+    if (error instanceof ValueError) {
       return { kind: "Refused", reason: error.reason, message: error.message };
     }
     if (error instanceof KubernetesError) {
@@ -59,31 +97,18 @@ export async function readPlaneSecrets(
   }
 }
 
-async function readAuthority(secrets: Pick<SecretStore, "read" | "account">, resource: PlaneResource, ref: SecretRef) {
-  const { text, secret } = await readValue(secrets, secretPlace(resource, ref), ref);
-  if (!text.includes("-----BEGIN CERTIFICATE-----")) {
-    throw new MissingValue("CertificateAuthorityMissing", messages.authorityInvalid(secret.key, ref.key));
-  }
-  return text;
-}
-
-/** Reads one value of a Secret. @throws MissingValue, and KubernetesError when the API server gives no answer */
-async function readValue(secrets: Pick<SecretStore, "read" | "account">, place: ResourceKey, { key }: SecretRef) {
-  let secret: StoredSecret | undefined;
-  try {
-    secret = await secrets.read(place);
-  } catch (error) {
-    if (error instanceof KubernetesError && error.reason === "Forbidden") {
-      throw new MissingValue("SecretForbidden", messages.secretForbidden(place, secrets.account));
-    }
-    throw error;
-  }
+/** Reads one value of a Secret. @throws ValueError, and KubernetesError when the API server gives no answer */
+async function readValue(secrets: Pick<SecretStore, "read">, place: ValuePlace) {
+  const secret = await secrets.read(place.secret).catch((error: unknown) => {
+    const isForbidden = error instanceof KubernetesError && error.reason === "Forbidden";
+    throw isForbidden ? new ValueError("SecretForbidden", place) : error;
+  });
   if (secret === undefined) {
-    throw new MissingValue("SecretNotFound", messages.secretNotFound(place, key));
+    throw new ValueError("SecretNotFound", place);
   }
-  const text = Object.hasOwn(secret.data, key) ? secret.data[key] : undefined;
+  const text = Object.hasOwn(secret.data, place.key) ? secret.data[place.key] : undefined;
   if (text === undefined) {
-    throw new MissingValue("SecretKeyNotFound", messages.secretKeyNotFound(place, key));
+    throw new ValueError("SecretKeyNotFound", place);
   }
   return { text, secret };
 }

@@ -2,7 +2,7 @@
 
 import { eventsOfStall } from "../decide/events-for.ts";
 import { retainsEndpoint } from "../decide/plan-resource.ts";
-import type { GrantOf } from "../decide/project-grant.ts";
+import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
 import { normal, type ResourceEvent, type ResourceKey } from "../domain/resource-store.ts";
 import {
   type ComputeEndpoint,
@@ -12,11 +12,10 @@ import {
   projectIdOf,
 } from "../resource/compute-endpoint.ts";
 import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
-import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import { namespaceOfPlane, type PlaneResource, planeName } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
-import * as messages from "./messages.ts";
 import type { PlaneError } from "./plane-health.ts";
-import type { SecretsReading } from "./plane-key.ts";
+import { type SecretsReading, secretName } from "./plane-key.ts";
 
 /** The facts from which the status is computed. */
 export interface PlaneFacts {
@@ -55,18 +54,21 @@ export function planeStatus(facts: PlaneFacts): ControlPlaneStatus {
 function draftsOf(facts: PlaneFacts): readonly ConditionDraft[] {
   const { resource, users, releaseProblem } = facts;
   const standing = standingOf(facts);
-  const credentials = credentialsDraft(facts);
-  const drafts = [
+  const waiting = users.isComplete
+    ? `The deletion waits: ${counted(users.count)} this control plane. Delete them first, or set their deletionPolicy to Retain and delete them.`
+    : "The deletion waits: the operator has not listed the DatabaseAccesses yet, so it does not know which resources use this control plane.";
+  return [
     draft("Ready", standing.isReady ? "True" : "False", standing),
     ...(standing.isStalled ? [draft("Stalled", "True", standing)] : []),
-    ...(credentials === undefined ? [] : [credentials]),
+    credentialsDraft(facts),
+    ...(isBeingDeleted(resource)
+      ? [draft("Reconciling", "True", { reason: "InUse", message: releaseProblem ?? waiting })]
+      : []),
   ];
-  if (!isBeingDeleted(resource)) {
-    return drafts;
-  }
-  const waiting = users.isComplete ? messages.inUse(users.count) : messages.usersUnknown;
-  const message = releaseProblem ?? waiting;
-  return [...drafts, draft("Reconciling", "True", { reason: "InUse", message })];
+}
+
+function counted(users: number): string {
+  return `${users} ${users === 1 ? "resource uses" : "resources use"}`;
 }
 
 /** Until all resources are listed, status shows at least the former number. */
@@ -74,40 +76,60 @@ function shownUsers({ resource: { status }, users: { count, isComplete } }: Plan
   return isComplete ? count : Math.max(count, status.resources ?? 0);
 }
 
-interface Standing {
-  readonly isReady: boolean;
-  /** Whether a person must act. */
-  readonly isStalled: boolean;
+interface Reported {
   readonly reason: PlaneReason;
   readonly message: string;
 }
 
+interface Standing extends Reported {
+  readonly isReady: boolean;
+  /** Whether a person must act. */
+  readonly isStalled: boolean;
+}
+
+const keyRefused: Reported = {
+  reason: "Unauthorized",
+  message:
+    "The control plane does not accept the API key (401). Replace the key in its Secret; the operator reads it again by itself.",
+};
+const keyAccepted: Reported = { reason: "KeyAccepted", message: "The control plane accepts the API key." };
+const keyNotUsedYet: Reported = {
+  reason: "KeyNotUsedYet",
+  message: "The API key can be read. No resource has used the control plane yet.",
+};
+
 /** Returns the first problem that prevents the use of the control plane; without a problem, that it is usable. */
 function standingOf(facts: PlaneFacts): Standing {
   const { resource, reading, credentials, currentError } = facts;
+  const stalled = ({ reason, message }: Reported) => ({ isReady: false, isStalled: true, reason, message });
+  const waiting = (reason: PlaneReason, why: string) => {
+    const message = `${why}. The operator tries again.`;
+    return { isReady: false, isStalled: false, reason, message };
+  };
   if (resource.spec.kind === "Invalid") {
     const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;
-    return { isReady: false, isStalled: true, reason: "InvalidSpec", message };
+    return stalled({ reason: "InvalidSpec", message });
   }
   if (reading === undefined || reading.kind === "Unanswered") {
-    const message = messages.secretUnreadable(reading?.message ?? "The Secret has not been read");
-    return { isReady: false, isStalled: false, reason: "SecretUnreadable", message };
+    return waiting("SecretUnreadable", reading?.message ?? "The Secret has not been read");
   }
   if (reading.kind === "Refused") {
-    return { isReady: false, isStalled: true, reason: reading.reason, message: reading.message };
+    return stalled(reading);
   }
   if (credentials === "Refused") {
-    return { isReady: false, isStalled: true, reason: "Unauthorized", message: messages.unauthorized };
+    return stalled(keyRefused);
   }
   if (currentError !== undefined) {
-    const message = `${currentError.message}. The operator tries again.`;
-    return { isReady: false, isStalled: false, reason: outageReason(currentError), message };
+    return waiting(outageReason(currentError), currentError.message);
   }
+  const { reason, message } = credentials === "Accepted" ? keyAccepted : keyNotUsedYet;
   const users = shownUsers(facts);
-  const kept = reading.secret.isBeingDeleted && users > 0 ? ` ${messages.keyIsKept(reading.secret.key, users)}` : "";
-  return credentials === "Accepted"
-    ? { isReady: true, isStalled: false, reason: "KeyAccepted", message: `${messages.keyAccepted}${kept}` }
-    : { isReady: true, isStalled: false, reason: "KeyNotUsedYet", message: `${messages.keyNotUsedYet}${kept}` };
+  const { isBeingDeleted: isSecretGoing, key } = reading.secret;
+  const kept =
+    isSecretGoing && users > 0
+      ? ` ${secretName(key)} is being deleted. The operator keeps it while ${counted(users)} this control plane.`
+      : "";
+  return { isReady: true, isStalled: false, reason, message: `${message}${kept}` };
 }
 
 function outageReason({ reason }: PlaneError): PlaneReason {
@@ -120,24 +142,24 @@ function outageReason({ reason }: PlaneError): PlaneReason {
   }
 }
 
-function credentialsDraft({ credentials, reading }: PlaneFacts): ConditionDraft | undefined {
+function credentialsDraft({ credentials, reading }: PlaneFacts): ConditionDraft {
   if (reading?.kind === "Refused") {
     return draft("CredentialsValid", "False", reading);
   }
   switch (credentials) {
     case "Refused":
-      return draft("CredentialsValid", "False", { reason: "Unauthorized", message: messages.unauthorized });
+      return draft("CredentialsValid", "False", keyRefused);
     case "Accepted":
-      return draft("CredentialsValid", "True", { reason: "KeyAccepted", message: messages.keyAccepted });
+      return draft("CredentialsValid", "True", keyAccepted);
     default:
-      return draft("CredentialsValid", "Unknown", { reason: "KeyNotUsedYet", message: messages.keyNotUsedYet });
+      return draft("CredentialsValid", "Unknown", keyNotUsedYet);
   }
 }
 
 function draft(
   type: ConditionDraft["type"],
   status: ConditionDraft["status"],
-  { reason, message }: { readonly reason: PlaneReason; readonly message: string },
+  { reason, message }: Reported,
 ): ConditionDraft {
   return { type, status, reason, message };
 }
@@ -188,3 +210,33 @@ export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: Grant
       : grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject).mayChange;
   });
 }
+
+const nothingSent = "the operator creates, changes and deletes nothing for this resource";
+
+/**
+ * Why the resources that name a control plane cannot use it. The namespaces that use a control plane see only its name.
+ */
+export const planeProblems = {
+  /** The cluster does not serve the kind, or the operator may not read it. */
+  kindUnreadable: (kind: PlaneResource["kind"], why: "NotServed" | "Forbidden"): PlaneProblem => ({
+    reason: "ControlPlaneNotReady",
+    message:
+      why === "NotServed"
+        ? `The cluster has no kind ${kind}. Apply the CustomResourceDefinitions of this version of the operator.`
+        : `The operator may not read resources of the kind ${kind}. Apply the roles of this version of the operator.`,
+  }),
+  refUnreadable: {
+    reason: "ControlPlaneNotFound",
+    message: `spec.controlPlaneRef cannot be read, so ${nothingSent}. Set its kind to ControlPlane or ClusterControlPlane, and its name to that of an existing one.`,
+  },
+  notFound(planeId: string): PlaneProblem {
+    const namespace = namespaceOfPlane(planeId);
+    const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+    const message = `There is no ${planeName(planeId)}${where}, so ${nothingSent}. Create it, or delete this resource with spec.deletionPolicy Retain.`;
+    return { reason: "ControlPlaneNotFound", message };
+  },
+  notReady: (planeId: string): PlaneProblem => ({
+    reason: "ControlPlaneNotReady",
+    message: `${planeName(planeId)} cannot be used: its spec or its API key is not usable. Its condition Ready says what to do. Until then ${nothingSent}.`,
+  }),
+} as const;

@@ -7,8 +7,8 @@ import { type GrantSource, type HeldSecrets, KubernetesError } from "../domain/r
 import type { Projects } from "../reconcile/project-memory.ts";
 import type { ControlPlaneAccess } from "../reconcile/reconcile-context.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
+import type { ControlPlaneSpec } from "../resource/control-plane-schema.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
-import * as messages from "./messages.ts";
 import { PlaneHealth } from "./plane-health.ts";
 import { PlaneKey, readPlaneSecrets, type SecretsReading } from "./plane-key.ts";
 import { mayBeNearby, type TenantLimits } from "./tenant-limits.ts";
@@ -56,22 +56,20 @@ export interface PlaneOptions {
   readonly readAgain: (planeId: string) => Promise<void>;
   /** Called with each key, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
-  /** Called when the key or the certificate authority has changed. Must not throw. */
-  readonly onKeyChange: () => void;
-  readonly onHealthChange: () => void;
-  /** Called with the id of the control plane when it is no longer used or has no key. Must not throw. */
+  /** Called when the status of a control plane may have changed. Must not throw. */
+  readonly onNews: (planeId: string) => void;
+  /** Called when the resources of a control plane may have to act in another way. Must not throw. */
+  readonly onUsable: (planeId: string) => void;
+  /** Called when a control plane is no longer used or has no key. Must not throw. */
   readonly onUnused: (planeId: string) => void;
 }
 
 /** After this many milliseconds, connections of a former spec are closed. Calls in progress have ended by then. */
 const closeAfterMs = 30_000;
 
-/** The URL and the key of a connection. If one of them changes, the connection is made again. */
+/** Where a control plane is, and which key is sent there. Equal texts mean the same. */
 interface Target {
-  /**
-   * The control plane as spec describes it. A resource that is deleted and created again counts as another control
-   * plane.
-   */
+  /** The URL. A resource that is deleted and created again counts as another control plane. */
   readonly place: string;
   /** The place, and the Secrets whose values may be sent there. */
   readonly keyPlace: string;
@@ -80,13 +78,11 @@ interface Target {
 export class Plane {
   readonly id: string;
   readonly #options: PlaneOptions;
+  readonly #former = new Set<PlaneConnection>();
   #resource: PlaneResource | undefined;
   #isLeaving = false;
   #key: PlaneKey;
   #connection: PlaneConnection | undefined;
-  readonly #former = new Set<PlaneConnection>();
-  #target: Target | undefined;
-  #requestsPerMinute: number | undefined;
   #health: PlaneHealth;
   #projects: Projects;
 
@@ -94,7 +90,7 @@ export class Plane {
     this.id = id;
     this.#options = options;
     this.#projects = options.newProjects();
-    this.#health = new PlaneHealth(options.clock, options.onHealthChange);
+    this.#health = this.#newHealth();
     this.#key = this.#newKey(undefined);
   }
 
@@ -164,7 +160,10 @@ export class Plane {
     if (requestedAt(before) !== requestedAt(resource)) {
       this.#key.forget();
     }
-    this.#connect(resource);
+    this.#connect(before, resource);
+    if (hasOtherSpec) {
+      this.#options.onUsable(this.id);
+    }
     return hasOtherSpec;
   }
 
@@ -177,43 +176,41 @@ export class Plane {
     await Promise.all(open.map((connection) => connection.close()));
   }
 
-  #connect(resource: PlaneResource | undefined): void {
-    const { connect, newProjects, clock, onHealthChange } = this.#options;
-    const before = this.#target;
+  #connect(before: PlaneResource | undefined, resource: PlaneResource | undefined): void {
+    const { connect, newProjects, tenantLimits, onUnused } = this.#options;
+    const spec = validSpecOf(resource);
+    const former = targetOf(before);
     const target = targetOf(resource);
-    const requestsPerMinute = resource?.spec.kind === "Valid" ? resource.spec.spec.requestsPerMinute : undefined;
-    if (before?.keyPlace === target?.keyPlace) {
-      if (this.#requestsPerMinute !== requestsPerMinute) this.#connection?.setRequestsPerMinute(requestsPerMinute);
-      this.#requestsPerMinute = requestsPerMinute;
+    if (former?.keyPlace === target?.keyPlace) {
+      if (validSpecOf(before)?.requestsPerMinute !== spec?.requestsPerMinute) {
+        this.#connection?.setRequestsPerMinute(spec?.requestsPerMinute);
+      }
       return;
     }
     this.#closeLater();
-    this.#target = target;
-    this.#requestsPerMinute = requestsPerMinute;
     this.#key = this.#newKey(resource);
     this.#health.forgetKey();
-    if (target === undefined || resource?.spec.kind !== "Valid") {
-      this.#options.onUnused(this.id);
+    if (resource === undefined || spec === undefined) {
+      onUnused(this.id);
       return;
     }
-    if (before?.place !== target.place) {
+    if (former?.place !== target?.place) {
       // Knowledge from another URL proves nothing about this one.
       this.#projects = newProjects();
-      this.#health = new PlaneHealth(clock, onHealthChange);
+      this.#health = this.#newHealth();
     }
-    const { id } = this;
+    const { url, requestsPerMinute } = spec;
     const key = this.#key;
-    const { url } = resource.spec.spec;
     this.#connection = connect({
-      url,
-      mayBeNearby: mayBeNearby(resource, url, this.#options.tenantLimits),
-      requestsPerMinute,
-      keys: key,
-      controlPlane: id,
-      isInUse: () => this.#target === target && key.known?.kind === "Read",
-      watchCalls: this.#health.watch,
+      ...{ url, requestsPerMinute, keys: key, controlPlane: this.id, watchCalls: this.#health.watch },
+      mayBeNearby: mayBeNearby(resource, url, tenantLimits),
+      isInUse: () => this.#key === key && key.known?.kind === "Read",
       onNewKey: () => void this.#projects.retryRefused(),
     });
+  }
+
+  #newHealth(): PlaneHealth {
+    return new PlaneHealth(this.#options.clock, () => this.#options.onNews(this.id));
   }
 
   #closeLater(): void {
@@ -233,19 +230,8 @@ export class Plane {
    * connection cannot get the former key.
    */
   #newKey(resource: PlaneResource | undefined): PlaneKey {
-    const { clock, onKey, onKeyChange, onUnused, secrets, namespaces } = this.#options;
-    const spec = resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
-    // A watch may be late. If URL and key are changed together, the new key must not go to the former URL. So before
-    // another key is used, the resource is read once more. What was edited before the Secret is seen then.
-    const confirmed = async (reading: SecretsReading): Promise<SecretsReading> => {
-      try {
-        await this.#options.readAgain(this.id);
-      } catch (error) {
-        if (error instanceof KubernetesError) return { kind: "Unanswered", message: error.message };
-        throw error;
-      }
-      return this.#key === key ? reading : { kind: "Unanswered", message: messages.otherSpec };
-    };
+    const { clock, onKey, onNews, onUsable, onUnused, secrets, namespaces } = this.#options;
+    const spec = validSpecOf(resource);
     const key: PlaneKey = new PlaneKey({
       ...{ clock, onKey },
       read: async () => {
@@ -253,7 +239,7 @@ export class Plane {
           return undefined;
         }
         const reading = await readPlaneSecrets(secrets, resource, spec);
-        return holdsNoNewKey(key.known, reading) ? reading : await confirmed(reading);
+        return holdsNoNewKey(key.known, reading) ? reading : await this.#confirmed(key, reading);
       },
       isKeptInMemory: () =>
         resource !== undefined &&
@@ -268,11 +254,32 @@ export class Plane {
         if (key.known?.kind !== "Read") {
           onUnused(this.id);
         }
-        onKeyChange();
+        onNews(this.id);
+        onUsable(this.id);
       },
     });
     return key;
   }
+
+  /**
+   * Reads the resource once more before another key is used. A watch may be late. If a person changes URL and key
+   * together, the new key must not go to the former URL. What was edited before the Secret is seen then.
+   */
+  async #confirmed(key: PlaneKey, reading: SecretsReading): Promise<SecretsReading> {
+    try {
+      await this.#options.readAgain(this.id);
+    } catch (error) {
+      if (error instanceof KubernetesError) return { kind: "Unanswered", message: error.message };
+      throw error;
+    }
+    const message =
+      "spec has changed while the operator read the API key. The operator reads the key again for the new spec.";
+    return this.#key === key ? reading : { kind: "Unanswered", message };
+  }
+}
+
+function validSpecOf(resource: PlaneResource | undefined): ControlPlaneSpec | undefined {
+  return resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
 }
 
 /** Whether a reading holds no API key, or the one that is in use. */
@@ -281,13 +288,10 @@ function holdsNoNewKey(known: SecretsReading | undefined, reading: SecretsReadin
 }
 
 function targetOf(resource: PlaneResource | undefined): Target | undefined {
-  if (resource?.spec.kind !== "Valid") {
-    return undefined;
-  }
-  const { url, apiKeySecretRef, connection } = resource.spec.spec;
-  const place = [resource.uid, url];
-  const keyPlace = JSON.stringify([...place, apiKeySecretRef, connection?.caSecretRef]);
-  return { place: JSON.stringify(place), keyPlace };
+  const spec = validSpecOf(resource);
+  const place = [resource?.uid, spec?.url];
+  const keyPlace = JSON.stringify([...place, spec?.apiKeySecretRef, spec?.connection?.caSecretRef]);
+  return spec && { place: JSON.stringify(place), keyPlace };
 }
 
 function requestedAt(resource: PlaneResource | undefined): string | undefined {

@@ -8,7 +8,7 @@ import {
   planeGrantOf,
   projectGrantOf,
 } from "../decide/project-grant.ts";
-import type { GrantSource, KindStanding } from "../domain/resource-store.ts";
+import type { KindStanding } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
 import {
   kindOfPlane,
@@ -17,23 +17,18 @@ import {
   settingsPlane,
   unreadablePlane,
 } from "../resource/control-plane-resource.ts";
-import * as messages from "./messages.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
+import { planeProblems } from "./plane-status.ts";
 import { NamespacePlanes, type TenantLimits, withinLimits } from "./tenant-limits.ts";
 
 /** The parts of the control planes. */
-export interface PlanesOptions extends Omit<PlaneOptions, "onKeyChange" | "onHealthChange"> {
+export interface PlanesOptions extends PlaneOptions {
   /** The control plane of the settings. */
   readonly settings: Pick<ControlPlaneUnit, "access" | "projects">;
   readonly grantMode: GrantMode;
   readonly tenantLimits: TenantLimits;
-  readonly namespaces: GrantSource;
   /** Returns the standing of the kind that would describe the control plane with this id. */
   readonly standingOf: (planeId: string) => KindStanding;
-  /** Called when the resources of a control plane may have to act in another way. Must not throw. */
-  readonly onUsable: (planeId: string) => void;
-  /** Called when the status of a control plane may have changed. Must not throw. */
-  readonly onNews: (planeId: string) => void;
 }
 
 /** Finds a control plane by its id. */
@@ -90,18 +85,7 @@ export class Planes {
   }
 
   of(planeId: string): Plane {
-    const known = this.#planes.get(planeId);
-    if (known !== undefined) {
-      return known;
-    }
-    const plane = new Plane(planeId, {
-      ...this.#options,
-      onHealthChange: () => this.#options.onNews(planeId),
-      onKeyChange: () => {
-        this.#options.onNews(planeId);
-        this.#options.onUsable(planeId);
-      },
-    });
+    const plane = this.#planes.get(planeId) ?? new Plane(planeId, this.#options);
     this.#planes.set(planeId, plane);
     return plane;
   }
@@ -110,35 +94,21 @@ export class Planes {
   note(planeId: string, resource: PlaneResource | undefined): void {
     const namespace = kindOfPlane(planeId) === "ControlPlane" ? namespaceOfPlane(planeId) : undefined;
     if (namespace === undefined) {
-      this.#take(planeId, resource);
+      this.of(planeId).note(resource);
       return;
     }
-    const { tenantLimits } = this.#options;
+    const { tenantLimits, onNews } = this.#options;
     const siblings = this.#tenants.get(namespace) ?? new NamespacePlanes(tenantLimits.planesPerNamespace);
     const changed = siblings.note(planeId, resource);
     this.#tenants.set(namespace, siblings);
     if (siblings.size === 0) {
       this.#tenants.delete(namespace);
     }
-    const takeLimited = (id: string) => {
+    for (const id of [planeId, ...changed]) {
       const stored = siblings.get(id);
-      return this.#take(id, stored && withinLimits(stored, tenantLimits, siblings.isSurplus(id)));
-    };
-    takeLimited(planeId);
-    for (const siblingId of changed) {
-      if (takeLimited(siblingId)) {
-        this.#options.onNews(siblingId);
-      }
+      const isChanged = this.of(id).note(stored && withinLimits(stored, tenantLimits, siblings.isSurplus(id)));
+      if (isChanged && id !== planeId) onNews(id);
     }
-  }
-
-  /** Updates a control plane. @returns whether the control plane must be used in another way from now on */
-  #take(planeId: string, resource: PlaneResource | undefined): boolean {
-    const isChanged = this.of(planeId).note(resource);
-    if (isChanged) {
-      this.#options.onUsable(planeId);
-    }
-    return isChanged;
   }
 
   /** Forgets a control plane that no resource describes and no resource names. */
@@ -172,16 +142,14 @@ export class Planes {
     const kind = kindOfPlane(id);
     const standing = kind === undefined ? "Listed" : this.#options.standingOf(id);
     if (kind !== undefined && (standing === "NotServed" || standing === "Forbidden")) {
-      return { reason: "ControlPlaneNotReady", message: messages.kindUnreadable(kind, standing) };
+      return planeProblems.kindUnreadable(kind, standing);
     }
     if (id === unreadablePlane) {
-      return { reason: "ControlPlaneNotFound", message: messages.refUnreadable };
+      return planeProblems.refUnreadable;
     }
     if (resource === undefined || isLeaving) {
-      return { reason: "ControlPlaneNotFound", message: messages.planeNotFound(id, namespaceOfPlane(id)) };
+      return planeProblems.notFound(id);
     }
-    return access === undefined || key.known?.kind !== "Read"
-      ? { reason: "ControlPlaneNotReady", message: messages.planeNotReady(id) }
-      : undefined;
+    return access === undefined || key.known?.kind !== "Read" ? planeProblems.notReady(id) : undefined;
   }
 }

@@ -1,7 +1,7 @@
 /** Finds the control plane that a resource or an option names, for `kubectl endpoints`. */
 import type { PlaneProblem } from "../decide/project-grant.ts";
 import { keyText } from "../domain/resource-store.ts";
-import * as messages from "../planes/messages.ts";
+import { planeProblems } from "../planes/plane-status.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { type ControlPlaneRef, type PlaneResource, planeIdOf, planeName } from "../resource/control-plane-resource.ts";
@@ -33,7 +33,7 @@ export interface PlaneReads {
 /** Returns the reference of a resource; `undefined`: it names the control plane of the settings. @throws Error */
 export function namedBy({ spec, key }: ComputeEndpoint): NamedPlane | undefined {
   const ref = spec.kind === "Valid" ? spec.spec.controlPlaneRef : spec.controlPlaneRef;
-  if (ref === "Unreadable") throw new Error(messages.refUnreadable);
+  if (ref === "Unreadable") throw new Error(planeProblems.refUnreadable.message);
   return ref && { ref, namespace: key.namespace };
 }
 
@@ -63,15 +63,14 @@ export function isPlaneName(text: string): boolean {
 export function problemOf({ reading, named: { ref, namespace } }: ReadPlane): PlaneProblem | undefined {
   const planeId = planeIdOf(ref, namespace);
   if (reading.kind === "Absent") {
-    const place = ref.kind === "ControlPlane" ? namespace : undefined;
-    return { reason: "ControlPlaneNotFound", message: messages.planeNotFound(planeId, place) };
+    return planeProblems.notFound(planeId);
   }
   if (reading.kind === "Forbidden") return undefined;
   const { spec, status } = reading.plane;
   const stalled = conditionOf(status.conditions, "Stalled");
   // A refused key stalls the control plane too, but its resources report the refusal themselves.
   const isUnusable = spec.kind === "Invalid" || (stalled?.status === "True" && stalled.reason !== "Unauthorized");
-  return isUnusable ? { reason: "ControlPlaneNotReady", message: messages.planeNotReady(planeId) } : undefined;
+  return isUnusable ? planeProblems.notReady(planeId) : undefined;
 }
 
 /**

@@ -51,7 +51,8 @@ export class ControlPlanes {
   constructor(options: ControlPlanesOptions) {
     const { clock, logger, watchNamespaces, onUsable } = options;
     this.#connectionSettings = options.connectionSettings;
-    this.#queue = new WorkQueue({ clock });
+    // Namespaces take turns, so that one with many control planes does not delay the others.
+    this.#queue = new WorkQueue({ clock, groupOf: (planeId) => namespaceOfPlane(planeId) ?? "" });
     this.#kinds = {
       ControlPlane: this.#placesOf("ControlPlane", watchNamespaces, options),
       ClusterControlPlane: this.#placesOf("ClusterControlPlane", [], options),

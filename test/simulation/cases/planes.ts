@@ -75,6 +75,23 @@ export const planeCases: readonly NamedCase[] = [
     },
   },
   {
+    id: "crowd of control planes",
+    name: "another namespace makes 500 control planes at once → the control plane of this namespace is ready in its turn",
+    why: "a team's control plane waits for minutes behind those of another team",
+    plan: planOf({
+      world,
+      steps: [
+        { atMs: 1_000, action: { kind: "ApplyCrowdOfPlanes", count: 500, spec: ownSpec } },
+        ...described.map(({ atMs, action }) => ({ atMs: atMs + 1_000, action })),
+      ],
+    }),
+    judge: ({ log }) => {
+      const stored = "answers 200: patch status of ControlPlane shop/own";
+      const atMs = log.entries.find(({ text }) => text === stored)?.atMs ?? Number.POSITIVE_INFINITY;
+      return atMs < 3_000 ? [] : [`its status came at ${atMs} ms`];
+    },
+  },
+  {
     id: "another control plane of the same name",
     name: "a control plane is deleted, and one of the same name gets another key → its resource uses that key",
     why: "the former key stays in use, or the new resource waits for ever",

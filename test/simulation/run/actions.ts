@@ -38,6 +38,8 @@ export type Action =
   /** A ControlPlane or ClusterControlPlane. */
   | { readonly kind: "ApplyPlane"; readonly plane: PlaneName; readonly spec: JsonObject }
   | { readonly kind: "DeletePlane"; readonly plane: PlaneName }
+  /** Many ControlPlanes of another namespace. */
+  | { readonly kind: "ApplyCrowdOfPlanes"; readonly count: number; readonly spec: JsonObject }
   /** Writes the Secret of a control plane. The key is named by its number, so that no log shows it. */
   | { readonly kind: "ApplyKey"; readonly plane: PlaneName; readonly key: number }
   | { readonly kind: "DeleteKey"; readonly plane: PlaneName }

@@ -133,6 +133,7 @@ function perform(world: World, action: Action): void {
       break;
     case "ApplyPlane":
     case "DeletePlane":
+    case "ApplyCrowdOfPlanes":
     case "ApplyKey":
     case "DeleteKey":
       performOnPlane(world, action);
@@ -183,9 +184,21 @@ function perform(world: World, action: Action): void {
   }
 }
 
-type PlaneAction = Extract<Action, { readonly kind: "ApplyPlane" | "DeletePlane" | "ApplyKey" | "DeleteKey" }>;
+type PlaneAction = Extract<
+  Action,
+  { readonly kind: "ApplyPlane" | "DeletePlane" | "ApplyCrowdOfPlanes" | "ApplyKey" | "DeleteKey" }
+>;
 
 function performOnPlane(world: World, action: PlaneAction): void {
+  if (action.kind === "ApplyCrowdOfPlanes") {
+    const { kind } = controlPlaneNames;
+    const crowd = planePlaces.own.path.replace(namespace, "crowd");
+    for (let at = 0; at < action.count; at += 1) {
+      const metadata = { name: `plane-${at}` };
+      put(world, crowd, { apiVersion: `${group}/${version}`, kind, metadata, spec: action.spec });
+    }
+    return;
+  }
   const { kind: planeKind, path, keyNamespace } = planePlaces[action.plane];
   const secrets = `/api/v1/namespaces/${keyNamespace}/secrets`;
   const name = `${action.plane}-key`;

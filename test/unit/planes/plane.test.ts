@@ -58,8 +58,8 @@ function scene(
     },
     tenantLimits: { hosts: ["listed.example.com", "*.wild.example.com"] },
     onKey: () => {},
-    onKeyChange: () => {},
-    onHealthChange: () => {},
+    onNews: () => {},
+    onUsable: () => {},
     onUnused: (planeId) => unused.push(planeId),
   });
   return { clock, plane, targets, unused, limits };
