@@ -4,6 +4,7 @@ import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CallGuard } from "../domain/control-plane.ts";
 import { type GrantSource, type HeldSecrets, KubernetesError } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import type { Projects } from "../reconcile/project-memory.ts";
 import type { ControlPlaneAccess } from "../reconcile/reconcile-context.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
@@ -150,7 +151,7 @@ export class Plane {
   note(resource: PlaneResource | undefined): boolean {
     const before = this.#resource;
     // The limits of the settings change the spec without another version.
-    const hasOtherSpec = JSON.stringify(before?.spec) !== JSON.stringify(resource?.spec);
+    const hasOtherSpec = !isSameStored(before?.spec, resource?.spec);
     const isSameVersion = before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion;
     if (isSameVersion && !hasOtherSpec) {
       return false;

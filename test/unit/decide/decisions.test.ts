@@ -1,6 +1,7 @@
 /** Tests single decisions. */
 import { describe, expect, it } from "vitest";
 import { type Claim, claimOfGone } from "../../../src/decide/claims.ts";
+import { endpointName, ownershipToken } from "../../../src/decide/identity.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
 import { planOf } from "../../../src/decide/plan-resource.ts";
@@ -9,6 +10,7 @@ import { annotations } from "../../../src/resource/names.ts";
 import {
   acknowledged,
   branch,
+  claim,
   condition,
   creating,
   endpoint,
@@ -58,6 +60,9 @@ const asked = {
     condition({ type: "Ready", status: "False", reason: "CreateAmbiguous", message: "If none is yours, abandon=all." }),
   ],
 };
+
+const elsewhere = endpoint({ name: endpointName("orders", ownershipToken("cluster-b", "uid-theirs")) });
+const ownedElsewhereMessage = `Another cluster or another operator created the endpoint that this resource asks for (branch ${branch}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`;
 
 const planeProblem = { reason: "ControlPlaneNotFound", message: "There is no ClusterControlPlane north." } as const;
 
@@ -418,6 +423,49 @@ const rows: readonly Row[] = [
     why: "branchId is mutable",
     given: owned({}, { endpoint: { branchId: otherBranch } }),
     want: { kind: "MoveEndpoint", branchId: branch },
+  },
+  {
+    name: "another resource has a valid record of the same endpoint → both are stalled, nothing changes",
+    why: "S3: after a restore of etcd two resources would change one endpoint in turn",
+    given: owned(sized, { claims: [claim({ ownedEndpointId: "ep-own-1" })] }),
+    want: {
+      kind: "Stall",
+      reason: "OwnershipConflict",
+      message:
+        "This resource and ComputeEndpoint billing both own endpoint ep-own-1, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.",
+    },
+  },
+  {
+    name: "another resource has a valid record of the same endpoint, being deleted → the endpoint is not deleted",
+    why: "S3: the other resource still needs it",
+    given: owned({}, { resource: deleting, claims: [claim({ ownedEndpointId: "ep-own-1" })] }),
+    want: { kind: "Stall", reason: "OwnershipConflict" },
+  },
+  {
+    name: "the branch has an endpoint of another cluster, no adoption → stalled, the remedy is named",
+    why: "two clusters would fight over one database",
+    given: observation({ echoesNames: true, endpoints: [elsewhere] }),
+    want: { kind: "Stall", reason: "OwnedElsewhere", message: ownedElsewhereMessage },
+  },
+  {
+    name: "the endpoint to adopt has the token of another cluster, also if named by id → stalled",
+    why: "no adoption policy takes an endpoint that another operator may still manage",
+    given: observation({
+      echoesNames: true,
+      endpoints: [elsewhere],
+      resource: resource({ spec: { adoption: { policy: "AdoptOnly", endpointId: "ep-own-1" } } }),
+    }),
+    want: { kind: "Stall", reason: "OwnedElsewhere", message: ownedElsewhereMessage },
+  },
+  {
+    name: "the endpoint to adopt has the token of another cluster, takeOver is true → adopted",
+    why: "takeOver is the explicit consent of a person",
+    given: observation({
+      echoesNames: true,
+      endpoints: [elsewhere],
+      resource: resource({ spec: { adoption: { policy: "AdoptOrCreate", takeOver: true } } }),
+    }),
+    want: { kind: "RecordOwnership", ownership: ownership({ origin: "Adopted" }) },
   },
 ];
 
