@@ -107,7 +107,7 @@ export function eventsOfStall(
 ): readonly ResourceEvent[] {
   const stalled = conditionOf(next, "Stalled");
   const isNews = stalled !== undefined && conditionOf(before, "Stalled")?.reason !== stalled.reason;
-  return isNews ? [warning(stalled.reason, "Reconcile", stalled.message)] : [];
+  return isNews ? [{ type: "Warning", reason: stalled.reason, action: "Reconcile", note: stalled.message }] : [];
 }
 
 /** Returns an event if managed fields left spec: the control plane keeps their last values. */

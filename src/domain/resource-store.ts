@@ -141,13 +141,53 @@ export interface ResourceEvent {
   readonly isAhead?: boolean;
 }
 
+/**
+ * The reasons of events, by kind and type. docs/conditions.md describes them. The event of a resource that became
+ * Stalled is not among them: it is a Warning with the reason of the condition.
+ */
+export const eventReasons = {
+  ComputeEndpoint: {
+    Normal: [
+      "EndpointAdopted",
+      "EndpointCreated",
+      "EndpointDeleted",
+      "EndpointReady",
+      "EndpointRetained",
+      "FieldReleased",
+    ],
+    Warning: [
+      "CreateAbandoned",
+      "CredentialsRejected",
+      "EndpointGone",
+      "EndpointPresumed",
+      "EndpointRestarting",
+      "EndpointSuspending",
+      "OperationFailed",
+    ],
+  },
+  DatabaseAccess: {
+    Normal: [
+      "ConnectionChanged",
+      "DatabaseCreated",
+      "DatabaseDeleted",
+      "PasswordRotated",
+      "RoleCreated",
+      "RoleDeleted",
+      "SecretCreated",
+    ],
+    Warning: ["RoleRetained", "SecretRestored"],
+  },
+  ControlPlane: { Normal: ["ControlPlaneReady"], Warning: [] },
+} as const;
+type EventReason<Type extends ResourceEvent["type"]> = (typeof eventReasons)[keyof typeof eventReasons][Type][number];
+
 /** Makes an event of type Normal: no person needs to act. */
-export function normal(reason: string, action: string, note: string): ResourceEvent {
+export function normal(reason: EventReason<"Normal">, action: string, note: string): ResourceEvent {
   return { type: "Normal", reason, action, note };
 }
 
 /** Makes an event of type Warning: a person should read it. */
-export function warning(reason: string, action: string, note: string): ResourceEvent {
+export function warning(reason: EventReason<"Warning">, action: string, note: string): ResourceEvent {
   return { type: "Warning", reason, action, note };
 }
 

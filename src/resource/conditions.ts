@@ -2,7 +2,14 @@
 import type { Condition } from "./status-schema.ts";
 
 /** The five condition types. docs/conditions.md describes them. */
-export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "LastOperationSucceeded" | "CredentialsValid";
+export const conditionTypes = [
+  "Ready",
+  "Reconciling",
+  "Stalled",
+  "LastOperationSucceeded",
+  "CredentialsValid",
+] as const;
+export type ConditionType = (typeof conditionTypes)[number];
 
 /** Stalled reasons: a person must act. Each message says what to do. */
 export const stallReasons = [
