@@ -1,5 +1,5 @@
 /** The kind DatabaseAccess in the reconcile of its project. */
-import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/project-kind.ts";
+import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/ports.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { parseProjectKey } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";

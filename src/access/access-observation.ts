@@ -1,5 +1,5 @@
 /** What is known of a DatabaseAccess: what a decision is made from, and what this process remembers. */
-import type { ChangeUrgency } from "../decide/choose-mutation.ts";
+
 import type { FailureRow } from "../decide/observation.ts";
 import type { ObservedDatabase, ObservedRole, Password } from "../domain/control-plane.ts";
 import type {
@@ -9,8 +9,8 @@ import type {
   SecretStore,
   StoredSecret,
 } from "../domain/resource-store.ts";
-import type { KindRoundStart } from "../reconcile/project-kind.ts";
-import type { ReconcileContext } from "../reconcile/reconcile-context.ts";
+import type { KindRoundStart, ReconcileContext } from "../reconcile/ports.ts";
+import type { ChangeUrgency } from "../reconcile/project-memory.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import type { ConnectionSettings } from "./binding.ts";

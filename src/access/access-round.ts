@@ -1,10 +1,11 @@
 /** One reconcile of the DatabaseAccesses of a project: observe, decide, act, store. */
-import type { WaitingChange } from "../decide/choose-mutation.ts";
+
 import { isIdentityProven } from "../decide/identity.ts";
 import { pollDelayMs } from "../decide/plan.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
-import type { KindChange, KindLook, KindRound, KindSent } from "../reconcile/project-kind.ts";
+import type { KindChange, KindLook, KindRound, KindSent } from "../reconcile/ports.ts";
+import type { WaitingChange } from "../reconcile/project-memory.ts";
 import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import { type AccessContext, type AccessObservation, validSpecOf, type WorkedAccess } from "./access-observation.ts";

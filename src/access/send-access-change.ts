@@ -5,7 +5,7 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { hasMoved } from "../reconcile/in-parallel.ts";
-import type { KindChange, KindSent } from "../reconcile/project-kind.ts";
+import type { KindChange, KindSent } from "../reconcile/ports.ts";
 import { isNeverApplied, isSameWish } from "../reconcile/send-change.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";

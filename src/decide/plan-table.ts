@@ -254,11 +254,6 @@ export function entryOf(plan: Plan): PlanEntry<Plan> {
   return table[plan.kind] as PlanEntry<Plan>;
 }
 
-/** Returns the plan if it removes the finalizer, else `undefined`. */
-export function asRelease(plan: Plan): PlanOf<"RemoveFinalizer"> | undefined {
-  return plan.kind === "RemoveFinalizer" ? plan : undefined;
-}
-
 /** Whether a plan changes something in the control plane. */
 export function isMutation(plan: Plan): plan is Mutation {
   return entryOf(plan).isMutation;

@@ -9,7 +9,7 @@ import {
   projectGrantOf,
 } from "../decide/project-grant.ts";
 import type { KindStanding } from "../domain/resource-store.ts";
-import type { ControlPlaneUnit } from "../reconcile/reconcile-context.ts";
+import type { ControlPlaneUnit } from "../reconcile/ports.ts";
 import {
   kindOfPlane,
   namespaceOfPlane,

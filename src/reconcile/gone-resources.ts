@@ -3,12 +3,13 @@
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../decide/identity.ts";
 import { remoteStateOf } from "../decide/remote-state.ts";
 import { backoffMs } from "../domain/clock.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Logger } from "../domain/logger.ts";
 import { noteWrite, readById, readEndpoints } from "./observe-project.ts";
-import type { AbandonedEndpoint, ResourceEntry } from "./project-memory.ts";
-import type { CarryOutContext, ReconcileContext } from "./reconcile-context.ts";
+import type { ReconcileContext } from "./ports.ts";
+import type { AbandonedEndpoint, ProjectMemory, ResourceEntry } from "./project-memory.ts";
 import { countEnded } from "./report.ts";
 import type { Round } from "./round.ts";
 import { isLocked } from "./schedule.ts";
@@ -50,7 +51,11 @@ const retry = { firstMs: 2_000, longestMs: 600_000 };
  * Deletes one endpoint whose resource was gone before the answer to its create was stored. The operator forgets the
  * endpoint when reads after the DELETE prove that it is gone, or when another resource owns it. Otherwise it tries again.
  */
-export async function deleteAbandoned(context: CarryOutContext, round: Round): Promise<void> {
+export async function deleteAbandoned(
+  context: ReconcileContext,
+  controlPlane: ControlPlane,
+  round: Round,
+): Promise<void> {
   const { project, facts } = round;
   const abandoned = [...project.abandoned.values()].find(({ retryAtMs }) => retryAtMs <= facts.monotonicMs);
   if (abandoned === undefined || isLocked(project, facts.monotonicMs)) {
@@ -58,7 +63,7 @@ export async function deleteAbandoned(context: CarryOutContext, round: Round): P
   }
   const claiming = [...round.all, ...round.elsewhere];
   const isOwned = claiming.some(({ claimed }) => claimed.endpointId === abandoned.endpointId);
-  if (isOwned || (await isDeleted(context, round, abandoned))) {
+  if (isOwned || (await isDeleted(context, controlPlane, project, abandoned))) {
     project.abandoned.delete(abandoned.endpointId);
   } else {
     const failures = abandoned.failures + 1;
@@ -68,8 +73,9 @@ export async function deleteAbandoned(context: CarryOutContext, round: Round): P
 }
 
 async function isDeleted(
-  { controlPlane, clock, logger }: CarryOutContext,
-  { project }: Round,
+  { clock, logger }: ReconcileContext,
+  controlPlane: ControlPlane,
+  project: ProjectMemory,
   { key, uid, endpointId, failures }: AbandonedEndpoint,
 ): Promise<boolean> {
   const fields = { namespace: key.namespace, name: key.name, uid, endpointId };
@@ -78,8 +84,8 @@ async function isDeleted(
       noteWrite(project, undefined, { isDelete: true, nowMs: clock.monotonicMs() });
     });
     project.operations.noteAnswer(answer?.operations ?? []);
-    const context = { clock, controlPlane };
-    const { snapshot } = await readById(context, await readEndpoints(context, project), [endpointId]);
+    const reads = { clock, controlPlane };
+    const { snapshot } = await readById(reads, await readEndpoints(reads, project), [endpointId]);
     const isGone = remoteStateOf(snapshot, endpointId, { lastAnswer: undefined }).kind === "Absent";
     if (isGone) {
       logger.warn(fields, "deleted the endpoint of a resource that was gone when its create was answered");

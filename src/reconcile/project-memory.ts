@@ -1,5 +1,4 @@
 /** The project memory: what this process remembers of the projects of a control plane. */
-import type { ChangeUrgency } from "../decide/choose-mutation.ts";
 import type { FailureRow, LocalObservation, ResourceMemory } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -96,7 +95,7 @@ export interface ResourceEntry {
   /** Attempts of intents whose write failed or had no answer, so this process sent no POST for them; oldest first. */
   unsentAttempts: readonly string[];
   /** The change that the resource waits to send; `undefined`: none. */
-  waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
+  waiting: Pick<WaitingChange, "sinceMs" | "urgency"> | undefined;
   /** The last change, if it was refused and not applied. Its next try is not announced by an event again. */
   refusedChange: { readonly kind: Plan["kind"]; readonly generation: number } | undefined;
   /** The number of failed steps in a row: reads or writes of the resource, or requests. */
@@ -111,6 +110,19 @@ export interface ResourceEntry {
    */
   unconfirmed: readonly UnconfirmedWrite[];
 }
+
+/** A resource of a project that waits to change something in the control plane. */
+export interface WaitingChange {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly urgency: ChangeUrgency;
+  /** When the resource began to wait, in monotonic milliseconds. */
+  readonly sinceMs: number;
+}
+
+/** The kinds of change. The operator sends an earlier kind before a later one. */
+export const changeOrder = ["Deletion", "OpenCreate", "Other"] as const;
+export type ChangeUrgency = (typeof changeOrder)[number];
 
 /** A write to the API server without an answer, with the events and counts to publish if it was stored. */
 export interface UnconfirmedWrite {

@@ -5,7 +5,7 @@ import { mayClaimAt } from "../decide/claims.ts";
 import type { Identity } from "../decide/identity.ts";
 import type { FailureRow } from "../decide/observation.ts";
 import { retainsEndpoint } from "../decide/plan-resource.ts";
-import { type CallGuard, type CallGuards, guardCalls } from "../domain/control-plane.ts";
+import { type Caller, type CallGuard, guardCalls } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
 import {
@@ -17,13 +17,13 @@ import {
   workKeyOf,
 } from "../resource/compute-endpoint.ts";
 import { parseProjectKey, settingsPlane } from "../resource/control-plane-resource.ts";
-import { carryOut } from "./carry-out.ts";
+import { CarryOut } from "./carry-out.ts";
 import { forgetGone, noteOrphans } from "./gone-resources.ts";
 import { lookAt } from "./look.ts";
+import type { ControlPlaneAccess, ControlPlaneUnit, ProjectCalls, ReconcileContext } from "./ports.ts";
 import { entryFor, type ProjectMemory } from "./project-memory.ts";
-import type { ControlPlaneAccess, ControlPlaneUnit, ReconcileContext } from "./reconcile-context.ts";
 import { Round, type WorkedResource } from "./round.ts";
-import { callerFor, isAskedFor, isDue, lockHolderOf, nextChangeMs, nextDueMs, pollIntervalMs } from "./schedule.ts";
+import { isAskedFor, isDue, lockHolderOf, nextChangeMs, nextDueMs, pollIntervalMs } from "./schedule.ts";
 import { settleLocally } from "./settle-locally.ts";
 import { failResources } from "./settle-step.ts";
 
@@ -160,33 +160,21 @@ export class ProjectReconciler {
     if (access === undefined) {
       return;
     }
-    const resources = due.map(({ resource }) => resource);
-    const caller = callerFor(round, resources);
-    // A call gives the worker back while it waits, so that other projects can use it.
-    const wait: CallGuard = (call) => slot.whileWaiting(call);
-    const outsideWorker: CallGuards = { read: wait, write: wait };
-    const context = {
-      ...this.#context,
-      controlPlane: guardCalls(access.forCaller(caller), outsideWorker),
-      reserved: guardCalls(access.reserved, outsideWorker),
-      reserve: () => wait(() => access.reserve(caller)),
-      whileWorking: slot.whileWorking.bind(slot),
-      isCurrent: () => this.#context.unitOf(unit.id).access === access,
-    };
+    const calls = this.#callsOf(unit, access, slot, round.callerFor(due));
     try {
       // If a change waits and no operation locks the project, the reconcile reserves the request of that change before it
       // reads. So the read is still recent when the change is sent.
-      const reserved = round.isWaiting() && lockHolderOf(project, facts.monotonicMs) === undefined;
-      if (reserved) {
-        await context.reserve();
+      if (round.isWaiting() && lockHolderOf(project, facts.monotonicMs) === undefined) {
+        await calls.reserve();
       }
-      const seen = await lookAt(context, round, wanted);
+      const { clock } = this.#context;
+      const { look, decided } = await lookAt({ clock, controlPlane: calls.controlPlane }, round, wanted);
       project.readFailure = undefined;
       if (wanted.isPoll) {
         this.#schedulePoll(project, unit.projects.size, access);
-        noteOrphans(context, round, seen.look.snapshot);
+        noteOrphans(this.#context, round, look.snapshot);
       }
-      await carryOut(reserved ? { ...context, reserve: async () => {} } : context, round, seen);
+      await new CarryOut(this.#context, calls, round, look).run(decided);
       project.operations.prune();
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) {
@@ -194,6 +182,22 @@ export class ProjectReconciler {
       }
       await this.#readFailed(round, due, error);
     }
+  }
+
+  #callsOf(unit: ControlPlaneUnit, access: ControlPlaneAccess, slot: WorkerSlot, caller: Caller): ProjectCalls {
+    const whileWaiting: CallGuard = (call) => slot.whileWaiting(call);
+    const guards = { read: whileWaiting, write: whileWaiting };
+    let reservation: Promise<void> | undefined;
+    return {
+      controlPlane: guardCalls(access.forCaller(caller), guards),
+      reserve: () => {
+        reservation ??= whileWaiting(() => access.reserve(caller));
+        return reservation;
+      },
+      reserved: guardCalls(access.reserved, guards),
+      whileWorking: (work) => slot.whileWorking(work),
+      isCurrent: () => this.#context.unitOf(unit.id).access === access,
+    };
   }
 
   #schedulePoll(project: ProjectMemory, projects: number, { pollsPerMinute }: ControlPlaneAccess): void {

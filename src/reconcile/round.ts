@@ -1,15 +1,16 @@
 /** One reconcile of one project: its resources, and what the operator knows about them without the control plane. */
 
-import type { PostState } from "../decide/claims.ts";
-import { type Claim, claimOf, claimOfGone, ProjectClaims } from "../decide/claims.ts";
+import { type Claim, claimOf, claimOfGone, type PostState, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { LocalObservation, Policy } from "../decide/observation.ts";
 import { isLocal, situationOf } from "../decide/plan-resource.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
+import type { Caller } from "../domain/control-plane.ts";
 import { type ComputeEndpoint, isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
-import type { KindRound } from "./project-kind.ts";
+import { conditionOf, isTrue } from "../resource/conditions.ts";
+import type { KindRound } from "./ports.ts";
 import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";
-import { waitsForOthers } from "./schedule.ts";
+import { isAskedFor } from "./schedule.ts";
 
 /** One resource of the project, in its newest form that this reconcile knows. */
 export interface WorkedResource {
@@ -134,10 +135,23 @@ export class Round {
     return this.worked.some(({ entry }) => entry.waiting !== undefined) || this.kinds.some((kind) => kind.isWaiting());
   }
 
+  /**
+   * Returns the caller of the reads for resources that are due. Reads are urgent if one of these resources, of any kind,
+   * has unfinished work or a person asked for it. Otherwise they are background requests.
+   */
+  callerFor(due: readonly WorkedResource[]): Caller {
+    const isUrgent = ({ resource }: WorkedResource) => isAskedFor(resource) || isAtWork(resource);
+    const urgent = due.find(isUrgent)?.resource.key.namespace;
+    const further = this.kinds.map((kind) => kind.urgentNamespace()).find((namespace) => namespace !== undefined);
+    const namespace = urgent ?? further ?? (due[0]?.resource ?? this.all[0])?.key.namespace ?? "";
+    const urgency = urgent === undefined && further === undefined ? "Background" : "Urgent";
+    return { urgency, namespace, project: this.project.projectId };
+  }
+
   /** Makes those resources due that wait for a change of another resource of the project. */
   wakeWaiting(): void {
     for (const { resource, entry } of this.worked) {
-      if (waitsForOthers(resource)) {
+      if (stallsByOthers.includes(conditionOf(resource.status.conditions, "Stalled")?.reason ?? "")) {
         entry.dueAtMs = this.facts.monotonicMs;
       }
     }
@@ -176,3 +190,12 @@ function postsOf({ status }: ComputeEndpoint, memory: ResourceEntry["memory"] | 
   const intent = memory?.intent;
   return intent !== undefined && intent.attempt === status.createIntent?.attempt ? intent.posts : "Unresolved";
 }
+
+/** Whether a resource has unfinished work: it is being deleted, or it is neither Ready nor Stalled. */
+function isAtWork(resource: ComputeEndpoint): boolean {
+  const { conditions } = resource.status;
+  return isBeingDeleted(resource) || (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"));
+}
+
+/** Stalled reasons that can end when another resource of the project changes. */
+const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied", "EndpointExists", "OwnershipConflict"];

@@ -1,12 +1,10 @@
-/** The step "schedule" of a reconcile: when a resource and its project are due, and how urgent their requests are. */
+/** The step "schedule" of a reconcile: when a resource and its project are due, and which change comes first. */
 import type { Policy } from "../decide/observation.ts";
 import { pollDelayMs } from "../decide/plan.ts";
-import type { Caller } from "../domain/control-plane.ts";
-import { type ComputeEndpoint, isBeingDeleted } from "../resource/compute-endpoint.ts";
-import { conditionOf, isTrue } from "../resource/conditions.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
-import type { KindRound } from "./project-kind.ts";
-import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";
+import type { KindRound } from "./ports.ts";
+import { changeOrder, type ProjectMemory, type ResourceEntry, type WaitingChange } from "./project-memory.ts";
 
 /**
  * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
@@ -98,35 +96,39 @@ export function isAskedFor({ annotations: given, generation, status }: ComputeEn
   return generation !== status.observedGeneration || (requested ?? "") !== (status.lastHandledReconcileAt ?? "");
 }
 
-/** The resources of one reconcile, of every kind. */
-interface RoundResources {
-  readonly project: { readonly projectId: string };
-  readonly all: readonly ComputeEndpoint[];
-  readonly kinds: readonly Pick<KindRound, "urgentNamespace">[];
+/**
+ * Returns the uids of waiting resources in the order in which their changes are tried. The reconcile carries out the
+ * first change that is still wanted. A project carries out at most one change at a time.
+ * | rule | why |
+ * |---|---|
+ * | deletions come first | other changes may wait for what they free |
+ * | then creates whose intent is stored | such a create can delay other creates on its branch |
+ * | then one change of each namespace in turn | a burst of one namespace does not delay another |
+ * | within a namespace, the oldest comes first | |
+ * @param lastNamespace the namespace of the project's last change; its turn comes last.
+ */
+export function orderOfChanges(
+  waiting: readonly WaitingChange[],
+  lastNamespace: string | undefined,
+): readonly string[] {
+  const lines = changeOrder.map((urgency) => waiting.filter((change) => change.urgency === urgency));
+  return lines.flatMap((line) => inRotation(line, lastNamespace)).map(({ uid }) => uid);
 }
 
 /**
- * Makes the caller for reads of the resources of a project that are due. Reads are urgent if one of these resources, of
- * any kind, has unfinished work or a person asked for it. Otherwise they are background requests.
+ * Orders changes so that namespaces take turns: one change of each namespace, then the second of each. Within a
+ * namespace the oldest change comes first.
  */
-export function callerFor({ project, all, kinds }: RoundResources, due: readonly ComputeEndpoint[]): Caller {
-  const urgent = due.find((resource) => isAskedFor(resource) || isAtWork(resource))?.key.namespace;
-  const further = kinds.map((kind) => kind.urgentNamespace()).find((namespace) => namespace !== undefined);
-  const namespace = urgent ?? further ?? (due[0] ?? all[0])?.key.namespace ?? "";
-  const urgency = urgent === undefined && further === undefined ? "Background" : "Urgent";
-  return { urgency, namespace, project: project.projectId };
+function inRotation(line: readonly WaitingChange[], lastNamespace: string | undefined): readonly WaitingChange[] {
+  const byNamespace = Map.groupBy([...line].sort(byAge), ({ namespace }) => namespace);
+  const names = [...byNamespace.keys()].sort();
+  const next = lastNamespace === undefined ? 0 : names.findIndex((name) => name > lastNamespace);
+  const start = Math.max(0, next);
+  const turns = [...names.slice(start), ...names.slice(0, start)].map((name) => byNamespace.get(name) ?? []);
+  const rounds = Math.max(0, ...turns.map((changes) => changes.length));
+  return Array.from({ length: rounds }, (_, round) => turns.flatMap((changes) => changes[round] ?? [])).flat();
 }
 
-/** Whether a resource has unfinished work: it is being deleted, or it is neither Ready nor Stalled. */
-function isAtWork(resource: ComputeEndpoint): boolean {
-  const { conditions } = resource.status;
-  return isBeingDeleted(resource) || (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"));
-}
-
-/** Stalled reasons that can end when another resource of the project changes. */
-const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied", "EndpointExists", "OwnershipConflict"];
-
-/** Whether the resource waits for a change of another resource of its project. */
-export function waitsForOthers({ status }: ComputeEndpoint): boolean {
-  return stallsByOthers.includes(conditionOf(status.conditions, "Stalled")?.reason ?? "");
+function byAge(a: WaitingChange, b: WaitingChange): number {
+  return a.sinceMs - b.sinceMs || (a.uid < b.uid ? -1 : 1);
 }

@@ -1,19 +1,19 @@
 /** Sends one change to the control plane, after storing what a crash must not lose. */
+
+import type { PostState } from "../decide/claims.ts";
 import { eventsBefore } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/observation.ts";
 import { assertNever, type Mutation, type PlanOf } from "../decide/plan.ts";
 import { statusBefore } from "../decide/status-for.ts";
-import type { Clock } from "../domain/clock.ts";
 import type { Mutation as Answer, ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
-import type { EventRecorder, ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ComputeEndpoint, isPaused } from "../resource/compute-endpoint.ts";
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { StoredObject } from "../resource/stored-object.ts";
 import { hasMoved } from "./in-parallel.ts";
 import { noteWrite } from "./observe-project.ts";
+import type { ReconcileContext } from "./ports.ts";
 import {
   type ProjectMemory,
   type ResourceEntry,
@@ -21,17 +21,19 @@ import {
   rememberOperations,
   rememberUnsent,
 } from "./project-memory.ts";
+import { publish } from "./report.ts";
 
-/** The parts that sending a change uses. */
-export interface ChangeContext {
-  readonly clock: Clock;
-  readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
-  readonly events: EventRecorder;
-  readonly controlPlane: ControlPlane;
+/** A change, and the parts that sending it uses. */
+export interface ChangeToSend {
+  readonly step: ResourceStep & { readonly plan: Mutation };
+  readonly entry: ResourceEntry;
   readonly project: ProjectMemory;
+  readonly controlPlane: ControlPlane;
   /** Whether the control plane and the grant are still those of the decision. Storing the intent may take long. */
   readonly mayStillSend: () => boolean;
 }
+
+type Context = Pick<ReconcileContext, "clock" | "store" | "events">;
 
 /** The result of sending a change. */
 export type Sent =
@@ -52,17 +54,17 @@ const checkAgeLimitMs = 1_000;
  *
  * @throws KubernetesError when the resource cannot be stored or read; PutOffError when nothing may be sent.
  */
-export async function sendChange(
-  context: ChangeContext,
-  step: ResourceStep & { readonly plan: Mutation },
-  entry: ResourceEntry,
-): Promise<Sent> {
-  const resource = await prepare(context, step, entry);
-  const mayStillSend = context.mayStillSend();
-  if (!mayStillSend) {
-    await takeBackIntent(context, step, resource);
+export async function sendChange(context: Context, change: ChangeToSend): Promise<Sent> {
+  const { step, entry, mayStillSend } = change;
+  if (!mayStillSend()) {
+    return { kind: "Outdated" };
   }
-  if (resource === undefined || !mayStillSend) {
+  const resource = await prepare(context, change);
+  if (!mayStillSend()) {
+    await takeBackIntent(context, step, resource);
+    return { kind: "Outdated" };
+  }
+  if (resource === undefined) {
     return { kind: "Outdated" };
   }
   const { kind } = step.plan;
@@ -70,12 +72,10 @@ export async function sendChange(
   const { refusedChange } = entry;
   entry.refusedChange = undefined;
   if (refusedChange?.kind !== kind || refusedChange.generation !== generation) {
-    for (const event of eventsBefore(step.plan)) {
-      context.events.record(resource, event);
-    }
+    publish(context, resource, eventsBefore(step.plan));
   }
   try {
-    return { kind: "Accepted", resource, answer: await send(context, step.plan, entry) };
+    return { kind: "Accepted", resource, answer: await send(context, change) };
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) {
       throw error;
@@ -89,11 +89,7 @@ export async function sendChange(
  * Stores what must be stored before the change. @returns `undefined` if the resource is gone, or has changed since the
  * plan was made
  */
-async function prepare(
-  { clock, store }: ChangeContext,
-  step: ResourceStep & { readonly plan: Mutation },
-  entry: ResourceEntry,
-): Promise<ComputeEndpoint | undefined> {
+async function prepare({ clock, store }: Context, { step, entry }: ChangeToSend): Promise<ComputeEndpoint | undefined> {
   const { plan } = step;
   const { resource } = step.local;
   const known = store.get(resource.key);
@@ -103,21 +99,19 @@ async function prepare(
   if (plan.kind !== "CreateEndpoint" && plan.kind !== "DeleteEndpoint") {
     return resource;
   }
-  let checkedAtMs = clock.monotonicMs();
+  const checkedAtMs = clock.monotonicMs();
   const hasToStore = !isSameStored(statusBefore(step), resource.status);
-  let current: ComputeEndpoint | undefined = hasToStore ? await storeBefore(store, step, entry) : resource;
-  if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
+  const stored = hasToStore ? await storeBefore(store, step, entry) : resource;
+  entry.version = stored.resourceVersion;
+  if (plan.kind === "DeleteEndpoint") {
+    return isSameWish(resource, stored) ? stored : undefined;
+  }
+  if (!plan.isIntentStored) {
     const { attempt } = plan.intent;
     remember(entry, { intent: { attempt, posts: "NoneSent", firstSeenMs: checkedAtMs, lastPostMs: undefined } });
   }
-  entry.version = current.resourceVersion;
-  if (plan.kind === "DeleteEndpoint") {
-    return isSameWish(resource, current) ? current : undefined;
-  }
-  if (!hasToStore || clock.monotonicMs() - checkedAtMs > checkAgeLimitMs) {
-    checkedAtMs = clock.monotonicMs();
-    current = await store.read(resource.key);
-  }
+  const isOldCheck = !hasToStore || clock.monotonicMs() - checkedAtMs > checkAgeLimitMs;
+  const current = isOldCheck ? await store.read(resource.key) : stored;
   const isWanted =
     current !== undefined &&
     isSameWish(resource, current) &&
@@ -131,8 +125,8 @@ async function prepare(
  * store the status.
  */
 async function storeBefore(
-  store: ChangeContext["store"],
-  step: ResourceStep & { readonly plan: Mutation },
+  store: Context["store"],
+  step: ChangeToSend["step"],
   entry: ResourceEntry,
 ): Promise<ComputeEndpoint> {
   const { plan } = step;
@@ -156,8 +150,8 @@ const takeBackLimit = 5;
  * @throws KubernetesError
  */
 async function takeBackIntent(
-  { store }: Pick<ChangeContext, "store">,
-  { plan, local }: ResourceStep & { readonly plan: Mutation },
+  { store }: Context,
+  { plan, local }: ChangeToSend["step"],
   stored: ComputeEndpoint | undefined,
 ): Promise<void> {
   if (plan.kind !== "CreateEndpoint" || plan.isIntentStored) {
@@ -190,44 +184,41 @@ export function isSameWish(before: StoredObject, now: StoredObject): boolean {
   );
 }
 
-async function send(context: ChangeContext, plan: Mutation, entry: ResourceEntry): Promise<Answer | undefined> {
-  const { clock, controlPlane, project } = context;
+async function send(context: Context, change: ChangeToSend): Promise<Answer | undefined> {
+  const { step, entry, project, controlPlane } = change;
+  const { plan } = step;
   const { projectId } = project;
   let answer: Answer | undefined;
   try {
     switch (plan.kind) {
       case "CreateEndpoint":
-        answer = await post(context, plan, entry);
+        answer = await post(context, change, plan);
         break;
       case "UpdateEndpoint":
         answer = await controlPlane.updateEndpoint(projectId, plan.endpointId, plan.changes);
-        remember(entry, { acknowledgedAtMs: clock.monotonicMs() });
+        remember(entry, { acknowledgedAtMs: context.clock.monotonicMs() });
         break;
       case "ChangePower":
         answer = await controlPlane.changePower(projectId, plan.endpointId, plan.action);
         break;
       case "MoveEndpoint":
-        answer = await move(controlPlane, projectId, plan);
+        answer = await move(change, plan);
         break;
       case "DeleteEndpoint":
-        remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: false } });
-        answer = await deleteEndpoint(context, plan.endpointId, entry);
+        answer = await deleteEndpoint(context, change, plan);
         break;
       default:
         assertNever(plan);
     }
     return answer;
   } finally {
-    noteAnswer(context, answer, { entry, isDelete: plan.kind === "DeleteEndpoint" });
+    noteAnswer(change, answer, context.clock.monotonicMs());
   }
 }
 
-function noteAnswer(
-  { clock, project }: ChangeContext,
-  answer: Answer | undefined,
-  { entry, isDelete }: { readonly entry: ResourceEntry; readonly isDelete: boolean },
-): void {
-  const nowMs = clock.monotonicMs();
+/** Remembers what a request shows or may have changed. @param answer `undefined`: it failed, or there was nothing to delete */
+function noteAnswer({ step, entry, project }: ChangeToSend, answer: Answer | undefined, nowMs: number): void {
+  const isDelete = step.plan.kind === "DeleteEndpoint";
   noteWrite(project, answer, { isDelete, nowMs });
   rememberOperations(
     entry,
@@ -241,25 +232,22 @@ function noteAnswer(
 
 /** Sends exactly one POST. Until it is answered, it may take effect at any moment. */
 async function post(
-  { clock, controlPlane, project }: ChangeContext,
-  { intent, creation, hash }: PlanOf<"CreateEndpoint">,
-  entry: ResourceEntry,
+  { clock }: Context,
+  { entry, project, controlPlane }: ChangeToSend,
+  { intent: { attempt }, creation, hash }: PlanOf<"CreateEndpoint">,
 ): Promise<Answer> {
-  const before = entry.memory.intent?.attempt === intent.attempt ? entry.memory.intent : undefined;
+  const before = entry.memory.intent?.attempt === attempt ? entry.memory.intent : undefined;
   const firstSeenMs = before?.firstSeenMs ?? clock.monotonicMs();
-  const { attempt } = intent;
-  remember(entry, {
-    intent: { attempt, posts: "Unresolved", firstSeenMs, lastPostMs: clock.monotonicMs() },
-  });
+  const notePost = (posts: PostState) =>
+    remember(entry, { intent: { attempt, posts, firstSeenMs, lastPostMs: clock.monotonicMs() } });
+  notePost("Unresolved");
   try {
     const answer = await controlPlane.createEndpoint(project.projectId, creation);
-    const acknowledgedAtMs = clock.monotonicMs();
-    remember(entry, { answeredCreate: { ...answer, hash, attempt }, acknowledgedAtMs });
+    remember(entry, { answeredCreate: { ...answer, hash, attempt }, acknowledgedAtMs: clock.monotonicMs() });
     return answer;
   } catch (error) {
     const wasClean = before !== undefined && before.posts !== "Unresolved";
-    const posts = wasClean && isNeverApplied(error) ? "AllRefused" : "Unresolved";
-    remember(entry, { intent: { attempt, posts, firstSeenMs, lastPostMs: clock.monotonicMs() } });
+    notePost(wasClean && isNeverApplied(error) ? "AllRefused" : "Unresolved");
     throw error;
   }
 }
@@ -277,11 +265,10 @@ export function isNeverApplied(error: unknown): boolean {
  * the operator would send it again and again.
  */
 async function move(
-  controlPlane: ControlPlane,
-  projectId: string,
+  { project, controlPlane }: ChangeToSend,
   { endpointId, branchId }: PlanOf<"MoveEndpoint">,
 ): Promise<Answer> {
-  const answer = await controlPlane.updateEndpoint(projectId, endpointId, { branchId });
+  const answer = await controlPlane.updateEndpoint(project.projectId, endpointId, { branchId });
   if (answer.endpoint.branchId !== branchId) {
     const message = "the control plane accepted the move, but the endpoint stayed on its branch";
     throw new ControlPlaneError("Rejected", message, { effect: "NotApplied", subject: "Endpoint" });
@@ -290,14 +277,14 @@ async function move(
 }
 
 async function deleteEndpoint(
-  { clock, controlPlane, project }: ChangeContext,
-  endpointId: string,
-  entry: ResourceEntry,
+  { clock }: Context,
+  { entry, project, controlPlane }: ChangeToSend,
+  { endpointId }: PlanOf<"DeleteEndpoint">,
 ): Promise<Answer | undefined> {
-  const settle = () => remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: true } });
+  remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: false } });
   try {
     const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId);
-    settle();
+    remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: true } });
     return answer;
   } catch (error) {
     if (isNeverApplied(error)) {

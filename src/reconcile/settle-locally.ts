@@ -6,8 +6,8 @@ import { isSameStored } from "../domain/same-stored.ts";
 import { hasFinalizer, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { inParallel } from "./in-parallel.ts";
+import type { ReconcileContext } from "./ports.ts";
 import { noteStoredIntent, remember, type UnconfirmedWrite } from "./project-memory.ts";
-import type { ReconcileContext } from "./reconcile-context.ts";
 import { countEnded, publish, reportDropped, resourceFields } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { isDue } from "./schedule.ts";
@@ -58,7 +58,7 @@ async function settlePlan(context: ReconcileContext, round: Round, worked: Worke
   const isLookPending = !isReleased && round.isObservable(worked);
   const local = round.observe(worked);
   const step = { local, observation: undefined, plan, outcome: { kind: "NothingSent" }, isLookPending } as const;
-  await settleStep(context, round, { worked, step }, undefined);
+  await settleStep(context, round, { worked, step });
   if (isLookPending) {
     round.watch(worked);
   }

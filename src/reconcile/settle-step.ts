@@ -3,21 +3,19 @@ import { eventsFor, releaseEvents } from "../decide/events-for.ts";
 import type { Outcome, ResourceStep } from "../decide/observation.ts";
 import type { PlanOf } from "../decide/plan.ts";
 import { localPlanOf } from "../decide/plan-resource.ts";
-import { asRelease, entryOf } from "../decide/plan-table.ts";
+import { entryOf } from "../decide/plan-table.ts";
 import { answeredOperations, latestEndpoint, recordsAfter, statusFor } from "../decide/status-for.ts";
 import { reasonOf } from "../domain/logger.ts";
-import type { ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { type LogSubject, reduceOperations } from "../operations/reduce-operations.ts";
 import { logNeedOf } from "../operations/watermark.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { guarded, hasMoved, inParallel } from "./in-parallel.ts";
-import { type ResourceEntry, remember, rememberUnconfirmed } from "./project-memory.ts";
-import type { ReconcileContext } from "./reconcile-context.ts";
+import type { ReconcileContext } from "./ports.ts";
+import { remember, rememberUnconfirmed } from "./project-memory.ts";
 import { countEnded, countedField, publish, reportStep, resourceFields, type StoredStep, traceStep } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 
@@ -34,24 +32,21 @@ const waitReportMs = { first: 20_000, later: 5_000 };
 export interface SettledStep {
   readonly worked: WorkedResource;
   readonly step: ResourceStep;
+  /** @default the operation log was not read */
+  readonly operations?: OperationsSnapshot;
 }
 
 /** Stores the result of a step, reports it, and sets when the resource is due again. @throws KubernetesError */
-export async function settleStep(
-  context: ReconcileContext,
-  round: Round,
-  { worked, step }: SettledStep,
-  operations: OperationsSnapshot | undefined,
-): Promise<void> {
+export async function settleStep(context: ReconcileContext, round: Round, settled: SettledStep): Promise<void> {
+  const { worked, step, operations } = settled;
   const { entry } = worked;
   const { resource } = step.local;
   traceStep(context, step);
-  const released = step.plan && asRelease(step.plan);
-  if (released !== undefined && step.outcome.kind === "NothingSent") {
-    await release(context, round, { worked, step, plan: released, operations });
+  if (step.plan?.kind === "RemoveFinalizer" && step.outcome.kind === "NothingSent") {
+    await release(context, round, { ...settled, plan: step.plan });
     return;
   }
-  const stored = await storeStatus(context.store, step, operations, entry);
+  const stored = await storeStatus(context.store, settled);
   if (stored === undefined) {
     // The resource is gone or replaced. The answer to its create stays in memory until the operator has deleted the
     // endpoint.
@@ -109,12 +104,8 @@ function dueAtMs({ clock, policy }: ReconcileContext, { entry }: WorkedResource,
 async function release(
   context: ReconcileContext,
   round: Round,
-  released: SettledStep & {
-    readonly plan: PlanOf<"RemoveFinalizer">;
-    readonly operations: OperationsSnapshot | undefined;
-  },
+  { worked, step, operations, plan }: SettledStep & { readonly plan: PlanOf<"RemoveFinalizer"> },
 ): Promise<void> {
-  const { worked, step, plan, operations } = released;
   const { resource } = step.local;
   const { ended } = reduceOperations(resource.status, operations, subjectOf(step));
   publish(context, resource, releaseEvents(plan));
@@ -156,7 +147,7 @@ export async function failResources(
       const local = round.observe(worked);
       // A decision that needs no control plane stays valid although the read failed.
       const plan = localPlanOf(local);
-      await settleStep(context, round, { worked, step: { local, observation: undefined, plan, outcome } }, undefined);
+      await settleStep(context, round, { worked, step: { local, observation: undefined, plan, outcome } });
       worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
     }),
   );
@@ -191,8 +182,6 @@ function hasNewStanding(before: ComputeEndpointStatus, next: ComputeEndpointStat
   );
 }
 
-type Store = ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
-
 /** The maximum number of attempts to store the answer to a create, if each attempt ends in a conflict. */
 const storeAttemptsLimit = 5;
 
@@ -202,15 +191,12 @@ const storeAttemptsLimit = 5;
  * The answer to a create must be stored, because the endpoint exists already. After a conflict it is therefore stored
  * on the newest version of the resource. After any other conflict the resource is decided again.
  *
- * @param operations `undefined`: the operation log was not read.
  * @returns `undefined` if, after a conflict of a create, the resource proves to be gone or replaced.
  * @throws KubernetesError. After a write without an answer, the entry remembers its events and counts.
  */
-export async function storeStatus(
-  store: Store,
-  step: ResourceStep,
-  operations: OperationsSnapshot | undefined,
-  entry: ResourceEntry,
+async function storeStatus(
+  store: ReconcileContext["store"],
+  { worked, step, operations }: SettledStep,
 ): Promise<StoredStep | undefined> {
   let current = step;
   for (let attempt = 1; ; attempt += 1) {
@@ -227,7 +213,7 @@ export async function storeStatus(
     } catch (error) {
       if (!hasMoved(error)) {
         const { ended, dropped } = log;
-        rememberUnconfirmed(entry, { status, ended, dropped, events: eventsFor(current, status) });
+        rememberUnconfirmed(worked.entry, { status, ended, dropped, events: eventsFor(current, status) });
       }
       if (!isAnsweredCreate(step) || attempt >= storeAttemptsLimit || !hasMoved(error)) {
         throw error;

@@ -16,7 +16,7 @@ import {
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
-import type { ControlPlaneAccess } from "../reconcile/reconcile-context.ts";
+import type { ControlPlaneAccess } from "../reconcile/ports.ts";
 
 /** The time limit of one write, to the control plane or to Kubernetes. The lease must last longer than that. */
 export const writeTimeoutMs = 8_000;

@@ -62,8 +62,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "the object is not read again when time has passed between intent and POST",
     file: "reconcile/send-change.ts",
-    find: "if (!hasToStore || clock.monotonicMs() - checkedAtMs > checkAgeLimitMs) {",
-    replace: "if (!hasToStore) {",
+    find: "!hasToStore || clock.monotonicMs() - checkedAtMs > checkAgeLimitMs;",
+    replace: "!hasToStore;",
     caughtBy: { namedCase: "pause before POST" },
   },
   {
@@ -371,7 +371,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "reads for a DatabaseAccess with unfinished work are background requests",
-    file: "reconcile/schedule.ts",
+    file: "reconcile/round.ts",
     find: "kind.urgentNamespace()",
     replace: "(kind.size < 0 ? kind.urgentNamespace() : undefined)",
     caughtBy: { namedCase: "deletion and budget" },

@@ -17,7 +17,7 @@ import {
   type StoredSecret,
 } from "../../../src/domain/resource-store.ts";
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
-import type { KindSent } from "../../../src/reconcile/project-kind.ts";
+import type { KindSent } from "../../../src/reconcile/ports.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { projectKey, settingsPlane } from "../../../src/resource/control-plane-resource.ts";
