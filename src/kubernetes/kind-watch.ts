@@ -4,7 +4,7 @@ import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { ResourceKey, ResourceStore, StoredIdentity, WatchStats } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
-import { metadataOf, resourcesPath } from "./http/paths.ts";
+import { metadataOf, resourcesPath } from "./http/objects.ts";
 import { KindStore } from "./store/kind-store.ts";
 import { KindParser, type ResourceKind, type StoredResource } from "./store/resource-kinds.ts";
 import { createListWatch } from "./watch/list-watch.ts";

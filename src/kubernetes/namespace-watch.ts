@@ -4,9 +4,8 @@ import type { Logger } from "../domain/logger.ts";
 import { type GrantSource, KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { grantAnnotation } from "../resource/names.ts";
-import { undefinedIfNotFound } from "./http/answer-error.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
-import { metadataOf, namespacePath, namespacesPath } from "./http/paths.ts";
+import { metadataOf, namespacePath, namespacesPath, readObject } from "./http/objects.ts";
 import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming } from "./watch/reflector-parts.ts";
@@ -45,7 +44,6 @@ export interface NamespaceWatch extends GrantSource {
 }
 
 const listTimeoutMs = 60_000;
-const readTimeoutMs = 8_000;
 
 /** Watches the Namespaces, or reads the named ones again and again. */
 export function createNamespaceWatch(options: NamespaceWatchOptions): NamespaceWatch {
@@ -134,10 +132,7 @@ function readNamed(options: NamespaceWatchOptions, known: KnownNamespaces): Name
   let timer: ReturnType<Clock["after"]> | undefined;
   let isStopped = false;
   const read = async (namespace: string) => {
-    const what = `read namespace ${namespace}`;
-    const path = namespacePath(namespace);
-    const call = { what, method: "GET", path, timeoutMs: readTimeoutMs } as const;
-    const found = await undefinedIfNotFound(connection.request(call));
+    const found = await readObject(connection, `namespace ${namespace}`, namespacePath(namespace));
     known.note(namespace, parseNamespace(found)?.facts);
   };
   const readAll = async () => {

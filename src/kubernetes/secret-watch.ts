@@ -2,9 +2,8 @@
 import type { Clock } from "../domain/clock.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { createCallDeadline, itemsUntilAborted, pause } from "../http/call-deadline.ts";
-import { undefinedIfNotFound } from "./http/answer-error.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
-import { secretPath, secretsPath } from "./http/paths.ts";
+import { readObject, secretPath, secretsPath } from "./http/objects.ts";
 import { parseSecret } from "./store/secret-store.ts";
 import { createListWatch, type ListWatch, type WatchEvent } from "./watch/list-watch.ts";
 import { createInactivityTimer, createRelistBackoff, defaultTiming } from "./watch/reflector-parts.ts";
@@ -58,9 +57,8 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
     hasFailed = true;
   };
   const read = async () => {
-    const call = { what: `read ${what}`, method: "GET", path: secretPath(address), timeoutMs } as const;
     try {
-      const found = await undefinedIfNotFound(connection.request(call));
+      const found = await readObject(connection, what, secretPath(address), timeoutMs);
       value = found === undefined ? undefined : valueIn(found);
       // If the Secret or its value does not exist, the watch shows it as soon as it is created.
       const problem = found === undefined ? "does not exist" : `has no value ${key}`;

@@ -13,7 +13,7 @@ import {
   namespacesPath,
   readClusterId,
   resourcePath,
-} from "../kubernetes/http/paths.ts";
+} from "../kubernetes/http/objects.ts";
 import { parseNamespace } from "../kubernetes/namespace-watch.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { parseClusterControlPlane, parseControlPlane } from "../resource/control-plane-resource.ts";

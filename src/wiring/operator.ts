@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createConnection } from "../kubernetes/http/connection.ts";
 import { readOwnAccount } from "../kubernetes/http/credentials.ts";
-import { readClusterId } from "../kubernetes/http/paths.ts";
+import { readClusterId } from "../kubernetes/http/objects.ts";
 import { withWriteSpans } from "../kubernetes/http/with-write-spans.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
 import { monitorEventLoop } from "../runtime/liveness-watchdog.ts";

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { QueuedEventRecorder } from "../../src/kubernetes/events/event-recorder.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { type CredentialSource, loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
-import { readClusterId } from "../../src/kubernetes/http/paths.ts";
+import { readClusterId } from "../../src/kubernetes/http/objects.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
 import { quietLogger } from "../support/quiet-logger.ts";

@@ -6,7 +6,7 @@ import type { Logger } from "../../src/domain/logger.ts";
 import { KubernetesError, type ResourceKey } from "../../src/domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
-import { readClusterId } from "../../src/kubernetes/http/paths.ts";
+import { readClusterId } from "../../src/kubernetes/http/objects.ts";
 import { KindWatch } from "../../src/kubernetes/kind-watch.ts";
 import { computeEndpointKind } from "../../src/kubernetes/store/resource-kinds.ts";
 import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";

@@ -9,7 +9,7 @@ import {
   computeEndpointsPath,
   eventsPath,
   resourcesPath,
-} from "../../src/kubernetes/http/paths.ts";
+} from "../../src/kubernetes/http/objects.ts";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";

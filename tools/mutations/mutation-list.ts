@@ -217,16 +217,16 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "writes to Kubernetes name no version",
-    file: "kubernetes/store/kind-store.ts",
-    find: "metadata: { ...changes.metadata, uid, resourceVersion } }",
-    replace: "metadata: { ...changes.metadata, uid } }",
+    file: "kubernetes/http/objects.ts",
+    find: "metadata: { ...changes.metadata, uid: of.uid, resourceVersion: of.resourceVersion } }",
+    replace: "metadata: { ...changes.metadata, uid: of.uid } }",
     caughtBy: { workload: "create" },
   },
   {
     name: "writes to Kubernetes name no uid",
-    file: "kubernetes/store/kind-store.ts",
-    find: "metadata: { ...changes.metadata, uid, resourceVersion } }",
-    replace: "metadata: { ...changes.metadata, resourceVersion } }",
+    file: "kubernetes/http/objects.ts",
+    find: "metadata: { ...changes.metadata, uid: of.uid, resourceVersion: of.resourceVersion } }",
+    replace: "metadata: { ...changes.metadata, resourceVersion: of.resourceVersion } }",
     caughtBy: { workload: "create" },
   },
   {

@@ -1,11 +1,11 @@
 /** Writes one event to the API server. */
 import type { Clock } from "../../domain/clock.ts";
-import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
+import type { LeaderFence } from "../../domain/leader-fence.ts";
 import { KubernetesError, type ResourceEvent, type StoredIdentity } from "../../domain/resource-store.ts";
 import { pause } from "../../http/call-deadline.ts";
 import { group, kind, version } from "../../resource/names.ts";
-import type { KubernetesConnection } from "../http/connection.ts";
-import { eventsPath, microTime } from "../http/paths.ts";
+import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
+import { eventsPath, mergePatch, microTime, writeObject } from "../http/objects.ts";
 
 /** What an event sender needs. */
 export interface EventSenderOptions {
@@ -18,9 +18,9 @@ export interface EventSenderOptions {
   readonly random: () => number;
 }
 
-const callTimeoutMs = 8_000;
 const maxAttempts = 3;
 const retryDelayMs = 1_000;
+const longestDelayMs = 8_000;
 
 /** Writes events to the API server. Each event gets a few attempts. */
 export class EventSender {
@@ -46,7 +46,8 @@ export class EventSender {
       return await this.#create(content);
     }
     try {
-      await this.#patch(content);
+      const path = eventsPath(placeOf(content), content.name);
+      await this.#write({ path, ...mergePatch(seriesOf(content)) });
       return content.name;
     } catch (error) {
       // The API server has deleted the event. It does so after about an hour.
@@ -58,10 +59,9 @@ export class EventSender {
   }
 
   async #create(content: EventContent): Promise<string> {
-    const path = eventsPath(placeOf(content));
     const body = newEventBody(content, this.#options.instance);
     try {
-      await this.#request({ method: "POST", path, contentType: "application/json", body });
+      await this.#write({ method: "POST", path: eventsPath(placeOf(content)), body });
     } catch (error) {
       // On a conflict, an earlier attempt of ours has created the event.
       if (!(error instanceof KubernetesError && error.reason === "Conflict")) {
@@ -71,32 +71,17 @@ export class EventSender {
     return content.name;
   }
 
-  async #patch(content: EventContent): Promise<void> {
-    const path = eventsPath(placeOf(content), content.name);
-    const contentType = "application/merge-patch+json";
-    await this.#request({ method: "PATCH", path, contentType, body: seriesPatchBody(content) });
-  }
-
-  async #request(call: {
-    readonly method: "POST" | "PATCH";
-    readonly path: string;
-    readonly contentType: string;
-    readonly body: unknown;
-  }): Promise<void> {
-    const { fence, connection, clock } = this.#options;
+  async #write(call: Pick<KubernetesCall, "method" | "path" | "body" | "contentType">): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      if (!fence.mayStartEffect(callTimeoutMs)) {
-        throw new LeaderFenceError();
-      }
       try {
-        await connection.request({ what: "record an event", timeoutMs: callTimeoutMs, fence, ...call });
+        await writeObject(this.#options, { what: "record an event", ...call });
         return;
       } catch (error) {
         if (attempt >= maxAttempts || !isWorthRetrying(error)) {
           throw error;
         }
-        const delayMs = Math.max(retryDelayMs * attempt, Math.min(error.retryAfterMs ?? 0, callTimeoutMs));
-        await pause(clock, delayMs, []);
+        const delayMs = Math.max(retryDelayMs * attempt, Math.min(error.retryAfterMs ?? 0, longestDelayMs));
+        await pause(this.#options.clock, delayMs, []);
       }
     }
   }
@@ -156,15 +141,12 @@ function newEventBody(content: EventContent, instance: string): object {
       uid: resource.uid,
       resourceVersion: resource.resourceVersion,
     },
-    ...(content.count > 1 ? seriesPatchBody(content) : {}),
+    ...(content.count > 1 ? seriesOf(content) : {}),
   };
 }
 
-/**
- * Returns the body that sets the count of an event that was sent before. The API server refuses a series with the count
- * 1.
- */
-function seriesPatchBody(content: Pick<EventContent, "count" | "lastMs">): object {
+/** Returns the count of an event that was sent before. The API server refuses a series with the count 1. */
+function seriesOf(content: EventContent) {
   return { series: { count: content.count, lastObservedTime: microTime(content.lastMs) } };
 }
 

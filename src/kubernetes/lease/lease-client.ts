@@ -2,7 +2,7 @@
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
-import { leasePath, leasesPath, metadataOf, microTime } from "../http/paths.ts";
+import { leasePath, leasesPath, mergePatch, metadataOf, microTime } from "../http/objects.ts";
 
 /** A Lease as the API server stores it. */
 export interface StoredLease {
@@ -68,24 +68,12 @@ export function createLeaseClient(options: LeaseClientOptions): LeaseClient {
     async write(claim, over, bounds) {
       const what = `write ${lease}`;
       const spec = specOf(claim);
-      const call: KubernetesCall =
+      const created = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, namespace }, spec };
+      const call =
         over === undefined
-          ? {
-              what,
-              method: "POST",
-              path: leasesPath(namespace),
-              body: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, namespace }, spec },
-              ...bounds,
-            }
-          : {
-              what,
-              method: "PATCH",
-              path: leasePath(options),
-              contentType: "application/merge-patch+json",
-              body: { metadata: { uid: over.uid, resourceVersion: over.resourceVersion }, spec },
-              ...bounds,
-            };
-      return parseLease(what, await connection.request(call));
+          ? ({ method: "POST", path: leasesPath(namespace), body: created } as const)
+          : { path: leasePath(options), ...mergePatch({ spec }, over) };
+      return parseLease(what, await connection.request({ what, ...call, ...bounds }));
     },
   };
 }

@@ -7,9 +7,8 @@ import {
   type ResourceStore,
 } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
-import { metadataOf, resourcePath } from "../http/paths.ts";
+import { asFieldManager, mergePatch, metadataOf, readObject, resourcePath, writeObject } from "../http/objects.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { isOlder } from "../watch/tombstones.ts";
 import { type Json, type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./resource-kinds.ts";
@@ -24,12 +23,6 @@ export interface KindStoreOptions<Resource extends StoredResource<Status>, Statu
   /** Called when a read shows that etcd was restored: the object is older than it was before the read. @default nothing */
   readonly onRestored?: () => void;
 }
-
-/** The time limit of each call, in milliseconds. */
-const callTimeoutMs = 8_000;
-
-/** The operator's name in `metadata.managedFields`. */
-const fieldManager = "endpoint-operator";
 
 interface Changes {
   readonly metadata?: { readonly finalizers: readonly string[] };
@@ -155,26 +148,17 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
 
   #readStored(key: ResourceKey): Promise<unknown> {
     const { kind, connection } = this.#options;
-    const path = resourcePath(kind.plural, key);
-    const call = { what: `read ${this.#nameOf(key)}`, method: "GET", path, timeoutMs: callTimeoutMs } as const;
-    return undefinedIfNotFound(connection.request(call));
+    return readObject(connection, this.#nameOf(key), resourcePath(kind.plural, key));
   }
 
-  async #patch({ key, uid, resourceVersion }: Resource, changes: Changes, subresource: "" | "/status" = "") {
-    const { fence, connection, kind } = this.#options;
-    if (!fence.mayStartEffect(callTimeoutMs)) {
-      throw new LeaderFenceError();
-    }
+  async #patch(resource: Resource, changes: Changes, subresource: "" | "/status" = "") {
+    const { key } = resource;
     try {
-      return await connection.request({
+      return await writeObject(this.#options, {
         what: `patch ${subresource === "" ? "finalizers" : "status"} of ${this.#nameOf(key)}`,
-        method: "PATCH",
-        path: `${resourcePath(kind.plural, key)}${subresource}`,
-        query: { fieldManager },
-        contentType: "application/merge-patch+json",
-        body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
-        timeoutMs: callTimeoutMs,
-        fence,
+        path: `${resourcePath(this.#options.kind.plural, key)}${subresource}`,
+        query: asFieldManager,
+        ...mergePatch({ ...changes }, resource),
       });
     } catch (error) {
       if (leavesDoubt(error)) {

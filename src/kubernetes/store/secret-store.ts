@@ -1,5 +1,5 @@
 /** Reads and writes Secrets. */
-import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
+import type { LeaderFence } from "../../domain/leader-fence.ts";
 import {
   type HeldSecrets,
   KubernetesError,
@@ -11,10 +11,15 @@ import {
 import { formsOf, withoutSecrets } from "../../domain/without-secrets.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
-import { metadataOf, secretPath, secretsPath } from "../http/paths.ts";
-
-const callTimeoutMs = 8_000;
-const fieldManager = "endpoint-operator";
+import {
+  asFieldManager,
+  mergePatch,
+  metadataOf,
+  readObject,
+  secretPath,
+  secretsPath,
+  writeObject,
+} from "../http/objects.ts";
 
 /** What the store of Secrets is made from. */
 export interface SecretStoreOptions {
@@ -25,52 +30,38 @@ export interface SecretStoreOptions {
 }
 
 /** Single Secrets over the connection. @see SecretStore for what the calls guarantee */
-export function createSecretStore({ connection, fence, account }: SecretStoreOptions): SecretStore & HeldSecrets {
-  const write = async (call: Omit<KubernetesCall, "timeoutMs" | "fence">): Promise<unknown> => {
-    if (!fence.mayStartEffect(callTimeoutMs)) {
-      throw new LeaderFenceError();
-    }
-    return await connection.request({ ...call, timeoutMs: callTimeoutMs, fence });
-  };
-  /** Changes exactly the version that was read. */
-  const patch = (what: string, { key, uid, resourceVersion }: StoredSecret, changes: SecretChanges) => {
-    const body = { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } };
-    const contentType = "application/merge-patch+json";
-    return write({ what, method: "PATCH", path: secretPath(key), query: { fieldManager }, contentType, body });
-  };
+export function createSecretStore(options: SecretStoreOptions): SecretStore & HeldSecrets {
+  const { connection, account } = options;
+  const parseWritten = async (what: string, key: ResourceKey, data: SecretData, call: Write) =>
+    parseSecret(what, key, await withoutContent(data, writeObject(options, { what, query: asFieldManager, ...call })));
   return {
     account,
     async read(key) {
-      const what = `read ${nameOf(key)}`;
-      const call: KubernetesCall = { what, method: "GET", path: secretPath(key), timeoutMs: callTimeoutMs };
-      return await undefinedIfNotFound(connection.request(call).then((answer) => parseSecret(what, key, answer)));
+      const found = await readObject(connection, nameOf(key), secretPath(key));
+      return found === undefined ? undefined : parseSecret(`read ${nameOf(key)}`, key, found);
     },
-    async create(key, { type, owner, data }) {
-      const what = `create ${nameOf(key)}`;
+    create(key, { type, owner, data }) {
       const metadata = { name: key.name, namespace: key.namespace, ownerReferences: [{ ...owner, controller: true }] };
       const body = { apiVersion: "v1", kind: "Secret", metadata, type, data: encoded(data) };
-      const path = secretsPath(key.namespace);
-      return parseSecret(
-        what,
-        key,
-        await withoutContent(data, write({ what, method: "POST", path, query: { fieldManager }, body })),
-      );
+      const call = { method: "POST", path: secretsPath(key.namespace), body } as const;
+      return parseWritten(`create ${nameOf(key)}`, key, data, call);
     },
-    async replaceData(before, data) {
+    replaceData(before, data) {
       const gone = Object.keys(before.data).filter((name) => !(name in data));
       const changes = { data: { ...encoded(data), ...Object.fromEntries(gone.map((name) => [name, null])) } };
-      const what = `patch ${nameOf(before.key)}`;
-      return parseSecret(what, before.key, await withoutContent(data, patch(what, before, changes)));
+      const call = { path: secretPath(before.key), ...mergePatch(changes, before) };
+      return parseWritten(`patch ${nameOf(before.key)}`, before.key, data, call);
     },
     async setFinalizers(before, finalizers) {
-      await patch(`patch finalizers of ${nameOf(before.key)}`, before, { metadata: { finalizers } });
+      const what = `patch finalizers of ${nameOf(before.key)}`;
+      const path = secretPath(before.key);
+      const patch = mergePatch({ metadata: { finalizers } }, before);
+      await writeObject(options, { what, path, query: asFieldManager, ...patch });
     },
     async delete({ key, uid, resourceVersion }) {
-      const preconditions = { uid, resourceVersion };
-      const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions };
-      await undefinedIfNotFound(
-        write({ what: `delete ${nameOf(key)}`, method: "DELETE", path: secretPath(key), body }),
-      );
+      const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid, resourceVersion } };
+      const call = { what: `delete ${nameOf(key)}`, method: "DELETE", path: secretPath(key), body } as const;
+      await undefinedIfNotFound(writeObject(options, call));
     },
   };
 }
@@ -101,10 +92,7 @@ function encoded(data: SecretData): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
 }
 
-interface SecretChanges {
-  readonly metadata?: { readonly finalizers: readonly string[] };
-  readonly data?: Readonly<Record<string, string | null>>;
-}
+type Write = Pick<KubernetesCall, "method" | "path" | "body" | "contentType">;
 
 interface WireSecret {
   readonly type?: unknown;

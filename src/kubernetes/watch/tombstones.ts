@@ -1,6 +1,6 @@
 /** Compares versions of stored objects, and remembers those of deleted ones. */
 import type { StoredIdentity } from "../../domain/resource-store.ts";
-import { metadataOf } from "../http/paths.ts";
+import { metadataOf } from "../http/objects.ts";
 
 /**
  * The maximum number of deletions that are remembered: more than a watch can lag behind. Each entry takes little

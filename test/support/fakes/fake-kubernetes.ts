@@ -1,6 +1,6 @@
 /** An API server in memory. */
 import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
-import { computeEndpointPath, namespacesPath } from "../../../src/kubernetes/http/paths.ts";
+import { computeEndpointPath, namespacesPath } from "../../../src/kubernetes/http/objects.ts";
 
 /** An object in the form in which it is stored and sent. */
 export interface FakeStored {

@@ -1,6 +1,6 @@
 /** A client that changes resources beside the operator. */
 import type { KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
-import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/http/paths.ts";
+import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/http/objects.ts";
 
 /** A client that changes the resources of one namespace directly at the API server. */
 export class ResourceEditor {

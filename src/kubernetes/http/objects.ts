@@ -1,7 +1,9 @@
-/** What all objects of the API server have in common: their paths, their metadata, and the cluster that they are in. */
-import { KubernetesError, type ResourceKey } from "../../domain/resource-store.ts";
+/** What all objects of the API server have in common: their paths and metadata, and how one is read and written. */
+import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
+import { KubernetesError, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
 import { group, plural, version } from "../../resource/names.ts";
-import type { KubernetesConnection } from "./connection.ts";
+import { undefinedIfNotFound } from "./answer-error.ts";
+import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
 
 /**
  * Returns the path of the custom resources of one namespace, or of all namespaces. @param plural the plural name of
@@ -73,14 +75,50 @@ export function microTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace("Z", "000Z");
 }
 
+/** The time limit of one read or write of an object, in milliseconds. */
+const callTimeoutMs = 8_000;
+
+/** Reads one object. @returns `undefined` if the API server answered that it does not exist. @throws KubernetesError */
+export function readObject(
+  connection: KubernetesConnection,
+  object: string,
+  path: string,
+  timeoutMs: number = callTimeoutMs,
+): Promise<unknown> {
+  return undefinedIfNotFound(connection.request({ what: `read ${object}`, method: "GET", path, timeoutMs }));
+}
+
+/** Writes one object while the leader fence is open for the whole time limit. @throws KubernetesError, LeaderFenceError */
+export async function writeObject(
+  { connection, fence }: { readonly connection: KubernetesConnection; readonly fence: LeaderFence },
+  call: Omit<KubernetesCall, "timeoutMs" | "fence">,
+): Promise<unknown> {
+  if (!fence.mayStartEffect(callTimeoutMs)) {
+    throw new LeaderFenceError();
+  }
+  return await connection.request({ ...call, timeoutMs: callTimeoutMs, fence });
+}
+
+/** The operator's name in `metadata.managedFields`, as a query of a write. */
+export const asFieldManager = { fieldManager: "endpoint-operator" } as const;
+
+/** Returns the part of a call that is a JSON merge patch. @param of the version that the patch names, so it changes no other */
+export function mergePatch(
+  changes: { readonly metadata?: object; readonly [member: string]: unknown },
+  of?: Pick<StoredIdentity, "uid" | "resourceVersion">,
+) {
+  const named = of && { metadata: { ...changes.metadata, uid: of.uid, resourceVersion: of.resourceVersion } };
+  return { method: "PATCH", contentType: "application/merge-patch+json", body: { ...changes, ...named } } as const;
+}
+
 /**
  * Reads the identity of the cluster: the uid of its namespace `kube-system`.
  * @throws KubernetesError; reason `Forbidden` without the right `get` on this namespace.
  */
 export async function readClusterId(connection: KubernetesConnection): Promise<string> {
   const what = "read namespace kube-system";
-  const path = namespacePath("kube-system");
-  const { uid } = metadataOf(await connection.request({ what, method: "GET", path, timeoutMs: 8_000 }));
+  const call = { what, method: "GET", path: namespacePath("kube-system"), timeoutMs: callTimeoutMs } as const;
+  const { uid } = metadataOf(await connection.request(call));
   if (typeof uid !== "string" || uid === "") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer has no uid`);
   }
