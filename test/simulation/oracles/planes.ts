@@ -73,7 +73,8 @@ export function planes(world: World): Oracle {
         const problem = problemOfPlane(world, plane);
         if (problem !== undefined) world.violate(problem.promise, `${plane.metadata.name} ${problem.text}`);
       }
-      judgeSecrets(world);
+      const unkept = problemOfSecrets(world);
+      if (unkept !== undefined) world.violate(unkept.promise, unkept.text);
       if ([...world.log.entries.map(({ text }) => text), ...world.metricsPages].some(isKeyIn)) {
         world.violate("S9", "a key stands in the log or in the metrics");
       }
@@ -171,23 +172,24 @@ function judgeRemoval(world: World, planeId: string): void {
   if (left.length > 0) world.violate("S4", "a control plane is released while a resource has something there");
 }
 
-/** A Secret is kept exactly as long as a resource needs its key. */
-function judgeSecrets(world: World): void {
-  if (world.history.uninstalled.size > 0) return;
+/** A Secret is kept exactly as long as a resource needs its key. Returns what is wrong; `undefined`: nothing. */
+export function problemOfSecrets(world: World): Problem | undefined {
+  if (world.history.uninstalled.size > 0) return undefined;
   const planes = world.planes();
   const isUsed = (plane: StoredObject) => usersOf(world, idOf(plane)).length > 0;
   const holders = world.apiServer.store.list(secretsCollection, undefined).flatMap(holdersOf);
   const needed = planes.filter(isUsed).map(holderOf);
   if (holders.some((holder) => !needed.includes(holder))) {
-    world.violate("L2", "a Secret keeps the finalizer of a control plane that no resource uses");
+    return { promise: "L2", text: "a Secret keeps the finalizer of a control plane that no resource uses" };
   }
-  for (const plane of planes.filter(isUsed)) {
+  const isUnkept = planes.filter(isUsed).some((plane) => {
     const secret = secretOf(world, plane);
     const isProtectable = secret !== undefined && secret.metadata.deletionTimestamp === undefined;
-    if (isProtectable && !holdersOf(secret).includes(holderOf(plane))) {
-      world.violate("S4", "nothing keeps the Secret of a control plane that a resource uses");
-    }
-  }
+    return isProtectable && !holdersOf(secret).includes(holderOf(plane));
+  });
+  return isUnkept
+    ? { promise: "S4", text: "nothing keeps the Secret of a control plane that a resource uses" }
+    : undefined;
 }
 
 /** The finalizer by which a control plane keeps its Secret. */

@@ -18,7 +18,7 @@ import { problemOfAccess } from "../oracles/accesses.ts";
 import { createOracles } from "../oracles/all-oracles.ts";
 import { problemOf } from "../oracles/at-rest.ts";
 import type { Oracle } from "../oracles/oracle.ts";
-import { problemOfPlane } from "../oracles/planes.ts";
+import { problemOfPlane, problemOfSecrets } from "../oracles/planes.ts";
 import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../ports.ts";
 import { Replica, serviceUrl } from "../replica/replica.ts";
 import type { ServiceClock } from "../service/calendar.ts";
@@ -230,7 +230,8 @@ export class World {
     return (
       this.resources().every((resource) => problemOf(this, resource) === undefined) &&
       this.accesses().every((access) => problemOfAccess(this, access) === undefined) &&
-      this.planes().every((plane) => problemOfPlane(this, plane) === undefined)
+      this.planes().every((plane) => problemOfPlane(this, plane) === undefined) &&
+      problemOfSecrets(this) === undefined
     );
   }
 
@@ -258,6 +259,7 @@ export class World {
    */
   #noteRestore(): void {
     this.history.etcdRestoredAtMs = this.time.nowMs();
+    this.history.isWatchHarmed = true;
     const restored = new Map(this.resources().map((resource) => [resource.metadata.uid, resource]));
     for (const [uid, last] of this.history.lastStored) {
       const resource = restored.get(uid);

@@ -119,7 +119,7 @@ function stepsAtOnce(random: SeededRandom, clockStepMs = 5_000 + random.below(bu
 }
 
 /** Returns a backup before each restore, because a restore needs one. */
-function backupsFor(steps: readonly Step[]): readonly Step[] {
+export function backupsFor(steps: readonly Step[]): readonly Step[] {
   const restores = steps.filter(({ action }) => action.kind === "RestoreEtcd");
   return restores.map(({ atMs }) => ({ atMs: Math.floor(atMs * 0.6), action: { kind: "Backup" } }));
 }

@@ -8,7 +8,7 @@ import { northUrl } from "../run/world.ts";
 import { rightServiceClock } from "../service/calendar.ts";
 import { world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
-import { randomRates, restWithinMs } from "./random-plan.ts";
+import { backupsFor, randomRates, restWithinMs } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
 /** Users and faults act for so long. */
@@ -82,7 +82,7 @@ function randomSteps(random: SeededRandom): readonly Step[] {
     randomActions(random, random.pick(kinds), { setting, used, number: 10 + 2 * at }),
   );
   const steps = [...begin, ...more.flat(), ...endSteps(random, setting)];
-  return steps.sort((a, b) => a.atMs - b.atMs);
+  return [...steps, ...backupsFor(steps)].sort((a, b) => a.atMs - b.atMs);
 }
 
 /** Every account takes its first keys again. What else was taken away comes back in half of the runs. */
@@ -164,6 +164,7 @@ const actionKinds = [
   "WatchBreak",
   "WatchLoss",
   "Compact",
+  "RestoreEtcd",
   "Crash",
   "PauseMachine",
   "Cut",
@@ -256,6 +257,7 @@ function randomOther(random: SeededRandom, kind: Other, name: string, { specs }:
       return { kind, lostPerMille: random.pick([0, 200]), repeatedPerMille: random.pick([0, 300]) };
     case "WatchBreak":
     case "Compact":
+    case "RestoreEtcd":
       return { kind };
     case "Crash":
       return { kind: random.next() < 0.4 ? "Stop" : kind, replica };
