@@ -1,3 +1,4 @@
+/** Configures Vitest: one project for each tier of tests. */
 import { defineConfig } from "vitest/config";
 import { type Tier, tiers } from "./tools/test/tiers.ts";
 

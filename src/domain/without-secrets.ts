@@ -1,11 +1,10 @@
-import type { Clock } from "./clock.ts";
-
-/*
+/**
  * Removes secrets from texts, by rules and by the secrets that are in use.
  *
  * The text comes from other programs and may be long, so the time of each rule must grow linearly with it. A rule
  * matches a whole run of characters once and looks inside it. It does not try every start within the run.
  */
+import type { Clock } from "./clock.ts";
 
 const hidden = "[redacted]";
 

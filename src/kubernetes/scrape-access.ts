@@ -1,4 +1,4 @@
-// Asks the API server whether the bearer token of a scrape is valid, and whether its user may get /metrics.
+/** Asks the API server whether the bearer token of a scrape is valid, and whether its user may get /metrics. */
 import { createHash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";

@@ -1,4 +1,4 @@
-// Makes the source of the API key: the value of the settings, the mounted file, or a Secret with the file as fallback.
+/** Makes the source of the API key: the value of the settings, the mounted file, or a Secret with the file as fallback. */
 import type { ApiKeySource } from "../config.ts";
 import { createKeySource, createSecretKeySource, type KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";

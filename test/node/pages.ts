@@ -1,4 +1,4 @@
-// Reads the commands and manifests that the documentation tells a user to run, so that the story can follow them.
+/** Reads the commands and manifests that the documentation tells a user to run, so that the story can follow them. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 

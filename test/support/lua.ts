@@ -1,3 +1,4 @@
+/** Runs Lua scripts in tests, as Argo CD does. */
 // fengari is one CommonJS object; its types are not published.
 // @ts-expect-error
 import fengari from "fengari";

@@ -1,3 +1,4 @@
+/** The credentials for the API server, and the connections made with them. */
 import { createHash } from "node:crypto";
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -5,8 +6,6 @@ import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
 import { createAgent, type HttpDispatcher, type TlsMaterial } from "../../http/transport.ts";
-
-/** The credentials for the API server, and the connections made with them. */
 
 /** The credentials of one request to the API server. */
 export interface Credentials {

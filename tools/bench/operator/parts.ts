@@ -1,4 +1,4 @@
-// The parts of the benchmark that `--part` runs: each measures one promise, and prints a ratio.
+/** The parts of the benchmark that `--part` runs: each measures one promise, and prints a ratio. */
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
 import { bringUpByOperator, startOperator } from "./bring-up.ts";
