@@ -11,16 +11,7 @@ import { outcomeOf } from "../domain/operation.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { reduceOperations } from "../operations/reduce-operations.ts";
 import { logNeedOf } from "../operations/watermark.ts";
-import {
-  type OwnedEndpoint,
-  type ReadContext,
-  type ReadsById,
-  readById,
-  readEndpoints,
-  readMissing,
-  readOperations,
-  readsByIdLimit,
-} from "./observe-project.ts";
+import { type ReadContext, readById, readEndpoints, readOperations, readsByIdLimit } from "./observe-project.ts";
 import { remember } from "./project-memory.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { isAskedFor } from "./schedule.ts";
@@ -81,8 +72,8 @@ export class ProjectLook {
   /**
    * Returns the error of the read by id of a resource's endpoint. `undefined`: the read succeeded, or was not needed.
    */
-  readErrorOf({ resource }: WorkedResource): ControlPlaneError | undefined {
-    return this.#readErrors.get(resource.status.ownership?.endpointId ?? "");
+  readErrorOf(worked: WorkedResource): ControlPlaneError | undefined {
+    return this.#readErrors.get(ownedIdOf(worked) ?? "");
   }
 
   /** Decides about one resource, from what this reconcile has read so far. */
@@ -115,17 +106,16 @@ export class ProjectLook {
     }
   }
 
-  /** Whether the decision needs only a newer read of the resource's own endpoint. */
-  needsOwnEndpointOnly(worked: WorkedResource): boolean {
+  /** Returns what must be read before the decision about a resource can be carried out. */
+  needOf(worked: WorkedResource): "Nothing" | "OwnEndpoint" | "List" {
+    if (this.#isMissing(worked)) {
+      return "List";
+    }
     const decided = this.decide(worked);
-    return (
-      !this.#isMissing(worked) && !this.allows(decided) && entryOf(decided.plan).needs(decided.plan) === "OwnEndpoint"
-    );
-  }
-
-  /** Whether the decision about a resource can be carried out without another read. */
-  isSeen(worked: WorkedResource): boolean {
-    return !this.#isMissing(worked) && this.allows(this.decide(worked));
+    if (this.allows(decided)) {
+      return "Nothing";
+    }
+    return entryOf(decided.plan).needs(decided.plan) === "OwnEndpoint" ? "OwnEndpoint" : "List";
   }
 
   /**
@@ -134,22 +124,20 @@ export class ProjectLook {
    * @throws ControlPlaneError when the list fails
    */
   async see(worked: readonly WorkedResource[]): Promise<void> {
-    const unseen = worked.filter((each) => !this.isSeen(each));
-    if (this.#isCheaperById(unseen.length) && unseen.every((each) => this.needsOwnEndpointOnly(each))) {
-      const ids = unseen.flatMap(ownedEndpoint).map(({ endpointId }) => endpointId);
+    const unseen = worked.filter((each) => this.needOf(each) !== "Nothing");
+    if (this.#isCheaperById(unseen.length) && unseen.every((each) => this.needOf(each) === "OwnEndpoint")) {
       // If a read by id fails, the list decides.
-      this.#take(await readById(this.#context, this.#snapshot, ids));
+      await this.#readById(unseen);
     }
-    if (unseen.some((each) => !this.isSeen(each))) {
+    if (unseen.some((each) => this.needOf(each) !== "Nothing")) {
       await this.refresh();
     }
-    const { snapshot, errors } = await readMissing(this.#context, this.#snapshot, worked.flatMap(ownedEndpoint));
-    this.#take({ snapshot });
+    const errors = await this.#readById(worked.filter((each) => this.#isMissing(each)).slice(0, readsByIdLimit));
     for (const [endpointId, error] of errors) {
       this.#readErrors.set(endpointId, error);
     }
     for (const each of worked) {
-      noteGone(each, snapshot);
+      noteGone(each, this.#snapshot);
     }
   }
 
@@ -171,9 +159,16 @@ export class ProjectLook {
     return !isListNeeded && isListDear && count <= readsByIdLimit;
   }
 
-  #take({ snapshot }: Pick<ReadsById, "snapshot">): void {
+  /** Reads the endpoints of these resources by id. @returns the errors of failed reads, by endpoint id */
+  async #readById(worked: readonly WorkedResource[]): Promise<ReadonlyMap<string, ControlPlaneError>> {
+    const ids = worked.flatMap((each) => ownedIdOf(each) ?? []);
+    if (ids.length === 0) {
+      return new Map();
+    }
+    const { snapshot, errors } = await readById(this.#context, this.#snapshot, ids);
     this.#snapshot = snapshot;
     this.#round.project.snapshot = snapshot;
+    return errors;
   }
 
   /** Whether the list began in this reconcile. */
@@ -188,15 +183,15 @@ export class ProjectLook {
 
   /** Whether the resource's endpoint was read by id in this reconcile. */
   #isRead(worked: WorkedResource): boolean {
-    const sinceMs = this.#round.facts.monotonicMs;
-    return ownedEndpoint(worked).some(({ endpointId, memory }) =>
-      isReadSince(this.#snapshot, endpointId, { memory, sinceMs }),
-    );
+    const endpointId = ownedIdOf(worked);
+    const since = { memory: worked.entry.memory, sinceMs: this.#round.facts.monotonicMs };
+    return endpointId !== undefined && isReadSince(this.#snapshot, endpointId, since);
   }
 
   /** Whether the endpoint of a resource must be read by id before a decision. */
   #isMissing(worked: WorkedResource): boolean {
-    return ownedEndpoint(worked).some(({ endpointId, memory }) => needsReadById(this.#snapshot, endpointId, memory));
+    const endpointId = ownedIdOf(worked);
+    return endpointId !== undefined && needsReadById(this.#snapshot, endpointId, worked.entry.memory);
   }
 
   #observe(local: LocalObservation): Observation {
@@ -270,12 +265,12 @@ export async function lookAt(
  */
 function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResource[]): readonly WorkedResource[] {
   const { project, facts } = round;
-  const ended = due.filter((worked) => !isAskedFor(worked.resource) && look.needsOwnEndpointOnly(worked));
+  const ended = due.filter((worked) => !isAskedFor(worked.resource) && look.needOf(worked) === "OwnEndpoint");
   const others = due.filter((worked) => !ended.includes(worked));
   const compareAtMs = project.comparedAtMs + compareAgainMs;
   // If the control plane shows no names, each create needs a new list. That list also shows the ended changes.
   const isBurst = round.isWaiting() && look.snapshot.echoesNames;
-  if (!isBurst || compareAtMs <= facts.monotonicMs || !others.every((worked) => look.isSeen(worked))) {
+  if (!isBurst || compareAtMs <= facts.monotonicMs || others.some((worked) => look.needOf(worked) !== "Nothing")) {
     project.comparedAtMs = ended.length > 0 ? facts.monotonicMs : project.comparedAtMs;
     return due;
   }
@@ -298,8 +293,9 @@ function expectOwnOperations({ worked, project }: Round): void {
 }
 
 /** Remembers whether the endpoint of a resource is proven to be gone. A read that proves neither changes nothing. */
-function noteGone({ resource, entry }: WorkedResource, snapshot: ProjectSnapshot): void {
-  const endpointId = resource.status.ownership?.endpointId;
+function noteGone(worked: WorkedResource, snapshot: ProjectSnapshot): void {
+  const { entry } = worked;
+  const endpointId = ownedIdOf(worked);
   const remote = endpointId === undefined ? undefined : remoteStateOf(snapshot, endpointId, entry.memory).kind;
   const isGone = remote === "Absent";
   if (isGone || (remote === "Present" && entry.memory.goneEndpointId !== undefined)) {
@@ -307,7 +303,6 @@ function noteGone({ resource, entry }: WorkedResource, snapshot: ProjectSnapshot
   }
 }
 
-function ownedEndpoint({ resource, entry }: WorkedResource): readonly OwnedEndpoint[] {
-  const { ownership } = resource.status;
-  return ownership === undefined ? [] : [{ endpointId: ownership.endpointId, memory: entry.memory }];
+function ownedIdOf({ resource }: WorkedResource): string | undefined {
+  return resource.status.ownership?.endpointId;
 }

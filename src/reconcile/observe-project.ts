@@ -1,7 +1,5 @@
 /** Reads operations and endpoints of a project, and updates the project memory. */
 
-import type { ResourceMemory } from "../decide/observation.ts";
-import { needsReadById } from "../decide/remote-state.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -103,31 +101,11 @@ function seesNames({ shared }: ProjectMemory, endpoints: readonly ObservedEndpoi
   return shared.hasSeenNames;
 }
 
-/** An endpoint that a resource owns, with what the process remembers of the resource. */
-export interface OwnedEndpoint {
-  readonly endpointId: string;
-  readonly memory: Pick<ResourceMemory, "lastAnswer">;
-}
-
 /** The result of reading endpoints by id. */
-export interface ReadsById {
+interface ReadsById {
   readonly snapshot: ProjectSnapshot;
   /** The errors of failed reads, by endpoint id. One failed read does not stop the others. */
   readonly errors: ReadonlyMap<string, ControlPlaneError>;
-}
-
-/**
- * Reads endpoints by id that the list does not show, or shows in an older version than our own answer. It reads at most
- * `readsByIdLimit` endpoints.
- */
-export function readMissing(
-  context: ReadContext,
-  snapshot: ProjectSnapshot,
-  owned: readonly OwnedEndpoint[],
-): Promise<ReadsById> {
-  const missing = owned.filter(({ endpointId, memory }) => needsReadById(snapshot, endpointId, memory));
-  const ids = missing.map(({ endpointId }) => endpointId);
-  return readById(context, snapshot, ids.slice(0, readsByIdLimit));
 }
 
 /** Reads these endpoints by id. */

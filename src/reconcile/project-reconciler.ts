@@ -138,7 +138,7 @@ export class ProjectReconciler {
     const isPoll = project.nextPollAtMs <= nowMs;
     const lookable = round.lookable();
     const dueBy = (timeMs: number) =>
-      lookable.filter((worked) => isPoll || round.isWatched(worked) || isDue(worked.resource, worked.entry, timeMs));
+      lookable.filter(({ resource, entry }) => isPoll || isDue(resource, entry, timeMs));
     const isChangeDue =
       (round.isWaiting() && nextChangeMs(project, nowMs, this.#context.policy) <= nowMs) ||
       (project.lockedUntilMs <= nowMs && isAbandonedDue(project, nowMs));

@@ -43,8 +43,6 @@ export class Round {
   /** Every resource that this reconcile began with. */
   readonly #own: readonly WorkedResource[];
   readonly #worked: Map<string, WorkedResource>;
-  /** Uids of resources that are decided without the control plane and whose endpoint is still due to be read. */
-  readonly #watched = new Set<string>();
 
   constructor(
     facts: RoundFacts,
@@ -85,15 +83,6 @@ export class Round {
   observe({ resource, entry }: WorkedResource): LocalObservation {
     const grant = this.#grantOf(resource.key.namespace, workProjectOf(resource));
     return { ...this.facts, resource, memory: entry.memory, grant };
-  }
-
-  /** Marks a resource whose decision needs no control plane, but whose endpoint is still due to be read. */
-  watch({ resource }: WorkedResource): void {
-    this.#watched.add(resource.uid);
-  }
-
-  isWatched({ resource }: WorkedResource): boolean {
-    return this.#watched.has(resource.uid);
   }
 
   /** Returns the resources for which the control plane may be read. */

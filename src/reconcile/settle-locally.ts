@@ -60,7 +60,7 @@ async function settlePlan(context: ReconcileContext, round: Round, worked: Worke
   const step = { local, observation: undefined, plan, outcome: { kind: "NothingSent" }, isLookPending } as const;
   await settleStep(context, round, { worked, step });
   if (isLookPending) {
-    round.watch(worked);
+    worked.entry.dueAtMs = round.facts.monotonicMs;
   }
 }
 
