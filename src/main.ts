@@ -1,10 +1,6 @@
 /** The command line of the program: starts the operator, the sandbox or the plugin. */
-import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Command } from "commander";
-import type { Config } from "./config.ts";
-import type { Clock } from "./domain/clock.ts";
-import type { Logger } from "./domain/logger.ts";
 
 /** The bundler puts the version here. Without a bundle the name is not defined. */
 declare const ENDPOINT_OPERATOR_VERSION: string | undefined;
@@ -29,10 +25,17 @@ function stopOnSignal(): AbortSignal {
   return controller.signal;
 }
 
-async function runOperator(): Promise<number> {
-  const { parseConfig, ConfigError } = await import("./config.ts");
+/** Runs the operator until a signal. @returns the exit code */
+async function run(): Promise<number> {
+  const [{ parseConfig, ConfigError }, { runOperator }] = await Promise.all([
+    import("./config.ts"),
+    import("./wiring/operator.ts"),
+  ]);
   try {
-    return await operate(parseConfig(process.env));
+    const config = parseConfig(process.env);
+    const exit = () => process.exit(exitFailure);
+    const isInOrder = await runOperator(config, { version: programVersion, instance: hostname(), stopOnSignal, exit });
+    return isInOrder ? 0 : exitFailure;
   } catch (error) {
     const isRefused = error instanceof ConfigError || (error instanceof Error && error.name === "KubeconfigError");
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -40,102 +43,9 @@ async function runOperator(): Promise<number> {
   }
 }
 
-async function operate(config: Config): Promise<number> {
-  const [{ loadCredentialSource }, { createPinoLogger }, runtime, { startOperator }, { startKeys }, { RecentSecrets }] =
-    await Promise.all([
-      import("./kubernetes/http/credentials.ts"),
-      import("./telemetry/pino-logger.ts"),
-      loadRuntime(),
-      import("./wiring/operator.ts"),
-      import("./wiring/start-keys.ts"),
-      import("./domain/without-secrets.ts"),
-    ]);
-  const { systemClock, endOnUnhandledErrors, keepHeapSmall } = runtime;
-  keepHeapSmall(systemClock);
-  // API keys in use, which the log must not show. A key from a file is added when it is read. The key of the settings
-  // is there from the start, because an error may contain it before its first use.
-  const ownKeys = new RecentSecrets(systemClock, config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
-  const tenantKeys = new RecentSecrets(systemClock);
-  const keys = {
-    current: async (): Promise<string> => {
-      const key = await source.keys.current();
-      ownKeys.note(key);
-      return key;
-    },
-    refused: (key: string) => source.keys.refused?.(key),
-  };
-  const knownSecrets = () => [...ownKeys.forms(), ...tenantKeys.forms()];
-  const logger = createPinoLogger({ level: config.logLevel, knownSecrets });
-  endOnUnhandledErrors({ emitter: process, logger, exit: () => process.exit(exitFailure) });
-  const stop = stopOnSignal();
-  const instance = hostname();
-  const tracing = await startTracing(config, {
-    ...{ logger, clock: systemClock, instance },
-    // Attributes hold names only, and a tenant could choose a key that is the name of another tenant.
-    knownSecrets: () => ownKeys.forms(),
-  });
-  const credentials = loadCredentialSource();
-  const { apiKey } = config;
-  const own = { clock: systemClock, logger, credentials, version: programVersion, random: Math.random };
-  const source = startKeys({ apiKey, ...own });
-  const operator = await startOperator({
-    ...{ config, ...tracing, ...own, keys, instance, onKey: (key) => tenantKeys.note(key) },
-    databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
-  });
-  const failure = await Promise.race([aborted(stop), operator.failed]);
-  if (failure !== undefined) {
-    // Another replica may be the leader by now, so this process ends at once.
-    logger.error({ reason: failure }, "the process ends because it is no longer the leader");
-    return exitFailure;
-  }
-  logger.info({}, "operator stopping");
-  const isInTime = await operator.stop();
-  await source.stop();
-  return isInTime ? 0 : exitFailure;
-}
-
-interface TracingNeeds {
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly instance: string;
-  readonly knownSecrets: () => readonly string[];
-}
-
-/** Loads OpenTelemetry, but only if a receiver of traces is set. */
-async function startTracing({ tracesEndpoint: endpoint }: Config, { knownSecrets, ...needs }: TracingNeeds) {
-  if (endpoint === undefined) {
-    return {};
-  }
-  const [{ startTracing: start }, { createRedact }] = await Promise.all([
-    import("./tracing/start-tracing.ts"),
-    import("./telemetry/pino-logger.ts"),
-  ]);
-  const redact = createRedact(knownSecrets);
-  const { tracer, shutDown } = start({ ...needs, endpoint, redact, version: programVersion });
-  return { tracer, flushTraces: shutDown };
-}
-
-async function loadRuntime() {
-  const [clock, errors, heap] = await Promise.all([
-    import("./runtime/system-clock.ts"),
-    import("./runtime/shutdown.ts"),
-    import("./runtime/small-heap.ts"),
-  ]);
-  return { ...clock, ...errors, ...heap };
-}
-
 async function runSandbox(args: readonly string[]): Promise<number> {
   const { runSandboxCommand } = await import("./sandbox/index.ts");
   return runSandboxCommand(args, { out: process.stdout, err: process.stderr, stop: stopOnSignal() });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) {
-    resolve();
-  }
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
 }
 
 function buildProgram(): Command {
@@ -149,7 +59,7 @@ function buildProgram(): Command {
     .command("run")
     .description("run the operator; settings come from the environment, see docs/settings.md")
     .action(async () => {
-      process.exitCode = await runOperator();
+      process.exitCode = await run();
     });
   program
     .command("endpoints")

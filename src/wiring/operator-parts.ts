@@ -76,22 +76,6 @@ const notPermittedPauseMs = 1_000;
  */
 const longestReadAgainMs = 10_000;
 
-/** All parts of an operator, wired and not started. */
-export interface OperatorParts {
-  readonly watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
-  readonly metrics: Metrics;
-  readonly liveness: LivenessWatchdog;
-  readonly leadership: Leadership;
-  readonly gate: ClosableFence;
-  readonly events: QueuedEventRecorder;
-  /** Resolves with the reason when the work had to stop finally. Never rejects. */
-  readonly failed: Promise<string>;
-  start(): void;
-  /** Stops taking keys from the queue. @returns whether the running reconciles ended in time */
-  stopWork(timeoutMs: number): Promise<boolean>;
-  close(): Promise<void>;
-}
-
 /** The options, and the connections that all parts use. */
 export type Foundation = OperatorOptions & {
   readonly connection: KubernetesConnection;
@@ -103,20 +87,15 @@ export type Foundation = OperatorOptions & {
 };
 
 /**
- * Wires the parts of the operator.
- * @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid.
+ * All parts of an operator, not started yet. Each one is made after those that it is made from; callbacks reach the parts
+ * that are made later.
  */
-export function assembleOperator(foundation: Foundation): OperatorParts {
-  return new Assembly(foundation);
-}
-
-/** The parts. Each one is made after those that it is made from; callbacks reach the parts that are made later. */
-class Assembly implements OperatorParts {
+export class OperatorParts {
   readonly leadership: Leadership;
   readonly gate: ClosableFence;
   readonly watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
   readonly metrics: Metrics;
-  readonly events: OperatorParts["events"];
+  readonly events: QueuedEventRecorder;
   readonly liveness: LivenessWatchdog;
   readonly #foundation: Foundation;
   readonly #failed = Promise.withResolvers<string>();
@@ -131,6 +110,7 @@ class Assembly implements OperatorParts {
   readonly #pool: WorkerPool;
   #isLeading = false;
 
+  /** @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid */
   constructor(foundation: Foundation) {
     const { config, clock, logger, connection, random, instance } = foundation;
     this.#foundation = foundation;
@@ -167,6 +147,7 @@ class Assembly implements OperatorParts {
     });
   }
 
+  /** Resolves with the reason when the work had to stop finally. Never rejects. */
   get failed(): Promise<string> {
     return this.#failed.promise;
   }
@@ -177,6 +158,7 @@ class Assembly implements OperatorParts {
     }
   }
 
+  /** Stops taking keys from the queue. @returns whether the running reconciles ended in time */
   async stopWork(timeoutMs: number): Promise<boolean> {
     const stopping = [this.#pool.stop(timeoutMs), this.#planes.stopWork(timeoutMs)];
     // A reconcile that waits for the request budget has nothing to finish. The wait can be longer than the shutdown.

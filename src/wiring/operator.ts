@@ -1,14 +1,25 @@
-/** Starts and stops the operator. */
+/** Runs the operator: its API key, its start, and its end. */
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import type { ApiKeySource, Config } from "../config.ts";
+import { createKeySource, createSecretKeySource, type KeySource } from "../control-plane/key-source.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../domain/logger.ts";
+import { RecentSecrets } from "../domain/without-secrets.ts";
 import { createConnection } from "../kubernetes/http/connection.ts";
-import { readOwnAccount } from "../kubernetes/http/credentials.ts";
+import { type CredentialSource, loadCredentialSource, readOwnAccount } from "../kubernetes/http/credentials.ts";
 import { readClusterId } from "../kubernetes/http/objects.ts";
 import { withWriteSpans } from "../kubernetes/http/with-write-spans.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
+import { createSecretWatch } from "../kubernetes/secret-watch.ts";
 import { monitorEventLoop } from "../runtime/liveness-watchdog.ts";
-import { shutDown } from "../runtime/shutdown.ts";
+import { endOnUnhandledErrors, shutDown } from "../runtime/shutdown.ts";
+import { keepHeapSmall } from "../runtime/small-heap.ts";
+import { systemClock } from "../runtime/system-clock.ts";
+import { createPinoLogger, createRedact } from "../telemetry/pino-logger.ts";
 import { startHealthServer, startMetricsServer, watchChecks } from "../telemetry/telemetry-servers.ts";
-import { assembleOperator, type OperatorOptions, type OperatorParts } from "./operator-parts.ts";
+import { type OperatorOptions, OperatorParts } from "./operator-parts.ts";
 
 /** A running operator. */
 export interface RunningOperator {
@@ -53,7 +64,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
   try {
     const clusterId = config.clusterId ?? (await readClusterId(connection));
     const account = await readOwnAccount(options.credentials);
-    const parts = assembleOperator({ ...options, connection, leaseConnection, clusterId, identity, account });
+    const parts = new OperatorParts({ ...options, connection, leaseConnection, clusterId, identity, account });
     const health = await startHealthServer({
       address: config.healthAddress,
       liveChecks: parts.liveness.checks,
@@ -123,4 +134,115 @@ export async function stopOperator(
   const unfinished = await shutDown(steps, { clock, logger });
   logger.info({ isInTime, unfinished }, "operator stopped");
   return isInTime;
+}
+
+/** What the source of the API key is made from. */
+export interface KeyPartsOptions {
+  readonly apiKey: ApiKeySource;
+  readonly credentials: CredentialSource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  /** Returns a random number from 0 up to 1. */
+  readonly random: () => number;
+}
+
+/** The source of the API key, and the end of its watch. */
+export interface KeyParts {
+  readonly keys: KeySource;
+  /** Resolves when the watch of the Secret has ended. */
+  stop(): Promise<void>;
+}
+
+/** Makes the source of the API key. If a Secret is set, it starts to watch it. */
+export function startKeys({ apiKey, credentials, clock, logger, version, random }: KeyPartsOptions): KeyParts {
+  if (apiKey.kind === "Value") return { keys: createKeySource({ key: apiKey.value }), stop: async () => {} };
+  const fallback = createKeySource({ file: apiKey.path, clock });
+  if (apiKey.secret === undefined) return { keys: fallback, stop: async () => {} };
+  const connection = createConnection({ credentials, clock, userAgent: `endpoint-operator/${version} (api key)` });
+  const report = (error: unknown) =>
+    logger.warn(
+      { reason: error instanceof Error ? error.message : String(error) },
+      "cannot watch the Secret of the API key; a new key is used when the mounted file shows it, after a minute or more",
+    );
+  const address = { ...apiKey.secret, namespace: connection.namespace };
+  const secret = createSecretWatch({ connection, address, clock, random, onFailure: report });
+  secret.start();
+  return {
+    keys: createSecretKeySource({ secret, fallback, onUnusable: report }),
+    async stop() {
+      await secret.stop();
+      await connection.close();
+    },
+  };
+}
+
+/** What the process gives to the operator. */
+export interface ProcessParts {
+  readonly version: string;
+  readonly instance: string;
+  /** Returns a signal that the end of the process aborts. */
+  readonly stopOnSignal: () => AbortSignal;
+  /** Ends the process at once, after an error that nothing has caught. */
+  readonly exit: () => void;
+}
+
+/** Runs the operator until the signal, or until it loses the lease. @returns whether it ended in order */
+export async function runOperator(config: Config, parts: ProcessParts): Promise<boolean> {
+  const { version, instance, stopOnSignal, exit } = parts;
+  const clock = systemClock;
+  keepHeapSmall(clock);
+  // API keys in use, which the log must not show. A key from a file is added when it is read. The key of the settings
+  // is there from the start, because an error may contain it before its first use.
+  const ownKeys = new RecentSecrets(clock, config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
+  const tenantKeys = new RecentSecrets(clock);
+  const logger = createPinoLogger({
+    level: config.logLevel,
+    knownSecrets: () => [...ownKeys.forms(), ...tenantKeys.forms()],
+  });
+  endOnUnhandledErrors({ emitter: process, logger, exit });
+  const stop = stopOnSignal();
+  const tracing = await loadTracing(config, {
+    ...{ logger, clock, instance, version },
+    // Attributes hold names only, and a tenant could choose a key that is the name of another tenant.
+    redact: createRedact(() => ownKeys.forms()),
+  });
+  const own = { clock, logger, credentials: loadCredentialSource(), version, random: Math.random };
+  const source = startKeys({ apiKey: config.apiKey, ...own });
+  const keys = {
+    current: async (): Promise<string> => {
+      const key = await source.keys.current();
+      ownKeys.note(key);
+      return key;
+    },
+    refused: (key: string) => source.keys.refused?.(key),
+  };
+  const operator = await startOperator({
+    ...{ config, ...tracing, ...own, keys, instance, onKey: (key) => tenantKeys.note(key) },
+    databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
+  });
+  const stopped = stop.aborted ? undefined : once(stop, "abort").then(() => undefined);
+  const failure = await Promise.race([stopped, operator.failed]);
+  if (failure !== undefined) {
+    // Another replica may be the leader by now, so this process ends at once.
+    logger.error({ reason: failure }, "the process ends because it is no longer the leader");
+    return false;
+  }
+  logger.info({}, "operator stopping");
+  const isInTime = await operator.stop();
+  await source.stop();
+  return isInTime;
+}
+
+/** Loads OpenTelemetry, but only if a receiver of traces is set. */
+async function loadTracing(
+  { tracesEndpoint: endpoint }: Config,
+  options: Omit<Parameters<typeof import("../tracing/start-tracing.ts").startTracing>[0], "endpoint">,
+) {
+  if (endpoint === undefined) {
+    return {};
+  }
+  const { startTracing } = await import("../tracing/start-tracing.ts");
+  const { tracer, shutDown } = startTracing({ ...options, endpoint });
+  return { tracer, flushTraces: shutDown };
 }

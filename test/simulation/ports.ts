@@ -50,4 +50,4 @@ export {
 } from "../../src/resource/names.ts";
 export { specSchema } from "../../src/resource/spec-schema.ts";
 export { stopOperator } from "../../src/wiring/operator.ts";
-export { assembleOperator, type OperatorParts } from "../../src/wiring/operator-parts.ts";
+export { OperatorParts } from "../../src/wiring/operator-parts.ts";

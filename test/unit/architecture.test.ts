@@ -19,7 +19,7 @@ interface Rules {
  */
 const rules: Readonly<Record<string, Rules>> = {
   "main.ts": {
-    folders: ["config.ts", "domain", "kubernetes", "plugin", "runtime", "sandbox", "telemetry", "tracing", "wiring"],
+    folders: ["config.ts", "plugin", "sandbox", "wiring"],
     packages: ["commander"],
     isPure: false,
   },
@@ -27,7 +27,7 @@ const rules: Readonly<Record<string, Rules>> = {
   wiring: {
     folders: [
       ...["access", "config.ts", "control-plane", "decide", "domain", "kubernetes", "operations", "planes"],
-      ...["reconcile", "resource", "runtime", "telemetry"],
+      ...["reconcile", "resource", "runtime", "telemetry", "tracing"],
     ],
     packages: [],
     isPure: false,

@@ -4,11 +4,10 @@ import type { PlannedCall } from "../faults/fault.ts";
 import type { Answer } from "../kubernetes/answers.ts";
 import { SimConnection } from "../kubernetes/sim-connection.ts";
 import {
-  assembleOperator,
   createKeySource,
   type KubernetesCall,
   type Logger,
-  type OperatorParts,
+  OperatorParts,
   parseConfig,
   stopOperator,
 } from "../ports.ts";
@@ -106,7 +105,7 @@ export class Replica {
       tap: kubernetesTap(world),
     });
     const controlPlane = new SimControlPlane({ ...wire, service: world.service, serviceUrl, tap: serviceTap(world) });
-    return assembleOperator({
+    return new OperatorParts({
       config: parseConfig({
         CONTROL_PLANE_URL: serviceUrl,
         CONTROL_PLANE_API_KEY: secretKey,
