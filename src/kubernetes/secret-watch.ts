@@ -1,12 +1,12 @@
 /** Follows one value of one Secret. */
 import type { Clock } from "../domain/clock.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
-import { createCallDeadline, itemsUntilAborted, pause } from "../http/call-deadline.ts";
+import { pause } from "../http/call-deadline.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { readObject, secretPath, secretsPath } from "./http/objects.ts";
 import { parseSecret } from "./store/secret-store.ts";
-import { createListWatch, type ListWatch, type WatchEvent } from "./watch/list-watch.ts";
-import { createInactivityTimer, createRelistBackoff, defaultTiming } from "./watch/reflector-parts.ts";
+import { createListWatch, type WatchEvent } from "./watch/list-watch.ts";
+import { createRelistBackoff, defaultTiming, followWatch } from "./watch/reflector-parts.ts";
 
 /** The current value of one Secret's key. */
 export interface SecretWatch {
@@ -32,13 +32,12 @@ export interface SecretWatchOptions {
 
 /**
  * Watches one Secret. It needs the rights `get` and `watch` on this Secret only.
- * Each watch begins at the present state, because the version of a long unchanged Secret is too old to watch from.
  * Guarantees: no error stops it before `stop()`; a permanent failure costs a few requests a minute.
  */
 export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
   const { connection, address, clock, random } = options;
   const { namespace, name, key } = address;
-  const { minWatchMs, maxWatchMs, openTimeoutMs, pageTimeoutMs: listTimeoutMs } = defaultTiming;
+  const { openTimeoutMs, pageTimeoutMs: listTimeoutMs } = defaultTiming;
   const what = `Secret ${namespace}/${name}`;
   const valueIn = (secret: unknown) => parseSecret(`read ${what}`, address, secret).data[key];
   const listWatch = createListWatch({
@@ -68,21 +67,20 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
       throw error;
     }
   };
-  const follow = async () => {
-    const timeoutSeconds = Math.round((minWatchMs + random() * (maxWatchMs - minWatchMs)) / 1_000);
-    for await (const { type, object } of watchFromNow(listWatch, { clock, timeoutSeconds, signal: stopping.signal })) {
-      if (type === "ERROR") throw new KubernetesError("Unavailable", "the API server ended the watch with an error");
-      if (type === "BOOKMARK") continue;
-      value = type === "DELETED" ? undefined : valueIn(object);
-      hasFailed = value === undefined;
-    }
+  const onEvent = ({ type, object }: WatchEvent) => {
+    if (type === "ERROR") throw new KubernetesError("Unavailable", "the API server ended the watch with an error");
+    if (type === "BOOKMARK") return;
+    value = type === "DELETED" ? undefined : valueIn(object);
+    hasFailed = value === undefined;
   };
+  // Each watch begins at the present state, because the version of a long unchanged Secret is too old to watch from.
+  const watch = { listWatch, clock, random, timing: defaultTiming, resourceVersion: "", signal: stopping.signal };
   const run = async () => {
     while (!stopping.signal.aborted) {
       try {
         await read();
         firstRead.resolve();
-        await follow();
+        await followWatch({ ...watch, onEvent });
       } catch (error) {
         fail(error);
         firstRead.resolve();
@@ -102,34 +100,6 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
       await running;
     },
   };
-}
-
-interface WatchLimits {
-  readonly clock: Clock;
-  readonly timeoutSeconds: number;
-  readonly signal: AbortSignal;
-}
-
-/**
- * Yields the present state as ADDED, and then every change. It ends with the watch, and also if no byte arrives for a
- * while.
- */
-async function* watchFromNow(
-  listWatch: ListWatch,
-  { clock, timeoutSeconds, signal }: WatchLimits,
-): AsyncGenerator<WatchEvent> {
-  const inactive = new AbortController();
-  const opening = createCallDeadline(clock, defaultTiming.openTimeoutMs, [signal, inactive.signal]);
-  const silence = createInactivityTimer(clock, defaultTiming.inactivityMs, () => inactive.abort());
-  try {
-    const request = { resourceVersion: "", timeoutSeconds, signal: opening.signal, onBytes: () => silence.touch() };
-    const events = await listWatch.watch(request);
-    opening.endTimer();
-    yield* itemsUntilAborted(opening.signal, events);
-  } finally {
-    silence.cancel();
-    opening.end();
-  }
 }
 
 /** The address of one value of a Secret. */

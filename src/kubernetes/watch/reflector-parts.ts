@@ -1,9 +1,9 @@
 /** The options, times and timers of a reflector, and its lists page by page. */
 import { backoffMs, type Clock, type Timer, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
-import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
+import { createCallDeadline, itemsUntilAborted, untilAborted } from "../../http/call-deadline.ts";
 import { isTooLong } from "../http/answer-error.ts";
-import { type ListPage, type ListWatch, OutOfSyncError } from "./list-watch.ts";
+import { type ListPage, type ListWatch, OutOfSyncError, type WatchEvent } from "./list-watch.ts";
 import type { CacheScope } from "./resource-cache.ts";
 
 /** The options of a reflector. */
@@ -67,19 +67,12 @@ export const defaultTiming: ReflectorTiming = {
   shortWatchMs: 5_000,
 };
 
-/** The options of the delays. */
-interface RelistBackoffOptions {
-  readonly clock: Clock;
-  /** Returns a random number from 0 up to 1. */
-  readonly random: () => number;
-}
-
 const relistDelays = { firstMs: 800, longestMs: 30_000 };
 /** After this many milliseconds without a failure, delays start again with the shortest. */
 const resetAfterMs = 120_000;
 
 /** Makes the delays between attempts. @returns a function that returns the next delay, in milliseconds */
-export function createRelistBackoff({ clock, random }: RelistBackoffOptions): () => number {
+export function createRelistBackoff({ clock, random }: Pick<FollowOptions, "clock" | "random">): () => number {
   let failures = 0;
   let delayEndsAtMs = Number.NEGATIVE_INFINITY;
   return () => {
@@ -91,65 +84,97 @@ export function createRelistBackoff({ clock, random }: RelistBackoffOptions): ()
   };
 }
 
-/** Notices that no byte has arrived for a while. */
-interface InactivityTimer {
-  /** Notes that bytes have arrived. It is cheap, because it sets no timer. */
-  touch(): void;
-  cancel(): void;
+/** What one watch needs. */
+interface FollowOptions {
+  readonly listWatch: Pick<ListWatch, "watch">;
+  readonly clock: Clock;
+  /** Returns a random number from 0 up to 1. */
+  readonly random: () => number;
+  readonly timing: Pick<ReflectorTiming, "minWatchMs" | "maxWatchMs" | "openTimeoutMs" | "inactivityMs">;
+  /** The watch shows the events after this version; "": it first shows all present objects as ADDED. */
+  readonly resourceVersion: string;
+  readonly signal: AbortSignal;
+  /** Called when the server has accepted the watch. */
+  readonly onOpen?: () => void;
+  /** Called for each chunk that arrives. */
+  readonly onBytes?: () => void;
+  /** Called when the watch ends because no byte has arrived for `inactivityMs`. */
+  readonly onSilence?: () => void;
+  readonly onEvent: (event: WatchEvent) => void;
+}
+
+/** Follows one watch, and returns when the server closes it. @throws if the watch ends in any other way */
+export async function followWatch(options: FollowOptions): Promise<void> {
+  const { listWatch, clock, random, resourceVersion, signal, onEvent } = options;
+  const { minWatchMs, maxWatchMs, openTimeoutMs, inactivityMs } = options.timing;
+  const inactive = new AbortController();
+  const opening = createCallDeadline(clock, openTimeoutMs, [signal, inactive.signal]);
+  const silence = createInactivityTimer(clock, inactivityMs, () => {
+    options.onSilence?.();
+    inactive.abort();
+  });
+  const onBytes = () => {
+    silence.touch();
+    options.onBytes?.();
+  };
+  const timeoutSeconds = Math.round((minWatchMs + random() * (maxWatchMs - minWatchMs)) / 1000);
+  try {
+    const request = { resourceVersion, timeoutSeconds, signal: opening.signal, onBytes };
+    const events = await untilAborted(opening.signal, listWatch.watch(request));
+    opening.endTimer();
+    silence.touch();
+    options.onOpen?.();
+    for await (const event of itemsUntilAborted(opening.signal, events)) {
+      onEvent(event);
+    }
+  } finally {
+    silence.cancel();
+    opening.end();
+  }
 }
 
 /**
  * Makes a timer that calls `onSilence` once, `timeoutMs` after the last `touch`. Without a `touch` the time counts from
- * now.
+ * now. A `touch` is cheap, because it sets no timer.
  */
-export function createInactivityTimer(clock: Clock, timeoutMs: number, onSilence: () => void): InactivityTimer {
+function createInactivityTimer(clock: Clock, timeoutMs: number, onSilence: () => void) {
   let heardAtMs = clock.monotonicMs();
   let timer: Timer;
   const check = () => {
     const leftMs = heardAtMs + timeoutMs - clock.monotonicMs();
     if (leftMs > 0) {
       timer = clock.after(leftMs, check);
-      return;
+    } else {
+      onSilence();
     }
-    onSilence();
   };
   timer = clock.after(timeoutMs, check);
   return {
     touch() {
       heardAtMs = clock.monotonicMs();
     },
-    cancel() {
-      timer.cancel();
-    },
+    cancel: () => timer.cancel(),
   };
 }
 
 /** The maximum number of pages of one list; more than any cluster has. */
 const maxPages = 10_000;
 
-/** The options of a page reader. */
-export interface PageReaderOptions<Resource> {
+interface PageReaderOptions<Resource>
+  extends Pick<ReflectorOptions<Resource>, "parse" | "clock">,
+    Pick<ReflectorTiming, "pageLimit" | "pageTimeoutMs"> {
   readonly listWatch: Pick<ListWatch, "list">;
-  /** Parses an object; `undefined`: the object is left out. */
-  readonly parse: (stored: unknown) => Resource | undefined;
-  readonly clock: Clock;
-  /** The number of objects on a page at the start. */
-  readonly pageLimit: number;
-  /** The time limit of one page, in milliseconds. */
-  readonly pageTimeoutMs: number;
   /** Called when a page has arrived. */
   readonly onPage: () => void;
 }
 
-/** All objects of a complete list, and its resourceVersion. */
-export interface CompleteList<Resource> {
+interface CompleteList<Resource> {
   readonly resources: readonly Resource[];
   readonly resourceVersion: string;
 }
 
 /**
  * Reads complete lists page by page.
- *
  * A page that is too long is requested again with half as many objects, and pages stay that small. So a few very large
  * objects do not hide all the others.
  */

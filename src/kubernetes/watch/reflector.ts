@@ -1,12 +1,12 @@
 /** Keeps a cache equal to the API server. */
 import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
-import { createCallDeadline, itemsUntilAborted, pause, untilAborted } from "../../http/call-deadline.ts";
+import { createCallDeadline, pause } from "../../http/call-deadline.ts";
 import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
 import { isOutOfSync, isOverload, OutOfSyncError, type WatchEvent } from "./list-watch.ts";
 import {
-  createInactivityTimer,
   createRelistBackoff,
   defaultTiming,
+  followWatch,
   PageReader,
   type ReflectorOptions,
   type ReflectorStats,
@@ -21,7 +21,7 @@ const maxSilentWatches = 3;
 
 type Step = "List" | "Watch";
 
-/** The next action of the reflector. Its pause is the backoff delay, or the server's retry-after if that is longer. */
+/** The next step. Its pause is the backoff delay, or the server's retry-after if that is longer. */
 interface Outcome {
   readonly next: Step;
   readonly pause?: { readonly atLeastMs: number };
@@ -59,13 +59,11 @@ export class Reflector<Resource extends StoredIdentity> {
     this.#random = options.random ?? Math.random;
     this.#backoff = createRelistBackoff({ clock: options.clock, random: this.#random });
     this.#pages = new PageReader({
-      ...{ listWatch: options.listWatch, parse: options.parse, clock: options.clock },
-      ...{ pageLimit: this.#timing.pageLimit, pageTimeoutMs: this.#timing.pageTimeoutMs },
+      ...{ ...options, ...this.#timing },
       onPage: () => this.#heard(),
     });
   }
 
-  /** Starts the reflector; a second call changes nothing. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -92,11 +90,8 @@ export class Reflector<Resource extends StoredIdentity> {
   }
 
   /**
-   * Lists everything from the API server now, and replaces the cache.
-   *
-   * Resolves when a list that began after this call is in the cache. The list reads the newest state of etcd, so it
-   * shows every write that was stored before the call.
-   *
+   * Lists everything from the API server now, and replaces the cache. The list begins after this call and reads the
+   * newest state of etcd, so it shows every write that was stored before the call.
    * @throws KubernetesError when the list fails or takes longer than `timeoutMs`; the reflector itself goes on.
    */
   async listConsistently(timeoutMs: number): Promise<void> {
@@ -204,37 +199,25 @@ export class Reflector<Resource extends StoredIdentity> {
     return { next, pause: { atLeastMs: retryAfterMsOf(error) } };
   }
 
-  /** Follows the watch, and returns when the server closes it. @throws if the watch ends in any other way */
-  async #followWatch(signal: AbortSignal): Promise<void> {
+  #followWatch(signal: AbortSignal): Promise<void> {
     const { clock, listWatch } = this.#options;
-    const { minWatchMs, maxWatchMs, openTimeoutMs, inactivityMs } = this.#timing;
-    const inactive = new AbortController();
-    const opening = createCallDeadline(clock, openTimeoutMs, [signal, inactive.signal]);
-    const silence = createInactivityTimer(clock, inactivityMs, () => {
-      this.#silentWatches += 1;
-      inactive.abort();
+    return followWatch({
+      ...{ listWatch, clock, signal, random: this.#random, timing: this.#timing },
+      resourceVersion: this.#resourceVersion,
+      onOpen: () => {
+        this.#heard();
+        this.#isWatching = true;
+        this.#watches += 1;
+      },
+      onBytes: () => {
+        this.#silentWatches = 0;
+        this.#heard();
+      },
+      onSilence: () => {
+        this.#silentWatches += 1;
+      },
+      onEvent: (event) => this.#apply(event),
     });
-    const onBytes = () => {
-      silence.touch();
-      this.#silentWatches = 0;
-      this.#heard();
-    };
-    const timeoutSeconds = Math.round((minWatchMs + this.#random() * (maxWatchMs - minWatchMs)) / 1000);
-    try {
-      const request = { resourceVersion: this.#resourceVersion, timeoutSeconds, signal: opening.signal, onBytes };
-      const events = await untilAborted(opening.signal, listWatch.watch(request));
-      opening.endTimer();
-      silence.touch();
-      this.#heard();
-      this.#isWatching = true;
-      this.#watches += 1;
-      for await (const event of itemsUntilAborted(opening.signal, events)) {
-        this.#apply(event);
-      }
-    } finally {
-      silence.cancel();
-      opening.end();
-    }
   }
 
   #apply(event: WatchEvent): void {
