@@ -12,19 +12,15 @@ import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming, type ReflectorTiming } from "./watch/reflector-parts.ts";
 import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
 
-/** What to watch, and what to call. */
 export interface KindWatchOptions {
   readonly connection: KubernetesConnection;
   /** The namespaces to watch. Empty: all namespaces. */
   readonly namespaces: readonly string[];
   /** Called for each change, sometimes more than once. It should only add the key to a queue. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
-  /**
-   * Called when a namespace was listed completely; `hasSynced` may be true now. Must not throw. @default nothing is
-   * called
-   */
+  /** Called when a namespace was listed completely; `hasSynced` may be true now. Must not throw. @default none */
   readonly onList?: () => void;
-  /** Called when a list of a namespace has failed. Must not throw. @default nothing is called */
+  /** Called when a list of a namespace has failed. Must not throw. @default none */
   readonly onListFailed?: (error: unknown) => void;
   readonly fence: LeaderFence;
   readonly clock: Clock;
@@ -35,10 +31,7 @@ export interface KindWatchOptions {
   readonly timing?: Partial<ReflectorTiming>;
 }
 
-/**
- * The time limit of `listConsistently`, in milliseconds. Thousands of resources take seconds; after a minute the list
- * counts as failed.
- */
+/** The time limit of `listConsistently`, in milliseconds. Thousands of resources take seconds. */
 const consistentListTimeoutMs = 60_000;
 
 /** The custom resources of one kind, kept up to date, and every change of them. */
@@ -64,12 +57,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     });
     const parser = new KindParser(kind, logger);
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
-    this.#reflectors = new Map(
-      scopes.map((namespace) => [
-        namespace,
-        this.#reflectorOf(namespace, kind, (object) => parser.parseOrSkip(object)),
-      ]),
-    );
+    this.#reflectors = new Map(scopes.map((namespace) => [namespace, this.#reflectorOf(namespace, kind, parser)]));
     const onRestored = () => void this.#relist();
     this.store = new KindStore({ kind, connection, cache: this.#cache, parser, fence, onRestored });
   }
@@ -118,7 +106,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
   #reflectorOf(
     namespace: string | undefined,
     { many, plural }: ResourceKind<Resource, Status>,
-    parse: (object: unknown) => Resource | undefined,
+    parser: KindParser<Resource, Status>,
   ): Reflector<Resource> {
     const timing = { ...defaultTiming, ...this.#options.timing };
     const listWatch = createListWatch({
@@ -131,7 +119,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     return new Reflector({
       ...this.#options,
       ...{ listWatch, timing, scope: this.#cache.scope(namespace) },
-      parse: (object) => knownTwin(this.#cache, object) ?? parse(object),
+      parse: (object) => knownTwin(this.#cache, object) ?? parser.parseOrSkip(object),
     });
   }
 

@@ -11,7 +11,6 @@ import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming } from "./watch/reflector-parts.ts";
 import { ResourceCache } from "./watch/resource-cache.ts";
 
-/** What to watch, and what to call. */
 export interface NamespaceWatchOptions {
   readonly connection: KubernetesConnection;
   /**
@@ -94,8 +93,8 @@ class KnownNamespaces implements GrantSource {
   }
 }
 
-/** The parts of a Namespace that grants depend on. Its name is in `key.name`. */
-export interface KnownNamespace extends StoredIdentity {
+/** One Namespace. Its name is in `key.name`. */
+interface KnownNamespace extends StoredIdentity {
   readonly facts: NamespaceFacts;
 }
 
@@ -137,8 +136,8 @@ function readNamed(options: NamespaceWatchOptions, known: KnownNamespaces): Name
   };
   const readAll = async () => {
     const results = await Promise.allSettled(namespaces.map(read));
-    const failed = results.find(({ status }) => status === "rejected");
-    if (failed?.status === "rejected") {
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) {
       throw failed.reason;
     }
   };

@@ -6,7 +6,6 @@ import type { ScrapeAccess, ScrapeVerdict } from "../domain/resource-store.ts";
 import { TokenBucket } from "../runtime/fair-line.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 
-/** The options of the check. */
 interface ScrapeAccessOptions {
   readonly connection: KubernetesConnection;
   readonly clock: Clock;

@@ -14,18 +14,14 @@ import { group, version } from "../resource/names.ts";
 import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
 import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
 
-/** What to watch, and what to call. */
 export interface ServedKindOptions extends KindWatchOptions {
   /** Called each time the standing has changed. Must not throw. */
   readonly onStanding: () => void;
 }
 
-/**
- * If the cluster does not serve the kind, or the operator may not read it, the operator asks again after this many
- * milliseconds.
- */
+/** The operator asks again after this many milliseconds if the kind is not served or may not be read. */
 const askAgainMs = 30_000;
-/** After another failure, the operator lists again after this many milliseconds. */
+/** The same after another failure. */
 const listAgainMs = 5_000;
 const askTimeoutMs = 8_000;
 
@@ -140,8 +136,7 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   }
 }
 
-/** What to watch, and what to call. */
-export interface KindPlacesOptions<Resource> extends Omit<ServedKindOptions, "onStanding"> {
+interface KindPlacesOptions<Resource> extends Omit<ServedKindOptions, "onStanding"> {
   /** Called each time the standing of one place has changed. @param resources of this place, if it is listed now */
   readonly onStanding: (resources: readonly Resource[]) => void;
 }

@@ -82,9 +82,14 @@ export function isPaused(resource: StoredObject): boolean {
   return resource.annotations[annotations.paused] === "true";
 }
 
+/** Returns the fields of spec that a deletion needs, even if the rest of spec is invalid. */
+function deletionFieldsOf({ spec }: ComputeEndpoint) {
+  return spec.kind === "Valid" ? spec.spec : spec;
+}
+
 /** Returns the project id in spec, even if the rest of spec is invalid; `undefined`: there is none. */
 export function projectIdOf(resource: ComputeEndpoint): string | undefined {
-  return resource.spec.kind === "Valid" ? resource.spec.spec.projectId : resource.spec.projectId;
+  return deletionFieldsOf(resource).projectId;
 }
 
 /**
@@ -96,9 +101,9 @@ export function workProjectOf(resource: ComputeEndpoint): string {
 }
 
 /** Returns the id of the control plane that a resource names, even if the rest of its spec is invalid. */
-export function planeOf({ spec, key }: ComputeEndpoint): string {
-  const ref = spec.kind === "Valid" ? spec.spec.controlPlaneRef : spec.controlPlaneRef;
-  return ref === "Unreadable" ? unreadablePlane : planeIdOf(ref, key.namespace);
+export function planeOf(resource: ComputeEndpoint): string {
+  const ref = deletionFieldsOf(resource).controlPlaneRef;
+  return ref === "Unreadable" ? unreadablePlane : planeIdOf(ref, resource.key.namespace);
 }
 
 /** Returns the key of the project that reconciles the resource. */
@@ -141,7 +146,7 @@ export function projectsOf(resource: ComputeEndpoint): readonly string[] {
 
 /** Returns `spec.deletionPolicy`; `undefined`: it is not set. */
 export function deletionPolicyOf(resource: ComputeEndpoint): "Delete" | "Retain" | undefined {
-  return resource.spec.kind === "Valid" ? resource.spec.spec.deletionPolicy : resource.spec.deletionPolicy;
+  return deletionFieldsOf(resource).deletionPolicy;
 }
 
 function parseSpec(spec: unknown): ParsedSpec {

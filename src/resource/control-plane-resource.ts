@@ -1,4 +1,5 @@
 /** Parses ControlPlanes and ClusterControlPlanes from the API server; their ids, and the keys of their projects. */
+import type { z } from "zod";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import {
   type ControlPlaneSpec,
@@ -18,21 +19,24 @@ export interface PlaneResource extends StoredObject {
   readonly status: ControlPlaneStatus;
 }
 
-const parseControlPlaneParts = storedObjectParser(controlPlaneNames.kind);
-const parseClusterParts = storedObjectParser(clusterControlPlaneNames.kind, "Cluster");
+/** Parse what the API server stored. @throws ZodError when the metadata is not that of a stored object of the kind */
+export const parseControlPlane = parserOf(controlPlaneNames.kind, "Namespaced", controlPlaneSpecSchema);
+export const parseClusterControlPlane = parserOf(
+  clusterControlPlaneNames.kind,
+  "Cluster",
+  clusterControlPlaneSpecSchema,
+);
 
-/** Reads a ControlPlane of the API server. @throws ZodError when the metadata is not that of a stored ControlPlane */
-export function parseControlPlane(stored: unknown): PlaneResource {
-  const { object, spec, status } = parseControlPlaneParts(stored);
-  const parsed = parseSpecAs<ControlPlaneSpec>(controlPlaneSpecSchema, spec);
-  return { ...object, kind: controlPlaneNames.kind, spec: parsed, status: statusOf(status) };
-}
-
-/** Reads a ClusterControlPlane of the API server. @throws ZodError as for a ControlPlane */
-export function parseClusterControlPlane(stored: unknown): PlaneResource {
-  const { object, spec, status } = parseClusterParts(stored);
-  const parsed = parseSpecAs<ControlPlaneSpec>(clusterControlPlaneSpecSchema, spec);
-  return { ...object, kind: clusterControlPlaneNames.kind, spec: parsed, status: statusOf(status) };
+function parserOf(
+  kind: PlaneResource["kind"],
+  scope: "Namespaced" | "Cluster",
+  specSchema: z.ZodType<ControlPlaneSpec>,
+) {
+  const parseStored = storedObjectParser(kind, scope);
+  return (stored: unknown): PlaneResource => {
+    const { object, spec, status } = parseStored(stored);
+    return { ...object, kind, spec: parseSpecAs(specSchema, spec), status: statusOf(status) };
+  };
 }
 
 /**
@@ -40,15 +44,9 @@ export function parseClusterControlPlane(stored: unknown): PlaneResource {
  * holds the list of Secrets with the operator's finalizer, so that list is parsed even if the rest cannot be.
  */
 function statusOf(status: unknown): ControlPlaneStatus {
-  const { data } = controlPlaneStatusSchema.safeParse(status ?? {});
-  if (data !== undefined) {
-    return data;
-  }
-  const held = heldSecretsSchema.safeParse(status).data?.heldSecrets;
-  return held === undefined ? {} : { heldSecrets: held };
+  const whole = controlPlaneStatusSchema.safeParse(status ?? {}).data;
+  return whole ?? controlPlaneStatusSchema.pick({ heldSecrets: true }).safeParse(status).data ?? {};
 }
-
-const heldSecretsSchema = controlPlaneStatusSchema.pick({ heldSecrets: true });
 
 /** Returns the id of the control plane, as in the keys of projects. */
 export function idOfPlane({ kind, key }: Pick<PlaneResource, "kind" | "key">): string {

@@ -16,7 +16,7 @@ export interface StoredObject extends StoredIdentity {
 }
 
 /** A stored object in parts. The schemas of its kind then parse `spec` and `status`. */
-export interface StoredParts {
+interface StoredParts {
   readonly object: StoredObject;
   readonly spec: unknown;
   readonly status: unknown;
@@ -25,10 +25,8 @@ export interface StoredParts {
 const ownAnnotations: ReadonlySet<string> = new Set(Object.values(annotations));
 
 /**
- * Makes the parser of one kind.
- *
- * The parser throws ZodError when the object is of another kind, or its metadata is not that of a stored object of this scope.
- *
+ * Makes the parser of one kind. The parser throws ZodError when the object is of another kind, or its metadata is not that
+ * of a stored object of this scope.
  * @param scope an object of the cluster has the namespace "" in its key. @default "Namespaced"
  */
 export function storedObjectParser(

@@ -88,8 +88,7 @@ export class FairLine<Entry extends LineEntry> {
   }
 }
 
-/** The options of a token bucket. */
-export interface TokenBucketOptions {
+interface TokenBucketOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   /** The maximum number of saved tokens. At least 1. */
   readonly capacity: number;

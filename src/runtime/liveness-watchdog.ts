@@ -28,8 +28,7 @@ const lateMs = 5_000;
 /** The number of late ticks in a row after which the event loop counts as stuck. */
 const lateTicks = 3;
 
-/** The options of a watchdog. */
-export interface LivenessWatchdogOptions {
+interface LivenessWatchdogOptions {
   readonly clock: Clock;
   readonly queueStats: () => Pick<WorkQueueStats, "depth" | "longestRunningSeconds">;
   /** Returns how many workers are in use now. */
@@ -93,8 +92,7 @@ export class LivenessWatchdog {
   }
 }
 
-/** The options of a monitor. */
-export interface EventLoopMonitorOptions {
+interface EventLoopMonitorOptions {
   readonly clock: Clock;
   /** Called ten times a second with the lateness of a timer in seconds, 0 or more. Must not throw. */
   readonly onDelay: (seconds: number) => void;

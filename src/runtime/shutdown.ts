@@ -13,7 +13,6 @@ interface ShutdownStep {
   readonly run: () => Promise<unknown>;
 }
 
-/** What a shutdown needs. */
 interface ShutdownOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,7 +20,6 @@ interface ShutdownOptions {
 
 /**
  * Runs the steps in their order, each within its time limit. The whole takes at most the sum of the limits.
- *
  * @returns the names of the steps that failed or did not end in time; the log has the reasons.
  */
 export async function shutDown(
@@ -46,7 +44,6 @@ export async function shutDown(
   return unfinished;
 }
 
-/** The options for ending the process on unhandled errors. */
 interface UnhandledErrorsOptions {
   /** The process whose unhandled errors are reported. */
   readonly emitter: Pick<EventEmitter, "on">;
@@ -74,7 +71,6 @@ export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsO
 
 /**
  * Waits for a promise, but not longer than `timeoutMs`.
- *
  * @returns true when it has settled, resolved or rejected; false when the time ran out first. The promise goes on.
  */
 export async function settlesWithin(clock: Clock, timeoutMs: number, promise: Promise<unknown>): Promise<boolean> {

@@ -9,8 +9,7 @@ import { FairLine, type LineEntry } from "./fair-line.ts";
  */
 export type WorkPriority = "Urgent" | "Background";
 
-/** The options of a work queue. */
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   readonly clock: Clock;
   /**
    * Returns the group of a key. Groups take turns, so that a burst of one group does not delay a single edit of
@@ -51,10 +50,8 @@ const silentObserver: WorkQueueObserver = {
  */
 export class WorkQueue {
   readonly #clock: Clock;
-  readonly #groupOf: (key: string) => string;
-  readonly #random: () => number;
+  readonly #options: Required<WorkQueueOptions>;
   readonly #observer: WorkQueueObserver;
-  readonly #urgentInARow: number;
   readonly #queued = { Urgent: new FairLine<QueuedKey>(), Background: new FairLine<QueuedKey>() };
   /** The group of each queued key, which it keeps until it is taken. */
   readonly #groups = new Map<string, string>();
@@ -70,17 +67,13 @@ export class WorkQueue {
   #isShutDown = false;
 
   constructor(options: WorkQueueOptions) {
+    const defaults = { groupOf: () => "", random: Math.random, observer: silentObserver, urgentInARow: 16 };
+    this.#options = { ...defaults, ...options };
     this.#clock = options.clock;
-    this.#groupOf = options.groupOf ?? (() => "");
-    this.#random = options.random ?? Math.random;
-    this.#observer = options.observer ?? silentObserver;
-    this.#urgentInARow = options.urgentInARow ?? 16;
+    this.#observer = this.#options.observer;
   }
 
-  /**
-   * Adds the key now.
-   * @param priority @default "Urgent"
-   */
+  /** Adds the key now. */
   add(key: string, priority: WorkPriority = "Urgent"): void {
     if (this.#isShutDown) {
       return;
@@ -118,7 +111,7 @@ export class WorkQueue {
   retry(key: string): number {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
-    const delayMs = withJitter(backoffMs(failures, retryDelays), this.#random);
+    const delayMs = withJitter(backoffMs(failures, retryDelays), this.#options.random);
     this.#observer.retried();
     this.addAfter(key, delayMs);
     return delayMs;
@@ -203,7 +196,7 @@ export class WorkQueue {
   }
 
   #enqueue(id: string, priority: WorkPriority): void {
-    const place = { id, group: this.#groups.get(id) ?? this.#groupOf(id) };
+    const place = { id, group: this.#groups.get(id) ?? this.#options.groupOf(id) };
     this.#groups.set(id, place.group);
     const background = this.#queued.Background.get(place);
     if (this.#queued.Urgent.get(place) !== undefined || (background !== undefined && priority === "Background")) {
@@ -222,7 +215,7 @@ export class WorkQueue {
   /** Takes the next key. Urgent keys go first, but many of them in a row must not stop background keys. */
   #takeNext(): QueuedKey | undefined {
     const { Urgent: urgent, Background: background } = this.#queued;
-    const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= this.#urgentInARow;
+    const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= this.#options.urgentInARow;
     if (urgent.size === 0 || isBackgroundsTurn) {
       this.#urgentTaken = 0;
       return background.takeNext();

@@ -1,11 +1,10 @@
 /** Runs a limited number of reconciles at the same time. */
 import type { Clock } from "../domain/clock.ts";
-import type { ReconcileObserver, ReconcileResult, Requeue, WorkerSlot } from "../domain/worker.ts";
+import type { ReconcileObserver, Requeue, WorkerSlot } from "../domain/worker.ts";
 import { settlesWithin } from "./shutdown.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
-/** The options of a worker pool. */
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   readonly clock: Clock;
   readonly queue: WorkQueue;
   /** The maximum number of reconciles that run at once. A reconcile that has given its worker back does not count. */
@@ -46,18 +45,13 @@ export class WorkerPool {
     return this.#active;
   }
 
-  /**
-   * Shuts the queue down and waits for the reconciles in progress, `timeoutMs` at most.
-   * @returns whether all of them ended in time
-   */
+  /** Shuts the queue down, and waits for the reconciles in progress. @returns whether all ended within `timeoutMs` */
   stop(timeoutMs: number): Promise<boolean> {
     this.#options.queue.shutDown();
     return settlesWithin(this.#options.clock, timeoutMs, Promise.all(this.#running));
   }
 
-  /**
-   * Starts the pump after the current call, because code that adds a key must not run a reconcile within its own call.
-   */
+  /** Starts the pump after the current call: code that adds a key must not run a reconcile within its own call. */
   #pumpSoon(): void {
     if (!this.#isPumpPending) {
       this.#isPumpPending = true;
@@ -124,7 +118,7 @@ export class WorkerPool {
     const secondsSoFar = () => (clock.monotonicMs() - startMs) / 1000;
     try {
       const requeue = await work(key, slot);
-      observer?.reconcileEnded(resultOf(requeue), secondsSoFar());
+      observer?.reconcileEnded(resultOf[requeue.kind], secondsSoFar());
       return requeue;
     } catch (error) {
       onError(key, error);
@@ -222,13 +216,4 @@ class HeldSlot implements WorkerSlot {
   }
 }
 
-function resultOf(requeue: Requeue): ReconcileResult {
-  switch (requeue.kind) {
-    case "Done":
-      return "success";
-    case "RequeueAfter":
-      return "requeue_after";
-    case "Retry":
-      return "requeue";
-  }
-}
+const resultOf = { Done: "success", RequeueAfter: "requeue_after", Retry: "requeue" } as const;

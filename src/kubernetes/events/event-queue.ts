@@ -21,7 +21,7 @@ export class EventQueue<Item extends QueuedEvent> {
   readonly #lines: readonly [ahead: Item[], warnings: Item[], news: Item[]] = [[], [], []];
   readonly #byId = new Map<string, Item>();
 
-  /** Makes an empty queue. @param capacity the maximum number of waiting events */
+  /** @param capacity the maximum number of waiting events */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
@@ -35,7 +35,6 @@ export class EventQueue<Item extends QueuedEvent> {
     return this.#lines[0].length > 0;
   }
 
-  /** Returns the waiting event with this id; `undefined` if there is none. */
   find(id: string): Item | undefined {
     return this.#byId.get(id);
   }
@@ -86,7 +85,6 @@ function rankOf({ event }: QueuedEvent): 0 | 1 | 2 {
   return event.type === "Warning" ? 1 : 2;
 }
 
-/** The rate of events. */
 interface EventPaceOptions {
   readonly clock: Clock;
   /** The maximum number of events that may be sent at once. */
@@ -148,29 +146,19 @@ export class EventPace {
   }
 }
 
-/** The rate limit for events about one object. */
-interface EventLimiterOptions {
-  readonly clock: Clock;
-  /** The maximum number of events that may be recorded at once. @default 25 */
-  readonly burst?: number;
-}
-
 /** One more event may be recorded after this interval, in seconds. */
 const refillSeconds = 60;
 
-/**
- * The maximum number of objects whose rate is tracked. The oldest are dropped; a dropped object starts again with a
- * full bucket.
- */
+/** The maximum number of objects whose rate is tracked. A dropped object starts again with a full bucket. */
 const capacity = 10_000;
 
 /**
  * Makes the limit for events about one object, with a token bucket for each object.
  * @returns a function that returns whether one more event about the object with this uid may be recorded, and counts it.
  */
-export function createEventLimiter({ clock, burst = 25 }: EventLimiterOptions): (uid: string) => boolean {
+export function createEventLimiter({ clock, burst = 25 }: { readonly clock: Clock; readonly burst?: number }) {
   const buckets = new Map<string, TokenBucket>();
-  return (uid) => {
+  return (uid: string): boolean => {
     const bucket = buckets.get(uid) ?? new TokenBucket({ clock, capacity: burst, perSecond: 1 / refillSeconds });
     buckets.delete(uid);
     buckets.set(uid, bucket);

@@ -7,8 +7,7 @@ import type { EventRecorder, ResourceEvent, StoredIdentity } from "../../domain/
 import { createEventLimiter, EventPace, EventQueue } from "./event-queue.ts";
 import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 
-/** The options of a recorder. */
-export interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {
+interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
@@ -16,8 +15,7 @@ export interface EventRecorderOptions extends Omit<EventSenderOptions, "random">
   readonly isBusy?: () => boolean;
 }
 
-/** The numbers of events so far. */
-export interface EventRecorderStats {
+interface EventRecorderStats {
   /** The number of sent events, with repeats. */
   readonly sent: number;
   /** The number of events that were dropped because of the rate limit, a full queue, an error or a closed fence. */

@@ -7,7 +7,6 @@ import { group, kind, version } from "../../resource/names.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
 import { eventsPath, mergePatch, microTime, writeObject } from "../http/objects.ts";
 
-/** What an event sender needs. */
 export interface EventSenderOptions {
   readonly connection: KubernetesConnection;
   readonly fence: LeaderFence;
@@ -30,14 +29,12 @@ export class EventSender {
     this.#options = options;
   }
 
-  /** Returns a name for a new event. */
   nameFor(resourceName: string): string {
     return eventName(resourceName, this.#options.random);
   }
 
   /**
    * Creates the event, or raises the count of the event with this name.
-   *
    * @returns the name of the event: another one if the API server had deleted the old event.
    * @throws KubernetesError when the last attempt fails or another one would not help; LeaderFenceError
    */
@@ -118,7 +115,6 @@ export function eventName(resourceName: string, random: () => number): string {
   return `${start}.${digits}`;
 }
 
-/** Returns the body that creates the event. */
 function newEventBody(content: EventContent, instance: string): object {
   const { resource, event } = content;
   const { namespace, name } = resource.key;

@@ -118,9 +118,7 @@ function asText(value: unknown): string {
 }
 
 /** The API server's answer was longer than the limit. */
-class AnswerTooLongError extends Error {
-  override readonly name = "AnswerTooLongError";
-}
+class AnswerTooLongError extends Error {}
 
 /** Whether a call failed because its answer was too long. */
 export function isTooLong(error: unknown): boolean {
@@ -128,20 +126,17 @@ export function isTooLong(error: unknown): boolean {
 }
 
 /** Makes the error for an answer whose content cannot be used. */
-export function unreadableAnswer(what: string, why: string): KubernetesError {
-  return new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is ${why}`);
+export function unreadableAnswer(what: string, why: string, cause?: unknown): KubernetesError {
+  return new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is ${why}`, { cause });
 }
 
-/**
- * Makes the error for a request without a complete answer. @param outcome any outcome except one with a complete body
- */
+/** Makes the error for a request without a complete answer. */
 export function errorForOutcome(what: string, outcome: HttpOutcome): KubernetesError | LeaderFenceError {
   if (outcome.kind !== "Answered") {
     return errorForTransport(what, outcome.cause, outcome.timedOut);
   }
   if (outcome.bodyEnd === "TooLarge") {
-    const cause = new AnswerTooLongError("longer than the limit");
-    return new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is ${cause.message}`, { cause });
+    return unreadableAnswer(what, "longer than the limit", new AnswerTooLongError());
   }
   return errorForTransport(what, outcome.cause, outcome.bodyEnd === "TimedOut");
 }

@@ -19,7 +19,7 @@ export interface KubernetesCall {
   /** The call in words, for messages: `patch ComputeEndpoint shop/orders`. */
   readonly what: string;
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** The path of the call. It begins with a slash, and each segment is escaped. */
+  /** It begins with a slash, and each segment is escaped. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** The body, which is sent as JSON; `undefined`: none. */
@@ -28,12 +28,8 @@ export interface KubernetesCall {
   readonly contentType?: string;
   /** The time limit for the whole call, body included. For a stream it ends when the headers have arrived. */
   readonly timeoutMs: number;
-  /** A signal that ends the call early. */
   readonly signal?: AbortSignal | undefined;
-  /**
-   * The leader fence. It is asked right before the first byte is written, with the time that is left then. @default
-   * every call is allowed
-   */
+  /** The leader fence, asked right before the first byte is written, with the time that is left then. @default none */
   readonly fence?: LeaderFence | undefined;
   /** Called with the HTTP status of the answer. Must not throw. @default nothing is called */
   readonly onStatus?: ((status: number) => void) | undefined;
@@ -51,17 +47,12 @@ export interface KubernetesConnection {
    *   refuses; nothing was sent then.
    */
   request(call: KubernetesCall): Promise<unknown>;
-  /**
-   * Makes a call and returns the body of the answer as it arrives.
-   *
-   * @throws KubernetesError; reading the body throws the error of the socket.
-   */
+  /** Makes a call and returns the body as it arrives. @throws KubernetesError; reading throws the error of the socket */
   openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>>;
   /** Ends every call and closes every connection. */
   close(): Promise<void>;
 }
 
-/** The options of a connection. */
 export interface ConnectionOptions {
   readonly credentials: CredentialSource;
   readonly clock: Clock;
@@ -82,7 +73,6 @@ export function createConnection(options: ConnectionOptions): KubernetesConnecti
   return new HttpConnection(options);
 }
 
-/** A function that sends a request within one session. */
 type Send<Answer> = (session: Session, request: HttpRequest) => Promise<Answer>;
 
 class HttpConnection implements KubernetesConnection {
@@ -133,7 +123,7 @@ class HttpConnection implements KubernetesConnection {
         (session, request) => untilAborted(deadline.signal, openStream(session.dispatcher, request, deadline.signal)),
       );
       if (!isSuccess(answer.status)) {
-        throw await errorOfStream(call, answer);
+        throw errorOfStatus(call, answer, Buffer.from(await answer.text(maxErrorBytes)));
       }
       // From here on only the signals end the stream, not the time limit.
       deadline.endTimer();
@@ -228,10 +218,6 @@ function bodyOf(call: KubernetesCall, outcome: HttpOutcome): unknown {
     throw unreadableAnswer(call.what, "not JSON");
   }
   return json.value;
-}
-
-async function errorOfStream(call: KubernetesCall, answer: StreamedAnswer): Promise<Error> {
-  return errorOfStatus(call, answer, Buffer.from(await answer.text(maxErrorBytes)));
 }
 
 function errorOfStatus(

@@ -15,17 +15,13 @@ export interface Credentials {
   readonly transport: TransportOptions;
 }
 
-/** The TLS material and the proxy of a connection. */
 export interface TransportOptions {
   readonly tls: TlsMaterial;
   /** The URL of an HTTP proxy; `undefined`: a direct connection. */
   readonly proxyUrl: string | undefined;
 }
 
-/**
- * A source of credentials. They change while the operator runs, because tokens are rotated and certificates are
- * renewed.
- */
+/** A source of credentials. They change while the operator runs: tokens are rotated and certificates renewed. */
 export interface CredentialSource {
   /** The base URL of the API server, without a trailing slash. */
   readonly server: string;
@@ -84,13 +80,11 @@ function loadOrExplain(load: () => KubeConfig): KubeConfig {
   }
 }
 
-/** The address that the Kubernetes client uses if it finds no kubeconfig. */
-const serverOfLastResort = "http://localhost:8080";
-
 function loadByClientRules(): KubeConfig {
   const config = new KubeConfig();
   config.loadFromDefault();
-  if (config.getCurrentCluster()?.server === serverOfLastResort) {
+  // The client uses this address if it finds no kubeconfig.
+  if (config.getCurrentCluster()?.server === "http://localhost:8080") {
     throw new KubeconfigError("no API server: set KUBECONFIG, or run in a pod with a service account");
   }
   return config;
@@ -102,12 +96,10 @@ async function credentialsOf(config: KubeConfig): Promise<Credentials> {
   const headers = Object.fromEntries(
     Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value).trim()]),
   );
-  const basic = typeof options.auth === "string" ? { authorization: basicAuthorization(options.auth) } : {};
-  return { headers: { ...headers, ...basic }, transport: transportOf(config, options) };
-}
-
-function basicAuthorization(userAndPassword: string): string {
-  return `Basic ${Buffer.from(userAndPassword).toString("base64")}`;
+  if (typeof options.auth === "string") {
+    headers.authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+  }
+  return { headers, transport: transportOf(config, options) };
 }
 
 /**
@@ -152,10 +144,7 @@ const credentialsTimeoutMs = 30_000;
 
 const connectTimeoutMs = 10_000;
 
-/**
- * Holds the current credentials for one API server, and the connections made with them. It reads old or refused
- * credentials again.
- */
+/** The current credentials, and the connections made with them. It reads old or refused credentials again. */
 export class Sessions {
   readonly #source: CredentialSource;
   readonly #clock: Clock;
@@ -165,17 +154,14 @@ export class Sessions {
   #opening: Promise<Session> | undefined;
   #reloadedAtMs = Number.NEGATIVE_INFINITY;
 
-  /**
-   * Makes the sessions.
-   * @param closing ends the reading of credentials when the connection is closed
-   */
+  /** @param closing ends the reading of credentials when the connection is closed */
   constructor(source: CredentialSource, clock: Clock, closing: AbortSignal) {
     this.#source = source;
     this.#clock = clock;
     this.#closing = closing;
   }
 
-  /** Returns the current session if its credentials were read shortly before, else `undefined`. */
+  /** Returns the current session if its credentials are not old, else `undefined`. */
   usable(): Session | undefined {
     const session = this.#session;
     return session !== undefined && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs

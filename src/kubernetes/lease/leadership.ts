@@ -70,11 +70,7 @@ export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadli
 /** Pauses are longer by a random factor up to this, so that standbys do not read at the same time. */
 export const retryJitter = 0.2;
 
-/**
- * Checks the times against each other and against the longest call that must end within the lease.
- *
- * @throws Error that names the rules that do not hold.
- */
+/** Checks the times against each other and the longest call. @throws Error that names the rules that do not hold */
 export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): void {
   const { durationMs, renewDeadlineMs, retryPeriodMs } = timing;
   const mustHold: readonly (readonly [isSo: boolean, rule: string])[] = [
@@ -102,7 +98,6 @@ export function leaseCallTimeoutMs({ renewDeadlineMs, retryPeriodMs }: LeaseTimi
   return Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
 }
 
-/** What is needed to watch the Lease of another holder. */
 interface ObservedLeaseOptions {
   readonly identity: string;
   readonly clock: Clock;
@@ -133,10 +128,7 @@ export class ObservedLease {
     return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();
   }
 
-  /**
-   * Returns when the lease of another holder expires, in monotonic milliseconds; `undefined` if no other process holds
-   * it.
-   */
+  /** Returns when the lease of another holder expires, in monotonic milliseconds; `undefined`: there is none. */
   runsOutAtMs(): number | undefined {
     const { identity, leastMs } = this.#options;
     const seen = this.#seen;

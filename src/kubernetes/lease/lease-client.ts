@@ -29,26 +29,19 @@ export interface LeaseClaim {
   readonly acquireTimeMs: number | undefined;
 }
 
-/** The limits of one call. */
 export interface LeaseCallBounds {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
 }
 
-/** Reads and writes one Lease. */
 export interface LeaseClient {
   /** Reads the Lease. @returns `undefined` if there is none. @throws KubernetesError */
   read(bounds: LeaseCallBounds): Promise<StoredLease | undefined>;
-  /**
-   * Replaces exactly the Lease that was read, or creates one.
-   *
-   * @throws KubernetesError; reason `Conflict` when the Lease has changed, or exists already.
-   */
+  /** Replaces exactly the Lease that was read, or creates one. @throws KubernetesError; `Conflict` if it has changed */
   write(claim: LeaseClaim, over: StoredLease | undefined, bounds: LeaseCallBounds): Promise<StoredLease>;
 }
 
-/** Where the Lease is, and the connection to it. */
-export interface LeaseClientOptions {
+interface LeaseClientOptions {
   /** A separate connection, so that no list and no patch can delay the Lease. */
   readonly connection: KubernetesConnection;
   readonly namespace: string;

@@ -14,8 +14,7 @@ import {
 } from "./leadership.ts";
 import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
 
-/** The options of an elector. */
-export interface LeaseElectorOptions extends LeadershipOptions {
+interface LeaseElectorOptions extends LeadershipOptions {
   readonly client: LeaseClient;
   /** A name that is unique for this process. A restarted process has another one. */
   readonly identity: string;
@@ -58,7 +57,7 @@ export class LeaseElector implements Leadership {
   #mayHold = false;
   #problem = "";
 
-  /** Makes an elector. @throws Error when the times contradict each other, or do not cover the longest call */
+  /** @throws Error when the times contradict each other, or do not cover the longest call */
   constructor(options: LeaseElectorOptions) {
     this.#options = options;
     this.#timing = options.timing ?? defaultLeaseTiming;
@@ -67,7 +66,6 @@ export class LeaseElector implements Leadership {
     this.#observed = new ObservedLease({ ...options, leastMs: this.#timing.durationMs });
   }
 
-  /** Starts the elector; a second call changes nothing. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -211,15 +209,8 @@ export class LeaseElector implements Leadership {
   async #giveBack(bounds: () => LeaseCallBounds): Promise<void> {
     const { client, identity, clock } = this.#options;
     const giveBack = async (over: StoredLease) => {
-      const { transitions } = over;
-      const claim = {
-        holder: "",
-        durationMs: 1_000,
-        transitions,
-        renewTimeMs: clock.nowMs(),
-        acquireTimeMs: undefined,
-      };
-      await client.write(claim, over, bounds());
+      const claim = { holder: "", durationMs: 1_000, transitions: over.transitions, renewTimeMs: clock.nowMs() };
+      await client.write({ ...claim, acquireTimeMs: undefined }, over, bounds());
     };
     try {
       if (this.#own !== undefined) {

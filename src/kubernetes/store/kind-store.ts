@@ -13,8 +13,7 @@ import type { ResourceCache } from "../watch/resource-cache.ts";
 import { isOlder } from "../watch/tombstones.ts";
 import { type Json, type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./resource-kinds.ts";
 
-/** What the store of one kind is made from. */
-export interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {
+interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {
   readonly kind: ResourceKind<Resource, Status>;
   readonly connection: KubernetesConnection;
   readonly cache: ResourceCache<Resource>;
@@ -39,9 +38,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
 {
   readonly #options: KindStoreOptions<Resource, Status>;
   readonly #cache: ResourceCache<Resource>;
-  /**
-   * The names of objects that were written with an unknown result and not read since. Their cached form may be wrong.
-   */
+  /** Objects that were written with an unknown result and not read since. Their cached form may be wrong. */
   readonly #doubtful = new Set<string>();
 
   constructor(options: KindStoreOptions<Resource, Status>) {

@@ -21,8 +21,7 @@ import {
   writeObject,
 } from "../http/objects.ts";
 
-/** What the store of Secrets is made from. */
-export interface SecretStoreOptions {
+interface SecretStoreOptions {
   readonly connection: KubernetesConnection;
   readonly fence: LeaderFence;
   /** The service account of the operator, as `namespace:name`. */

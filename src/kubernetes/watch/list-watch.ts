@@ -17,7 +17,6 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
-/** The two calls a reflector needs. */
 export interface ListWatch {
   /** Lists one page. @throws KubernetesError; reason `Expired` when the token is too old */
   list(
@@ -32,7 +31,6 @@ export interface ListWatch {
   watch(request: WatchRequest): Promise<AsyncIterable<WatchEvent>>;
 }
 
-/** The parameters of a watch. */
 export interface WatchRequest {
   /**
    * The watch shows the events after this resourceVersion. If it is empty, the watch first shows all present objects as
@@ -46,7 +44,6 @@ export interface WatchRequest {
   readonly onBytes: () => void;
 }
 
-/** What to list and watch, with timeouts. */
 interface ListWatchOptions {
   readonly connection: KubernetesConnection;
   /** The path of the API, for instance `/apis/endpoint-operator.dev/v1alpha1/computeendpoints`. */
@@ -148,12 +145,10 @@ interface ListMetadata {
   readonly continue?: unknown;
 }
 
-/** A line is longer than the limit. */
 export class LineTooLongError extends Error {
   override readonly name = "LineTooLongError";
 }
 
-/** A stream ended in the middle of a line. */
 export class TruncatedLineError extends Error {
   override readonly name = "TruncatedLineError";
 }

@@ -6,13 +6,12 @@ import { isTooLong } from "../http/answer-error.ts";
 import { type ListPage, type ListWatch, OutOfSyncError, type WatchEvent } from "./list-watch.ts";
 import type { CacheScope } from "./resource-cache.ts";
 
-/** The options of a reflector. */
 export interface ReflectorOptions<Resource> {
   readonly listWatch: ListWatch;
   readonly scope: CacheScope<Resource>;
   /** Parses an object. `undefined`: it cannot be used and is left out. Must not throw. */
   readonly parse: (stored: unknown) => Resource | undefined;
-  /** Called when a complete list is in the cache. Must not throw. @default nothing is called */
+  /** Called when a complete list is in the cache. Must not throw. @default none */
   readonly onList?: () => void;
   /** Called when a list has failed. Must not throw. @default nothing is called */
   readonly onListFailed?: (error: unknown) => void;

@@ -5,8 +5,7 @@ import { compareResourceVersions, isOlder, newerOf, Tombstones } from "./tombsto
 /** `Listed`: first seen in a list, as after a start. `Changed`: another client changed it. */
 export type ChangeOrigin = "Listed" | "Changed";
 
-/** What a cache needs. */
-export interface ResourceCacheOptions<Resource> {
+interface ResourceCacheOptions<Resource> {
   /** Returns each project that a resource belongs to, for the index. */
   readonly projectsOf: (resource: Resource) => readonly string[];
   /** Called for every change, also for deletions. If it throws, `onHandlerError` is called. */
@@ -15,7 +14,7 @@ export interface ResourceCacheOptions<Resource> {
 }
 
 /** A complete, consistent list of one scope. */
-export interface ConsistentList<Resource> {
+interface ConsistentList<Resource> {
   readonly resources: readonly Resource[];
   readonly resourceVersion: string;
   /** The result of `floor()` before the list began; `undefined`: the scope had seen no version. */
