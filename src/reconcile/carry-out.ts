@@ -13,8 +13,8 @@ import { noteStarted } from "./observe-project.ts";
 import type { KindRound, ProjectCalls, ReconcileContext } from "./ports.ts";
 import { type ChangeUrgency, remember, type WaitingChange } from "./project-memory.ts";
 import { inResourceSpan } from "./report.ts";
-import type { Round, WorkedResource } from "./round.ts";
-import { isAskedFor, isLocked, orderOfChanges } from "./schedule.ts";
+import { isAskedFor, type Round, type WorkedResource } from "./round.ts";
+import { isLocked, orderOfChanges } from "./schedule.ts";
 import { type Sent, sendChange } from "./send-change.ts";
 import { guardedStep, settleStep, storesAtOnce } from "./settle-step.ts";
 

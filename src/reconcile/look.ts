@@ -13,8 +13,8 @@ import { reduceOperations } from "../operations/reduce-operations.ts";
 import { logNeedOf } from "../operations/watermark.ts";
 import { type ReadContext, readById, readEndpoints, readOperations, readsByIdLimit } from "./observe-project.ts";
 import { remember } from "./project-memory.ts";
-import type { Round, WorkedResource } from "./round.ts";
-import { isAskedFor } from "./schedule.ts";
+import { isAskedFor, type Round, type WorkedResource } from "./round.ts";
+import type { WantedLook } from "./schedule.ts";
 import { subjectOf } from "./settle-step.ts";
 
 /** A resource with the decision about it. */
@@ -241,7 +241,7 @@ const noOperations: OperationFacts = { ownInFlight: [], inFlightForMs: 0, failed
 export async function lookAt(
   context: ReadContext,
   round: Round,
-  { due, isPoll }: { readonly due: readonly WorkedResource[]; readonly isPoll: boolean },
+  { due, isPoll }: WantedLook,
 ): Promise<{ readonly look: ProjectLook; readonly decided: readonly Decided[] }> {
   const { project } = round;
   const needs = round.worked

@@ -1,5 +1,5 @@
 /** The project memory: what this process remembers of the projects of a control plane. */
-import type { FailureRow, LocalObservation, ResourceMemory } from "../decide/observation.ts";
+import type { FailureRow, ResourceMemory } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
@@ -92,8 +92,6 @@ export interface ResourceEntry {
   version: string | undefined;
   /** When the resource is due although it did not change. */
   dueAtMs: number;
-  /** Attempts of intents whose write failed or had no answer, so this process sent no POST for them; oldest first. */
-  unsentAttempts: readonly string[];
   /** The change that the resource waits to send; `undefined`: none. */
   waiting: Pick<WaitingChange, "sinceMs" | "urgency"> | undefined;
   /** The last change, if it was refused and not applied. Its next try is not announced by an event again. */
@@ -103,7 +101,7 @@ export interface ResourceEntry {
   /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
   /** The grant and the problem of the control plane at the last reconcile. If they change, the resource is due. */
-  standing: Pick<LocalObservation, "grant" | "planeProblem"> | undefined;
+  standing: string | undefined;
   /**
    * Writes without an answer, oldest first. Their events and counts wait until the operator knows that the write was
    * stored.
@@ -131,6 +129,8 @@ export interface UnconfirmedWrite {
   readonly ended: readonly AttributedOperation[];
   readonly dropped: readonly string[];
   readonly events: readonly ResourceEvent[];
+  /** The attempt of the intent that the write stores before its POST. If the write failed, no POST was sent under it. */
+  readonly unsentAttempt?: string | undefined;
 }
 
 /**
@@ -160,7 +160,6 @@ function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: number):
     },
     version: undefined,
     dueAtMs: nowMs,
-    unsentAttempts: [],
     waiting: undefined,
     refusedChange: undefined,
     storeFailures: 0,
@@ -180,14 +179,6 @@ export function rememberUnconfirmed(entry: ResourceEntry, write: UnconfirmedWrit
   entry.unconfirmed = [...entry.unconfirmed, write].slice(-unconfirmedLimit);
 }
 
-/**
- * Remembers an intent whose write failed or had no answer. If the API server stores the intent after all, this process
- * sent no POST for it.
- */
-export function rememberUnsent(entry: ResourceEntry, attempt: string): void {
-  entry.unsentAttempts = [...entry.unsentAttempts, attempt].slice(-unconfirmedLimit);
-}
-
 /** Adjusts the memory of a create to the intent that is stored now. @param nowMs monotonic milliseconds */
 export function noteStoredIntent(entry: ResourceEntry, { status }: ComputeEndpoint, nowMs: number): void {
   const { createIntent } = status;
@@ -199,7 +190,8 @@ export function noteStoredIntent(entry: ResourceEntry, { status }: ComputeEndpoi
     const { attempt } = createIntent;
     // This process knows the result only of intents that it has written itself. Under any other intent, an earlier
     // process may have sent a POST.
-    const posts = entry.unsentAttempts.includes(attempt) ? "NoneSent" : "Unresolved";
+    const isUnsent = entry.unconfirmed.some(({ unsentAttempt }) => unsentAttempt === attempt);
+    const posts = isUnsent ? "NoneSent" : "Unresolved";
     remember(entry, { intent: { attempt, posts, firstSeenMs: nowMs, lastPostMs: undefined } });
   }
 }

@@ -1,16 +1,24 @@
 /** One reconcile of one project: its resources, and what the operator knows about them without the control plane. */
 
-import { type Claim, claimOf, claimOfGone, type PostState, ProjectClaims } from "../decide/claims.ts";
+import { type Claim, claimOf, claimOfGone, mayClaimAt, type PostState, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { LocalObservation, Policy } from "../decide/observation.ts";
-import { isLocal, situationOf } from "../decide/plan-resource.ts";
+import { isLocal, retainsEndpoint, situationOf } from "../decide/plan-resource.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
 import type { Caller } from "../domain/control-plane.ts";
-import { type ComputeEndpoint, isBeingDeleted, workProjectOf } from "../resource/compute-endpoint.ts";
+import {
+  type ComputeEndpoint,
+  isBeingDeleted,
+  planeOf,
+  projectKeysOf,
+  workKeyOf,
+  workProjectOf,
+} from "../resource/compute-endpoint.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";
-import type { KindRound } from "./ports.ts";
-import type { ProjectMemory, ResourceEntry } from "./project-memory.ts";
-import { isAskedFor } from "./schedule.ts";
+import { parseProjectKey, settingsPlane } from "../resource/control-plane-resource.ts";
+import { annotations } from "../resource/names.ts";
+import type { ControlPlaneUnit, KindRound, ReconcileContext } from "./ports.ts";
+import { entryFor, type ProjectMemory, type ResourceEntry } from "./project-memory.ts";
 
 /** One resource of the project, in its newest form that this reconcile knows. */
 export interface WorkedResource {
@@ -188,3 +196,48 @@ function isAtWork(resource: ComputeEndpoint): boolean {
 
 /** Stalled reasons that can end when another resource of the project changes. */
 const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied", "EndpointExists", "OwnershipConflict"];
+
+/** Begins a reconcile: finds the resources of the project, and notes whether their grants have changed. */
+export function beginRound(context: ReconcileContext, unit: ControlPlaneUnit, key: string): Round {
+  const { clock, store, policy, unitOf } = context;
+  const { access, projects, grantOf, problem, isSettled } = unit;
+  // A control plane that cannot be used has no URL, and only the cluster is known.
+  const { clusterId = "" } = unitOf(settingsPlane).access?.identity ?? {};
+  const identity = access?.identity ?? { clusterId, serviceUrl: "" };
+  const monotonicMs = clock.monotonicMs();
+  const project = projects.of(parseProjectKey(key).projectId);
+  const named = store.inProject(project.projectId);
+  const all = named.filter((resource) => projectKeysOf(resource).includes(key));
+  const isOfOther = (resource: ComputeEndpoint) =>
+    planeOf(resource) !== unit.id && mayClaimAt(identity.serviceUrl, resource);
+  const elsewhere = all.length === named.length ? [] : named.filter(isOfOther);
+  const worked = all
+    .filter((resource) => workKeyOf(resource) === key)
+    .filter((resource) => isSettled || (isBeingDeleted(resource) && retainsEndpoint(resource)))
+    .map((resource) => ({ resource, entry: entryFor(project, resource, monotonicMs) }));
+  const start = { key, planeId: unit.id, identity, grantOf, problem, isSettled, monotonicMs, endpoints: all };
+  const kinds = (context.kinds ?? []).map((kind) => kind.begin(start));
+  project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
+  const facts = { nowMs: clock.nowMs(), monotonicMs, identity, policy, planeProblem: problem };
+  const round = new Round(facts, project, { all, elsewhere, worked, kinds, grantOf });
+  for (const each of round.worked) {
+    noteStanding(round, each);
+  }
+  return round;
+}
+
+/** Makes the resource due if its grant, or the problem of its control plane, has changed. */
+function noteStanding(round: Round, { resource, entry }: WorkedResource): void {
+  const { grant, planeProblem } = round.observe({ resource, entry });
+  const standing = `${grant.mayChange} ${grant.mayAdopt} ${planeProblem?.message ?? ""}`;
+  if (entry.standing !== undefined && entry.standing !== standing) {
+    entry.dueAtMs = round.facts.monotonicMs;
+  }
+  entry.standing = standing;
+}
+
+/** Whether a person asked for a reconcile, or changed spec, since the last stored step. */
+export function isAskedFor({ annotations: given, generation, status }: ComputeEndpoint): boolean {
+  const requested = given[annotations.reconcileRequestedAt];
+  return generation !== status.observedGeneration || (requested ?? "") !== (status.lastHandledReconcileAt ?? "");
+}

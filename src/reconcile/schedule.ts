@@ -1,10 +1,10 @@
 /** The step "schedule" of a reconcile: when a resource and its project are due, and which change comes first. */
 import type { Policy } from "../decide/observation.ts";
 import { pollDelayMs } from "../decide/plan.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
-import { annotations } from "../resource/names.ts";
+import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
 import type { KindRound } from "./ports.ts";
 import { changeOrder, type ProjectMemory, type ResourceEntry, type WaitingChange } from "./project-memory.ts";
+import type { Round, WorkedResource } from "./round.ts";
 
 /**
  * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
@@ -34,6 +34,48 @@ export function isLocked(project: ProjectMemory, nowMs: number): boolean {
 }
 
 /**
+ * A resource that is due within this many milliseconds is reconciled together with those that are due now. So the
+ * project is not read twice.
+ */
+const dueSoonMs = 250;
+
+/** What one reconcile wants to read of the control plane. */
+export interface WantedLook {
+  readonly due: readonly WorkedResource[];
+  /** True: the regular poll is due, and the reconcile decides about every resource of the project. */
+  readonly isPoll: boolean;
+}
+
+/** Returns what to read of the control plane now; `undefined`: nothing needs to be read. */
+export function wantedLook(round: Round, projectPollMs: number): WantedLook | undefined {
+  const { project, facts } = round;
+  const { monotonicMs: nowMs, planeProblem, policy } = facts;
+  if (project.projectId === noProject) {
+    return undefined;
+  }
+  if (planeProblem !== undefined || round.isUngranted()) {
+    // The operator does not poll a project that it cannot read, or for which no namespace has a grant.
+    project.nextPollAtMs = Math.max(project.nextPollAtMs, nowMs + projectPollMs);
+  }
+  if (planeProblem !== undefined) {
+    return undefined;
+  }
+  const isPoll = project.nextPollAtMs <= nowMs;
+  const lookable = round.lookable();
+  const dueBy = (timeMs: number) => lookable.filter(({ resource, entry }) => isPoll || isDue(resource, entry, timeMs));
+  const isChangeDue = round.isWaiting() && nextChangeMs(project, nowMs, policy) <= nowMs;
+  const isAbandonedDue = project.lockedUntilMs <= nowMs && nextAbandonedMs(project) <= nowMs;
+  const isKindDue = round.kinds.some((kind) => kind.wantsLook());
+  const isLookDue = isPoll || isChangeDue || isAbandonedDue || isKindDue || dueBy(nowMs).length > 0;
+  return isLookDue ? { due: dueBy(nowMs + dueSoonMs), isPoll } : undefined;
+}
+
+/** Returns when the next try to delete an endpoint of a resource that is gone is due; infinite if there is none. */
+function nextAbandonedMs({ abandoned }: ProjectMemory): number {
+  return Math.min(...[...abandoned.values()].map(({ retryAtMs }) => retryAtMs));
+}
+
+/**
  * Returns the earliest time at which anything in the project is due again. Pure.
  * @returns monotonic milliseconds; infinite if nothing is due.
  */
@@ -45,11 +87,10 @@ export function nextDueMs(
 ): number {
   const entries = [...project.resources.values()];
   const isWaiting = entries.some(({ waiting }) => waiting !== undefined) || kinds.some((kind) => kind.isWaiting());
-  const abandonedMs = Math.min(...[...project.abandoned.values()].map(({ retryAtMs }) => retryAtMs));
   const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
   // During a series of failed reads, only one read at a time is due.
   const lookMs = Math.max(
-    Math.min(project.nextPollAtMs, changeMs, abandonedMs),
+    Math.min(project.nextPollAtMs, changeMs, nextAbandonedMs(project)),
     project.readFailure?.retryAtMs ?? nowMs,
   );
   const dues = [...entries.map(({ dueAtMs }) => dueAtMs), ...kinds.map((kind) => kind.nextDueMs())];
@@ -88,12 +129,6 @@ export function pollIntervalMs(options: {
  */
 export function isDue(resource: ComputeEndpoint, entry: ResourceEntry, nowMs: number): boolean {
   return entry.version !== resource.resourceVersion || entry.dueAtMs <= nowMs;
-}
-
-/** Whether a person asked for a reconcile, or changed spec, since the last stored step. */
-export function isAskedFor({ annotations: given, generation, status }: ComputeEndpoint): boolean {
-  const requested = given[annotations.reconcileRequestedAt];
-  return generation !== status.observedGeneration || (requested ?? "") !== (status.lastHandledReconcileAt ?? "");
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   type ResourceEntry,
   remember,
   rememberOperations,
-  rememberUnsent,
+  rememberUnconfirmed,
 } from "./project-memory.ts";
 import { publish } from "./report.ts";
 
@@ -130,12 +130,12 @@ async function storeBefore(
   entry: ResourceEntry,
 ): Promise<ComputeEndpoint> {
   const { plan } = step;
+  const status = statusBefore(step);
   try {
-    return await store.patchStatus(step.local.resource, statusBefore(step));
+    return await store.patchStatus(step.local.resource, status);
   } catch (error) {
-    if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
-      rememberUnsent(entry, plan.intent.attempt);
-    }
+    const unsentAttempt = plan.kind === "CreateEndpoint" && !plan.isIntentStored ? plan.intent.attempt : undefined;
+    rememberUnconfirmed(entry, { status, ended: [], dropped: [], events: [], unsentAttempt });
     throw error;
   }
 }

@@ -34,7 +34,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an intent of an earlier process counts as never sent",
     file: "reconcile/project-memory.ts",
-    find: 'entry.unsentAttempts.includes(attempt) ? "NoneSent" : "Unresolved"',
+    find: 'isUnsent ? "NoneSent" : "Unresolved"',
     replace: '"NoneSent"',
     caughtBy: { workload: "create a replica" },
   },
@@ -274,7 +274,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an intent is not stored before its POST",
     file: "reconcile/send-change.ts",
-    find: "return await store.patchStatus(step.local.resource, statusBefore(step));",
+    find: "return await store.patchStatus(step.local.resource, status);",
     replace: "return step.local.resource;",
     caughtBy: { workload: "create" },
   },
