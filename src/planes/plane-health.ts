@@ -32,39 +32,37 @@ const failuresInRow = 3;
 const failingForMs = 30_000;
 
 /** What the calls have shown about a control plane. */
+export interface PlaneState {
+  /** Whether the control plane accepts the key; `undefined`: no call has shown it. */
+  readonly credentials: "Accepted" | "Refused" | undefined;
+  readonly lastError: PlaneError | undefined;
+  /** Why the control plane as a whole gives no usable answers now; `undefined`: it does not count as failing. */
+  readonly currentError: PlaneError | undefined;
+}
+
+/** Watches the calls to a control plane. */
 export class PlaneHealth {
   readonly #clock: Clock;
   readonly #onChange: () => void;
-  #credentials: Exclude<CredentialState, "Unclear"> | undefined;
-  #lastError: PlaneError | undefined;
-  #isFailing = false;
+  #state: PlaneState = { credentials: undefined, lastError: undefined, currentError: undefined };
   /** The failed calls since the last answer. */
   #row: { readonly sinceMs: number; readonly count: number } | undefined;
 
-  /** Makes the health of a control plane. @param onChange called when its state changes; must not throw */
+  /** @param onChange called when credentials or the reason of the current error change; must not throw */
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
   }
 
-  /** Whether the control plane accepts the key; `undefined`: no call has shown it. */
-  get credentials(): "Accepted" | "Refused" | undefined {
-    return this.#credentials;
-  }
-
-  get lastError(): PlaneError | undefined {
-    return this.#lastError;
-  }
-
-  /** Why the control plane as a whole gives no usable answers now; `undefined`: it does not count as failing. */
-  get currentError(): PlaneError | undefined {
-    return this.#isFailing ? this.#lastError : undefined;
+  get state(): PlaneState {
+    return this.#state;
   }
 
   /** Forgets the results of the former key. */
   forgetKey(): void {
-    this.#credentials = undefined;
-    this.#isFailing = this.#isFailing && this.#lastError?.reason !== "Unauthorized";
+    const { currentError, lastError } = this.#state;
+    const isOfKey = currentError?.reason === "Unauthorized";
+    this.#state = { credentials: undefined, lastError, currentError: isOfKey ? undefined : currentError };
   }
 
   /** Runs around each call and notes its result. */
@@ -81,36 +79,27 @@ export class PlaneHealth {
     }
   };
 
-  #note(state: CredentialState, error: ControlPlaneError | undefined): void {
-    const before = [this.#credentials, this.currentError?.reason];
-    this.#credentials = state === "Unclear" ? this.#credentials : state;
-    this.#row = error && {
-      sinceMs: this.#row?.sinceMs ?? this.#clock.monotonicMs(),
-      count: (this.#row?.count ?? 0) + 1,
-    };
+  #note(shown: CredentialState, error: ControlPlaneError | undefined): void {
+    const nowMs = this.#clock.monotonicMs();
+    const { sinceMs = nowMs, count = 0 } = this.#row ?? {};
+    this.#row = error && { sinceMs, count: count + 1 };
+    const before = this.#state;
+    const credentials = shown === "Unclear" ? before.credentials : shown;
+    let { currentError } = before;
     if (error === undefined) {
-      this.#isFailing = false;
-    } else if (this.#isAboutPlane(error) && this.currentError?.reason !== "Unauthorized") {
-      this.#fail(error);
+      currentError = undefined;
+    } else if (
+      error.reason === "Unauthorized" ||
+      // While it fails, the first reason stays, unless the key is refused. If the status followed every failed call, it
+      // would be written with every call.
+      (currentError === undefined && count + 1 >= failuresInRow && nowMs - sinceMs >= failingForMs)
+    ) {
+      const { reason, message } = error;
+      currentError = currentError?.reason === reason ? currentError : { reason, message, atMs: this.#clock.nowMs() };
     }
-    if (before[0] !== this.#credentials || before[1] !== this.currentError?.reason) {
+    this.#state = { credentials, currentError, lastError: currentError ?? before.lastError };
+    if (before.credentials !== credentials || before.currentError?.reason !== currentError?.reason) {
       this.#onChange();
     }
-  }
-
-  #isAboutPlane({ reason }: ControlPlaneError): boolean {
-    const { sinceMs, count } = this.#row ?? { sinceMs: Number.POSITIVE_INFINITY, count: 0 };
-    return reason === "Unauthorized" || (count >= failuresInRow && this.#clock.monotonicMs() - sinceMs >= failingForMs);
-  }
-
-  /**
-   * While it fails, the first reason stays, unless the key is refused. If the status followed every failed call, it
-   * would be written with every call.
-   */
-  #fail({ reason, message }: ControlPlaneError): void {
-    if (!this.#isFailing || reason === "Unauthorized") {
-      this.#lastError = { reason, message, atMs: this.#clock.nowMs() };
-    }
-    this.#isFailing = true;
   }
 }

@@ -114,7 +114,7 @@ export class PlaneKeeper {
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users, held);
-    return { kind: "RequeueAfter", delayMs: plane.health.credentials === "Refused" ? refusedAgainMs : restMs };
+    return { kind: "RequeueAfter", delayMs: plane.health.state.credentials === "Refused" ? refusedAgainMs : restMs };
   }
 
   /**
@@ -177,13 +177,8 @@ export class PlaneKeeper {
     { secrets: heldSecrets, problem: releaseProblem }: Held,
   ): Promise<void> {
     const { clock, planes, events, mayRecordOfCluster } = this.#options;
-    const { credentials, currentError, lastError } = health;
-    const status =
-      resource &&
-      planeStatus({
-        ...{ resource, reading: key.known, credentials, currentError, lastError },
-        ...{ users, heldSecrets, releaseProblem, nowMs: clock.nowMs() },
-      });
+    const facts = { ...health.state, reading: key.known, users, heldSecrets, releaseProblem, nowMs: clock.nowMs() };
+    const status = resource && planeStatus({ ...facts, resource });
     if (resource === undefined || status === undefined || isSameStored(status, resource.status)) {
       return;
     }

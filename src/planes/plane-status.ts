@@ -14,17 +14,13 @@ import {
 import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import { namespaceOfPlane, type PlaneResource, planeName } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
-import type { PlaneError } from "./plane-health.ts";
+import type { PlaneError, PlaneState } from "./plane-health.ts";
 import { type SecretsReading, secretName } from "./plane-key.ts";
 
 /** The facts from which the status is computed. */
-export interface PlaneFacts {
+export interface PlaneFacts extends PlaneState {
   readonly resource: PlaneResource;
   readonly reading: SecretsReading | undefined;
-  readonly credentials: "Accepted" | "Refused" | undefined;
-  readonly currentError: PlaneError | undefined;
-  readonly lastError: PlaneError | undefined;
-  /** The number of resources that use the control plane. */
   readonly users: PlaneUsers;
   readonly heldSecrets: readonly ResourceKey[];
   /** Why a finalizer could not be removed from a Secret; `undefined`: there is no problem. */

@@ -27,12 +27,16 @@ export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSu
     return resource;
   }
   const { spec } = resource.spec;
+  const { hosts, planesPerNamespace } = limits;
   const { hostname } = new URL(spec.url);
-  if (!isAllowedHost(hostname, limits.hosts)) {
-    return refused(resource, hostRefused(hostname, limits.hosts));
+  if (!isAllowedHost(hostname, hosts)) {
+    const why = hosts === undefined ? "is on this machine or link" : "is not in TENANT_CONTROL_PLANE_HOSTS";
+    const problems = `url: the host ${hostname} ${why}. An administrator of the cluster can allow it in the operator's setting TENANT_CONTROL_PLANE_HOSTS`;
+    return { ...resource, spec: { kind: "Invalid", problems } };
   }
   if (isSurplus) {
-    return refused(resource, surplus(limits.planesPerNamespace));
+    const problems = `the namespace has more than ${planesPerNamespace} ControlPlanes, and the newest ones are not used. Delete others, or ask an administrator of the cluster to raise the operator's setting TENANT_CONTROL_PLANES_PER_NAMESPACE`;
+    return { ...resource, spec: { kind: "Invalid", problems } };
   }
   const wanted = spec.requestsPerMinute ?? limits.usualRequestsPerMinute;
   const requestsPerMinute = Math.min(wanted, limits.requestsPerMinute);
@@ -137,19 +141,6 @@ export function isAllowedHost(hostname: string, hosts: readonly string[] | undef
 
 function nameOf(hostname: string): string {
   return hostname.replace(/\.$/, "");
-}
-
-function refused(resource: PlaneResource, problems: string): PlaneResource {
-  return { ...resource, spec: { kind: "Invalid", problems } };
-}
-
-function hostRefused(hostname: string, hosts: readonly string[] | undefined): string {
-  const why = hosts === undefined ? "is on this machine or link" : "is not in TENANT_CONTROL_PLANE_HOSTS";
-  return `url: the host ${hostname} ${why}. An administrator of the cluster can allow it in the operator's setting TENANT_CONTROL_PLANE_HOSTS`;
-}
-
-function surplus(most: number): string {
-  return `the namespace has more than ${most} ControlPlanes, and the newest ones are not used. Delete others, or ask an administrator of the cluster to raise the operator's setting TENANT_CONTROL_PLANES_PER_NAMESPACE`;
 }
 
 function compare(a: string, b: string): number {

@@ -32,7 +32,7 @@ it("one project fails while another one gets answers → nothing changes, howeve
     await clock.advance(20_000);
   }
   expect(changes()).toBe(1);
-  expect(health.lastError).toBeUndefined();
+  expect(health.state.lastError).toBeUndefined();
 });
 
 it("no answer for half a minute → failing, for one reason that stays, until the next answer", async () => {
@@ -41,13 +41,13 @@ it("no answer for half a minute → failing, for one reason that stays, until th
     await fail(reason);
     await clock.advance(15_000);
   }
-  expect(health.currentError).toMatchObject({ reason: "TimedOut" });
+  expect(health.state.currentError).toMatchObject({ reason: "TimedOut" });
   await fail("ServerError");
-  expect(health.currentError).toMatchObject({ reason: "TimedOut" });
+  expect(health.state.currentError).toMatchObject({ reason: "TimedOut" });
   expect(changes()).toBe(1);
   await succeed();
-  expect(health.currentError).toBeUndefined();
-  expect(health.lastError).toMatchObject({ reason: "TimedOut" });
+  expect(health.state.currentError).toBeUndefined();
+  expect(health.state.lastError).toMatchObject({ reason: "TimedOut" });
 });
 
 it("the key is refused → failing at once, also while other calls time out", async () => {
@@ -55,16 +55,16 @@ it("the key is refused → failing at once, also while other calls time out", as
   await fail("TimedOut");
   await fail("Unauthorized");
   await fail("TimedOut");
-  expect(health.currentError).toMatchObject({ reason: "Unauthorized" });
-  expect(health.credentials).toBe("Refused");
+  expect(health.state.currentError).toMatchObject({ reason: "Unauthorized" });
+  expect(health.state.credentials).toBe("Refused");
   health.forgetKey();
-  expect(health.currentError).toBeUndefined();
+  expect(health.state.currentError).toBeUndefined();
 });
 
 it("the key is refused, then an answer about another thing → accepted", async () => {
   const { health, fail } = scene();
   await fail("Unauthorized");
   await fail("NotFound");
-  expect(health.credentials).toBe("Accepted");
-  expect(health.currentError).toBeUndefined();
+  expect(health.state.credentials).toBe("Accepted");
+  expect(health.state.currentError).toBeUndefined();
 });
