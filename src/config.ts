@@ -9,7 +9,6 @@ export type ApiKeySource =
 /** The Secret that the API key's file is mounted from, in the operator's own namespace. */
 export interface SecretName {
   readonly name: string;
-  /** The key of the value inside the Secret. */
   readonly key: string;
 }
 
@@ -92,7 +91,6 @@ const settings = {
   /** Whether a scrape needs a bearer token that the API server accepts. */
   metricsAuth: ["METRICS_AUTH", oneOf("None", "Token").default("None")],
   healthAddress: ["HEALTH_ADDR", address.default({ host: "0.0.0.0", port: 8081 })],
-  /** One of pino's levels. */
   logLevel: ["LOG_LEVEL", oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info")],
   /** The maximum number of reconciles at the same time. A reconcile that waits for the control plane does not count. */
   workers: ["WORKERS", wholeNumber(1, 256).default(16)],
@@ -111,9 +109,7 @@ const settings = {
   /** The cluster's id in ownership records. `undefined`: the uid of the namespace kube-system. */
   clusterId: ["CLUSTER_ID", matching("must be 1 to 128 visible ASCII characters", /^[\x21-\x7e]{1,128}$/).optional()],
   createSettleMs: ["CREATE_SETTLE_SECONDS", seconds(0.1, 3_600).default(150_000)],
-  /** The maximum number of requests to the control plane in any 60 seconds. */
   requestsPerMinute: ["CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
-  /** The maximum number of requests to the control plane in any second. */
   requestsPerSecond: ["CONTROL_PLANE_REQUESTS_PER_SECOND", wholeNumber(1, 100_000).default(40)],
   tenantHosts: [
     "TENANT_CONTROL_PLANE_HOSTS",

@@ -10,7 +10,6 @@ import { accessKeyOf, endpointIndex, endpointMark, recordIndex } from "./endpoin
 /** Begins the DatabaseAccess part of each reconcile, and keeps its memory. */
 export class AccessKind implements ProjectKind {
   readonly #parts: AccessParts;
-  /** The memory of each resource, by uid. */
   readonly #entries = new Map<string, AccessEntry>();
 
   constructor(parts: AccessParts) {

@@ -25,7 +25,6 @@ export interface AccessParts extends Pick<ReconcileContext, "clock" | "random" |
   readonly unlistedNamespaces: () => ReadonlyMap<string, KindStanding>;
   readonly findEndpoint: FindEndpoint;
   readonly secrets: SecretStore;
-  /** Returns how applications connect to the databases of a control plane. The parameter is its id. */
   readonly settingsOf: (planeId: string) => ConnectionSettings;
 }
 
@@ -45,7 +44,6 @@ export type SecretFacts =
 export type PasswordFacts =
   /** `roleUpdatedTime` is `undefined` if a person gave the password in a Secret. */
   | { readonly kind: "Known"; readonly password: Password; readonly roleUpdatedTime: string | undefined }
-  /** The control plane does not reveal the password. */
   | { readonly kind: "Unavailable" }
   /** The Secret that `secretRef` names does not exist, or it has no value for the key. */
   | { readonly kind: "Missing" }
@@ -56,7 +54,6 @@ export type PasswordFacts =
 export interface AccessObservation {
   readonly resource: DatabaseAccess;
   readonly spec: DatabaseAccessSpec;
-  /** The time of the observation, in epoch milliseconds. */
   readonly nowMs: number;
   readonly endpoint: BoundEndpoint;
   readonly secret: SecretFacts;
@@ -118,7 +115,6 @@ export interface AccessEntry {
   compared: { readonly endpoint: BoundEndpoint; readonly configMark: string; readonly atMs: number } | undefined;
   /** True: a read of the project failed, so the next reconcile compares the resource with the control plane. */
   isOwedLook: boolean;
-  /** When this process last changed something for the resource. */
   changedAtMs: number;
   /**
    * A text that describes the endpoint, its replicas, the grants and the control plane at the last reconcile. Another
@@ -160,6 +156,5 @@ export function newAccessEntry(project: string, nowMs: number): AccessEntry {
 export interface WorkedAccess {
   resource: DatabaseAccess;
   readonly entry: AccessEntry;
-  /** Whether `AccessEntry.mark` has changed. */
   readonly hasMoved: boolean;
 }

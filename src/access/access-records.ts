@@ -34,7 +34,6 @@ export function recordOf(
 
 type Observed = Pick<AccessObservation, "spec" | "endpoint" | "objects">;
 
-/** Makes the record of the observed role or database. */
 export function objectOf(
   { spec, endpoint }: Pick<Observed, "spec" | "endpoint">,
   type: ObjectType,
@@ -79,7 +78,6 @@ export function observedObjects(
   return objects;
 }
 
-/** Returns the origin of a listed object for which a create may have been sent. */
 function requestedOrigin(result: CreateResult | undefined): AccessObject["origin"] {
   switch (result) {
     case "Accepted":

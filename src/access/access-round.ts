@@ -44,7 +44,6 @@ const secretCheckMs = 45_000;
 
 type Decided =
   | Wish
-  /** Nothing is sent to the control plane. */
   | {
       readonly kind: "Rest";
       readonly plan: Exclude<AccessPlan, AccessMutation>;
@@ -53,11 +52,9 @@ type Decided =
   /** The resource is being deleted, and nothing is left to delete in the control plane. */
   | { readonly kind: "Released" };
 
-/** The DatabaseAccesses of one project in one reconcile. */
 export class AccessRound implements KindRound {
   readonly #context: AccessContext;
   readonly #worked: Map<string, WorkedAccess>;
-  /** Uids of the resources that must be compared with the control plane. */
   readonly #looking = new Set<string>();
   readonly #decided = new Map<string, Decided>();
 

@@ -50,7 +50,6 @@ const stalled = (reason: AccessStallReason, message: string): AccessSummary => (
 const retainBoth =
   "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
 
-/** The summary of a step that changes no condition. */
 export const unchanged: AccessSummary = { kind: "Unchanged" };
 
 /** What the operator waits for, or does. */
@@ -92,7 +91,6 @@ export const stalls = {
       "SecretExists",
       `A Secret ${secretKeyOf(resource).name} exists and does not belong to this resource, so the operator does not change it. Delete that Secret, or create this resource with another spec.secret.name.`,
     ),
-  /** @param account of the operator, `namespace:name` */
   secretsForbidden: ({ key }: DatabaseAccess, account: string) =>
     stalled(
       "SecretsForbidden",
@@ -141,7 +139,6 @@ export const stalls = {
           : retainBoth
       }`,
     ),
-  /** The records name another control plane than the one that the resource would use now. */
   recordsElsewhere({ status, deletionTimestamp }: DatabaseAccess) {
     const { serviceUrl = "", controlPlane = settingsPlane } = status.records ?? {};
     const remedy =
@@ -153,7 +150,6 @@ export const stalls = {
       `The records in status name role and database at ${planeName(controlPlane)} with the URL ${serviceUrl}. The operator uses another control plane or URL for this resource now, so it creates, changes and deletes nothing. ${remedy}`,
     );
   },
-  /** The control plane refuses to delete a role that owns something. */
   roleInUse: (role: string, { message }: ControlPlaneError) =>
     stalled(
       "RoleInUse",

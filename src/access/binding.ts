@@ -85,7 +85,6 @@ function uriOf({ settings, spec, password }: Connection, hosts: readonly string[
   return `postgresql://${user}@${places}/${encodeURIComponent(spec.database.name)}?sslmode=${settings.sslMode}`;
 }
 
-/** Escapes colons and backslashes for a line of a password file. */
 function pgpassField(text: string): string {
   return text.replace(/[\\:]/g, "\\$&");
 }

@@ -29,7 +29,6 @@ import type { BoundEndpoint } from "./endpoint-reference.ts";
 import { isRotationAsked, needsPassword, rotationDueMs } from "./plan-access.ts";
 import { doomedAmong } from "./plan-locally.ts";
 
-/** The roles and databases of one branch. */
 interface BranchContents {
   readonly roles: readonly ObservedRole[];
   readonly databases: readonly ObservedDatabase[];
@@ -44,7 +43,6 @@ export class BranchReader {
     this.objects = objects;
   }
 
-  /** Returns the roles and databases of a branch. @throws ControlPlaneError */
   contentsOf(branch: BranchPath): Promise<BranchContents> {
     const known = this.#contents.get(branch.branchId) ?? this.#read(branch);
     this.#contents.set(branch.branchId, known);
@@ -190,7 +188,6 @@ async function readPassword(
   return password === undefined ? { kind: "Unavailable" } : { kind: "Known", password, roleUpdatedTime };
 }
 
-/** Whether an operation changes roles or databases of the branch: its action is `apply_config`. */
 function isConfig(operation: Operation, branchId: string): boolean {
   return operation.action === "apply_config" && operation.branchId === branchId;
 }

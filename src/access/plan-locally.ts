@@ -15,7 +15,6 @@ export type LocalPlan =
   | AccessSummary
   /** The resource is being deleted, and nothing is left to delete in any control plane. */
   | { readonly kind: "Release" }
-  /** The step needs the control plane. */
   | { readonly kind: "Look" };
 
 /** Plans the next step as far as it needs no control plane. It reads only the cache. */

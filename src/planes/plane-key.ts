@@ -27,16 +27,13 @@ export type SecretsReading =
   /** The API server gave no usable answer. A key that was read before stays in use. */
   | { readonly kind: "Unanswered"; readonly message: string };
 
-/** Names a Secret in messages. */
 export function secretName({ namespace, name }: ResourceKey): string {
   return `Secret ${namespace}/${name}`;
 }
 
-/** The place of one value in a Secret. */
 interface ValuePlace {
   readonly secret: ResourceKey;
   readonly key: string;
-  /** The service account of the operator, as `namespace:name`. */
   readonly account: string;
 }
 
@@ -54,7 +51,6 @@ const refusals = {
     `The value of ${key} in ${secretName(secret)} is not a PEM certificate. Correct the value; the operator checks again within a minute.`,
 } satisfies Partial<Record<PlaneReason, (place: ValuePlace) => string>>;
 
-/** A value of a Secret is missing or cannot be used. The message says why. */
 class ValueError extends Error {
   readonly reason: keyof typeof refusals;
 
@@ -97,7 +93,6 @@ export async function readPlaneSecrets(
   }
 }
 
-/** Reads one value of a Secret. @throws ValueError, and KubernetesError when the API server gives no answer */
 async function readValue(secrets: Pick<SecretStore, "read">, place: ValuePlace) {
   const secret = await secrets.read(place.secret).catch((error: unknown) => {
     const isForbidden = error instanceof KubernetesError && error.reason === "Forbidden";
@@ -125,7 +120,6 @@ export interface PlaneKeyOptions {
   readonly isKeptInMemory: () => boolean;
   /** Called when the key or the certificate authority has changed, appeared or disappeared. Must not throw. */
   readonly onChange: () => void;
-  /** Called with a key that was read or is about to be used, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
 }
 

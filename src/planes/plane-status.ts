@@ -25,7 +25,6 @@ export interface PlaneFacts extends PlaneState {
   readonly heldSecrets: readonly ResourceKey[];
   /** Why a finalizer could not be removed from a Secret; `undefined`: there is no problem. */
   readonly releaseProblem: string | undefined;
-  /** The time of the status, in epoch milliseconds. */
   readonly nowMs: number;
 }
 
@@ -79,7 +78,6 @@ interface Reported {
 
 interface Standing extends Reported {
   readonly isReady: boolean;
-  /** Whether a person must act. */
   readonly isStalled: boolean;
 }
 

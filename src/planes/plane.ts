@@ -14,13 +14,11 @@ import { PlaneHealth } from "./plane-health.ts";
 import { PlaneKey, readPlaneSecrets, type SecretsReading } from "./plane-key.ts";
 import { mayBeNearby, type TenantLimits } from "./tenant-limits.ts";
 
-/** The data for a connection to a control plane. */
 export interface PlaneTarget {
   readonly url: string;
   readonly keys: KeySource;
   /** The maximum number of requests per minute; `undefined`: the value of the settings. */
   readonly requestsPerMinute: number | undefined;
-  /** The id of the control plane, for ownership records. */
   readonly controlPlane: string;
   /** Whether the host name may lead to this machine or link. */
   readonly mayBeNearby: boolean;
@@ -55,7 +53,6 @@ export interface PlaneOptions {
    * @throws KubernetesError when it cannot be read
    */
   readonly readAgain: (planeId: string) => Promise<void>;
-  /** Called with each key, for instance to keep it out of logs. */
   readonly onKey: (key: string) => void;
   /** Called when the status of a control plane may have changed. Must not throw. */
   readonly onNews: (planeId: string) => void;
@@ -123,7 +120,6 @@ export class Plane {
     return this.#resource;
   }
 
-  /** The connected control plane; `undefined`: no valid spec describes it. */
   get access(): ControlPlaneAccess | undefined {
     return this.#connection?.access;
   }

@@ -23,7 +23,6 @@ import { NamespacePlanes, type TenantLimits, withinLimits } from "./tenant-limit
 
 /** The parts of the control planes. */
 export interface PlanesOptions extends PlaneOptions {
-  /** The control plane of the settings. */
   readonly settings: Pick<ControlPlaneUnit, "access" | "projects">;
   readonly grantMode: GrantMode;
   readonly tenantLimits: TenantLimits;
@@ -35,7 +34,6 @@ export interface PlanesOptions extends PlaneOptions {
 export class Planes {
   readonly #options: PlanesOptions;
   readonly #planes = new Map<string, Plane>();
-  /** The ControlPlanes as they are stored, by their namespace. */
   readonly #tenants = new Map<string, NamespacePlanes>();
   readonly #settings: ControlPlaneUnit;
 
@@ -52,7 +50,6 @@ export class Planes {
     return [this.#settings, ...[...this.#planes.keys()].map((planeId) => this.unitOf(planeId))];
   }
 
-  /** Returns the ids of all control planes except that of the settings. */
   ids(): readonly string[] {
     return [...this.#planes.keys()];
   }

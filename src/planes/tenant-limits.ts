@@ -52,7 +52,6 @@ export class NamespacePlanes {
   readonly #stored = new Map<string, PlaneResource>();
   readonly #used = new Set<string>();
 
-  /** @param most the maximum number in use */
   constructor(most: number) {
     this.#most = most;
   }

@@ -37,7 +37,6 @@ export interface ConnectOptions {
 export interface ConnectTarget
   extends Pick<PlaneTarget, "url" | "keys" | "onNewKey">,
     Partial<Pick<PlaneTarget, "requestsPerMinute" | "mayBeNearby" | "controlPlane" | "watchCalls" | "isInUse">> {
-  /** The client; tests pass one in. @default the HTTP client */
   readonly client?: ControlPlane | undefined;
 }
 
@@ -95,7 +94,6 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   return { access, unreadableCount: () => unreadable.count(), setRequestsPerMinute, close };
 }
 
-/** The control plane that was injected, else the HTTP client. */
 function createClient(
   options: Omit<ConnectOptions, "observer"> & Pick<ControlPlaneClientOptions, "observer" | "onListed">,
   { url, keys, mayBeNearby, client: injected }: ConnectTarget,

@@ -26,10 +26,8 @@ export interface ControlPlanesOptions
     Pick<PlaneKeeperOptions, "usersOf" | "events">,
     Pick<ServedKindOptions, "fence" | "random"> {
   readonly connection: KubernetesConnection;
-  /** The service account of the operator, as `namespace:name`. */
   readonly account: string;
   readonly logger: Logger;
-  /** The watched namespaces. Empty: all namespaces. */
   readonly watchNamespaces: readonly string[];
   /** How applications connect, if a control plane does not name it. */
   readonly connectionSettings: ConnectionSettings;
@@ -131,7 +129,6 @@ export class ControlPlanes {
     }
   }
 
-  /** This process has become the leader, so it may act. */
   lead(): void {
     this.#isLeading = true;
     for (const places of Object.values(this.#kinds)) {

@@ -19,12 +19,9 @@ import type { WorkPriority } from "../runtime/work-queue.ts";
 /** The options of the parts of DatabaseAccess. */
 export interface DatabaseAccessesOptions extends Omit<AccessParts, "store" | "secrets" | "unlistedNamespaces"> {
   readonly connection: KubernetesConnection;
-  /** The service account of the operator, as `namespace:name`. */
   readonly account: string;
   readonly fence: LeaderFence;
-  /** The watched namespaces. Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  /** Adds a project to the work queue, by its key. */
   readonly enqueue: (project: string, priority: WorkPriority) => void;
   /** Called when a result of `isCounted` may have changed. Must not throw. */
   readonly onCounted: () => void;

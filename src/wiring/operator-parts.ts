@@ -41,22 +41,18 @@ export interface OperatorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** The name of this process among its replicas, for instance the pod's name. */
   readonly instance: string;
-  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
   /**
    * Called with each API key of a control plane that a resource describes, so that logs can leave it out. @default
    * nothing
    */
   readonly onKey?: ((key: string) => void) | undefined;
-  /** The client for the control plane of the settings. @default the HTTP client */
   readonly controlPlane?: ControlPlane;
   /** Makes the client for a control plane that a resource describes; tests pass it in. @default the HTTP client */
   readonly describedClient?: ((target: DescribedTarget) => ControlPlane) | undefined;
   /** The certificate authority of the databases as PEM. @default public authorities */
   readonly databaseAuthority?: string | undefined;
-  /** Records spans. @default nothing is traced */
   readonly tracer?: Tracer | undefined;
   /** Sends the last traces; never rejects. @default there are none */
   readonly flushTraces?: (() => Promise<void>) | undefined;
@@ -76,7 +72,6 @@ const notPermittedPauseMs = 1_000;
  */
 const longestReadAgainMs = 10_000;
 
-/** The options, and the connections that all parts use. */
 export type Foundation = OperatorOptions & {
   readonly connection: KubernetesConnection;
   readonly leaseConnection: KubernetesConnection;

@@ -143,14 +143,12 @@ export interface KeyPartsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
 }
 
 /** The source of the API key, and the end of its watch. */
 export interface KeyParts {
   readonly keys: KeySource;
-  /** Resolves when the watch of the Secret has ended. */
   stop(): Promise<void>;
 }
 
