@@ -11,6 +11,7 @@ import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming, type ReflectorTiming } from "./watch/reflector-parts.ts";
 import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
+import { isOlder } from "./watch/tombstones.ts";
 
 export interface KindWatchOptions {
   readonly connection: KubernetesConnection;
@@ -120,6 +121,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
       ...this.#options,
       ...{ listWatch, timing, scope: this.#cache.scope(namespace) },
       parse: (object) => knownTwin(this.#cache, object) ?? parser.parseOrSkip(object),
+      isOutdated: (object) => isOutdated(this.#cache, object),
     });
   }
 
@@ -150,7 +152,26 @@ function knownTwin<Resource extends StoredIdentity>(
   cache: ResourceCache<Resource>,
   object: unknown,
 ): Resource | undefined {
-  const { namespace, name, uid, resourceVersion } = metadataOf(object);
+  const known = knownOf(cache, object);
+  return known?.resourceVersion === metadataOf(object).resourceVersion ? known : undefined;
+}
+
+/**
+ * Whether the cache holds a newer version of the object. In a burst, many events repeat our own writes that a later
+ * write of ours has replaced, and the cache ignores an older version anyway.
+ */
+function isOutdated<Resource extends StoredIdentity>(cache: ResourceCache<Resource>, object: unknown): boolean {
+  const { resourceVersion } = metadataOf(object);
+  const known = knownOf(cache, object);
+  return known !== undefined && typeof resourceVersion === "string" && isOlder(resourceVersion, known.resourceVersion);
+}
+
+/** Returns the cached version of the same object, if there is one. */
+function knownOf<Resource extends StoredIdentity>(
+  cache: ResourceCache<Resource>,
+  object: unknown,
+): Resource | undefined {
+  const { namespace, name, uid } = metadataOf(object);
   const known = typeof namespace === "string" && typeof name === "string" ? cache.get({ namespace, name }) : undefined;
-  return known?.uid === uid && known?.resourceVersion === resourceVersion ? known : undefined;
+  return known?.uid === uid ? known : undefined;
 }

@@ -253,9 +253,10 @@ export class Reflector<Resource extends StoredIdentity> {
 
   #applyObject(event: WatchEvent): void {
     const version = versionOf(event.object);
-    const resource = this.#options.parse(event.object);
+    const { scope, parse, isOutdated = () => false } = this.#options;
+    const isIgnored = event.type !== "DELETED" && isOutdated(event.object);
+    const resource = isIgnored ? undefined : parse(event.object);
     if (resource !== undefined) {
-      const { scope } = this.#options;
       event.type === "DELETED" ? scope.applyDeletion(resource) : scope.applyChange(resource);
     }
     if (version !== undefined) {

@@ -74,6 +74,18 @@ describe("an event of a watch", () => {
     expect([errors, current() === written]).toEqual([[], true]);
   });
 
+  it("an older version than that of the write's answer → is not parsed, and the cache stays as it is", async () => {
+    const written = await watch.store.patchStatus(current(), { state: "active" });
+    await connection.send("MODIFIED", damaged("20"));
+    expect([errors, current() === written]).toEqual([[], true]);
+  });
+
+  it("a deletion → is parsed, also with an older version", async () => {
+    await watch.store.patchStatus(current(), { state: "active" });
+    await connection.send("DELETED", stored("20"));
+    expect(watch.store.get(key)).toBeUndefined();
+  });
+
   it("a version that the write's answer did not have → is read", async () => {
     await watch.store.patchStatus(current(), { state: "active" });
     await connection.send("MODIFIED", damaged("22"));
