@@ -99,8 +99,11 @@ export async function writeObject(
   return await connection.request({ ...call, timeoutMs: callTimeoutMs, fence });
 }
 
-/** The operator's name in `metadata.managedFields`, as a query of a write. */
-export const asFieldManager = { fieldManager: "endpoint-operator" } as const;
+/**
+ * The query of a write: the operator's name in `metadata.managedFields`. The operator writes only fields of the schema,
+ * so the API server need not search for unknown fields, to warn of them.
+ */
+export const writeQuery = { fieldManager: "endpoint-operator", fieldValidation: "Ignore" } as const;
 
 /** Returns the part of a call that is a JSON merge patch. @param of the version that the patch names, so it changes no other */
 export function mergePatch(

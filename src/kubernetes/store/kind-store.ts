@@ -8,7 +8,7 @@ import {
 } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
-import { asFieldManager, mergePatch, metadataOf, readObject, resourcePath, writeObject } from "../http/objects.ts";
+import { mergePatch, metadataOf, readObject, resourcePath, writeObject, writeQuery } from "../http/objects.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { isOlder } from "../watch/tombstones.ts";
 import { type Json, type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./resource-kinds.ts";
@@ -154,7 +154,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
       return await writeObject(this.#options, {
         what: `patch ${subresource === "" ? "finalizers" : "status"} of ${this.#nameOf(key)}`,
         path: `${resourcePath(this.#options.kind.plural, key)}${subresource}`,
-        query: asFieldManager,
+        query: writeQuery,
         ...mergePatch({ ...changes }, resource),
       });
     } catch (error) {

@@ -161,7 +161,8 @@ export class KindParser<Resource extends StoredResource<Status>, Status extends 
   parse(stored: unknown, expected?: Resource): Resource {
     const parsed = this.#kind.parse(stored, expected);
     const resource = { ...parsed, status: this.#kind.withSharedTexts(parsed.status, this.#texts) };
-    if (isSameStored(storedStatus(stored), resource.status)) {
+    // A status that is taken from `expected` was found equal to the stored one.
+    if (parsed.status === expected?.status || isSameStored(storedStatus(stored), resource.status)) {
       this.#whole.add(resource);
     }
     return resource;

@@ -12,13 +12,13 @@ import { formsOf, withoutSecrets } from "../../domain/without-secrets.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
 import {
-  asFieldManager,
   mergePatch,
   metadataOf,
   readObject,
   secretPath,
   secretsPath,
   writeObject,
+  writeQuery,
 } from "../http/objects.ts";
 
 interface SecretStoreOptions {
@@ -32,7 +32,7 @@ interface SecretStoreOptions {
 export function createSecretStore(options: SecretStoreOptions): SecretStore & HeldSecrets {
   const { connection, account } = options;
   const parseWritten = async (what: string, key: ResourceKey, data: SecretData, call: Write) =>
-    parseSecret(what, key, await withoutContent(data, writeObject(options, { what, query: asFieldManager, ...call })));
+    parseSecret(what, key, await withoutContent(data, writeObject(options, { what, query: writeQuery, ...call })));
   return {
     account,
     async read(key) {
@@ -55,7 +55,7 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore & He
       const what = `patch finalizers of ${nameOf(before.key)}`;
       const path = secretPath(before.key);
       const patch = mergePatch({ metadata: { finalizers } }, before);
-      await writeObject(options, { what, path, query: asFieldManager, ...patch });
+      await writeObject(options, { what, path, query: writeQuery, ...patch });
     },
     async delete({ key, uid, resourceVersion }) {
       const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid, resourceVersion } };

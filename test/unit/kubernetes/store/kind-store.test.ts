@@ -54,7 +54,7 @@ describe("the store", () => {
         what: "patch status of ComputeEndpoint shop/orders",
         method: "PATCH",
         path: "/apis/endpoint-operator.dev/v1alpha1/namespaces/shop/computeendpoints/orders/status",
-        query: { fieldManager: "endpoint-operator" },
+        query: { fieldManager: "endpoint-operator", fieldValidation: "Ignore" },
         contentType: "application/merge-patch+json",
         body: {
           metadata: { uid: "u1", resourceVersion: "10" },
