@@ -108,6 +108,9 @@ function clusterPart(clusterId: string): string {
 }
 
 function base32Hash(text: string, length: number): string {
-  const digest = hash("sha256", text, "buffer");
-  return Array.from(digest.subarray(0, length), (byte) => alphabet[byte % alphabet.length]).join("");
+  let name = "";
+  for (const byte of hash("sha256", text, "buffer").subarray(0, length)) {
+    name += alphabet[byte % alphabet.length];
+  }
+  return name;
 }

@@ -92,7 +92,10 @@ function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
     registers,
   });
   // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  const shown = new Set<string>();
   const appear = (controlPlane: string) => {
+    if (shown.has(controlPlane)) return;
+    shown.add(controlPlane);
     calls.inc({ control_plane: controlPlane }, 0);
     for (const reason of throttledReasons) throttled.inc({ reason, control_plane: controlPlane }, 0);
   };
@@ -106,6 +109,7 @@ function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
     },
     keyJudged: (controlPlane, isAccepted) => accepted.set({ control_plane: controlPlane }, Number(isAccepted)),
     keyForgotten(controlPlane) {
+      shown.delete(controlPlane);
       accepted.remove({ control_plane: controlPlane });
       calls.remove({ control_plane: controlPlane });
       for (const reason of throttledReasons) throttled.remove({ reason, control_plane: controlPlane });

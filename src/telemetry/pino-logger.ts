@@ -20,7 +20,7 @@ interface PinoLoggerOptions {
  * of the code. Never throws.
  */
 export function createPinoLogger(options: PinoLoggerOptions): Logger {
-  const redact = createRedact(options.knownSecrets ?? (() => []));
+  const { knownSecrets = () => [] } = options;
   const output = options.stream === undefined ? createOutput() : { stream: options.stream, flush: () => {} };
   const log = pino(
     {
@@ -34,6 +34,9 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
   );
   const write = (level: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
     if (log.isLevelEnabled(level)) {
+      // They are asked for once in each line, because a key file may change between two lines.
+      const known = knownSecrets();
+      const redact: Redact = (text) => withoutSecrets(text, known);
       log[level](redactValue(fields, redact) as object, message);
     }
     if (level === "warn" || level === "error") {
