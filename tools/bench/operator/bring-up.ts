@@ -83,9 +83,12 @@ export async function bringUpByFloor(stage: BringUpStage): Promise<BringUp> {
   const program = fileURLToPath(new URL("./floor.ts", import.meta.url));
   const floor = await InspectedProcess.start({ args: [program, file], env: {} });
   const wait = { what: "the floor is done", timeoutMs: longestMs(population), lastSeen: () => floor.said() };
-  await waitUntil(() => /floor (done|failed)/.exec(floor.said())?.[1], wait);
-  if (!floor.said().includes("floor done")) throw new Error(floor.said());
-  await measured.untilAllReady();
+  const untilDone = async () => {
+    const end = await waitUntil(() => /floor (done|failed)/.exec(floor.said())?.[1], wait);
+    if (end === "failed") throw new Error(floor.said());
+  };
+  // The benchmark reads the audit log meanwhile, as it does beside an operator, because that takes processor time.
+  await Promise.all([untilDone(), measured.untilAllReady()]);
   const result = await measured.end(await floor.usage());
   await floor.stop();
   return result;
