@@ -34,7 +34,6 @@ export function budgetGuards(budget: Pick<RequestBudget, "take">, caller: Caller
   return { read, write };
 }
 
-/** The options of the gate after a 429. */
 interface ThrottleGateOptions {
   readonly clock: Clock;
   readonly observer: Pick<ControlPlaneObserver, "throttled">;
@@ -94,7 +93,7 @@ const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
 /** While the key is refused, the gate asks the source for another key at this interval, in milliseconds. */
 const nextKeyAfterMs = 1_000;
 
-/** The options of the gate. No callback may throw. */
+/** No callback may throw. */
 interface CredentialGateOptions {
   readonly clock: Clock;
   readonly keys: KeySource;

@@ -45,7 +45,6 @@ import {
   wireRoleList,
 } from "./wire.ts";
 
-/** What the client of one control plane needs. */
 export interface ControlPlaneClientOptions {
   /** The base URL, which ends in `/v2`; see `parseServiceUrl`. */
   readonly baseUrl: string;
@@ -54,9 +53,7 @@ export interface ControlPlaneClientOptions {
   readonly observer: ControlPlaneObserver;
   /** The User-Agent header: `endpoint-operator/<version>`. */
   readonly userAgent: string;
-  /** Records each call as a span. @default nothing is traced */
   readonly tracer?: Tracer | undefined;
-  /** Receives the ids of listed objects that cannot be parsed. @default nothing is called */
   readonly onListed?: ListReport;
   /** The time limit of one read with all its pages, in milliseconds. @default 10000 */
   readonly readTimeoutMs?: number;

@@ -187,8 +187,7 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "[time]"],
 ];
 
-/** The options for cleaning a text of another program. */
-export interface CleanTextOptions {
+interface CleanTextOptions {
   /** Forms of secrets in use, see `formsOf`. They are removed from the text. @default [] */
   readonly secrets?: readonly string[];
   /** The maximum length of the result, in characters. @default 300 */

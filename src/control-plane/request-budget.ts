@@ -3,10 +3,9 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import type { Caller, ControlPlaneObserver, Urgency } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { LeaderFenceError, PutOffError } from "../domain/leader-fence.ts";
-import { FairLine, type LineEntry, TokenBucket } from "../runtime/fair-line.ts";
+import { FairLine, type LineEntry, TokenBucket, type TokenBucketOptions } from "../runtime/fair-line.ts";
 
-/** The options of a budget. */
-export interface RequestBudgetOptions {
+interface RequestBudgetOptions {
   readonly clock: Clock;
   /** The maximum number of requests in any 60 seconds. At least 10. */
   readonly requestsPerMinute: number;
@@ -29,11 +28,7 @@ const requestsPerPoll = 2;
 /** The maximum number of waiting requests. A further request is refused at once. */
 const maxWaiting = 10_000;
 
-/** Capacity and rate of a token bucket. */
-interface BucketSize {
-  readonly capacity: number;
-  readonly perSecond: number;
-}
+type BucketSize = Pick<TokenBucketOptions, "capacity" | "perSecond">;
 
 /**
  * Returns the bucket that keeps both limits: for t = 1 second and t = 60 seconds, `capacity + perSecond × t` is at most

@@ -8,11 +8,6 @@ type Kind = "endpoints" | "operations";
 /** Receives the ids of listed objects that cannot be parsed. For operations, only those of the newest page. */
 export type ListReport = (projectId: string, kind: Kind, unreadableIds: readonly string[]) => void;
 
-interface UnreadableList {
-  readonly ids: readonly string[];
-  readonly seenMs: number;
-}
-
 /** A project that the operator has not listed for this many milliseconds is not counted. No resource names it then. */
 const forgottenAfterMs = 3_600_000;
 
@@ -23,7 +18,7 @@ const maxLoggedIds = 20;
 export class UnreadableObjects {
   readonly #clock: Clock;
   readonly #logger: Pick<Logger, "warn">;
-  readonly #lists = new Map<string, UnreadableList>();
+  readonly #lists = new Map<string, { readonly ids: readonly string[]; readonly seenMs: number }>();
 
   constructor(options: { readonly clock: Clock; readonly logger: Pick<Logger, "warn"> }) {
     this.#clock = options.clock;

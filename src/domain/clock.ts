@@ -13,8 +13,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** The range of a delay that grows from one failure to the next. */
-export interface BackoffRange {
+interface BackoffRange {
   /** Delay after the first failure, in milliseconds. */
   readonly firstMs: number;
   /** The longest delay, in milliseconds. */

@@ -41,15 +41,11 @@ export type ControlPlaneReason =
 /** Whether a failed write may have taken effect. `Unknown`: the caller must observe before it does anything else. */
 export type ControlPlaneEffect = "NotApplied" | "Unknown";
 
-/** The details of an error. */
 export interface ControlPlaneErrorOptions {
   readonly effect: ControlPlaneEffect;
   /** How long the answer asked to wait (`Retry-After`), in milliseconds. @default undefined */
   readonly retryAfterMs?: number | undefined;
-  /**
-   * The kind of object that the call was about. A 404 about a project has another meaning than a 404 about a branch.
-   * @default undefined
-   */
+  /** What the call was about. A 404 about a project has another meaning than a 404 about a branch. @default undefined */
   readonly subject?: ControlPlaneSubject | undefined;
   readonly cause?: unknown;
 }
@@ -59,7 +55,6 @@ export type ControlPlaneSubject = "Project" | "Branch" | "Endpoint" | "Operation
 
 /**
  * A control-plane call that gave no usable answer.
- *
  * The message is one line: what failed, on what kind of object, and why. It is the same in every reconcile: no request ids,
  * times, headers or secrets.
  */

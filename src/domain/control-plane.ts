@@ -2,9 +2,7 @@
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
-/**
- * The answer to a write: the endpoint after the write, and the operations that it started (none if nothing changed).
- */
+/** The answer to a write: the endpoint after it, and the operations that it started (none if nothing changed). */
 export interface Mutation {
   readonly endpoint: ObservedEndpoint;
   readonly operations: readonly Operation[];
@@ -50,32 +48,24 @@ export interface OperationPage {
 export interface ControlPlane extends BranchObjects {
   /** Base URL without a trailing slash; it identifies the control plane in ownership records. */
   readonly serviceUrl: string;
-  /** Lists the project's endpoints. */
   listEndpoints(projectId: string): Promise<EndpointList>;
-  /** Reads one endpoint. @returns `undefined` only for a 404 in the documented error shape */
+  /** @returns `undefined` only for a 404 in the documented error shape */
   getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined>;
   /** Lists one page of operations. An answer with more than `limit` operations is refused (`UnreadableAnswer`). */
   listOperations(projectId: string, page: { readonly limit: number; readonly cursor?: string }): Promise<OperationPage>;
-  /**
-   * Reads one operation. @returns `undefined` only for a 404 in the documented error shape; operations older than six
-   * months may be gone
-   */
+  /** @returns `undefined` only for a 404 in the documented error shape; operations may be gone after six months */
   getOperation(projectId: string, operationId: string): Promise<Operation | undefined>;
   createEndpoint(projectId: string, creation: EndpointCreation): Promise<Mutation>;
   updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Promise<Mutation>;
   /** Starts or suspends the compute. If it is in that state already, the control plane does nothing. */
   changePower(projectId: string, endpointId: string, action: PowerAction): Promise<Mutation>;
-  /**
-   * Deletes an endpoint. @returns `undefined` if the control plane answered that there is none (404 or 204); this alone
-   * does not prove that the endpoint is gone
-   */
+  /** @returns `undefined` for 404 or 204; this alone does not prove that the endpoint is gone */
   deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined>;
 }
 
 /** A check before a call: it starts the call, or throws instead. */
 export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
-/** The checks before the calls: one for reads, one for writes. */
 export interface CallGuards {
   readonly read: CallGuard;
   readonly write: CallGuard;
@@ -107,10 +97,7 @@ export function guardCalls(inner: ControlPlane, { read, write }: CallGuards): Co
 
 /** One request that was sent or tried, and how it ended. */
 export interface ControlPlaneRequest {
-  /**
-   * The path with placeholders, for instance `/projects/{project_id}/endpoints`. It never holds ids, so that it can be
-   * a metric label.
-   */
+  /** The path with placeholders, as `/projects/{project_id}/endpoints`: a metric label, so it never holds ids. */
   readonly route: string;
   readonly method: string;
   /** The HTTP status, if the answer could be used or was a documented refusal; else the `ControlPlaneReason`. */
@@ -125,16 +112,14 @@ export interface ControlPlaneRequest {
  */
 export type ThrottledReason = "TooManyRequests" | "HeldBack" | "BudgetUsedUp";
 
-/** Why a change was refused for now. `ConflictingOperations`: the control plane answered 423, the project is busy. */
-export type LockedReason = "ConflictingOperations";
-
 /** Receives every request to the control plane, for metrics. Its methods must not throw. */
 export interface ControlPlaneObserver {
   requestEnded(request: ControlPlaneRequest): void;
   throttled(reason: ThrottledReason): void;
   /** Reports how long a request waited for the request budget. @param seconds 0 if the budget allowed it at once */
   budgetWaited(urgency: Urgency, seconds: number): void;
-  locked(reason: LockedReason): void;
+  /** A change was refused for now: the control plane answered 423, because the project is busy. */
+  locked(reason: "ConflictingOperations"): void;
 }
 
 /**
@@ -163,17 +148,14 @@ export interface Caller {
   readonly urgency: Urgency;
   /** The namespace on whose behalf the request is sent. Namespaces share the budget fairly. */
   readonly namespace: string;
-  /** The id of the project that is reconciled. */
   readonly project: string;
 }
 
-/** The ids of a branch of the control plane and of its project. */
 export interface BranchPath {
   readonly projectId: string;
   readonly branchId: string;
 }
 
-/** A role of a branch. */
 export interface ObservedRole {
   readonly name: string;
   /** True: the control plane lets no client change this role. */
@@ -185,7 +167,6 @@ export interface ObservedRole {
   readonly updatedTime: string;
 }
 
-/** A database of a branch. */
 export interface ObservedDatabase {
   readonly name: string;
   readonly ownerName: string;
@@ -213,7 +194,7 @@ export interface ObjectChange {
 export interface BranchObjects {
   listRoles(branch: BranchPath): Promise<readonly ObservedRole[]>;
   createRole(branch: BranchPath, roleName: string): Promise<RoleChange>;
-  /** Deletes a role. @returns `undefined` if the control plane answered that there is none (404 or 204) */
+  /** @returns `undefined` if the control plane answered that there is none (404 or 204) */
   deleteRole(branch: BranchPath, roleName: string): Promise<ObjectChange | undefined>;
   /** Reads the password of a role. @returns `undefined` if the control plane does not store passwords (412) */
   revealPassword(branch: BranchPath, roleName: string): Promise<Password | undefined>;
@@ -221,7 +202,7 @@ export interface BranchObjects {
   resetPassword(branch: BranchPath, roleName: string): Promise<RoleChange>;
   listDatabases(branch: BranchPath): Promise<readonly ObservedDatabase[]>;
   createDatabase(branch: BranchPath, database: ObservedDatabase): Promise<ObjectChange>;
-  /** Deletes a database. @returns `undefined` if the control plane answered that there is none (404 or 204) */
+  /** @returns `undefined` if the control plane answered that there is none (404 or 204) */
   deleteDatabase(branch: BranchPath, databaseName: string): Promise<ObjectChange | undefined>;
 }
 
@@ -238,7 +219,7 @@ export class Password {
     this.#text = text;
   }
 
-  /** Returns the password as text. Only the code that writes the Secret may call it. */
+  /** Only the code that writes the Secret may call it. */
   reveal(): string {
     return this.#text;
   }
@@ -251,7 +232,7 @@ export class Password {
     return hidden;
   }
 
-  /** Returns the text that Node prints for this object: `[redacted]`. */
+  /** What Node prints for this object. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return hidden;
   }

@@ -8,7 +8,6 @@ export type EndpointType = "ReadWrite" | "ReadOnly";
 
 /**
  * One compute endpoint as the control plane last showed it.
- *
  * Every enum of the control plane is an open string here, so that an unknown value is shown and not refused.
  * `undefined` means that the control plane did not show the field (its profiles differ). It never means "off" or
  * "zero".
@@ -22,9 +21,8 @@ export interface ObservedEndpoint {
   readonly type: string;
   /** The host name for direct connections. */
   readonly host: string;
-  /** The smallest size of the compute, in compute units. */
+  /** The smallest and the largest size of the compute, in compute units. */
   readonly minUnits: number;
-  /** The largest size of the compute, in compute units. */
   readonly maxUnits: number;
   readonly state: string;
   readonly pendingState: string | undefined;
@@ -32,17 +30,13 @@ export interface ObservedEndpoint {
   readonly poolerEnabled: boolean;
   readonly poolerMode: string;
   readonly disabled: boolean;
-  /**
-   * Idle seconds until the compute is suspended; 0 = the control plane's default, -1 = never. `undefined`: not shown.
-   */
+  /** Idle seconds until the compute is suspended; 0 = the control plane's default, -1 = never. */
   readonly suspendTimeoutSeconds: number | undefined;
   /** The endpoint's name. `undefined`: not shown, or the endpoint has none. */
   readonly name: string | undefined;
-  /** When the compute was last active, RFC 3339. */
+  /** This and the times below are RFC 3339 of the control plane's clock. */
   readonly lastActiveTime: string | undefined;
-  /** When the endpoint was created, RFC 3339 of the control plane's clock. */
   readonly createdTime: string;
-  /** When the endpoint was last changed, RFC 3339 of the control plane's clock. */
   readonly updatedTime: string;
 }
 

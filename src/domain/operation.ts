@@ -2,10 +2,8 @@
 import type { ResourceKey } from "./resource-store.ts";
 
 /**
- * The control plane's own record of one piece of work.
- *
- * Action and status are open strings. About 36 actions and eight statuses are known; an unknown one passes through
- * unchanged.
+ * The control plane's own record of one piece of work. Action and status are open strings: about 36 actions and eight
+ * statuses are known, and an unknown one passes through unchanged.
  */
 export interface Operation {
   readonly id: string;
@@ -15,15 +13,9 @@ export interface Operation {
   readonly action: string;
   readonly status: string;
   readonly failuresCount: number;
-  /**
-   * When the operation was created, RFC 3339 of the control plane's clock. Operations of one request have the same
-   * time.
-   */
+  /** RFC 3339 of the control plane's clock. Operations of one request have the same time. */
   readonly createdTime: string;
-  /**
-   * When the operation last changed, RFC 3339 of the control plane's clock. It is only a hint for which of two answers
-   * is newer.
-   */
+  /** RFC 3339 of the control plane's clock. It is only a hint for which of two answers is newer. */
   readonly updatedTime: string;
   /** The duration in milliseconds that the control plane states; `undefined`: it states none. */
   readonly totalDurationMs: number | undefined;
@@ -51,10 +43,7 @@ const outcomeByStatus: ReadonlyMap<string, OperationOutcome> = new Map([
   ["cancelled", "Failed"],
 ] as const);
 
-/**
- * Returns the state of an operation by its status. The public API of the control plane documents these eight statuses
- * (read 2026-08-20).
- */
+/** Returns the state of an operation by its status. The public API documents these eight statuses (read 2026-08-20). */
 export function outcomeOf(operation: Pick<Operation, "status">): OperationOutcome {
   return outcomeByStatus.get(operation.status) ?? "Unknown";
 }
@@ -99,14 +88,10 @@ export function compareServiceTimes(a: string, b: string): number {
 export interface EndedOperation extends ResourceKey {
   /** The operation's id. The duration histogram carries it as an exemplar; it is never a label. */
   readonly operationId: string;
-  /** The operation's action, in the control plane's own word. */
   readonly action: string;
   readonly outcome: "succeeded" | "failed";
   readonly cause: OperationCause;
-  /**
-   * The duration in milliseconds of the control plane's clock. `undefined`: unknown; the operation is counted without a
-   * duration.
-   */
+  /** Milliseconds of the control plane's clock. `undefined`: the operation is counted without a duration. */
   readonly durationMs: number | undefined;
 }
 
@@ -126,9 +111,7 @@ export interface OperationsAge {
  */
 export interface OperationMetrics {
   countEnded(operation: EndedOperation): void;
-  /**
-   * A part of the operation log was not read, or the operator gave up on an operation. What ended there is not counted.
-   */
+  /** A part of the operation log was not read, or the operator gave up on an operation: its end is not counted. */
   logCutShort(): void;
   /** The resource is gone from the cluster, so its own counters are removed. */
   forgetResource(key: ResourceKey): void;

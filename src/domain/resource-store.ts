@@ -34,7 +34,7 @@ export interface StoredIdentity {
  * Errors: throws `KubernetesError`; reason `Conflict` if the object has changed or was replaced by another one.
  */
 export interface ResourceStore<Resource extends StoredIdentity, Status> {
-  /** Returns the resource from the cache; `undefined` if there is none. */
+  /** Returns the resource from the cache. */
   get(key: ResourceKey): Resource | undefined;
   /**
    * Returns the resource to act on, usually from the cache. If our last write had no answer, or was refused because the
@@ -64,7 +64,7 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
 /** What the operator knows of a kind: whether the API server serves it, and whether its resources are listed. */
 export type KindStanding = "NotAsked" | "NotServed" | "Forbidden" | "Listed";
 
-/** The state of the watches of one kind at one moment: one watch for each namespace, or one for all. */
+/** The watches of one kind at one moment: one watch for each namespace, or one for all. */
 export interface WatchStats {
   readonly hasSynced: boolean;
   /** The namespaces that are not listed yet. Always empty if all namespaces are watched at once. */
@@ -80,7 +80,6 @@ export interface WatchStats {
   readonly lists: number;
   /** The number of opened watches. */
   readonly watches: number;
-  /** The number of resources in the cache. */
   readonly resources: number;
 }
 
@@ -99,8 +98,7 @@ export type KubernetesReason =
   | "TimedOut"
   | "UnreadableAnswer";
 
-/** The details of a Kubernetes error beside its message. */
-export interface KubernetesErrorOptions {
+interface KubernetesErrorOptions {
   /** How long the API server asked to wait, in milliseconds. @default undefined */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
@@ -119,13 +117,12 @@ export class KubernetesError extends Error {
   }
 }
 
-/** The longest pause that the operator believes. A longer one, for instance of a proxy, would stop it for hours. */
-const longestPauseMs = 60_000;
-
-/** Returns for how many milliseconds an overloaded API server asked to be left alone: at most a minute, 0 for none. */
+/**
+ * Returns for how many milliseconds an overloaded API server asked to be left alone; 0 for none. It is at most a minute:
+ * a longer pause, for instance of a proxy, would stop the operator for hours.
+ */
 export function askedPauseMs(error: unknown): number {
-  const askedMs = error instanceof KubernetesError ? (error.retryAfterMs ?? 0) : 0;
-  return Math.min(askedMs, longestPauseMs);
+  return Math.min(error instanceof KubernetesError ? (error.retryAfterMs ?? 0) : 0, 60_000);
 }
 
 /** One Kubernetes event of a resource, as `kubectl describe` shows it. */
@@ -214,7 +211,7 @@ export interface StoredSecret {
 }
 
 /** The resource that owns a new Secret. When it is deleted, the garbage collector deletes the Secret. */
-export interface SecretOwner {
+interface SecretOwner {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;

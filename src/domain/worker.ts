@@ -2,7 +2,7 @@
 
 /** What happens with a key of the work queue after a reconcile. */
 export type Requeue =
-  /** Nothing: the key comes back with the next event. */
+  /** The key comes back with the next event. */
   | { readonly kind: "Done" }
   /** The key comes back after `delayMs` milliseconds, 0 at once. This is no failure. */
   | { readonly kind: "RequeueAfter"; readonly delayMs: number }
@@ -10,9 +10,8 @@ export type Requeue =
   | { readonly kind: "Retry" };
 
 /**
- * The worker that one reconcile uses.
- * While a reconcile waits for the control plane, it gives its worker back. So a control plane that hangs for one
- * project does not stop the other projects.
+ * The worker that one reconcile uses. While a reconcile waits for the control plane, it gives its worker back. So a
+ * control plane that hangs for one project does not stop the others.
  */
 export interface WorkerSlot {
   /**
@@ -22,9 +21,8 @@ export interface WorkerSlot {
    */
   whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result>;
   /**
-   * Keeps the worker until `work` ends, also while the reconcile waits for the control plane. Call it while the
-   * reconcile has a worker. Without it, the number of writes at the same time would have no limit: many projects may
-   * wait, and each needs a connection for its writes.
+   * Keeps the worker until `work` ends, also while the reconcile waits for the control plane. This limits the number of
+   * writes at the same time: each needs a connection. Call it while the reconcile has a worker.
    * @throws what `work` throws
    */
   whileWorking<Result>(work: () => Promise<Result>): Promise<Result>;
@@ -38,12 +36,9 @@ export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 
 /** Receives reports of reconciles and workers, for metrics. Never throws. */
 export interface ReconcileObserver {
-  /**
-   * The number of used workers has changed. @param active workers in use now; a reconcile that waits for the control
-   * plane uses none
-   */
+  /** The number of used workers has changed. A reconcile that waits for the control plane uses none. */
   workersChanged(active: number): void;
-  /** A reconcile has ended. @param seconds the duration of the reconcile, its waits included */
+  /** A reconcile has ended. @param seconds its duration, with its waits */
   reconcileEnded(result: ReconcileResult, seconds: number): void;
 }
 

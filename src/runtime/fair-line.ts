@@ -88,7 +88,7 @@ export class FairLine<Entry extends LineEntry> {
   }
 }
 
-interface TokenBucketOptions {
+export interface TokenBucketOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   /** The maximum number of saved tokens. At least 1. */
   readonly capacity: number;

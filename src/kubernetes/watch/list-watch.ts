@@ -109,16 +109,11 @@ async function* readEvents(call: string, chunks: AsyncIterable<Uint8Array>): Asy
       yield parseWatchEvent(line);
     }
   } catch (error) {
-    throw isUnreadable(error)
+    // A TypeError means bytes that are not UTF-8.
+    throw error instanceof SyntaxError || error instanceof TypeError
       ? new KubernetesError("UnreadableAnswer", `cannot ${call}: a line of it cannot be read`, { cause: error })
       : new KubernetesError("Unavailable", `cannot ${call}: the stream broke off`, { cause: error });
   }
-}
-
-/** Whether a stream's content cannot be read. A TypeError means bytes that are not UTF-8. */
-function isUnreadable(error: unknown): boolean {
-  const kinds = [SyntaxError, TypeError, LineTooLongError, TruncatedLineError];
-  return kinds.some((kind) => error instanceof kind);
 }
 
 function parseWatchEvent(line: string): WatchEvent {
@@ -145,11 +140,11 @@ interface ListMetadata {
   readonly continue?: unknown;
 }
 
-export class LineTooLongError extends Error {
+export class LineTooLongError extends SyntaxError {
   override readonly name = "LineTooLongError";
 }
 
-export class TruncatedLineError extends Error {
+export class TruncatedLineError extends SyntaxError {
   override readonly name = "TruncatedLineError";
 }
 

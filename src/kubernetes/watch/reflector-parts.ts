@@ -1,6 +1,7 @@
 /** The options, times and timers of a reflector, and its lists page by page. */
 import { backoffMs, type Clock, type Timer, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
+import type { WatchStats } from "../../domain/resource-store.ts";
 import { createCallDeadline, itemsUntilAborted, untilAborted } from "../../http/call-deadline.ts";
 import { isTooLong } from "../http/answer-error.ts";
 import { type ListPage, type ListWatch, OutOfSyncError, type WatchEvent } from "./list-watch.ts";
@@ -47,17 +48,7 @@ export interface ReflectorTiming {
 }
 
 /** The state of a reflector at one moment. */
-export interface ReflectorStats {
-  /** Whether the first list is in the cache. */
-  readonly hasSynced: boolean;
-  readonly isWatching: boolean;
-  /** Milliseconds since the last byte from the API server, bookmarks included; `undefined` before the first list. */
-  readonly silentForMs: number | undefined;
-  /** The number of complete lists so far. */
-  readonly lists: number;
-  /** The number of watches opened so far. */
-  readonly watches: number;
-}
+export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
 
 /** The times in production. */
 export const defaultTiming: ReflectorTiming = {
