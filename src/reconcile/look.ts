@@ -1,7 +1,7 @@
 /** The steps "observe" and "decide" of a reconcile. */
 import type { ProjectClaims } from "../decide/claims.ts";
 import type { LocalObservation, Observation, OperationFacts } from "../decide/observation.ts";
-import { assertNever, type Plan } from "../decide/plan.ts";
+import type { Plan } from "../decide/plan.ts";
 import { planOf } from "../decide/plan-resource.ts";
 import { entryOf } from "../decide/plan-table.ts";
 import { isReadSince, needsReadById, remoteStateOf } from "../decide/remote-state.ts";
@@ -92,18 +92,12 @@ export class ProjectLook {
   /** Whether the snapshot is new enough for a plan. */
   allows({ plan, worked }: Decided): boolean {
     const needs = entryOf(plan).needs(plan);
-    switch (needs) {
-      case "Any":
-        return true;
-      case "Recent":
-        return this.#isFresh() || this.#isRecent();
-      case "OwnEndpoint":
-        return this.#isFresh() || this.#isRead(worked);
-      case "Fresh":
-        return this.#isFresh();
-      default:
-        return assertNever(needs);
-    }
+    return (
+      needs === "Any" ||
+      this.#isFresh() ||
+      (needs === "Recent" && this.#isRecent()) ||
+      (needs === "OwnEndpoint" && this.#isRead(worked))
+    );
   }
 
   /** Returns what must be read before the decision about a resource can be carried out. */

@@ -16,8 +16,8 @@ import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
  */
 export interface ProjectMemory {
   readonly projectId: string;
-  /** The memory that all projects of the control plane share. */
-  readonly shared: ControlPlaneMemory;
+  /** What all projects of the control plane share: whether it has ever shown the name of an endpoint. */
+  readonly shared: { hasSeenNames: boolean };
   readonly operations: ProjectOperations;
   /** The resources of the project, by uid. */
   readonly resources: Map<string, ResourceEntry>;
@@ -53,12 +53,6 @@ export interface ProjectMemory {
   readonly abandoned: Map<string, AbandonedEndpoint>;
   /** Ids of orphans in the last snapshot: endpoints with this cluster's token that belong to no resource. */
   orphanIds: ReadonlySet<string>;
-}
-
-/** What this process remembers of a control plane. */
-interface ControlPlaneMemory {
-  /** Whether the control plane has ever shown the name of an endpoint. */
-  hasSeenNames: boolean;
 }
 
 /** The control plane's clock at one moment. */
@@ -142,33 +136,6 @@ const unconfirmedLimit = 20;
 /** The maximum number of own operation ids kept for one resource. One request starts far fewer operations. */
 const ownOperationsLimit = 50;
 
-/** Makes the empty memory of a resource that this process sees for the first time. */
-function newResourceEntry(key: ResourceKey, isDeleting: boolean, nowMs: number): ResourceEntry {
-  return {
-    key,
-    memory: {
-      firstSeenMs: nowMs,
-      wasDeletingAtFirst: isDeleting,
-      intent: undefined,
-      answeredCreate: undefined,
-      failure: undefined,
-      ownOperationIds: [],
-      lastAnswer: undefined,
-      goneEndpointId: undefined,
-      lastDelete: undefined,
-      acknowledgedAtMs: undefined,
-    },
-    version: undefined,
-    dueAtMs: nowMs,
-    waiting: undefined,
-    refusedChange: undefined,
-    storeFailures: 0,
-    readFailure: undefined,
-    standing: undefined,
-    unconfirmed: [],
-  };
-}
-
 /** Replaces some members of the memory of a resource. */
 export function remember(entry: ResourceEntry, changes: Partial<ResourceMemory>): void {
   entry.memory = { ...entry.memory, ...changes };
@@ -219,7 +186,7 @@ export interface ProjectsOptions {
 export class Projects {
   readonly #options: ProjectsOptions;
   readonly #projects = new Map<string, ProjectMemory>();
-  readonly #shared: ControlPlaneMemory = { hasSeenNames: false };
+  readonly #shared = { hasSeenNames: false };
 
   constructor(options: ProjectsOptions) {
     this.#options = options;
@@ -325,13 +292,31 @@ export class Projects {
   }
 }
 
-/** Returns the entry of a resource. A new resource gets a new entry. */
-export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowMs: number): ResourceEntry {
-  const known = project.resources.get(resource.uid);
-  if (known !== undefined) {
-    return known;
-  }
-  const entry = newResourceEntry(resource.key, resource.deletionTimestamp !== undefined, nowMs);
-  project.resources.set(resource.uid, entry);
+/** Returns the entry of a resource. A new resource gets an empty entry. */
+export function entryFor(project: ProjectMemory, { uid, key, deletionTimestamp }: ComputeEndpoint, nowMs: number) {
+  const entry: ResourceEntry = project.resources.get(uid) ?? {
+    key,
+    memory: {
+      firstSeenMs: nowMs,
+      wasDeletingAtFirst: deletionTimestamp !== undefined,
+      intent: undefined,
+      answeredCreate: undefined,
+      failure: undefined,
+      ownOperationIds: [],
+      lastAnswer: undefined,
+      goneEndpointId: undefined,
+      lastDelete: undefined,
+      acknowledgedAtMs: undefined,
+    },
+    version: undefined,
+    dueAtMs: nowMs,
+    waiting: undefined,
+    refusedChange: undefined,
+    storeFailures: 0,
+    readFailure: undefined,
+    standing: undefined,
+    unconfirmed: [],
+  };
+  project.resources.set(uid, entry);
   return entry;
 }
