@@ -31,6 +31,12 @@ const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
 const failuresInRow = 3;
 const failingForMs = 30_000;
 
+/**
+ * Without a failed call for these milliseconds, the control plane no longer counts as failing. The longest backoff is
+ * shorter, so no resource needs the control plane now.
+ */
+const failureLastsMs = 600_000;
+
 /** What the calls have shown about a control plane. */
 export interface PlaneState {
   /** Whether the control plane accepts the key; `undefined`: no call has shown it. */
@@ -46,7 +52,7 @@ export class PlaneHealth {
   readonly #onChange: () => void;
   #state: PlaneState = { credentials: undefined, lastError: undefined, currentError: undefined };
   /** The failed calls since the last answer. */
-  #row: { readonly sinceMs: number; readonly count: number } | undefined;
+  #row: { readonly sinceMs: number; readonly lastMs: number; readonly count: number } | undefined;
 
   /** @param onChange called when credentials or the reason of the current error change; must not throw */
   constructor(clock: Clock, onChange: () => void) {
@@ -55,7 +61,7 @@ export class PlaneHealth {
   }
 
   get state(): PlaneState {
-    return this.#state;
+    return this.#isRowOver() ? { ...this.#state, currentError: undefined } : this.#state;
   }
 
   /** Forgets the results of the former key. */
@@ -79,11 +85,15 @@ export class PlaneHealth {
     }
   };
 
+  #isRowOver(): boolean {
+    return this.#row !== undefined && this.#clock.monotonicMs() - this.#row.lastMs >= failureLastsMs;
+  }
+
   #note(shown: CredentialState, error: ControlPlaneError | undefined): void {
     const nowMs = this.#clock.monotonicMs();
-    const { sinceMs = nowMs, count = 0 } = this.#row ?? {};
-    this.#row = error && { sinceMs, count: count + 1 };
-    const before = this.#state;
+    const before = this.state;
+    const { sinceMs = nowMs, count = 0 } = (this.#isRowOver() ? undefined : this.#row) ?? {};
+    this.#row = error && { sinceMs, lastMs: nowMs, count: count + 1 };
     const credentials = shown === "Unclear" ? before.credentials : shown;
     let { currentError } = before;
     if (error === undefined) {

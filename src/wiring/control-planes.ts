@@ -2,6 +2,7 @@
 import type { ConnectionSettings } from "../access/binding.ts";
 import type { Logger } from "../domain/logger.ts";
 import { type KindStanding, KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { KindPlaces, type ServedKindOptions } from "../kubernetes/served-kind.ts";
 import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/resource-kinds.ts";
@@ -73,11 +74,13 @@ export class ControlPlanes {
           throw new KubernetesError("Unavailable", `cannot read ${planeId}: its kind is not listed`);
         }
         const key = keyOfPlane(planeId);
-        if ((await store.read(key)) === undefined && store.get(key) !== undefined) {
-          throw new KubernetesError("Unavailable", `${planeId} is gone, and the watch has not reported it yet`);
+        const read = await store.read(key);
+        const cached = store.get(key);
+        // The cache keeps the newer version. After a restore of etcd, the stored one has the lower resourceVersion.
+        if (read?.uid !== cached?.uid || !isSameStored(read?.spec, cached?.spec)) {
+          throw new KubernetesError("Unavailable", `${planeId} has changed, and the watch has not reported that yet`);
         }
-        // The cache is at least as new as what was read.
-        this.planes.note(planeId, store.get(key));
+        this.planes.note(planeId, cached);
         this.usersChanged(planeId);
       },
     });

@@ -495,4 +495,11 @@ export const mutations: readonly Mutation[] = [
     replace: 'remoteStateOf(snapshot, endpointId, { lastAnswer: undefined }).kind !== "Present"',
     caughtBy: { namedCase: "denied by one machine" },
   },
+  {
+    name: "a key is used although the stored control plane is another one than the cached one",
+    file: "wiring/control-planes.ts",
+    find: "if (read?.uid !== cached?.uid || !isSameStored(read?.spec, cached?.spec)) {",
+    replace: "if (read === undefined && !isSameStored(read, cached)) {",
+    caughtBy: { namedCase: "restored under another key" },
+  },
 ];

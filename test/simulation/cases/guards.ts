@@ -382,4 +382,22 @@ export const guardCases: readonly NamedCase[] = [
     }),
     judge: (world) => (wasReadyBy(world, "orders", 150_000) ? [] : ["L5: not Ready within two minutes"]),
   },
+  ...(["Reset", "End"] as const).map(
+    (cut): NamedCase => ({
+      id: `cut line (${cut})`,
+      name: `the watch ends in the middle of a line, ${cut === "Reset" ? "by a reset" : "like a regular end"} → the edit in it is carried out within seconds`,
+      why: "an edit waits for the next regular list, or half an object is taken for a whole one",
+      plan: planOf({
+        steps: [
+          apply(1_000, "orders", readWrite(branch(1))),
+          { atMs: 29_000, action: { kind: "WatchCut", cut } },
+          apply(30_000, "orders", readWrite(branch(1), size(2))),
+        ],
+      }),
+      judge: ({ log }) => {
+        const sent = log.entries.find(({ atMs, text }) => atMs > 30_000 && text.includes("to update the endpoint"));
+        return (sent?.atMs ?? Number.POSITIVE_INFINITY) < 40_000 ? [] : [`L5: sent at ${sent?.atMs} ms`];
+      },
+    }),
+  ),
 ];

@@ -1,5 +1,6 @@
 /** Named cases of ControlPlanes and ClusterControlPlanes. */
 import { controlPlaneNames } from "../ports.ts";
+import { serviceUrl } from "../replica/replica.ts";
 import type { Step } from "../run/actions.ts";
 import { northUrl, type World } from "../run/world.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
@@ -107,6 +108,25 @@ export const planeCases: readonly NamedCase[] = [
         { atMs: 90_200, action: { kind: "ApplyPlane", plane: "own", spec: ownSpec } },
         apply(91_000, "orders", own),
       ],
+    }),
+  },
+  {
+    id: "restored under another key",
+    name: "a control plane gets another URL, etcd goes back to the former one, and a new key comes → the new key goes to the stored URL only",
+    why: "the watch reports no restore, so the operator sends the key of one account to another one",
+    plan: planOf({
+      world,
+      steps: [
+        ...described,
+        apply(1_000, "orders", own),
+        { atMs: 60_000, action: { kind: "Backup" } },
+        { atMs: 100_000, action: { kind: "ApplyPlane", plane: "own", spec: { ...ownSpec, url: serviceUrl } } },
+        { atMs: 101_000, action: { kind: "Apply", name: "billing", spec: readWrite(branch(2), own) } },
+        { atMs: 120_000, action: { kind: "RestoreEtcd" } },
+        { atMs: 121_000, action: { kind: "AcceptKeys", url: northUrl, keys: [1, 14] } },
+        { atMs: 121_000, action: { kind: "ApplyKey", plane: "own", key: 14 } },
+      ],
+      quietFromMs: 900_000,
     }),
   },
 ];

@@ -29,6 +29,8 @@ interface OpenWatch {
   /** True milliseconds. A later event does not arrive before this time, so that it does not overtake. */
   lastDueMs: number;
   isMute: boolean;
+  /** How the watch ends in the middle of the line of its next event; `undefined`: it does not. */
+  cut: "Reset" | "End" | undefined;
 }
 
 const bookmarkIntervalMs = 60_000;
@@ -58,7 +60,16 @@ export class WatchHub {
   open({ client, owner, path, query, signal }: WatchRequest): ByteStream {
     const stream = new ByteStream();
     const afterRevision = Number(query.resourceVersion ?? this.#store.revision);
-    const watch: OpenWatch = { client, owner, path, stream, afterRevision, lastDueMs: 0, isMute: false };
+    const watch: OpenWatch = {
+      client,
+      owner,
+      path,
+      stream,
+      afterRevision,
+      lastDueMs: 0,
+      isMute: false,
+      cut: undefined,
+    };
     const past = this.#store.changesAfter(path.collection, afterRevision);
     if (past === undefined) {
       stream.push(lineOf("ERROR", failure(410, "Expired", `too old resource version: ${afterRevision}`).body));
@@ -84,6 +95,11 @@ export class WatchHub {
     for (const watch of this.#watches) if (watch.client === client) watch.isMute = true;
   }
 
+  /** Makes all open watches end in the middle of the line of their next event: by a reset, or like a regular end. */
+  cutNext(cut: "Reset" | "End"): void {
+    for (const watch of this.#watches) watch.cut = cut;
+  }
+
   /** Breaks all open watches, or those of one client. */
   breakOff(client?: string): void {
     for (const watch of [...this.#watches]) {
@@ -103,9 +119,17 @@ export class WatchHub {
     for (const delayMs of this.#delivery(watch.client)) {
       watch.lastDueMs = Math.max(watch.lastDueMs, this.#time.nowMs() + delayMs);
       this.#time.at(watch.lastDueMs, everlasting, () => {
-        if (!watch.isMute && !watch.owner.isDead) watch.stream.push(line);
+        if (watch.isMute || watch.owner.isDead) return;
+        if (watch.cut === undefined) watch.stream.push(line);
+        else this.#cutOff(watch, line, watch.cut);
       });
     }
+  }
+
+  #cutOff(watch: OpenWatch, line: Uint8Array, cut: "Reset" | "End"): void {
+    this.#watches.delete(watch);
+    watch.stream.push(line.subarray(0, Math.floor(line.length / 2)));
+    watch.stream.end(cut === "Reset" ? new Error("connection reset") : undefined);
   }
 
   #keepAlive(watch: OpenWatch, closesAtMs: number): void {

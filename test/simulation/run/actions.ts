@@ -78,6 +78,8 @@ export type Action =
   | { readonly kind: "WatchLag"; readonly lagMs: number }
   | { readonly kind: "WatchMute"; readonly replica: number }
   | { readonly kind: "WatchBreak" }
+  /** The watches end in the middle of the line of their next event. */
+  | { readonly kind: "WatchCut"; readonly cut: "Reset" | "End" }
   | { readonly kind: "WatchLoss"; readonly lostPerMille: number; readonly repeatedPerMille: number }
   | { readonly kind: "Compact" }
   /** The API server forgets its history between two pages of the next list that has several. */

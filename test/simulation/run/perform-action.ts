@@ -175,6 +175,7 @@ function perform(world: World, action: Action): void {
     case "WatchLag":
     case "WatchMute":
     case "WatchBreak":
+    case "WatchCut":
     case "WatchLoss":
       harmWatch(world, action);
       break;
@@ -274,7 +275,10 @@ function harmReplica(world: World, action: ReplicaAction): void {
   }
 }
 
-type WatchAction = Extract<Action, { readonly kind: "WatchLag" | "WatchMute" | "WatchBreak" | "WatchLoss" }>;
+type WatchAction = Extract<
+  Action,
+  { readonly kind: "WatchLag" | "WatchMute" | "WatchBreak" | "WatchCut" | "WatchLoss" }
+>;
 
 function harmWatch(world: World, action: WatchAction): void {
   world.history.isWatchHarmed = true;
@@ -287,6 +291,9 @@ function harmWatch(world: World, action: WatchAction): void {
       break;
     case "WatchBreak":
       world.hub.breakOff();
+      break;
+    case "WatchCut":
+      world.hub.cutNext(action.cut);
       break;
     case "WatchLoss":
       world.watchConditions.lostPerMille = action.lostPerMille;

@@ -266,7 +266,8 @@ export class World {
       // The POST of an intent may follow at once, before the operator can notice that the intent is gone.
       const attempt = intentOf(last)?.attempt;
       const isIntentLost = attempt !== undefined && attempt !== (resource && intentOf(resource)?.attempt);
-      const isManaged = resource !== undefined && conditionOf(resource, "Ready") !== undefined;
+      // Without the finalizer it may be deleted before the operator can notice the restore.
+      const isManaged = resource?.metadata.finalizers !== undefined && conditionOf(resource, "Ready") !== undefined;
       const hasOpenPost = this.history.unresolvedPosts(uid).length > 0;
       if (!isManaged || hasOpenPost || isIntentLost || !this.service.echoesNames) this.history.robbed.add(uid);
     }

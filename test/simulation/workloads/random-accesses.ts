@@ -94,6 +94,7 @@ const actionKinds = [
   "WatchLag",
   "WatchMute",
   "WatchBreak",
+  "WatchCut",
   "WatchLoss",
   "Crash",
   "Cut",
@@ -135,6 +136,8 @@ function randomAction(random: SeededRandom, kind: (typeof actionKinds)[number], 
       return { kind, replica: random.below(2) };
     case "WatchLoss":
       return { kind, lostPerMille: random.pick([0, 200]), repeatedPerMille: random.pick([0, 300]) };
+    case "WatchCut":
+      return { kind, cut: random.pick(["Reset", "End"] as const) };
     case "WatchBreak":
       return { kind };
     case "Crash":

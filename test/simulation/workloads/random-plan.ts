@@ -142,6 +142,7 @@ const actionKinds = [
   "WatchLag",
   "WatchMute",
   "WatchBreak",
+  "WatchCut",
   "WatchLoss",
   "Compact",
   "RestoreEtcd",
@@ -177,6 +178,7 @@ const harms = [
   "WatchLag",
   "WatchMute",
   "WatchBreak",
+  "WatchCut",
   "WatchLoss",
   "Compact",
   "Crash",
@@ -248,6 +250,8 @@ function randomHarm(random: SeededRandom, kind: Harm, branchId: string): Action 
       return { kind, replica };
     case "WatchLoss":
       return { kind, lostPerMille: random.pick([0, 200]), repeatedPerMille: random.pick([0, 300]) };
+    case "WatchCut":
+      return { kind, cut: random.pick(["Reset", "End"] as const) };
     case "WatchBreak":
     case "Compact":
     case "RestoreEtcd":

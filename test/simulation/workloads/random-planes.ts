@@ -162,6 +162,7 @@ const actionKinds = [
   "WatchLag",
   "WatchMute",
   "WatchBreak",
+  "WatchCut",
   "WatchLoss",
   "Compact",
   "RestoreEtcd",
@@ -255,6 +256,8 @@ function randomOther(random: SeededRandom, kind: Other, name: string, { specs }:
       return { kind, replica };
     case "WatchLoss":
       return { kind, lostPerMille: random.pick([0, 200]), repeatedPerMille: random.pick([0, 300]) };
+    case "WatchCut":
+      return { kind, cut: random.pick(["Reset", "End"] as const) };
     case "WatchBreak":
     case "Compact":
     case "RestoreEtcd":

@@ -68,3 +68,16 @@ it("the key is refused, then an answer about another thing → accepted", async 
   expect(health.state.credentials).toBe("Accepted");
   expect(health.state.currentError).toBeUndefined();
 });
+
+it("failing, and then no call for ten minutes → not failing, and one more failed call does not change that", async () => {
+  const { clock, health, fail } = scene();
+  for (let n = 0; n < 4; n += 1) {
+    await fail("Unreachable");
+    await clock.advance(15_000);
+  }
+  expect(health.state.currentError).toMatchObject({ reason: "Unreachable" });
+  await clock.advance(600_000);
+  expect(health.state.currentError).toBeUndefined();
+  await fail("Unreachable");
+  expect(health.state.currentError).toBeUndefined();
+});
