@@ -17,10 +17,16 @@ import type { Oracle } from "./oracle.ts";
  */
 export function accesses(world: World): Oracle {
   const passwords = new Set<string>();
+  /** Names of roles that a create made after their DatabaseAccess was gone. The operator had no answer to that create. */
+  const lateRoles = new Set<string>();
   const note = (text: string | undefined) => void (text !== undefined && passwords.add(text));
   return {
     onServiceApplied({ call }) {
       if (call.method === "DELETE" && call.role !== undefined) judgeDelete(world, call.role);
+      if (call.method === "POST" && call.role !== undefined) {
+        const { roleName } = call.role;
+        if (!world.accesses().some((access) => partOf(access, "role").name === roleName)) lateRoles.add(roleName);
+      }
       if (call.object !== "password" && call.object !== "role") return;
       for (const role of knownRoles(world)) note(passwordOf(world, role));
     },
@@ -29,7 +35,7 @@ export function accesses(world: World): Oracle {
         const problem = problemOfAccess(world, access);
         if (problem !== undefined) world.violate(problem.promise, `${access.metadata.name} ${problem.text}`);
       }
-      judgeRoles(world);
+      judgeRoles(world, lateRoles);
       judgeResets(world);
       if (isShown(world, passwords)) world.violate("S9", "a password stands outside its Secret");
     },
@@ -76,7 +82,7 @@ function judgeDelete(world: World, { branchId, roleName }: Pick<RolePath, "branc
   if (isNamed) world.violate("S1", "a role is deleted that a DatabaseAccess uses");
 }
 
-function judgeRoles(world: World): void {
+function judgeRoles(world: World, lateRoles: ReadonlySet<string>): void {
   const made = world.history.personsRoles;
   for (const { branchId, roleName } of made) {
     if (passwordOf(world, { projectId: places.project, branchId, roleName }) === undefined) {
@@ -89,6 +95,7 @@ function judgeRoles(world: World): void {
     const { name } = partOf(gone, "role");
     // A role that a second resource has ever named may stay.
     const isShared =
+      lateRoles.has(String(name)) ||
       made.some(({ roleName }) => roleName === name) ||
       seen.some((other) => other.metadata.name !== gone.metadata.name && partOf(other, "role").name === name);
     const isWanted = seen.some(({ metadata }) => metadata.name === gone.metadata.name && stored.has(metadata.uid));

@@ -31,7 +31,7 @@ export class SimBranchObjects implements BranchObjects {
 
   createRole({ projectId, branchId }: BranchPath, roleName: string): Promise<RoleChange> {
     const words = { method: "POST", purpose: "create the role", subject: "Branch" } as const;
-    return this.#exchange({ ...words, projectId, object: "role" }, () => {
+    return this.#exchange({ ...words, projectId, object: "role", role: { branchId, roleName } }, () => {
       const { password, ...change } = this.#service.createRole({ projectId, branchId, roleName });
       return { ...change, password: new Password(password) };
     });

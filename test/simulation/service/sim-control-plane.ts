@@ -29,7 +29,7 @@ export interface ServiceCall extends CallWords {
   readonly changes?: EndpointChanges;
   /** The kind of object, if it is not an endpoint: `role`. */
   readonly object?: string;
-  /** The role that is to be deleted. */
+  /** The role that is to be created or deleted. */
   readonly role?: { readonly branchId: string; readonly roleName: string };
 }
 
