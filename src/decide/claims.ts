@@ -44,7 +44,7 @@ export interface OpenCreate {
 }
 
 /** What the operator knows about a resource and has not stored in the resource yet. */
-export interface UnstoredFacts {
+interface UnstoredFacts {
   /** The id of the endpoint that an answered create made and that status does not name yet. */
   readonly answeredEndpointId: string | undefined;
   readonly posts: PostState;
@@ -181,7 +181,7 @@ export function claimOfGone(key: ResourceKey, uid: string, endpointId: string): 
 }
 
 /** Whether the open create of an intent may have made the endpoint. */
-export function mayHaveMade(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
+function mayHaveMade(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
   const fits = endpoint.branchId === intent.branchId && endpoint.type === intent.type;
   return (fits && !intent.preIds.includes(endpoint.id)) || (intent.suspectIds ?? []).includes(endpoint.id);
 }

@@ -68,8 +68,8 @@ export function unfinishedDrafts(summary: {
 }): readonly ConditionDraft[] {
   const { reason, message } = summary;
   return [
-    { type: "Ready", status: "False", reason, message },
-    { type: summary.kind === "Stalled" ? "Stalled" : "Reconciling", status: "True", reason, message },
+    draft("Ready", "False", reason, message),
+    draft(summary.kind === "Stalled" ? "Stalled" : "Reconciling", "True", reason, message),
   ];
 }
 
@@ -79,13 +79,8 @@ export function unfinishedDrafts(summary: {
  */
 function readyDraft(message: string, failedActions: FailedActions): ConditionDraft {
   return failedActions.length === 0
-    ? { type: "Ready", status: "True", reason: "UpToDate", message }
-    : {
-        type: "Ready",
-        status: "True",
-        reason: "OperationFailed",
-        message: `${message} An operation failed, see LastOperationSucceeded.`,
-      };
+    ? draft("Ready", "True", "UpToDate", message)
+    : draft("Ready", "True", "OperationFailed", `${message} An operation failed, see LastOperationSucceeded.`);
 }
 
 /**
@@ -100,34 +95,22 @@ function pausedDraft(
   const ready = conditionOf(local.resource.status.conditions, "Ready");
   const isCompared = ready?.observedGeneration === local.resource.generation;
   if (isEndpointGone) {
-    return { type: "Ready", status: "False", reason: "Paused", message };
+    return draft("Ready", "False", "Paused", message);
   }
   if (isCompared && ready.reason === "Paused" && observation === undefined) {
-    return { type: "Ready", status: ready.status, reason: "Paused", message: ready.message };
+    return draft("Ready", ready.status, "Paused", ready.message);
   }
-  return {
-    type: "Ready",
-    status: isCompared && ready.status === "True" ? "True" : "Unknown",
-    reason: "Paused",
-    message,
-  };
+  return draft("Ready", isCompared && ready.status === "True" ? "True" : "Unknown", "Paused", message);
 }
 
 function lastOperationDraft(failedActions: FailedActions): ConditionDraft {
   const [first] = failedActions;
-  return first === undefined
-    ? {
-        type: "LastOperationSucceeded",
-        status: "True",
-        reason: "NoFailure",
-        message: "No operation has failed, or a later one of the same action succeeded.",
-      }
-    : {
-        type: "LastOperationSucceeded",
-        status: "False",
-        reason: "OperationFailed",
-        message: `Failed: ${failedActions.map(failureText).join("; ")}. A later success of the same action clears it; to clear it by hand, annotate with ${annotations.acknowledgeOperation}=${first.operationId}.`,
-      };
+  if (first === undefined) {
+    const message = "No operation has failed, or a later one of the same action succeeded.";
+    return draft("LastOperationSucceeded", "True", "NoFailure", message);
+  }
+  const message = `Failed: ${failedActions.map(failureText).join("; ")}. A later success of the same action clears it; to clear it by hand, annotate with ${annotations.acknowledgeOperation}=${first.operationId}.`;
+  return draft("LastOperationSucceeded", "False", "OperationFailed", message);
 }
 
 function failureText({ action, operationId, error }: FailedActions[number]): string {
@@ -140,18 +123,22 @@ function credentialsDraft(
   previous: readonly Condition[] | undefined,
 ): ConditionDraft | undefined {
   if (outcome.kind === "Failed" && outcome.error.reason === "Unauthorized") {
-    return { type: "CredentialsValid", status: "False", reason: "Unauthorized", message: outcome.error.message };
+    return draft("CredentialsValid", "False", "Unauthorized", outcome.error.message);
   }
   if (observation !== undefined) {
-    return {
-      type: "CredentialsValid",
-      status: "True",
-      reason: "Accepted",
-      message: "The control plane accepts the API key.",
-    };
+    return draft("CredentialsValid", "True", "Accepted", "The control plane accepts the API key.");
   }
   const known = conditionOf(previous, "CredentialsValid");
   return known === undefined ? undefined : (known as ConditionDraft);
+}
+
+function draft(
+  type: ConditionDraft["type"],
+  status: ConditionDraft["status"],
+  reason: ConditionDraft["reason"],
+  message: string,
+): ConditionDraft {
+  return { type, status, reason, message };
 }
 
 /**
@@ -178,11 +165,7 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
     case "Deferred":
       return isQuietWait(local, outcome)
         ? { kind: "Unchanged" }
-        : {
-            kind: "Progressing",
-            reason: "WaitingForProject",
-            message: waitingForProjectMessage,
-          };
+        : { kind: "Progressing", reason: "WaitingForProject", message: waitingForProjectMessage };
     case "Accepted":
       return summaryOfAccepted(local, plan, outcome);
     case "NothingSent":

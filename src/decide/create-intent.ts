@@ -185,7 +185,7 @@ export function candidatesOf(observation: Observation, intent: CreateIntent): Ca
  * Endpoints whose name carries this resource's token, and which no other resource owns. Each list is ordered by
  * creation time.
  */
-export interface UnrecordedEndpoints {
+interface UnrecordedEndpoints {
   /**
    * Endpoints on the branch and of the type that spec asks for. If status was lost, this resource created them.
    */

@@ -7,13 +7,7 @@ import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Acknowledged } from "../resource/status-schema.ts";
 
 /** A field of spec that the operator manages if it is present, by its path below spec. */
-export type ManagedField =
-  | "compute"
-  | "suspend"
-  | "pooler.enabled"
-  | "pooler.mode"
-  | "settings.pgSettings"
-  | "disabled";
+type ManagedField = "compute" | "suspend" | "pooler.enabled" | "pooler.mode" | "settings.pgSettings" | "disabled";
 
 /** One managed field, and the part of the request that sets it. */
 export interface DesiredField {
@@ -119,31 +113,6 @@ export function resendWaitMs({ attempts, unmatchedAttempts }: Acknowledged, sent
   return Math.min(delayMs, delayMs - sentAgoMs);
 }
 
-/** A request that the control plane accepted. */
-export type AcceptedRequest = Pick<Acknowledged, "generation" | "hash" | "fields"> & {
-  readonly operationIds: readonly string[];
-};
-
-/**
- * Returns the acknowledged record after a request was accepted. Requests with the same values are counted together.
- * @param nowMs epoch milliseconds
- */
-export function acknowledge(
-  previous: Acknowledged | undefined,
-  accepted: AcceptedRequest,
-  nowMs: number,
-): Acknowledged {
-  const row = previous?.hash === accepted.hash ? previous : { attempts: 0, unmatchedAttempts: 0 };
-  return {
-    ...accepted,
-    fields: [...accepted.fields],
-    attempts: row.attempts + 1,
-    unmatchedAttempts: row.unmatchedAttempts + 1,
-    time: new Date(nowMs).toISOString(),
-    operationIds: [...accepted.operationIds],
-  };
-}
-
 /** How spec and endpoint differ, for managed fields only. */
 export interface EndpointDiff {
   /** Fields that the control plane shows with another value. */
@@ -169,7 +138,7 @@ export function restartsCompute(fields: readonly DesiredField[]): boolean {
  * How the control plane shows the values of a request: all as sent, at least one with another value, or not all of
  * them.
  */
-export type FieldState = "Matches" | "Differs" | "NotShown";
+type FieldState = "Matches" | "Differs" | "NotShown";
 
 /**
  * Compares sent values with what the endpoint shows. One different value gives `Differs`, even if other values are not

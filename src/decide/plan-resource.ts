@@ -17,7 +17,7 @@ import { hasConsent } from "./claims.ts";
 import { recordOwnership } from "./create-intent.ts";
 import { isIdentityProven } from "./identity.ts";
 import type { AnsweredCreate, LocalObservation, Observation } from "./observation.ts";
-import { assertNever, type Plan, stall } from "./plan.ts";
+import { type Plan, stall } from "./plan.ts";
 import { planOpenCreate } from "./plan-open-create.ts";
 import { planDeletion, planOwned } from "./plan-owned.ts";
 import { planUnowned, planUnrecordedDeletion } from "./plan-unowned.ts";
@@ -251,8 +251,6 @@ function planLocal(situation: LocalSituation, observation: LocalObservation): Pl
     }
     case "WithoutFinalizer":
       return { kind: "AddFinalizer" };
-    default:
-      return assertNever(situation);
   }
 }
 
@@ -273,8 +271,6 @@ function planRemote(situation: RemoteSituation, observation: Observation): Plan 
       return planDeletion(situation.ownership, observation);
     case "DeletingUnrecorded":
       return planUnrecordedDeletion(observation);
-    default:
-      return assertNever(situation);
   }
 }
 

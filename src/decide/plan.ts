@@ -6,10 +6,10 @@ import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource/status-schema.ts";
 
 /** The cause for which the finalizer is removed. */
-export type ReleaseCause = "Gone" | "Retained" | "NeverCreated";
+type ReleaseCause = "Gone" | "Retained" | "NeverCreated";
 
 /** The cause for which an intent is closed without an endpoint. */
-export type CloseCause = "NothingCreated" | "Abandoned" | "TakenByAnother";
+type CloseCause = "NothingCreated" | "Abandoned" | "TakenByAnother";
 
 /** The next step of one resource. One plan has at most one effect on the control plane. */
 export type Plan =
@@ -121,9 +121,4 @@ export const deletingMessage = "The endpoint is being deleted. The operator wait
 export function waitingMessage(inFlight: readonly Pick<Operation, "action">[]): string {
   const actions = [...new Set(inFlight.map(({ action }) => action))].sort();
   return `Waiting for ${actions.join(", ")} to end.`;
-}
-
-/** Ends a `switch` over a union. If the union gets a new member, the call does not compile. */
-export function assertNever(value: never): never {
-  throw new Error(`unreachable: ${JSON.stringify(value)}`);
 }

@@ -93,7 +93,7 @@ export interface PlaneProblem {
 type ProjectRule = NonNullable<ControlPlaneSpec["projects"]>[number];
 
 /** The namespace and the project that a grant is asked for, and the grants of that Namespace. */
-export interface GrantQuestion {
+interface GrantQuestion {
   readonly namespace: string;
   readonly projectId: string;
   readonly facts: NamespaceGrants;

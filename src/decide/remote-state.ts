@@ -3,7 +3,7 @@ import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import type { ResourceMemory } from "./observation.ts";
 
 /** What the snapshot shows of the endpoint that an ownership record names. */
-export type RemoteState =
+type RemoteState =
   | { readonly kind: "Present"; readonly endpoint: ObservedEndpoint }
   /** Nothing is proven: list and read by id disagree, or one of them is missing, out of date or cannot be parsed. */
   | { readonly kind: "Unproven" }

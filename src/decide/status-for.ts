@@ -8,7 +8,7 @@ import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { Acknowledged, ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { conditionsFor, summaryOf } from "./conditions-for.ts";
-import { acknowledge, desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
+import { desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
 import type { LocalObservation, ResourceStep } from "./observation.ts";
 import { entryOf, type Records } from "./plan-table.ts";
 
@@ -93,7 +93,7 @@ function endpointFields(step: ResourceStep): Partial<ComputeEndpointStatus> {
   if (endpoint === undefined) {
     return {};
   }
-  const maxConnections = maxConnectionsOf(endpoint.minUnits);
+  const maxConnections = maxConnectionsByUnits.get(endpoint.minUnits);
   return {
     host: endpoint.host,
     poolerHost: endpoint.host.replace(endpoint.id, `${endpoint.id}-pooler`),
@@ -165,13 +165,8 @@ const maxConnectionsByUnits: ReadonlyMap<number, number> = new Map([
   [8, 3604],
 ]);
 
-/** The maximum number of connections of an endpoint of this minimum size; `undefined` for a size that is not in the table. */
-export function maxConnectionsOf(minUnits: number): number | undefined {
-  return maxConnectionsByUnits.get(minUnits);
-}
-
 /** Writes a size as people read it: `2` for a fixed size, `0.25-2` for a range. */
-export function sizeText(minUnits: number, maxUnits: number): string {
+function sizeText(minUnits: number, maxUnits: number): string {
   return minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`;
 }
 
@@ -198,11 +193,20 @@ function acknowledgedAfter(step: ResourceStep): Acknowledged | undefined {
   }
 }
 
+/** Records an accepted request. Requests with the same values are counted together. */
 function accepted(step: ResourceStep, hash: string): Acknowledged {
   const { resource, nowMs } = step.local;
-  const operationIds = answeredOperations(step).map(({ id }) => id);
-  const request = { generation: resource.generation, hash, fields: managedFields(step.local), operationIds };
-  return acknowledge(resource.status.acknowledged, request, nowMs);
+  const { acknowledged: previous } = resource.status;
+  const row = previous?.hash === hash ? previous : { attempts: 0, unmatchedAttempts: 0 };
+  return {
+    generation: resource.generation,
+    hash,
+    fields: managedFields(step.local),
+    attempts: row.attempts + 1,
+    unmatchedAttempts: row.unmatchedAttempts + 1,
+    time: new Date(nowMs).toISOString(),
+    operationIds: answeredOperations(step).map(({ id }) => id),
+  };
 }
 
 /**

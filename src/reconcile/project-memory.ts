@@ -176,7 +176,7 @@ export function rememberOperations(entry: ResourceEntry, ids: readonly string[])
 const emptyProjectsLimit = 200;
 
 /** The parts that the memory needs. */
-export interface ProjectsOptions {
+interface ProjectsOptions {
   readonly clock: Clock;
   /** Makes the reader of a project's operation log. */
   readonly operationsOf: (projectId: string) => ProjectOperations;

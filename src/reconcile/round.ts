@@ -27,7 +27,7 @@ export interface WorkedResource {
 }
 
 /** The facts that all observations of one reconcile share. The times are those of its start. */
-export interface RoundFacts {
+interface RoundFacts {
   /** The start of the reconcile, in epoch milliseconds. */
   readonly nowMs: number;
   readonly monotonicMs: number;

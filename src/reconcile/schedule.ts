@@ -101,7 +101,7 @@ export function nextDueMs(
  * Returns when the project is read for the next change. While an operation locks the project, the time counts from the
  * last read, so that other work does not cause more reads.
  */
-export function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
+function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
   const holder = lockHolderOf(project, nowMs);
   const sinceMs = holder === undefined ? undefined : project.lockHolders.get(holder);
   if (sinceMs === undefined) {

@@ -3,7 +3,7 @@
 import type { PostState } from "../decide/claims.ts";
 import { eventsBefore } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/observation.ts";
-import { assertNever, type Mutation, type PlanOf } from "../decide/plan.ts";
+import type { Mutation, PlanOf } from "../decide/plan.ts";
 import { statusBefore } from "../decide/status-for.ts";
 import type { Mutation as Answer, ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -185,34 +185,35 @@ export function isSameWish(before: StoredObject, now: StoredObject): boolean {
 }
 
 async function send(context: Context, change: ChangeToSend): Promise<Answer | undefined> {
-  const { step, entry, project, controlPlane } = change;
-  const { plan } = step;
-  const { projectId } = project;
   let answer: Answer | undefined;
   try {
-    switch (plan.kind) {
-      case "CreateEndpoint":
-        answer = await post(context, change, plan);
-        break;
-      case "UpdateEndpoint":
-        answer = await controlPlane.updateEndpoint(projectId, plan.endpointId, plan.changes);
-        remember(entry, { acknowledgedAtMs: context.clock.monotonicMs() });
-        break;
-      case "ChangePower":
-        answer = await controlPlane.changePower(projectId, plan.endpointId, plan.action);
-        break;
-      case "MoveEndpoint":
-        answer = await move(change, plan);
-        break;
-      case "DeleteEndpoint":
-        answer = await deleteEndpoint(context, change, plan);
-        break;
-      default:
-        assertNever(plan);
-    }
+    answer = await request(context, change);
     return answer;
   } finally {
     noteAnswer(change, answer, context.clock.monotonicMs());
+  }
+}
+
+/** Sends exactly one request. @returns `undefined`: a DELETE found nothing to delete */
+async function request(context: Context, change: ChangeToSend): Promise<Answer | undefined> {
+  const { step, entry, project, controlPlane } = change;
+  const { plan } = step;
+  switch (plan.kind) {
+    case "CreateEndpoint":
+      return await post(context, change, plan);
+    case "UpdateEndpoint": {
+      const answer = await controlPlane.updateEndpoint(project.projectId, plan.endpointId, plan.changes);
+      remember(entry, { acknowledgedAtMs: context.clock.monotonicMs() });
+      return answer;
+    }
+    case "ChangePower":
+      return await controlPlane.changePower(project.projectId, plan.endpointId, plan.action);
+    case "MoveEndpoint":
+      return await move(change, plan);
+    case "DeleteEndpoint":
+      return await deleteEndpoint(context, change, plan);
+    default:
+      return plan satisfies never;
   }
 }
 
@@ -230,7 +231,7 @@ function noteAnswer({ step, entry, project }: ChangeToSend, answer: Answer | und
   }
 }
 
-/** Sends exactly one POST. Until it is answered, it may take effect at any moment. */
+/** Sends the POST. Until it is answered, it may take effect at any moment. */
 async function post(
   { clock }: Context,
   { entry, project, controlPlane }: ChangeToSend,
