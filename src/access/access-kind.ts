@@ -3,7 +3,7 @@ import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/ports.
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { parseProjectKey } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
-import { type AccessEntry, type AccessParts, newAccessEntry, type WorkedAccess } from "./access-observation.ts";
+import { AccessEntry, type AccessParts, type WorkedAccess } from "./access-observation.ts";
 import { AccessRound } from "./access-round.ts";
 import { accessKeyOf, endpointIndex, endpointMark, recordIndex } from "./endpoint-reference.ts";
 
@@ -62,7 +62,7 @@ export class AccessKind implements ProjectKind {
   }
 
   #entryOf({ uid }: DatabaseAccess, { key, monotonicMs }: KindRoundStart): AccessEntry {
-    const entry = this.#entries.get(uid) ?? newAccessEntry(key, monotonicMs);
+    const entry = this.#entries.get(uid) ?? new AccessEntry(key, monotonicMs);
     entry.project = key;
     this.#entries.set(uid, entry);
     return entry;

@@ -106,16 +106,16 @@ export type CreateResult = "NotApplied" | "Accepted" | "Unknown";
  * The memory of one DatabaseAccess. After a restart all of it is lost, and the operator asks the control plane for the
  * password again. Times are monotonic milliseconds.
  */
-export interface AccessEntry {
+export class AccessEntry {
   project: string;
+  dueAtMs: number;
+  changedAtMs: number;
   /** The version of the resource at its last step; another version makes it due. */
   version: string | undefined;
-  dueAtMs: number;
   /** The last comparison with the control plane; `undefined`: there was none since the last failure. */
   compared: { readonly endpoint: BoundEndpoint; readonly configMark: string; readonly atMs: number } | undefined;
   /** True: a read of the project failed, so the next reconcile compares the resource with the control plane. */
-  isOwedLook: boolean;
-  changedAtMs: number;
+  isOwedLook = false;
   /**
    * A text that describes the endpoint, its replicas, the grants and the control plane at the last reconcile. Another
    * text makes the resource due.
@@ -125,31 +125,17 @@ export interface AccessEntry {
   passwordMark: string | undefined;
   waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
   failure: FailureRow | undefined;
-  storeFailures: number;
+  storeFailures = 0;
   pendingPassword: PendingPassword | undefined;
-  isResetAccepted: boolean;
+  isResetAccepted = false;
   /** The results of creates, by the key of the object. Absent: an earlier process sent the create. */
-  readonly creates: Map<string, CreateResult>;
-}
+  readonly creates = new Map<string, CreateResult>();
 
-/** The memory of a resource that this process sees for the first time. */
-export function newAccessEntry(project: string, nowMs: number): AccessEntry {
-  return {
-    project,
-    version: undefined,
-    dueAtMs: nowMs,
-    compared: undefined,
-    isOwedLook: false,
-    changedAtMs: nowMs,
-    mark: undefined,
-    passwordMark: undefined,
-    waiting: undefined,
-    failure: undefined,
-    storeFailures: 0,
-    pendingPassword: undefined,
-    isResetAccepted: false,
-    creates: new Map(),
-  };
+  constructor(project: string, nowMs: number) {
+    this.project = project;
+    this.dueAtMs = nowMs;
+    this.changedAtMs = nowMs;
+  }
 }
 
 /** One DatabaseAccess in one reconcile. */

@@ -296,22 +296,18 @@ export class AccessRound implements KindRound {
 
   #storeRest(worked: WorkedAccess, { plan, observation }: Extract<Decided, { kind: "Rest" }>): Promise<void> {
     const context = this.#context;
-    switch (plan.kind) {
-      case "WriteSecret":
-        return writeSecret(context, worked, observation, plan);
-      case "Settled":
-        return storeStep(context, worked, { kind: "Ready" }, settledChanges(context, observation));
-      default: {
-        const records = recordsWith(worked.resource, context.identity, observation.objects);
-        return storeStep(context, worked, plan.summary, { records });
-      }
+    if (plan.kind === "WriteSecret") {
+      return writeSecret(context, worked, observation, plan);
     }
+    const records = recordsWith(worked.resource, context.identity, observation.objects);
+    const changes = plan.kind === "Ready" ? settledChanges(context, observation) : { records };
+    return storeStep(context, worked, plan, changes);
   }
 
   /** Returns the time until the resource is compared again. The comparison finds changes that other clients made. */
   #restMs({ resource, entry }: WorkedAccess, plan: AccessPlan): number {
     const { policy, clock } = this.#context;
-    if (plan.kind === "Wait") {
+    if (plan.kind === "Progressing") {
       return pollDelayMs(clock.monotonicMs() - entry.changedAtMs, policy);
     }
     const afterSeconds = validSpecOf(resource)?.password?.rotateAfterSeconds;

@@ -5,23 +5,11 @@ import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject, workKeyOf } from "../resource/compute-endpoint.ts";
 import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../resource/database-access.ts";
+import { type AccessSummary, stalls, waits } from "./access-summary.ts";
 import type { ConnectionHosts } from "./binding.ts";
 
 /** Finds a ComputeEndpoint in the cache by its key. */
 export type FindEndpoint = (key: ResourceKey) => ComputeEndpoint | undefined;
-
-/** What the cache shows of the ComputeEndpoint that a DatabaseAccess names. */
-export type EndpointReference =
-  /** There is no such ComputeEndpoint, or it is being deleted. */
-  | { readonly kind: "NotFound" }
-  /** The ComputeEndpoint owns no endpoint yet. */
-  | { readonly kind: "Waiting" }
-  /**
-   * The ComputeEndpoint's ownership record was made for another resource, cluster or control plane. So its endpoint is
-   * not in this control plane.
-   */
-  | { readonly kind: "Unproven" }
-  | { readonly kind: "Named"; readonly projectId: string; readonly endpointId: string };
 
 /** The endpoint and its branch, as the project's snapshot shows them. */
 export interface BoundEndpoint {
@@ -81,19 +69,31 @@ export function wantedBranchOf(resource: DatabaseAccess, find: FindEndpoint): st
   return spec?.kind === "Valid" ? spec.spec.branchId : undefined;
 }
 
-/** Returns what the cache shows of the resource's ComputeEndpoint, for the control plane of a reconcile. */
-export function referenceOf(resource: DatabaseAccess, find: FindEndpoint, identity: Identity): EndpointReference {
+/** The endpoint that a ComputeEndpoint owns. */
+export interface NamedEndpoint {
+  readonly kind: "Named";
+  readonly projectId: string;
+  readonly endpointId: string;
+}
+
+/** Returns the endpoint of the resource's ComputeEndpoint in the control plane of a reconcile, or why there is none. */
+export function referenceOf(
+  resource: DatabaseAccess,
+  find: FindEndpoint,
+  identity: Identity,
+): NamedEndpoint | AccessSummary {
   const endpoint = endpointOf(resource, find);
+  const name = endpointKeyOf(resource)?.name ?? "";
   if (endpoint === undefined || isBeingDeleted(endpoint)) {
-    return { kind: "NotFound" };
+    return waits.endpointNotFound(name);
   }
   const { ownership } = endpoint.status;
   if (ownership === undefined) {
-    return { kind: "Waiting" };
+    return waits.endpoint(name);
   }
   return isIdentityProven(endpoint, identity)
     ? { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId }
-    : { kind: "Unproven" };
+    : stalls.endpointUnproven(name);
 }
 
 /**
@@ -101,7 +101,7 @@ export function referenceOf(resource: DatabaseAccess, find: FindEndpoint, identi
  * `undefined`: the snapshot does not show it.
  */
 export function boundEndpoint(
-  { projectId, endpointId }: Extract<EndpointReference, { kind: "Named" }>,
+  { projectId, endpointId }: NamedEndpoint,
   snapshot: ProjectSnapshot,
   replicas: readonly ComputeEndpoint[],
 ): BoundEndpoint | undefined {

@@ -18,17 +18,12 @@ export type AccessMutation =
 export type AccessPlan =
   | AccessMutation
   | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: SecretWriteCause }
-  /** Waits for the control plane, or for a person. */
-  | { readonly kind: "Wait" | "Stall"; readonly summary: AccessSummary }
-  | { readonly kind: "Settled" };
+  /** Only the status is stored. */
+  | AccessSummary;
 
 /** Whether a plan changes something in the control plane. */
 export function isAccessMutation(plan: AccessPlan): plan is AccessMutation {
   return plan.kind === "Create" || plan.kind === "ResetPassword";
-}
-
-function stall(summary: AccessSummary): AccessPlan {
-  return { kind: "Stall", summary };
 }
 
 /** The checks in their order. The first one that returns a plan decides. */
@@ -50,16 +45,16 @@ export function planAccess(observation: AccessObservation): AccessPlan {
       return plan;
     }
   }
-  return { kind: "Settled" };
+  return { kind: "Ready" };
 }
 
 /** Plans a stall if the Secret belongs to another object or cannot be read. Nothing else is created in that case. */
 function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
   switch (secret.kind) {
     case "Foreign":
-      return stall(stalls.secretExists(resource));
+      return stalls.secretExists(resource);
     case "Forbidden":
-      return stall(stalls.secretsForbidden(resource, secret.account));
+      return stalls.secretsForbidden(resource, secret.account);
     default:
       return undefined;
   }
@@ -71,7 +66,7 @@ function planRole(observation: AccessObservation): AccessPlan | undefined {
     return undefined;
   }
   return spec.role.policy === "MustExist" || spec.password?.secretRef !== undefined
-    ? stall(stalls.roleNotFound(spec, endpoint.branchId))
+    ? stalls.roleNotFound(spec, endpoint.branchId)
     : { kind: "Create", type: "Role" };
 }
 
@@ -80,11 +75,11 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
   const found = databases.find((database) => database.name === name);
   const isRequired = policy === "MustExist";
   if (found === undefined) {
-    return isRequired ? stall(stalls.databaseNotFound(name, endpoint.branchId)) : { kind: "Create", type: "Database" };
+    return isRequired ? stalls.databaseNotFound(name, endpoint.branchId) : { kind: "Create", type: "Database" };
   }
   return isRequired || found.ownerName === spec.role.name
     ? undefined
-    : stall(stalls.databaseOwnedByAnother(name, found.ownerName));
+    : stalls.databaseOwnedByAnother(name, found.ownerName);
 }
 
 /**
@@ -92,9 +87,7 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
  * already, the resource does not wait.
  */
 function planConfiguration({ isConfigInFlight, resource }: AccessObservation): AccessPlan | undefined {
-  return isConfigInFlight && resource.status.secret === undefined
-    ? { kind: "Wait", summary: waits.configuration }
-    : undefined;
+  return isConfigInFlight && resource.status.secret === undefined ? waits.configuration : undefined;
 }
 
 function planRotation(observation: AccessObservation): AccessPlan | undefined {
@@ -147,9 +140,9 @@ export function needsPassword(observation: Omit<AccessObservation, "password">):
 function planPassword({ password, spec }: AccessObservation): AccessPlan | undefined {
   switch (password.kind) {
     case "Unavailable":
-      return stall(stalls.passwordUnavailable(spec.role.name));
+      return stalls.passwordUnavailable(spec.role.name);
     case "Missing":
-      return stall(stalls.passwordMissing(spec));
+      return stalls.passwordMissing(spec);
     default:
       return undefined;
   }

@@ -40,18 +40,10 @@ function obstacleOf(context: AccessContext, resource: DatabaseAccess): AccessSum
     // Without a grant, the conditions do not show whether the control plane exists.
     return missingGrant(context, resource, parseProjectKey(context.key).projectId) ?? planeObstacle(context, resource);
   }
-  const { name } = spec.spec.endpointRef;
   const reference = referenceOf(resource, context.findEndpoint, context.identity);
-  switch (reference.kind) {
-    case "NotFound":
-      return waits.endpointNotFound(name);
-    case "Waiting":
-      return waits.endpoint(name);
-    case "Unproven":
-      return stalls.endpointUnproven(name);
-    case "Named":
-      return planeObstacle(context, resource) ?? missingGrant(context, resource, reference.projectId);
-  }
+  return reference.kind === "Named"
+    ? (planeObstacle(context, resource) ?? missingGrant(context, resource, reference.projectId))
+    : reference;
 }
 
 function planDeletion(context: AccessContext, resource: DatabaseAccess): LocalPlan {
