@@ -19,7 +19,7 @@ import {
 } from "../resource/control-plane-resource.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeProblems } from "./plane-status.ts";
-import { NamespacePlanes, type TenantLimits, withinLimits } from "./tenant-limits.ts";
+import { type TenantLimits, TenantPlanes } from "./tenant-limits.ts";
 
 /** The parts of the control planes. */
 export interface PlanesOptions extends PlaneOptions {
@@ -34,12 +34,13 @@ export interface PlanesOptions extends PlaneOptions {
 export class Planes {
   readonly #options: PlanesOptions;
   readonly #planes = new Map<string, Plane>();
-  readonly #tenants = new Map<string, NamespacePlanes>();
+  readonly #tenants: TenantPlanes;
   readonly #settings: ControlPlaneUnit;
 
   constructor(options: PlanesOptions) {
     const { settings, namespaces, grantMode } = options;
     this.#options = options;
+    this.#tenants = new TenantPlanes(options.tenantLimits);
     const grantOf: GrantOf = (namespace, projectId) =>
       projectGrantOf(projectId, namespaces.grantsOf(namespace), grantMode);
     this.#settings = { ...settings, id: settingsPlane, grantOf, problem: undefined, isSettled: true };
@@ -94,17 +95,9 @@ export class Planes {
       this.of(planeId).note(resource);
       return;
     }
-    const { tenantLimits, onNews } = this.#options;
-    const siblings = this.#tenants.get(namespace) ?? new NamespacePlanes(tenantLimits.planesPerNamespace);
-    const changed = siblings.note(planeId, resource);
-    this.#tenants.set(namespace, siblings);
-    if (siblings.size === 0) {
-      this.#tenants.delete(namespace);
-    }
-    for (const id of [planeId, ...changed]) {
-      const stored = siblings.get(id);
-      const isChanged = this.of(id).note(stored && withinLimits(stored, tenantLimits, siblings.isSurplus(id)));
-      if (isChanged && id !== planeId) onNews(id);
+    for (const [id, limited] of this.#tenants.note(namespace, planeId, resource)) {
+      const isChanged = this.of(id).note(limited);
+      if (isChanged && id !== planeId) this.#options.onNews(id);
     }
   }
 

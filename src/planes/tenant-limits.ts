@@ -43,73 +43,67 @@ export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSu
   return { ...resource, spec: { kind: "Valid", spec: { ...spec, requestsPerMinute } } };
 }
 
-/**
- * The ControlPlanes of one namespace. The oldest ones are used, up to the maximum number. A namespace may have thousands
- * of them, so a change compares a new one with those in use, and not all with each other.
- */
-export class NamespacePlanes {
-  readonly #most: number;
-  readonly #stored = new Map<string, PlaneResource>();
-  readonly #used = new Set<string>();
+/** The ControlPlanes of one namespace by id, and the ids of those in use. */
+interface OneNamespace {
+  readonly stored: Map<string, PlaneResource>;
+  readonly used: Set<string>;
+}
 
-  constructor(most: number) {
-    this.#most = most;
-  }
+/** The ControlPlanes as they are stored. The oldest ones of each namespace are used, up to the maximum number. */
+export class TenantPlanes {
+  readonly #limits: TenantLimits;
+  readonly #namespaces = new Map<string, OneNamespace>();
 
-  get size(): number {
-    return this.#stored.size;
-  }
-
-  get(planeId: string): PlaneResource | undefined {
-    return this.#stored.get(planeId);
-  }
-
-  /** Whether the namespace has too many older ones. */
-  isSurplus(planeId: string): boolean {
-    return !this.#used.has(planeId);
+  constructor(limits: TenantLimits) {
+    this.#limits = limits;
   }
 
   /**
-   * Notes one of them. @param resource `undefined`: it is gone
-   * @returns the others that are used from now on, or no longer used
+   * Notes a ControlPlane. @param resource `undefined`: it is gone
+   * @returns by id, the noted one and each other one that is used from now on, or no longer used; within the limits
    */
-  note(planeId: string, resource: PlaneResource | undefined): readonly string[] {
-    if (resource !== undefined && this.#stored.get(planeId)?.uid === resource.uid) {
-      this.#stored.set(planeId, resource);
-      return [];
+  note(namespace: string, planeId: string, resource: PlaneResource | undefined) {
+    const limits = this.#limits;
+    const planes = this.#namespaces.get(namespace) ?? { stored: new Map(), used: new Set() };
+    const { stored, used } = planes;
+    const before = new Set(used);
+    if (resource === undefined || stored.get(planeId)?.uid !== resource.uid) {
+      replace(planes, planeId, { resource, most: limits.planesPerNamespace });
+    } else {
+      stored.set(planeId, resource);
     }
-    const before = new Set(this.#used);
-    this.#stored.delete(planeId);
-    if (this.#used.delete(planeId)) {
-      this.#useOldest();
+    if (stored.size === 0) {
+      this.#namespaces.delete(namespace);
+    } else {
+      this.#namespaces.set(namespace, planes);
     }
-    if (resource !== undefined) {
-      this.#stored.set(planeId, resource);
-      this.#used.add(planeId);
-      this.#dropYoungest();
-    }
-    const all = new Set([...before, ...this.#used]);
-    return [...all].filter((id) => id !== planeId && before.has(id) !== this.#used.has(id));
+    const changed = [...before, ...used].filter((id) => before.has(id) !== used.has(id));
+    return new Map(
+      [planeId, ...changed].map((id) => {
+        const each = stored.get(id);
+        return [id, each && withinLimits(each, limits, !used.has(id))] as const;
+      }),
+    );
   }
+}
 
-  #useOldest(): void {
-    let oldest: readonly [string, PlaneResource] | undefined;
-    for (const each of this.#stored) {
-      if (!this.#used.has(each[0]) && (oldest === undefined || compareAge(each[1], oldest[1]) < 0)) {
-        oldest = each;
-      }
-    }
-    if (oldest !== undefined) {
-      this.#used.add(oldest[0]);
-    }
+/** Compares only with those in use where it can, because a namespace may have thousands of ControlPlanes. */
+function replace(
+  { stored, used }: OneNamespace,
+  planeId: string,
+  { resource, most }: { readonly resource: PlaneResource | undefined; readonly most: number },
+): void {
+  stored.delete(planeId);
+  if (used.delete(planeId)) {
+    const unused = [...stored.values()].filter((each) => !used.has(idOfPlane(each)));
+    const [oldest] = unused.length === 0 ? [] : [unused.reduce((a, b) => (compareAge(b, a) < 0 ? b : a))];
+    if (oldest !== undefined) used.add(idOfPlane(oldest));
   }
-
-  #dropYoungest(): void {
-    if (this.#used.size > this.#most) {
-      const used = [...this.#used].flatMap((id) => this.#stored.get(id) ?? []);
-      const [youngest] = used.sort(compareAge).slice(-1);
-      this.#used.delete(youngest === undefined ? "" : idOfPlane(youngest));
-    }
+  if (resource !== undefined) {
+    stored.set(planeId, resource);
+    used.add(planeId);
+    const inUse = [...used].flatMap((id) => stored.get(id) ?? []);
+    if (used.size > most) used.delete(idOfPlane(inUse.reduce((a, b) => (compareAge(b, a) > 0 ? b : a))));
   }
 }
 
