@@ -110,7 +110,7 @@ export class PlaneKeeper {
     // Act: keep or release Secrets, and release the resource if nothing needs it.
     const held = await this.#hold(store, plane, users);
     if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {
-      planes.note(planeId, await plane.whileLeaving(() => store.removeFinalizer(resource)));
+      planes.note(planeId, await plane.whileLeaving(() => store.removeFinalizer(plane.resource ?? resource)));
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users, held);
@@ -155,6 +155,12 @@ export class PlaneKeeper {
       resource,
       noted.filter((place) => !isWanted(place)),
     );
+    if (isBeingDeleted(resource) && noted.length > 0 && kept.length + released.secrets.length === 0) {
+      // The removal of the last finalizer may take effect late, when a new user needs the Secret again. Holding it again
+      // begins with a note in status. That makes another version, so the API server then refuses the late removal.
+      const { heldSecrets: _released, ...status } = resource.status;
+      planes.note(plane.id, await store.patchStatus(resource, status));
+    }
     const { known: reading } = key;
     const isNeeded = users.count > 0 && wanted && isWanted(wanted);
     if (!isNeeded || reading?.kind !== "Read" || !needsHold(resource, reading.secret)) {

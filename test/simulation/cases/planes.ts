@@ -4,7 +4,7 @@ import { serviceUrl } from "../replica/replica.ts";
 import type { Step } from "../run/actions.ts";
 import { northUrl, type World } from "../run/world.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
-import { type NamedCase, planOf } from "./named-case.ts";
+import { type NamedCase, planOf, scripted } from "./named-case.ts";
 
 const own = { controlPlaneRef: { kind: controlPlaneNames.kind, name: "own" } };
 const apply = (atMs: number, name: string, more = {}) =>
@@ -91,6 +91,24 @@ export const planeCases: readonly NamedCase[] = [
       const atMs = log.entries.find(({ text }) => text === stored)?.atMs ?? Number.POSITIVE_INFINITY;
       return atMs < 3_000 ? [] : [`its status came at ${atMs} ms`];
     },
+  },
+  {
+    id: "plane goes late",
+    name: "the API server removes the last finalizer of a control plane late, and a resource uses it again → its Secret is not kept for ever",
+    why: "the Secret and its namespace can never be deleted",
+    plan: planOf({
+      world,
+      faults: scripted({
+        "patch finalizers of ControlPlane shop/own #2": { kind: "AppliedLate", asTimeout: true, afterMs: 15_000 },
+      }),
+      steps: [
+        ...described,
+        apply(1_000, "orders", own),
+        { atMs: 60_000, action: { kind: "DeletePlane", plane: "own" } },
+        { atMs: 120_000, action: { kind: "Delete", name: "orders" } },
+        apply(124_000, "billing", own),
+      ],
+    }),
   },
   {
     id: "another control plane of the same name",
