@@ -229,4 +229,28 @@ export const stormCases: readonly NamedCase[] = [
       },
     }),
   ),
+  {
+    id: "thousands of operations",
+    name: "a project logs 3,000 operations, most of them while the control plane cannot be reached → each is counted once",
+    why: "an alert on the counters of operations never fires, or fires without a cause",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        apply(2_000, "billing", readWrite(branch(2))),
+        { atMs: 60_000, action: { kind: "Cut", replica: 0, server: "control plane", isOn: true } },
+        ...Array.from({ length: 60 }, (_, at) => ({
+          atMs: 30_000 + 5_000 * at,
+          action: { kind: "Maintain", branchId: branch(1 + (at % 2)), count: 50 } as const,
+        })),
+        { atMs: 300_000, action: { kind: "Cut", replica: 0, server: "control plane", isOn: false } },
+      ],
+      quietFromMs: 340_000,
+    }),
+    judge: ({ metricsPages }) => {
+      const counted =
+        metricsPages.join().match(/operations_total\{[^}]*check_availability[^}]*succeeded[^}]*\} \d+/g) ?? [];
+      const sum = counted.reduce((all, line) => all + Number(line.split(" ").at(-1)), 0);
+      return sum === 3_000 ? [] : [`Counting: ${sum} were counted`];
+    },
+  },
 ];

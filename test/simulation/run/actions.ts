@@ -62,6 +62,8 @@ export type Action =
   | { readonly kind: "PersonChanges"; readonly branchId: string; readonly changes: EndpointChanges }
   | { readonly kind: "PersonDeletes"; readonly branchId: string }
   | { readonly kind: "PersonSuspends"; readonly branchId: string }
+  /** The control plane itself carries out so many operations on the endpoint, which end at once. */
+  | { readonly kind: "Maintain"; readonly branchId: string; readonly count: number }
   | {
       readonly kind: "FailNext";
       readonly action: "start_compute" | "apply_config" | "suspend_compute";

@@ -367,6 +367,11 @@ function performOnService(world: World, action: ServiceAction): void {
     case "PersonSuspends":
       onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => at.suspend(projectId, endpointId));
       break;
+    case "Maintain":
+      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) =>
+        at.maintain(projectId, endpointId, action.count),
+      );
+      break;
     case "Unreadable":
       onEndpoint(world, action.branchId, ({ service: at, endpointId }) => {
         if (action.isOn) at.unreadable.add(endpointId);

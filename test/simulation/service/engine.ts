@@ -95,5 +95,16 @@ export function createEngine({ profile, seed, nowMs, operationLatencyMs, further
     const { minUnits, maxUnits } = before;
     if (now !== undefined) store.endpoints.put({ ...now, minUnits, maxUnits, updatedMs });
   };
-  return { engine, live, putBack };
+  /** Adds ended operations of an endpoint to the log. */
+  const addEnded = ({ id, projectId, branchId }: EndpointRecord, count: number): void => {
+    const time = nowMs();
+    for (let each = 0; each < count; each += 1) {
+      const sequence = store.counters.get("sequence") + 1;
+      store.counters.set("sequence", sequence);
+      const times = { runsAtMs: time, endsAtMs: time, createdMs: time, updatedMs: time };
+      const operation = { id: `op-log-${sequence}`, sequence, projectId, branchId, endpointId: id, ...times };
+      store.operations.put({ ...operation, action: "check_availability", status: "finished", failuresCount: 0 });
+    }
+  };
+  return { engine, live, putBack, addEnded };
 }

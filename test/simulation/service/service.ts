@@ -54,7 +54,7 @@ export interface ServiceOptions {
 }
 
 /** More than any run has. */
-const allOperations = 1_000;
+const allOperations = 50_000;
 
 /**
  * The control plane of a run: the sandbox's engine, the time that its clock shows, and the true creator of each
@@ -72,6 +72,7 @@ export class Service {
   readonly #engine: ReturnType<typeof createEngine>["engine"];
   readonly #live: ReturnType<typeof createEngine>["live"];
   readonly #putBack: ReturnType<typeof createEngine>["putBack"];
+  readonly #addEnded: ReturnType<typeof createEngine>["addEnded"];
   #revertsNext = false;
   #reverts: { readonly operationId: string; readonly before: EndpointRecord }[] = [];
   #nextDisguise: Disguise | undefined;
@@ -83,10 +84,11 @@ export class Service {
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
     this.calendar = new ServiceCalendar(clock, epochMs);
-    const { engine, live, putBack } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
+    const { engine, live, putBack, addEnded } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
     this.#engine = engine;
     this.#live = live;
     this.#putBack = putBack;
+    this.#addEnded = addEnded;
   }
 
   get echoesNames(): boolean {
@@ -220,6 +222,11 @@ export class Service {
   failNext(action: "start_compute" | "apply_config" | "suspend_compute", isReverted = false): void {
     this.#revertsNext = isReverted;
     this.#engine.failNext({ action, endpointId: undefined, times: 1, error: "the compute did not come up" });
+  }
+
+  /** The control plane itself carries out operations on an endpoint, which end at once. */
+  maintain(projectId: string, endpointId: string, count: number): void {
+    this.#addEnded(this.#engine.endpoint(projectId, endpointId), count);
   }
 
   suspend(projectId: string, endpointId: string): void {
