@@ -122,12 +122,12 @@ export class CarryOut {
         return;
       }
       worked.resource = current;
-      decided = this.#look.decide(worked);
-      if (!this.#look.allows(decided)) {
+      if (!this.#look.allows(this.#look.decide(worked))) {
         await this.#look.see([worked]);
-        decided = this.#look.decide(worked);
       }
-      this.#noteWish(decided);
+      const each = this.#look.decide(worked);
+      this.#noteWish(each);
+      decided = each;
     });
     return decided;
   }
