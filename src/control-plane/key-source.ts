@@ -1,5 +1,5 @@
 /** The sources of the API key: a text, a file, or a watched Secret. */
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 
@@ -22,13 +22,10 @@ type KeySourceOptions = { readonly key: string } | { readonly file: string; read
 
 /** The file in the words of error messages. */
 const fileOfKey = "the file named by CONTROL_PLANE_API_KEY_FILE";
-/** The minimum interval between two checks of the file, in milliseconds. */
-const checkIntervalMs = 1_000;
+/** The minimum interval between two reads of the file, in milliseconds. */
+const readIntervalMs = 1_000;
 
-/**
- * Makes a source that returns the key of the settings. A file is read again whenever it changes; white space around the
- * key is removed.
- */
+/** Makes a source that returns the key of the settings. A file is read again after a second. */
 export function createKeySource(options: KeySourceOptions): KeySource {
   if ("file" in options) {
     return fileKeySource(options);
@@ -37,54 +34,26 @@ export function createKeySource(options: KeySourceOptions): KeySource {
   return { current: async () => key };
 }
 
-type FileOptions = Extract<KeySourceOptions, { readonly file: string }>;
+function fileKeySource({ file, clock }: Extract<KeySourceOptions, { readonly file: string }>): KeySource {
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let key: Promise<string> | undefined;
 
-/** The result of the last read of the file. A failure has no fingerprint, so the next check reads the file again. */
-type Look =
-  | { readonly atMs: number; readonly fingerprint: string; readonly key: string }
-  | { readonly atMs: number; readonly fingerprint: undefined; readonly error: ControlPlaneError };
-
-function fileKeySource({ file, clock }: FileOptions): KeySource {
-  let last: Look | undefined;
-  let looking: Promise<Look> | undefined;
-
-  async function look(): Promise<Look> {
-    const atMs = clock.monotonicMs();
+  const readKey = async () => {
     try {
-      const fingerprint = await fingerprintOf(file);
-      if (last?.fingerprint === fingerprint) {
-        return { ...last, atMs };
-      }
-      const key = checkedKey(await readFile(file, "utf8"), fileOfKey);
-      return { atMs, fingerprint, key };
+      return checkedKey(await readFile(file, "utf8"), fileOfKey);
     } catch (error) {
-      return { atMs, fingerprint: undefined, error: asKeyError(error) };
+      throw asKeyError(error);
     }
-  }
-
+  };
   return {
-    current: async () => {
-      if (last === undefined || clock.monotonicMs() - last.atMs >= checkIntervalMs) {
-        looking ??= look().finally(() => {
-          looking = undefined;
-        });
-        last = await looking;
+    current() {
+      if (key === undefined || clock.monotonicMs() - readAtMs >= readIntervalMs) {
+        readAtMs = clock.monotonicMs();
+        key = readKey();
       }
-      if (last.fingerprint === undefined) {
-        throw last.error;
-      }
-      return last.key;
+      return key;
     },
   };
-}
-
-/**
- * Returns a text that changes with the file. It follows symbolic links, because Kubernetes replaces a link to change a
- * mounted Secret.
- */
-async function fingerprintOf(file: string): Promise<string> {
-  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-  return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 }
 
 /**

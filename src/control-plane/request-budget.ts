@@ -76,8 +76,6 @@ export class RequestBudget {
   readonly #begun = new WeakSet<Caller>();
   /** Background callers whose requests have become urgent. */
   readonly #hurried = new WeakSet<Caller>();
-  /** The waiting background requests by project. */
-  readonly #polls = new Map<string, Set<Waiting>>();
   #urgentGranted = 0;
   #sequence = 0;
   #timer: Timer | undefined;
@@ -144,7 +142,7 @@ export class RequestBudget {
    * of the project then does not wait for the turn of a poll.
    */
   hurry(project: string): void {
-    const polls = [...(this.#polls.get(project) ?? [])];
+    const polls = [...this.#waiting.Background].filter(({ caller }) => caller.project === project);
     for (const waiting of polls) {
       this.#leave(waiting);
     }
@@ -167,7 +165,6 @@ export class RequestBudget {
         waiting.refuse(new LeaderFenceError());
       }
     }
-    this.#polls.clear();
   }
 
   #urgencyOf(caller: Caller): Urgency {
@@ -177,15 +174,11 @@ export class RequestBudget {
   /** Puts a request into the line of its urgency, and sets its longest wait. */
   #join(waiting: Waiting): void {
     const { caller } = waiting;
-    const urgency = this.#urgencyOf(caller);
-    const line = this.#waiting[urgency];
+    const line = this.#waiting[this.#urgencyOf(caller)];
     if (this.#begun.has(caller)) {
       line.joinFirst(waiting);
     } else {
       line.join(waiting);
-    }
-    if (urgency === "Background") {
-      this.#polls.set(caller.project, (this.#polls.get(caller.project) ?? new Set()).add(waiting));
     }
     const { clock, maxWaitMs } = this.#options;
     waiting.timer = clock.after(maxWaitMs, () => {
@@ -197,16 +190,6 @@ export class RequestBudget {
   #leave(waiting: Waiting): void {
     waiting.timer?.cancel();
     this.#waiting[this.#urgencyOf(waiting.caller)].leave(waiting);
-    this.#forgetPoll(waiting);
-  }
-
-  #forgetPoll(waiting: Waiting): void {
-    const { project } = waiting.caller;
-    const polls = this.#polls.get(project);
-    polls?.delete(waiting);
-    if (polls?.size === 0) {
-      this.#polls.delete(project);
-    }
   }
 
   /** Grants every request that the buckets allow now, and sets the timer for the next token. */
@@ -253,7 +236,6 @@ export class RequestBudget {
     }
     this.#urgentGranted = urgency === "Urgent" ? this.#urgentGranted + 1 : 0;
     granted.timer?.cancel();
-    this.#forgetPoll(granted);
     this.#begun.add(granted.caller);
     this.#options.observer.budgetWaited(urgency, this.#waitedSeconds(granted));
     granted.grant();

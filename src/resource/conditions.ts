@@ -11,51 +11,61 @@ export const conditionTypes = [
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
-/** Stalled reasons: a person must act. Each message says what to do. */
-export const stallReasons = [
-  "AdoptionMismatch",
-  "AdoptionTargetMissing",
+/** Stalled reasons of every kind that works in a project. */
+const sharedStallReasons = [
   "BranchNotFound",
-  "BranchOccupied",
-  "ClaimedByAnother",
   "ControlPlaneNotFound",
   "ControlPlaneNotReady",
-  "CreateAmbiguous",
-  "DriftPersists",
-  "EndpointExists",
-  "EndpointGone",
   "Forbidden",
   "IdentityUnproven",
   "InvalidSpec",
-  "OwnedElsewhere",
-  "OwnershipConflict",
   "ProjectLocked",
   "ProjectNotFound",
   "ProjectNotGranted",
   "Rejected",
+] as const;
+
+/** Stalled reasons: a person must act. Each message says what to do. */
+export const stallReasons = [
+  ...sharedStallReasons,
+  "AdoptionMismatch",
+  "AdoptionTargetMissing",
+  "BranchOccupied",
+  "ClaimedByAnother",
+  "CreateAmbiguous",
+  "DriftPersists",
+  "EndpointExists",
+  "EndpointGone",
+  "OwnedElsewhere",
+  "OwnershipConflict",
 ] as const;
 export type StallReason = (typeof stallReasons)[number];
 
 /** The Stalled reasons of resources whose control plane does not exist or cannot be used. */
 export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
 
-/** Reasons of a resource whose work goes on or cannot go on at present. */
-export const progressReasons = [
-  "Adopting",
-  "Creating",
-  "CreateUnresolved",
+/** Reasons of every control plane that cannot be used at present. */
+const unusableReasons = ["ServiceUnavailable", "Throttled", "Unauthorized", "UnreadableAnswer"] as const;
+
+/** Reasons of every kind whose work goes on in a project, or cannot go on at present. */
+const sharedProgressReasons = [
+  ...unusableReasons,
   "Deleting",
-  "Forgetting",
-  "Moving",
   "OperationInFlight",
   "Paused",
   "Retrying",
-  "ServiceUnavailable",
-  "Throttled",
-  "Unauthorized",
-  "UnreadableAnswer",
-  "Updating",
   "WaitingForProject",
+] as const;
+
+/** Reasons of a ComputeEndpoint whose work goes on or cannot go on at present. */
+export const progressReasons = [
+  ...sharedProgressReasons,
+  "Adopting",
+  "Creating",
+  "CreateUnresolved",
+  "Forgetting",
+  "Moving",
+  "Updating",
 ] as const;
 export type ProgressReason = (typeof progressReasons)[number];
 
@@ -67,6 +77,7 @@ export type ConditionReason = StallReason | ProgressReason | OtherReason;
 
 /** The reasons of a control plane's conditions. */
 export const planeReasons = [
+  ...unusableReasons,
   "CertificateAuthorityMissing",
   "InUse",
   "InvalidSpec",
@@ -77,10 +88,6 @@ export const planeReasons = [
   "SecretKeyNotFound",
   "SecretNotFound",
   "SecretUnreadable",
-  "ServiceUnavailable",
-  "Throttled",
-  "Unauthorized",
-  "UnreadableAnswer",
 ] as const;
 export type PlaneReason = (typeof planeReasons)[number];
 
@@ -126,20 +133,11 @@ export function secondsTime(epochMs: number): string {
 
 /** Stalled reasons of a DatabaseAccess: a person must act. Each message says what to do. */
 export const accessStallReasons = [
-  "BranchNotFound",
-  "ControlPlaneNotFound",
-  "ControlPlaneNotReady",
+  ...sharedStallReasons,
   "DatabaseNotFound",
   "DatabaseOwnedByAnother",
-  "Forbidden",
-  "IdentityUnproven",
-  "InvalidSpec",
   "PasswordMissing",
   "PasswordUnavailable",
-  "ProjectLocked",
-  "ProjectNotFound",
-  "ProjectNotGranted",
-  "Rejected",
   "RoleInUse",
   "RoleNotFound",
   "SecretExists",
@@ -149,18 +147,10 @@ export type AccessStallReason = (typeof accessStallReasons)[number];
 
 /** Reasons of a DatabaseAccess whose work goes on, or cannot go on at present. */
 export const accessProgressReasons = [
+  ...sharedProgressReasons,
   "CreatingDatabase",
   "CreatingRole",
-  "Deleting",
   "EndpointNotFound",
-  "OperationInFlight",
-  "Paused",
-  "Retrying",
-  "ServiceUnavailable",
-  "Throttled",
-  "Unauthorized",
-  "UnreadableAnswer",
   "WaitingForEndpoint",
-  "WaitingForProject",
 ] as const;
 export type AccessProgressReason = (typeof accessProgressReasons)[number];

@@ -22,6 +22,13 @@ export class FairLine<Entry extends LineEntry> {
     return this.#size;
   }
 
+  /** Yields the entries, group by group. */
+  *[Symbol.iterator](): Generator<Entry> {
+    for (const members of this.#groups.values()) {
+      yield* members.values();
+    }
+  }
+
   get({ group, id }: LineEntry): Entry | undefined {
     return this.#groups.get(group)?.get(id);
   }
