@@ -106,10 +106,7 @@ function unexplained(reason: ControlPlaneReason): string {
   return reason === "UnreadableAnswer" ? ", not in the documented form" : " without an explanation";
 }
 
-/**
- * The error codes of Node and undici in words. The messages of those errors contain addresses, so they would differ
- * each time.
- */
+/** Node's and undici's error codes in words. Their messages contain addresses, so they would differ each time. */
 const connectFailures: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "connection refused"],
   ["ENOTFOUND", "no such host"],
@@ -178,10 +175,7 @@ export function meaningOf(status: number, isDocumented: boolean): StatusMeaning 
 /** The maximum number of characters in which the patterns search. */
 const longestInspected = 4_000;
 
-/**
- * The parts of a text that differ between answers, such as request ids and times. A condition message must not contain
- * them.
- */
+/** What differs between answers, such as request ids and times. A condition message must not contain it. */
 const varying: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[id]"],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "[time]"],

@@ -153,10 +153,7 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
   }
 }
 
-/**
- * Returns the code for the metric: the status, or the reason of the error. The status of an answer that cannot be used
- * would look like a success.
- */
+/** The code for the metric: the status, or the reason of an error whose status would look like a success. */
 function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
   if (outcome.kind !== "Answered") {
     return "error" in result ? result.error.reason : "";

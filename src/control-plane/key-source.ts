@@ -10,10 +10,7 @@ export interface KeySource {
    * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is none.
    */
   current(): Promise<string>;
-  /**
-   * Reports that the control plane has refused this key with 401. If the source has another key, it returns that one
-   * from now on.
-   */
+  /** Reports that the control plane refused this key (401). From now on the source returns another one, if it can. */
   refused?(key: string): void;
 }
 

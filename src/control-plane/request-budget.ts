@@ -206,10 +206,7 @@ export class RequestBudget {
     }
   }
 
-  /**
-   * Returns which kind of request comes next: urgent, but after some urgent requests one background request;
-   * `undefined`: nothing waits.
-   */
+  /** The next kind: urgent, but after some urgent requests one background request; `undefined`: nothing waits. */
   #next(): Urgency | undefined {
     const { Urgent: urgent, Background: background } = this.#waiting;
     if (urgent.size === 0) {

@@ -29,10 +29,7 @@ export function backoffMs(failures: number, { firstMs, longestMs }: BackoffRange
   return Math.min(longestMs, firstMs * 2 ** Math.min(Math.max(0, failures - 1), 30));
 }
 
-/**
- * Returns a random delay between half of `delayMs` and all of it, so that callers that failed together do not try again
- * together.
- */
+/** Returns a random delay from half of `delayMs` to all of it, so that callers do not try again together. */
 export function withJitter(delayMs: number, random: () => number): number {
   return delayMs * (0.5 + random() / 2);
 }

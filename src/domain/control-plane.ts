@@ -22,10 +22,7 @@ export interface EndpointList {
   readonly unreadableIds: readonly string[];
   /** Names of these endpoints, if the list shows a name that can be read. @default none */
   readonly unreadableNames?: readonly string[];
-  /**
-   * The `Date` header of the answer: epoch milliseconds of the control plane's clock, in whole seconds. `undefined`:
-   * the header is missing or cannot be read.
-   */
+  /** The `Date` header: the control plane's clock in epoch milliseconds. `undefined`: missing or not readable. */
   readonly serviceTimeMs: number | undefined;
 }
 
@@ -140,10 +137,7 @@ export interface PlaneObserver {
 /** `Urgent`: an edit or a deletion waits for the request. `Background`: polls and resyncs. */
 export type Urgency = "Urgent" | "Background";
 
-/**
- * The reconcile that wants to send a request. Each reconcile has one object: a reconcile that has already sent a
- * request goes before the others.
- */
+/** The reconcile that wants to send a request: one object each. One that has sent a request goes before the others. */
 export interface Caller {
   readonly urgency: Urgency;
   /** The namespace on whose behalf the request is sent. Namespaces share the budget fairly. */
@@ -160,10 +154,7 @@ export interface ObservedRole {
   readonly name: string;
   /** True: the control plane lets no client change this role. */
   readonly isProtected: boolean;
-  /**
-   * When the role was changed last, RFC 3339 of the control plane's clock. It changes with the password; the operator
-   * only checks whether it is equal.
-   */
+  /** RFC 3339 of the control plane's clock. It changes with the password, and is only compared for equality. */
   readonly updatedTime: string;
 }
 

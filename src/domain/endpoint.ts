@@ -40,10 +40,7 @@ export interface ObservedEndpoint {
   readonly updatedTime: string;
 }
 
-/**
- * The fields of an update. An absent field is not sent.
- * `pgSettings` replaces the whole map in the control plane.
- */
+/** The fields of an update. An absent field is not sent. `pgSettings` replaces the whole map in the control plane. */
 export interface EndpointChanges {
   readonly branchId?: string;
   readonly minUnits?: number;
@@ -80,10 +77,7 @@ export interface ProjectSnapshot {
   readonly projectId: string;
   /** When the list began, in monotonic milliseconds. Nothing in the snapshot is older than this. */
   readonly startedAtMs: number;
-  /**
-   * The control plane's clock at that list, in epoch milliseconds. `undefined`: the answer had no readable `Date`
-   * header.
-   */
+  /** The control plane's clock at that list, in epoch milliseconds. `undefined`: no readable `Date` header. */
   readonly serviceTimeMs: number | undefined;
   /** Every endpoint of the project that could be parsed, by id. */
   readonly endpoints: ReadonlyMap<string, ObservedEndpoint>;

@@ -7,10 +7,7 @@ export interface LeaderFence {
   mayStartEffect(timeoutMs: number): boolean;
 }
 
-/**
- * Nothing was sent, for a reason that concerns neither the resource nor the control plane. The status stays as it is,
- * and the reconcile is repeated.
- */
+/** Nothing was sent, because of neither resource nor control plane. The status stays; the reconcile is repeated. */
 export class PutOffError extends Error {
   override readonly name: string = "PutOffError";
 }

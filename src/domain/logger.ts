@@ -1,9 +1,6 @@
 /** The ports for log lines and for spans of traces. */
 
-/**
- * Attributes of a span, by name. A value of `undefined` is left out. They never hold a key, a password or a text of the
- * control plane.
- */
+/** Attributes of a span; `undefined` is left out. They never hold a key, a password or a text of the control plane. */
 export type SpanAttributes = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
 /** How a span begins. */
@@ -36,10 +33,7 @@ export interface Tracer {
   fail(reason: string): void;
 }
 
-/**
- * Returns the reason of one of our errors, else the error's class name. It never returns the message, which may hold
- * secrets.
- */
+/** Returns the reason of one of our errors, else the error's class name; never the message, which may hold secrets. */
 export function reasonOf(error: unknown): string {
   const { reason, name } = (error ?? {}) as { readonly reason?: unknown; readonly name?: unknown };
   return typeof reason === "string" ? reason : typeof name === "string" ? name : "Error";

@@ -23,10 +23,7 @@ export interface Operation {
   readonly error: string | undefined;
 }
 
-/**
- * The state of an operation. `Unknown`: the operator does not know the status, so it shows the operation and does not
- * wait for it.
- */
+/** `Unknown`: the operator does not know the status, so it shows the operation and does not wait for it. */
 export type OperationOutcome = "InFlight" | "Succeeded" | "Failed" | "Unknown";
 
 /** What started an operation: a call of the operator, the control plane itself, or a call of another client. */

@@ -1,9 +1,6 @@
 /** The ports to the API server: custom resources, Secrets, grants of Namespaces, events, the access to metrics. */
 
-/**
- * Namespace and name of a resource. It is a key of caches and queues, and the only part of a watch event that the
- * operator relies on.
- */
+/** Namespace and name of a resource: the key of caches and queues, and all that is relied on in a watch event. */
 export interface ResourceKey {
   readonly namespace: string;
   readonly name: string;
@@ -14,10 +11,7 @@ export function keyText({ namespace, name }: ResourceKey): string {
   return `${namespace}/${name}`;
 }
 
-/**
- * The parts of a stored object that every write names, so that the write cannot change another object or a newer
- * version.
- */
+/** What every write names of a stored object, so that it cannot change another object or a newer version. */
 export interface StoredIdentity {
   /** The kind of the object. @default "ComputeEndpoint" */
   readonly kind?: string;
@@ -54,10 +48,7 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
   addFinalizer(resource: Resource): Promise<Resource>;
   /** Removes our finalizer. @returns `undefined` if the object is gone, because this was its last finalizer */
   removeFinalizer(resource: Resource): Promise<Resource | undefined>;
-  /**
-   * Replaces the status. Only the difference to `resource` is sent. Members that the operator cannot parse stay as they
-   * are.
-   */
+  /** Replaces the status. Only the difference to `resource` is sent; members that cannot be parsed stay as they are. */
   patchStatus(resource: Resource, status: Status): Promise<Resource>;
 }
 
@@ -71,10 +62,7 @@ export interface WatchStats {
   readonly unlistedNamespaces: readonly string[];
   /** Whether all watches are open. */
   readonly isWatching: boolean;
-  /**
-   * Milliseconds without a byte from the API server, for the watch with the longest such time; `undefined` until
-   * each one has a list.
-   */
+  /** The longest time without a byte for any of the watches, in milliseconds; `undefined` until each one has a list. */
   readonly silentForMs: number | undefined;
   /** The number of complete lists. */
   readonly lists: number;
@@ -239,10 +227,7 @@ export interface SecretStore {
   delete(before: StoredSecret): Promise<void>;
 }
 
-/**
- * Secrets that other people write. The operator reads them, and prevents their deletion by finalizers. Errors as in
- * `SecretStore`.
- */
+/** Secrets of other people. The operator reads them, and prevents their deletion by finalizers. Errors as above. */
 export interface HeldSecrets extends Pick<SecretStore, "read" | "account"> {
   /** Replaces the finalizers of a Secret. */
   setFinalizers(before: StoredSecret, finalizers: readonly string[]): Promise<void>;
@@ -277,10 +262,7 @@ export interface NamespaceGrants {
 
 /** The source of grants: the annotations of Namespaces, as the operator last read them. */
 export interface GrantSource {
-  /**
-   * Returns the grants of a namespace. Never throws. A Namespace that cannot be read counts as one without the
-   * annotation.
-   */
+  /** Never throws. A Namespace that cannot be read counts as one without the annotation. */
   grantsOf(namespace: string): NamespaceGrants;
 }
 

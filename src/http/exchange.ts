@@ -207,10 +207,7 @@ export function parseJson(body: Uint8Array): { readonly value: unknown } | undef
   }
 }
 
-/**
- * The longest delay that a `Retry-After` can cause, in milliseconds. A wrong header must not stop the operator for
- * days.
- */
+/** The longest delay, in milliseconds. A wrong `Retry-After` must not stop the operator for days. */
 const longestRetryAfterMs = 10 * 60_000;
 
 /** The delay for a date that cannot be compared with the control plane's own clock, in milliseconds. */

@@ -12,10 +12,7 @@ interface ScrapeAccessOptions {
   readonly logger: Logger;
 }
 
-/**
- * The time limit of one call, in milliseconds. A scrape waits for two calls at most, which is less than Prometheus's
- * own limit of 10 s.
- */
+/** The time limit of one call, in milliseconds. A scrape waits for two; Prometheus's own limit is 10 s. */
 const timeoutMs = 3_000;
 
 /** After this many milliseconds an accepted token is checked again, so that a withdrawn right ends. */

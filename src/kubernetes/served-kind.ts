@@ -111,10 +111,7 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
     return resources.some(({ name }) => name === this.#kind.plural);
   }
 
-  /**
-   * The kind is listed, and a later list failed. If its CustomResourceDefinition was removed, the cache holds resources
-   * that no longer exist.
-   */
+  /** A later list failed. If its CustomResourceDefinition was removed, the cache holds resources that do not exist. */
   async #listFailed(error: unknown): Promise<void> {
     const isMissing = error instanceof KubernetesError && ["NotFound", "NotServed"].includes(error.reason);
     if (this.#standing !== "Listed" || this.#isAsking || !isMissing) {

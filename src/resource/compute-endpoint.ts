@@ -32,10 +32,7 @@ export type ParsedSpec =
 export interface ComputeEndpoint extends StoredObject {
   readonly spec: ParsedSpec;
   readonly status: ComputeEndpointStatus;
-  /**
-   * False: the ownership record or the intent in status cannot be parsed, so the operator changes nothing in the
-   * control plane.
-   */
+  /** False: ownership record or intent cannot be parsed, so the operator changes nothing in the control plane. */
   readonly isOwnershipReadable: boolean;
   /** The endpoint that the stored ownership record names, even if the rest of the record cannot be parsed. */
   readonly claimed: ClaimedEndpoint;
@@ -123,10 +120,7 @@ function keyAt(planeId: string, projectId: string): string {
   return projectId === noProject ? noProject : projectKey(planeId, projectId);
 }
 
-/**
- * Returns the index keys under which the cache finds the resource. These are its projects, and its control plane if
- * that is not the one of the settings.
- */
+/** Returns the keys under which the cache finds the resource: its projects, and a control plane that it names. */
 export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
   const projects = projectsOf(resource);
@@ -163,10 +157,7 @@ function parseSpec(spec: unknown): ParsedSpec {
   };
 }
 
-/**
- * Reads the reference to a control plane. A reference that cannot be parsed must not count as none, because that would
- * name another control plane.
- */
+/** A reference that cannot be parsed must not count as none, because that would name another control plane. */
 function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
   const parsed = deletionFieldsSchema.controlPlaneRef.safeParse(ref);
   return parsed.success ? parsed.data : "Unreadable";
@@ -193,10 +184,7 @@ function parseStatus(status: unknown): ParsedStatus {
   };
 }
 
-/**
- * Reads which endpoint a record names. A record of a newer version may have another form, but it still names its
- * endpoint.
- */
+/** A record of a newer version may have another form, but it still names its endpoint. */
 function claimedBy(ownership: unknown): ClaimedEndpoint {
   const { endpointId, projectId } = (ownership ?? {}) as { readonly [member: string]: unknown };
   const textOrNone = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);

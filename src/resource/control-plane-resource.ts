@@ -95,10 +95,7 @@ export interface ControlPlaneRef {
   readonly name: string;
 }
 
-/**
- * Returns the id of the control plane that a resource of this namespace names. A ControlPlane is always in the
- * resource's own namespace.
- */
+/** Returns the id of the control plane that a resource names. A ControlPlane is always in its own namespace. */
 export function planeIdOf(ref: ControlPlaneRef | undefined, namespace: string): string {
   if (ref === undefined) {
     return settingsPlane;
@@ -106,10 +103,7 @@ export function planeIdOf(ref: ControlPlaneRef | undefined, namespace: string): 
   return ref.kind === "ClusterControlPlane" ? `${ref.kind}/${ref.name}` : `${ref.kind}/${namespace}/${ref.name}`;
 }
 
-/**
- * Returns the name of a control plane for messages, for instance `ControlPlane north`. Its namespace is that of the
- * reader.
- */
+/** Returns the name for messages, for instance `ControlPlane north`. Its namespace is that of the reader. */
 export function planeName(planeId: string): string {
   const [kind = "", ...rest] = planeId.split("/");
   return planeId === settingsPlane ? "the control plane of the settings" : `${kind} ${rest.at(-1)}`;

@@ -25,18 +25,12 @@ export const bindingKeys = [
 ] as const;
 export type BindingKey = (typeof bindingKeys)[number];
 
-/**
- * Keys of the Secret that hold the certificate authority. A template can neither have such a key nor contain one as a
- * placeholder.
- */
+/** The keys of the certificate authority. No template can have such a key or placeholder. */
 export const authorityKeys = ["ca.crt", "root.crt", "sslrootcert"] as const;
 
 const reservedKeys: readonly string[] = [...bindingKeys, ...authorityKeys];
 
-/**
- * The pattern of a template: each `${…}` must be one of the known placeholders. A dollar sign before any other
- * character is allowed.
- */
+/** A template: each `${…}` must be a known placeholder. A dollar sign before another character is allowed. */
 const templatePattern = `^([^$]|[$][{](${bindingKeys.join("|")})[}]|[$][^{$])*[$]?$`;
 
 const fixed = (field: string): CelRule => ({

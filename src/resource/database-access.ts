@@ -25,10 +25,7 @@ export interface DatabaseAccess extends StoredObject {
   readonly kind: "DatabaseAccess";
   readonly spec: ParsedAccessSpec;
   readonly status: DatabaseAccessStatus;
-  /**
-   * False: records, password or secret in status cannot be parsed. The operator then does not know what it has created, so it
-   * creates, changes and deletes nothing.
-   */
+  /** False: records, password or secret cannot be parsed, so the operator creates, changes and deletes nothing. */
   readonly isStatusReadable: boolean;
 }
 

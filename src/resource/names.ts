@@ -9,10 +9,7 @@ export const singular = "computeendpoint";
 export const shortName = "cpe";
 export const category = "database";
 
-/**
- * The finalizer of a ComputeEndpoint. The operator adds it before it creates an endpoint, and removes it when the
- * endpoint is proven gone, retained or abandoned.
- */
+/** Added before an endpoint is created, and removed when it is proven gone, retained or abandoned. */
 export const finalizer = `${group}/endpoint`;
 
 /** The names of the kind DatabaseAccess. */
@@ -21,10 +18,7 @@ export const databaseAccessNames = {
   plural: "databaseaccesses",
   singular: "databaseaccess",
   shortName: "dba",
-  /**
-   * The finalizer of a DatabaseAccess. The operator adds it before it creates anything, and removes it when role,
-   * database and Secret are deleted or kept as the spec asks.
-   */
+  /** Added before anything is created, and removed when role, database and Secret are deleted or kept. */
   finalizer: `${group}/database-access`,
 } as const;
 
@@ -34,10 +28,7 @@ export const controlPlaneNames = {
   plural: "controlplanes",
   singular: "controlplane",
   shortName: "cpl",
-  /**
-   * The finalizer of a control plane. The operator adds it before it uses the control plane, and removes it when no
-   * resource uses it.
-   */
+  /** Added before the operator uses the control plane, and removed when no resource uses it. */
   finalizer: `${group}/control-plane`,
 } as const;
 export const clusterControlPlaneNames = {

@@ -36,10 +36,7 @@ const identifier = () =>
     .max(60)
     .regex(/^[a-z0-9-]{1,60}$/);
 
-/**
- * Makes a CEL rule for a number's minimum. The schema's bounds are not enough: the API server accepts the integer 0
- * although the minimum is 0.25.
- */
+/** The schema's bounds are not enough: the API server accepts the integer 0 although the minimum is 0.25. */
 const unitsRule = (field: string): CelRule => ({
   rule: `self.${field} == 0.25 || self.${field} == 0.5 || (self.${field} >= 1.0 && self.${field} <= 56.0 && self.${field} == double(int(self.${field})))`,
   message: `${field} must be 0.25, 0.5 or a whole number from 1 to 56`,
@@ -109,10 +106,7 @@ const pooler = z
   })
   .describe("Connection pooling. Absent: not managed.");
 
-/**
- * Makes a text schema with a maximum length. It counts characters as the API server does: a character outside the basic
- * plane is one, not two.
- */
+/** Counts characters as the API server does: one outside the basic plane is one, not two. */
 const textUpTo = (most: number) =>
   z
     .string()

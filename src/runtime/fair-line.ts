@@ -33,10 +33,7 @@ export class FairLine<Entry extends LineEntry> {
     return this.#groups.get(group)?.get(id);
   }
 
-  /**
-   * Adds an entry at the end of its group, unless it waits already. A group that was empty gets its turn after all
-   * others.
-   */
+  /** Adds an entry at the end of its group, unless it waits already. A new group gets its turn after all others. */
   join(entry: Entry): void {
     if (this.get(entry) !== undefined) {
       return;

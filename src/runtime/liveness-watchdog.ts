@@ -3,10 +3,7 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { WorkQueueStats } from "../domain/worker.ts";
 
-/**
- * The limits beyond which a process counts as stuck, in milliseconds. Each describes a state that a restart would
- * solve.
- */
+/** A process beyond one of these limits is stuck, and a restart would help. In milliseconds. */
 export const livenessLimits = {
   /** After this time without a tick, timers do not fire any more. */
   silenceMs: 30_000,
@@ -19,10 +16,7 @@ export const livenessLimits = {
 /** The interval between two ticks, in milliseconds. */
 const tickMs = 1_000;
 
-/**
- * A tick counts as late if it comes later than planned by this many milliseconds. One late tick alone may only mean
- * that the process was paused.
- */
+/** A tick is late if it comes this much later, in milliseconds. One alone may mean that the process was paused. */
 const lateMs = 5_000;
 
 /** The number of late ticks in a row after which the event loop counts as stuck. */
@@ -98,10 +92,7 @@ interface EventLoopMonitorOptions {
   readonly onDelay: (seconds: number) => void;
 }
 
-/**
- * The interval of the timer, in milliseconds. It notices every longer stall of the event loop, and costs almost
- * nothing.
- */
+/** The interval of the timer, in milliseconds. It notices every longer stall, and costs almost nothing. */
 const sampleMs = 100;
 
 /**

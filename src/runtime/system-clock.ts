@@ -1,10 +1,7 @@
 /** The machine's clock, behind the port `Clock`. */
 import type { Clock } from "../domain/clock.ts";
 
-/**
- * The longest delay of setTimeout, in milliseconds. A longer delay does not fit into 32 bits, and the timer would fire
- * at once.
- */
+/** The longest delay of setTimeout, in milliseconds. A longer one does not fit into 32 bits, and would fire at once. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
 /** The clock of the machine. Its timers do not keep the process alive. */

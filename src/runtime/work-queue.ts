@@ -3,10 +3,7 @@ import { backoffMs, type Clock, type Timer, withJitter } from "../domain/clock.t
 import type { WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import { FairLine, type LineEntry } from "./fair-line.ts";
 
-/**
- * `Urgent`: a person waits for the result, for instance of an edit. `Background`: work that can wait, for instance a
- * poll or a retry.
- */
+/** `Urgent`: a person waits for the result, for instance of an edit. `Background`: a poll or a retry. */
 export type WorkPriority = "Urgent" | "Background";
 
 interface WorkQueueOptions {

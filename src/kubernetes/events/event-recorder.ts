@@ -47,19 +47,13 @@ interface Unsent {
   sent: SentEvent | undefined;
 }
 
-/**
- * If an equal event comes within this time after the last one, it is not sent as a new event. It raises the count of
- * the earlier event. In milliseconds.
- */
+/** An equal event within this time after the last one raises its count, and is not a new event. In milliseconds. */
 const repeatMs = 360_000;
 /** The maximum number of events that wait to be sent. */
 const queueCapacity = 2_000;
 /** The maximum number of sent events that are remembered. The oldest are forgotten first. */
 const memoryCapacity = 1_000;
-/**
- * The maximum number of events sent at once, because a single change may cause many. After that, events are sent at a
- * rate that every cluster can handle.
- */
+/** The maximum number of events sent at once, and the rate after that. A single change may cause many. */
 const burst = 100;
 const perSecond = 10;
 /** Events that a full queue or a closed fence drops are logged together, at most once per interval. */

@@ -130,16 +130,10 @@ export interface Session {
   readonly readAtMs: number;
 }
 
-/**
- * The minimum interval between two reads of the credentials, in milliseconds. A credential plugin knows itself when a
- * token expires.
- */
+/** The minimum interval between two reads, in milliseconds. A credential plugin knows itself when a token expires. */
 const credentialsAgeMs = 10_000;
 
-/**
- * After this many milliseconds a hanging credential plugin is run again. Until then every call waits for it, each up to
- * its own time limit.
- */
+/** After this time a hanging credential plugin is run again, in milliseconds. Until then every call waits for it. */
 const credentialsTimeoutMs = 30_000;
 
 const connectTimeoutMs = 10_000;

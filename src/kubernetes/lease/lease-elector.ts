@@ -150,7 +150,7 @@ export class LeaseElector implements Leadership {
       return;
     }
     try {
-      if (this.#own === undefined || !(await this.#renewOwn(this.#own))) {
+      if (!(await this.#overOwn((own) => this.#write(own)))) {
         await this.#renewFound(await this.#options.client.read(this.#bounds()));
       }
       this.#problem = "";
@@ -159,13 +159,13 @@ export class LeaseElector implements Leadership {
     }
   }
 
-  /**
-   * Renews the Lease without reading it first. @returns false if the Lease has changed and must be read. @throws
-   * KubernetesError for any other failure
-   */
-  async #renewOwn(own: StoredLease): Promise<boolean> {
+  /** Writes over the Lease as we last wrote it. @returns false if it is not known or has changed. @throws KubernetesError */
+  async #overOwn(write: (own: StoredLease) => Promise<void>): Promise<boolean> {
+    if (this.#own === undefined) {
+      return false;
+    }
     try {
-      await this.#write(own);
+      await write(this.#own);
       return true;
     } catch (error) {
       if (!isChanged(error)) {
@@ -176,10 +176,7 @@ export class LeaseElector implements Leadership {
     }
   }
 
-  /**
-   * Renews the Lease that was just read. It may have changed by our own renewal whose answer was lost; only another
-   * holder proves that the Lease is lost.
-   */
+  /** Renews the Lease that was just read. If it changed by our own renewal with a lost answer, it is still ours. */
   async #renewFound(found: StoredLease | undefined): Promise<void> {
     const holder = found?.holder ?? "";
     if (holder !== "" && holder !== this.#options.identity) {
@@ -212,15 +209,8 @@ export class LeaseElector implements Leadership {
       const claim = { holder: "", durationMs: 1_000, transitions: over.transitions, renewTimeMs: clock.nowMs() };
       await client.write({ ...claim, acquireTimeMs: undefined }, over, bounds());
     };
-    try {
-      if (this.#own !== undefined) {
-        await giveBack(this.#own);
-        return;
-      }
-    } catch (error) {
-      if (!isChanged(error)) {
-        throw error;
-      }
+    if (await this.#overOwn(giveBack)) {
+      return;
     }
     const found = await client.read(bounds());
     if (found?.holder === identity) {

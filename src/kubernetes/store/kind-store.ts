@@ -194,10 +194,7 @@ function leavesDoubt(error: unknown): boolean {
   return error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError);
 }
 
-/**
- * Failures after which the cache may be wrong. Without a usable answer the write may have been stored. After a conflict
- * the cache is known to be old.
- */
+/** After these failures the cache may be wrong: the write may have been stored, or the cache is known to be old. */
 const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "TimedOut",
   "Unavailable",
@@ -206,10 +203,7 @@ const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "Conflict",
 ]);
 
-/**
- * Whether the write removed the last finalizer. The API server then deletes the object, and its answer shows the object
- * as it was.
- */
+/** Whether the last finalizer is gone. The API server then deletes the object, and shows it as it was. */
 function isLastFinalizerGone(answer: unknown): boolean {
   const { deletionTimestamp, finalizers } = metadataOf(answer);
   return typeof deletionTimestamp === "string" && !(Array.isArray(finalizers) && finalizers.length > 0);

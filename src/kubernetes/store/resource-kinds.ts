@@ -59,10 +59,7 @@ export function withSharedTexts(status: ComputeEndpointStatus, { share }: TextPo
   };
 }
 
-/**
- * Copies an operation with shared texts. Each field is written out, because an object made by spreading takes half as
- * much memory again.
- */
+/** Each field is written out, because an object made by spreading takes half as much memory again. */
 function compact(operation: StatusOperation, share: TextPool["share"]): StatusOperation {
   const shown = {
     id: operation.id,
@@ -133,10 +130,7 @@ function sharedConditions(conditions: readonly Condition[], share: TextPool["sha
   }));
 }
 
-/**
- * The maximum number of shared texts. Conditions and operations use few different words, but messages that name objects
- * may be many.
- */
+/** The maximum number of shared texts. Most repeat, but messages that name objects may be many. */
 const sharedTexts = 1_000;
 
 /**

@@ -32,10 +32,7 @@ export interface ListWatch {
 }
 
 export interface WatchRequest {
-  /**
-   * The watch shows the events after this resourceVersion. If it is empty, the watch first shows all present objects as
-   * ADDED.
-   */
+  /** Events after this resourceVersion; "": the watch first shows all present objects as ADDED. */
   readonly resourceVersion: string;
   /** The server closes the watch after this many seconds. */
   readonly timeoutSeconds: number;

@@ -2,16 +2,10 @@
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { metadataOf } from "../http/objects.ts";
 
-/**
- * The maximum number of deletions that are remembered: more than a watch can lag behind. Each entry takes little
- * memory.
- */
+/** The maximum number of deletions that are remembered: more than a watch can lag behind. */
 const capacity = 10_000;
 
-/**
- * Remembers deleted objects, so that a late event, list or answer does not put them back into the cache.
- * Their number is limited: the oldest ones are forgotten first.
- */
+/** Remembers deleted objects, so that a late event, list or answer does not bring them back; the oldest go first. */
 export class Tombstones {
   readonly #versionByUid = new Map<string, string>();
 
@@ -22,10 +16,7 @@ export class Tombstones {
     this.#versionByUid.set(resource.uid, isOlderThanKnown ? known : resource.resourceVersion);
   }
 
-  /**
-   * Whether the object is known to be deleted at this version. With a newer version it counts as existing: the cluster
-   * was restored from a backup.
-   */
+  /** Whether the object is deleted at this version. With a newer one it exists: a backup was restored. */
   covers(resource: StoredIdentity): boolean {
     const version = this.versionOf(resource.uid);
     return version !== undefined && !isOlder(version, resource.resourceVersion);
