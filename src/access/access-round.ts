@@ -310,9 +310,7 @@ export class AccessRound implements KindRound {
     if (plan.kind === "Progressing") {
       return pollDelayMs(clock.monotonicMs() - entry.changedAtMs, policy);
     }
-    const afterSeconds = validSpecOf(resource)?.password?.rotateAfterSeconds;
-    const rotationMs = (rotationDueMs(resource, afterSeconds) ?? Infinity) - clock.nowMs();
-    return Math.max(0, Math.min(secretCheckMs, rotationMs));
+    return Math.max(0, Math.min(secretCheckMs, rotationDueMs(resource) - clock.nowMs()));
   }
 
   async #release(worked: WorkedAccess): Promise<void> {

@@ -174,8 +174,7 @@ async function readPassword(
 ): Promise<PasswordFacts> {
   const ref = spec.password?.secretRef;
   if (ref !== undefined) {
-    const given = await secrets.read({ namespace: resource.key.namespace, name: ref.name });
-    const text = given?.data[ref.key] ?? "";
+    const text = (await readGiven(secrets, resource, ref)) ?? "";
     return text === ""
       ? { kind: "Missing" }
       : { kind: "Known", password: new Password(text), roleUpdatedTime: undefined };
@@ -218,16 +217,17 @@ export function configMarkOf(operations: OperationsSnapshot, branchId: string): 
  * @throws KubernetesError
  */
 export async function isUnchangedInKubernetes(context: AccessContext, resource: DatabaseAccess): Promise<boolean> {
-  const { password } = validSpecOf(resource) ?? {};
-  const isDue = (rotationDueMs(resource, password?.rotateAfterSeconds) ?? Infinity) <= context.clock.nowMs();
-  if (isDue || isRotationAsked(resource)) {
+  if (isRotationAsked(resource) || rotationDueMs(resource) <= context.clock.nowMs()) {
     return false;
   }
   const secret = await readOwnSecret(context.secrets, resource);
   const stalled = conditionOf(resource.status.conditions, "Stalled");
   switch (stalled?.reason) {
-    case undefined:
-      return isSecretUntouched({ secret, resource }) && (await isGivenPasswordSame(context, resource, secret));
+    case undefined: {
+      const ref = validSpecOf(resource)?.password?.secretRef;
+      const held = secret.kind === "Own" && isSecretUntouched({ secret, resource }) && secret.secret.data.password;
+      return held !== false && (ref === undefined || held === (await readGiven(context.secrets, resource, ref)));
+    }
     case "SecretExists":
       return secret.kind === "Foreign";
     case "SecretsForbidden":
@@ -241,15 +241,11 @@ export async function isUnchangedInKubernetes(context: AccessContext, resource: 
   }
 }
 
-async function isGivenPasswordSame(
-  { secrets }: AccessContext,
-  resource: DatabaseAccess,
-  secret: SecretFacts,
-): Promise<boolean> {
-  const ref = validSpecOf(resource)?.password?.secretRef;
-  if (ref === undefined) {
-    return true;
-  }
-  const given = await secrets.read({ namespace: resource.key.namespace, name: ref.name });
-  return secret.kind === "Own" && given?.data[ref.key] === secret.secret.data.password;
+/** Reads the password that a person gave in a Secret of the namespace; `undefined`: it is not there. */
+async function readGiven(
+  secrets: SecretStore,
+  { key: { namespace } }: DatabaseAccess,
+  { name, key }: NonNullable<NonNullable<DatabaseAccessSpec["password"]>["secretRef"]>,
+): Promise<string | undefined> {
+  return (await secrets.read({ namespace, name }))?.data[key];
 }

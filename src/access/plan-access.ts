@@ -4,7 +4,13 @@ import type { SecretData, SecretWriteCause } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
-import { type AccessObservation, isSecretUntouched, type ObjectType, roleIn } from "./access-observation.ts";
+import {
+  type AccessObservation,
+  isSecretUntouched,
+  type ObjectType,
+  roleIn,
+  validSpecOf,
+} from "./access-observation.ts";
 import { type AccessSummary, stalls, waits } from "./access-summary.ts";
 import { bindingOf } from "./binding.ts";
 
@@ -104,8 +110,7 @@ function planRotation(observation: AccessObservation): AccessPlan | undefined {
     const hasTakenEffect = isOfBranch && (isResetAccepted || openReset.roleUpdatedTime !== role.updatedTime);
     return hasTakenEffect && password.kind !== "Unavailable" ? undefined : reset;
   }
-  const isDue = (rotationDueMs(resource, spec.password?.rotateAfterSeconds) ?? Infinity) <= nowMs;
-  return isRotationAsked(resource) || isDue ? reset : undefined;
+  return isRotationAsked(resource) || rotationDueMs(resource) <= nowMs ? reset : undefined;
 }
 
 /** Whether a person asked for a new password that is not set yet. */
@@ -115,12 +120,14 @@ export function isRotationAsked({ annotations: given, status }: DatabaseAccess):
 }
 
 /**
- * Returns when the password must be reset because of its age, in epoch milliseconds; `undefined`: never, or no password
- * is known yet.
+ * Returns when the password must be reset because of its age, in epoch milliseconds. Infinity: never, or no password is
+ * known yet.
  */
-export function rotationDueMs({ status }: DatabaseAccess, afterSeconds: number | undefined): number | undefined {
-  const since = status.password?.rotatedTime ?? status.password?.knownSinceTime;
-  return afterSeconds === undefined || since === undefined ? undefined : Date.parse(since) + afterSeconds * 1_000;
+export function rotationDueMs(resource: DatabaseAccess): number {
+  const { rotatedTime, knownSinceTime } = resource.status.password ?? {};
+  const since = rotatedTime ?? knownSinceTime;
+  const afterSeconds = validSpecOf(resource)?.password?.rotateAfterSeconds ?? Infinity;
+  return since === undefined ? Infinity : Date.parse(since) + afterSeconds * 1_000;
 }
 
 /** Whether the password must be read, because the Secret may not hold the right one. Pure. */
