@@ -95,11 +95,10 @@ export class Round {
 
   /** Returns the resources for which the control plane may be read. */
   lookable(): readonly WorkedResource[] {
-    return this.worked.filter((worked) => this.isLookable(worked));
+    return this.worked.filter((worked) => this.#isLookable(worked));
   }
 
-  /** Whether the control plane may be read for a resource. */
-  isLookable(worked: WorkedResource): boolean {
+  #isLookable(worked: WorkedResource): boolean {
     return !isLocal(situationOf(this.observe(worked))) || this.isObservable(worked);
   }
 
@@ -124,7 +123,7 @@ export class Round {
 
   #isRefused(worked: WorkedResource): boolean {
     const local = this.observe(worked);
-    return situationOf(local).kind === "NotGranted" || (!local.grant.mayChange && !this.isLookable(worked));
+    return situationOf(local).kind === "NotGranted" || (!local.grant.mayChange && !this.#isLookable(worked));
   }
 
   /** Whether any resource waits to send a change. */

@@ -274,6 +274,20 @@ describe.each(["src", "tools"])("the files of %s", (folder) => {
   });
 });
 
+describe("decisions", () => {
+  test("the files of src/decide → none throws", async () => {
+    const files = [...(await readSources("src/decide"))];
+    expect(files.filter(([, source]) => /\bthrow\b/.test(withoutComments(source))).map(([path]) => path)).toEqual([]);
+  });
+
+  test("the kind of a ComputeEndpoint's plan → one table, and at most four files that test it", async () => {
+    const files = [...(await readSources())].filter(([path]) => partOf(path) !== "access");
+    const testing = files.filter(([, source]) => /\bplan\??\.kind( [!=]==|\) \{)/.test(withoutComments(source)));
+    expect(testing.length).toBeGreaterThan(0);
+    expect(testing.length, testing.map(([path]) => path).join()).toBeLessThanOrEqual(4);
+  });
+});
+
 describe("the checker itself", () => {
   test("three files in a circle, types included → one cycle of files, and of their folders", () => {
     const files = new Map([
