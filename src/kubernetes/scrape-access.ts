@@ -15,10 +15,13 @@ interface ScrapeAccessOptions {
 /** The time limit of one call, in milliseconds. A scrape waits for two; Prometheus's own limit is 10 s. */
 const timeoutMs = 3_000;
 
-/** After this many milliseconds an accepted token is checked again, so that a withdrawn right ends. */
-const allowedForMs = 60_000;
-/** After this many milliseconds a refused token is checked again, so that a new right works soon. */
-const refusedForMs = 5_000;
+/** After this many milliseconds a token is checked again. So a withdrawn right ends, and a new right works soon. */
+const holdsForMs: Readonly<Record<ScrapeVerdict, number>> = {
+  Allowed: 60_000,
+  Forbidden: 5_000,
+  Unauthenticated: 5_000,
+  Unknown: 0,
+};
 /** The maximum number of tokens whose results are remembered. A few Prometheus servers have a few tokens each. */
 const rememberedTokens = 100;
 /** Limits the calls to the API server that clients with random tokens can cause. */
@@ -89,55 +92,29 @@ function forgetOne(known: Map<string, Remembered>): void {
   }
 }
 
-const holdsForMs: Readonly<Record<ScrapeVerdict, number>> = {
-  Allowed: allowedForMs,
-  Forbidden: refusedForMs,
-  Unauthenticated: refusedForMs,
-  Unknown: 0,
-};
+/** The parts of the answers to both reviews that the check reads. Nothing in them is checked. */
+interface ReviewStatus {
+  readonly authenticated?: unknown;
+  readonly user?: Readonly<Record<"username" | "uid" | "groups" | "extra", unknown>>;
+  readonly allowed?: unknown;
+  readonly denied?: unknown;
+}
 
 /** Asks the API server about a token. @throws KubernetesError */
 async function review(connection: KubernetesConnection, token: string): Promise<ScrapeVerdict> {
-  const { authenticated, user } = await create<TokenReviewStatus>(connection, "authentication.k8s.io", "TokenReview", {
-    token,
-  });
+  const create = async (group: string, kind: "TokenReview" | "SubjectAccessReview", spec: object) => {
+    const path = `/apis/${group}/v1/${kind.toLowerCase()}s`;
+    const body = { apiVersion: `${group}/v1`, kind, spec };
+    const answer = await connection.request({ what: `create ${kind}`, method: "POST", path, body, timeoutMs });
+    return (answer as { readonly status?: ReviewStatus } | null)?.status ?? {};
+  };
+  const { authenticated, user } = await create("authentication.k8s.io", "TokenReview", { token });
   if (authenticated !== true || user === undefined) {
     return "Unauthenticated";
   }
   const { username, uid, groups, extra } = user;
   const nonResourceAttributes = { path: "/metrics", verb: "get" };
   const spec = { user: username, uid, groups, extra, nonResourceAttributes };
-  const access = await create<AccessReviewStatus>(connection, "authorization.k8s.io", "SubjectAccessReview", spec);
+  const access = await create("authorization.k8s.io", "SubjectAccessReview", spec);
   return access.allowed === true && access.denied !== true ? "Allowed" : "Forbidden";
-}
-
-async function create<Status>(
-  connection: KubernetesConnection,
-  group: string,
-  kind: "TokenReview" | "SubjectAccessReview",
-  spec: object,
-): Promise<Partial<Status>> {
-  const answer = await connection.request({
-    what: `create ${kind}`,
-    method: "POST",
-    path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
-    body: { apiVersion: `${group}/v1`, kind, spec },
-    timeoutMs,
-  });
-  return (answer as { readonly status?: Partial<Status> } | null)?.status ?? {};
-}
-
-interface TokenReviewStatus {
-  readonly authenticated: unknown;
-  readonly user: {
-    readonly username?: unknown;
-    readonly uid?: unknown;
-    readonly groups?: unknown;
-    readonly extra?: unknown;
-  };
-}
-
-interface AccessReviewStatus {
-  readonly allowed: unknown;
-  readonly denied: unknown;
 }

@@ -4,6 +4,7 @@ import type { Timer } from "../../domain/clock.ts";
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { EventRecorder, ResourceEvent, StoredIdentity } from "../../domain/resource-store.ts";
+import { settlesWithin } from "../../runtime/shutdown.ts";
 import { createEventLimiter, EventPace, EventQueue } from "./event-queue.ts";
 import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 
@@ -106,20 +107,15 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   /**
-   * Sends the waiting events without pauses before the process ends. After three quarters of `timeoutMs` it drops the
-   * rest.
+   * Sends the waiting events without pauses before the process ends. After three quarters of the time it drops the rest.
    * @returns whether all events were sent before the deadline.
    */
   async flush(timeoutMs: number): Promise<boolean> {
-    const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
     const { clock } = this.#options;
-    const timers = [clock.after(timeoutMs * 0.75, () => this.#loseAll()), clock.after(timeoutMs, () => resolve(false))];
+    const dropRest = clock.after(timeoutMs * 0.75, () => this.#loseAll());
     this.#pace.hurry();
-    const sent = Promise.resolve(this.#sending).then(() => true);
-    const isInTime = await Promise.race([sent, timeout]);
-    for (const timer of timers) {
-      timer.cancel();
-    }
+    const isInTime = await settlesWithin(clock, timeoutMs, Promise.resolve(this.#sending));
+    dropRest.cancel();
     this.#reportDrops();
     return isInTime;
   }
