@@ -132,7 +132,6 @@ export class CarryOut {
     return decided;
   }
 
-  /** Sends the change of a resource of a further kind. */
   async #changeFurther(kind: KindRound, uid: string): Promise<void> {
     const { project } = this.#round;
     const { isCurrent, reserved: objects } = this.#calls;

@@ -43,7 +43,10 @@ export interface ProjectCalls {
   readonly reserved: ControlPlane;
   /** Keeps the worker while the statuses of many resources are stored. */
   readonly whileWorking: WorkerSlot["whileWorking"];
-  /** Whether the control plane is still the one that this reconcile began with, and can be used. */
+  /**
+   * Whether the control plane is still the one that this reconcile began with, and can be used. Ask it after `reserve`:
+   * the wait may be long.
+   */
   readonly isCurrent: () => boolean;
 }
 
@@ -93,21 +96,15 @@ export interface ControlPlaneUnit {
  * project's ComputeEndpoints.
  */
 export interface ProjectKind {
-  /** Begins a reconcile of one project. */
   begin(start: KindRoundStart): KindRound;
 }
 
 /** The data that such a kind receives at the start of a reconcile. */
-export interface KindRoundStart {
+export interface KindRoundStart extends Pick<ControlPlaneUnit, "grantOf" | "problem" | "isSettled"> {
   /** The key of the project, with its control plane. */
   readonly key: string;
   readonly planeId: string;
   readonly identity: Identity;
-  readonly grantOf: GrantOf;
-  /** Why the control plane cannot be used; `undefined`: it can. */
-  readonly problem: PlaneProblem | undefined;
-  /** False: only deletions that leave everything in place are decided, see `ControlPlaneUnit`. */
-  readonly isSettled: boolean;
   /** The start of the reconcile, in monotonic milliseconds. */
   readonly monotonicMs: number;
   /** The ComputeEndpoints that name the project. */
@@ -124,14 +121,12 @@ export interface KindLook {
 }
 
 /** The functions with which such a kind sends the one change of a reconcile. */
-export interface KindChange {
+export interface KindChange extends Pick<ProjectCalls, "isCurrent"> {
   /**
    * Waits until the request budget allows one request. Call it before the last checks. @returns false if the wait was so
    * long that the change must be decided again. @throws ControlPlaneError
    */
   readonly reserve: () => Promise<boolean>;
-  /** Whether the control plane is still the one of the decision. Ask it after `reserve`: the wait may be long. */
-  readonly isCurrent: () => boolean;
   /** The control plane for the one request that was reserved before. */
   readonly objects: BranchObjects;
 }
