@@ -7,7 +7,7 @@ export interface LeaderFence {
   mayStartEffect(timeoutMs: number): boolean;
 }
 
-/** Nothing was sent, because of neither resource nor control plane. The status stays; the reconcile is repeated. */
+/** Nothing was sent, and resource and control plane are not the cause. The status stays; the reconcile is repeated. */
 export class PutOffError extends Error {
   override readonly name: string = "PutOffError";
 }

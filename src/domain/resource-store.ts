@@ -227,7 +227,7 @@ export interface SecretStore {
   delete(before: StoredSecret): Promise<void>;
 }
 
-/** Secrets of other people. The operator reads them, and prevents their deletion by finalizers. Errors as above. */
+/** Secrets of other people. The operator reads them, and its finalizers keep them. Errors as in `SecretStore`. */
 export interface HeldSecrets extends Pick<SecretStore, "read" | "account"> {
   /** Replaces the finalizers of a Secret. */
   setFinalizers(before: StoredSecret, finalizers: readonly string[]): Promise<void>;
