@@ -214,21 +214,15 @@ function parseSettings<Name extends SettingName>(
 
 function apiKeyProblems(environment: Environment): string[] {
   const hasFile = Boolean(environment.CONTROL_PLANE_API_KEY_FILE);
-  const hasValue = Boolean(environment.CONTROL_PLANE_API_KEY);
-  if (hasFile === hasValue) {
-    const state = hasFile ? "are both set" : "are both missing";
-    return [`CONTROL_PLANE_API_KEY_FILE and CONTROL_PLANE_API_KEY ${state}; exactly one of them must be set`];
-  }
-  return [];
+  const state = hasFile ? "are both set" : "are both missing";
+  return hasFile === Boolean(environment.CONTROL_PLANE_API_KEY)
+    ? [`CONTROL_PLANE_API_KEY_FILE and CONTROL_PLANE_API_KEY ${state}; exactly one of them must be set`]
+    : [];
 }
 
 function addressProblems({ metricsAddress: metrics, healthAddress: health }: Partial<Settings>): string[] {
-  const isSame = metrics !== undefined && metrics.port !== 0 && isSameAddress(metrics, health);
-  return isSame ? ["METRICS_ADDR and HEALTH_ADDR are the same; they must differ"] : [];
-}
-
-function isSameAddress(a: ListenAddress, b: ListenAddress | undefined): boolean {
-  return a.port === b?.port && a.host === b.host;
+  const isSame = metrics !== undefined && metrics.port === health?.port && metrics.host === health.host;
+  return isSame && metrics.port !== 0 ? ["METRICS_ADDR and HEALTH_ADDR are the same; they must differ"] : [];
 }
 
 function describe(name: SettingName, right: string, given: Given): string {

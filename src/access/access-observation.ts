@@ -10,7 +10,6 @@ import type {
   StoredSecret,
 } from "../domain/resource-store.ts";
 import type { KindRoundStart, ReconcileContext } from "../reconcile/ports.ts";
-import type { ChangeUrgency } from "../reconcile/project-memory.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import type { ConnectionSettings } from "./binding.ts";
@@ -123,7 +122,8 @@ export class AccessEntry {
   mark: string | undefined;
   /** The ids of the latest changes of the branch's roles and databases when the password was last checked. */
   passwordMark: string | undefined;
-  waiting: { readonly sinceMs: number; readonly urgency: ChangeUrgency } | undefined;
+  /** Since when a change waits to be sent; `undefined`: none waits. */
+  waitingSinceMs: number | undefined;
   failure: FailureRow | undefined;
   storeFailures = 0;
   pendingPassword: PendingPassword | undefined;

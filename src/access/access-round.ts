@@ -80,12 +80,12 @@ export class AccessRound implements KindRound {
 
   urgentNamespace(): string | undefined {
     const isUrgent = (worked: WorkedAccess) =>
-      this.#looking.has(worked.resource.uid) || worked.entry.waiting !== undefined;
+      this.#looking.has(worked.resource.uid) || worked.entry.waitingSinceMs !== undefined;
     return [...this.#worked.values()].find((worked) => isUrgent(worked) && isAtWork(worked))?.resource.key.namespace;
   }
 
   isWaiting(): boolean {
-    return [...this.#worked.values()].some(({ entry }) => entry.waiting !== undefined);
+    return [...this.#worked.values()].some(({ entry }) => entry.waitingSinceMs !== undefined);
   }
 
   async look(look: KindLook): Promise<void> {
@@ -96,7 +96,7 @@ export class AccessRound implements KindRound {
       (each) => chosen.has(each),
       async (worked) => {
         try {
-          await this.#observeAndDecide(worked, reader, look);
+          await this.#decideAnew(worked, reader, look);
         } catch (error) {
           if (!(error instanceof ControlPlaneError)) throw error;
           noteFailure(this.#context, worked, error);
@@ -114,8 +114,7 @@ export class AccessRound implements KindRound {
       }
       const { entry, resource } = worked;
       const urgency = decided.kind === "Delete" ? "Deletion" : "Other";
-      const sinceMs = entry.waiting?.sinceMs ?? this.#context.monotonicMs;
-      entry.waiting = { sinceMs, urgency };
+      const sinceMs = entry.waitingSinceMs ?? this.#context.monotonicMs;
       return [{ uid, namespace: resource.key.namespace, urgency, sinceMs }];
     });
   }
@@ -193,7 +192,7 @@ export class AccessRound implements KindRound {
       await this.#release(worked);
     } else if (plan.kind !== "Look") {
       // A read for another resource of the project does not make this resource due.
-      entry.waiting = undefined;
+      entry.waitingSinceMs = undefined;
       entry.isOwedLook = false;
       entry.compared = undefined;
       await storeStep(this.#context, worked, plan);
@@ -222,7 +221,7 @@ export class AccessRound implements KindRound {
    * or the snapshot or the operation log shows a change.
    */
   #needsLook({ resource, entry }: WorkedAccess, { snapshot, operations, mayChange }: KindLook): boolean {
-    if (this.#looking.has(resource.uid) || entry.isOwedLook || (entry.waiting !== undefined && mayChange)) {
+    if (this.#looking.has(resource.uid) || entry.isOwedLook || (entry.waitingSinceMs !== undefined && mayChange)) {
       return true;
     }
     const { compared, failure } = entry;
@@ -235,40 +234,52 @@ export class AccessRound implements KindRound {
     return hasMoved || configMarkOf(operations, branchId) !== compared.configMark;
   }
 
-  async #observeAndDecide(worked: WorkedAccess, reader: BranchReader, look: KindLook): Promise<void> {
+  /** Decides again. A change that is still wanted keeps its place among those that wait. */
+  async #decideAnew(worked: WorkedAccess, reader: BranchReader, look: KindLook): Promise<void> {
     const { entry, resource } = worked;
-    const { monotonicMs, policy } = this.#context;
-    entry.waiting = undefined;
+    const { waitingSinceMs = this.#context.monotonicMs } = entry;
+    entry.waitingSinceMs = undefined;
     entry.isOwedLook = false;
-    if (isBeingDeleted(resource)) {
-      const object = await nextToDelete(this.#context, resource, reader);
-      this.#decided.set(resource.uid, object === undefined ? { kind: "Released" } : { kind: "Delete", object });
-      return;
+    const decided = isBeingDeleted(resource)
+      ? await this.#decideDeletion(worked, reader)
+      : await this.#observeAndDecide(worked, reader, look);
+    if (decided !== undefined) {
+      this.#decided.set(resource.uid, decided);
+      entry.waitingSinceMs = isWish(decided) ? waitingSinceMs : undefined;
     }
-    const { findEndpoint, identity, endpoints } = this.#context;
+  }
+
+  async #decideDeletion({ resource }: WorkedAccess, reader: BranchReader): Promise<Decided> {
+    const object = await nextToDelete(this.#context, resource, reader);
+    return object === undefined ? { kind: "Released" } : { kind: "Delete", object };
+  }
+
+  async #observeAndDecide(
+    worked: WorkedAccess,
+    reader: BranchReader,
+    { snapshot, operations }: KindLook,
+  ): Promise<Decided | undefined> {
+    const { entry, resource } = worked;
+    const { monotonicMs, policy, findEndpoint, identity, endpoints } = this.#context;
     const spec = validSpecOf(resource);
     const reference = referenceOf(resource, findEndpoint, identity);
     if (reference.kind !== "Named" || spec === undefined) {
-      return;
+      return undefined;
     }
     const siblings = endpoints.filter(
       (sibling) => sibling.key.namespace === resource.key.namespace && isIdentityProven(sibling, identity),
     );
-    const endpoint = boundEndpoint(reference, look.snapshot, spec.secret?.includeReplicas === true ? siblings : []);
+    const endpoint = boundEndpoint(reference, snapshot, spec.secret?.includeReplicas === true ? siblings : []);
     if (endpoint === undefined) {
       await storeStep(this.#context, worked, waits.endpoint(spec.endpointRef.name));
       entry.dueAtMs = monotonicMs + policy.operationPollMs;
-      return;
+      return undefined;
     }
-    const { operations } = look;
     const observation = await observeAccess(this.#context, worked, { reader, operations, endpoint, spec });
     entry.compared = { endpoint, configMark: configMarkOf(operations, endpoint.branchId), atMs: monotonicMs };
     entry.failure = undefined;
     const plan = planAccess(observation);
-    this.#decided.set(
-      resource.uid,
-      isAccessMutation(plan) ? { kind: "Change", plan, observation } : { kind: "Rest", plan, observation },
-    );
+    return isAccessMutation(plan) ? { kind: "Change", plan, observation } : { kind: "Rest", plan, observation };
   }
 
   async #storeDecided(worked: WorkedAccess): Promise<void> {
@@ -286,7 +297,7 @@ export class AccessRound implements KindRound {
         return;
       default: {
         // Another change of the project comes first.
-        const waitedMs = context.monotonicMs - (entry.waiting?.sinceMs ?? context.monotonicMs);
+        const waitedMs = context.monotonicMs - (entry.waitingSinceMs ?? context.monotonicMs);
         const isQuiet = waitedMs < quietWaitMs || isTrue(resource.status.conditions, "Stalled");
         await storeStep(context, worked, isQuiet ? unchanged : waits.project);
         entry.dueAtMs = context.clock.monotonicMs() + quietWaitMs;
@@ -326,7 +337,7 @@ export class AccessRound implements KindRound {
 function isAtWork({ resource, entry }: WorkedAccess): boolean {
   const { conditions, observedGeneration } = resource.status;
   return (
-    entry.waiting !== undefined ||
+    entry.waitingSinceMs !== undefined ||
     isBeingDeleted(resource) ||
     observedGeneration !== resource.generation ||
     isRotationAsked(resource) ||

@@ -41,11 +41,11 @@ export async function sendWish(
   change: KindChange,
 ): Promise<KindSent> {
   const { entry } = worked;
-  const { waiting } = entry;
-  entry.waiting = undefined;
+  const { waitingSinceMs } = entry;
+  entry.waitingSinceMs = undefined;
   try {
     if (!(await change.reserve())) {
-      entry.waiting = waiting;
+      entry.waitingSinceMs = waitingSinceMs;
       return outdated;
     }
     const isWanted = await isStillWanted(context, worked);

@@ -71,15 +71,12 @@ export class PlaneKeeper {
       if (!(error instanceof KubernetesError || error instanceof LeaderFenceError)) {
         throw error;
       }
-      const hasMoved = error instanceof KubernetesError && error.reason === "Conflict";
-      if (hasMoved) {
-        // The event may come from a change of the Secret.
+      if (error instanceof KubernetesError && error.reason === "Conflict") {
+        // The Secret may have changed.
         this.#options.planes.of(planeId).key.forget();
       } else if (error instanceof KubernetesError) {
-        this.#options.logger.warn(
-          { planeId, err: error },
-          "reconcile of a control plane failed; the operator tries again",
-        );
+        const message = "reconcile of a control plane failed; the operator tries again";
+        this.#options.logger.warn({ planeId, err: error }, message);
       }
       const delayMs = askedPauseMs(error);
       return delayMs > 0 ? { kind: "RequeueAfter", delayMs } : { kind: "Retry" };

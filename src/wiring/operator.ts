@@ -2,13 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import type { ApiKeySource, Config } from "../config.ts";
+import type { Config } from "../config.ts";
 import { createKeySource, createSecretKeySource, type KeySource } from "../control-plane/key-source.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { Logger } from "../domain/logger.ts";
 import { RecentSecrets } from "../domain/without-secrets.ts";
 import { createConnection } from "../kubernetes/http/connection.ts";
-import { type CredentialSource, loadCredentialSource, readOwnAccount } from "../kubernetes/http/credentials.ts";
+import { loadCredentialSource, readOwnAccount } from "../kubernetes/http/credentials.ts";
 import { readClusterId } from "../kubernetes/http/objects.ts";
 import { withWriteSpans } from "../kubernetes/http/with-write-spans.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
@@ -136,15 +134,8 @@ export async function stopOperator(
   return isInTime;
 }
 
-/** What the source of the API key is made from. */
-export interface KeyPartsOptions {
-  readonly apiKey: ApiKeySource;
-  readonly credentials: CredentialSource;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly version: string;
-  readonly random: () => number;
-}
+type KeyPartsOptions = Pick<OperatorOptions, "credentials" | "clock" | "logger" | "version" | "random"> &
+  Pick<Config, "apiKey">;
 
 /** The source of the API key, and the end of its watch. */
 export interface KeyParts {

@@ -1,4 +1,5 @@
 /** A DatabaseAccess over fakes, for tests. */
+
 import { AccessKind } from "../../../src/access/access-kind.ts";
 import { indexesOf } from "../../../src/access/endpoint-reference.ts";
 import type { Identity } from "../../../src/decide/identity.ts";
@@ -18,6 +19,7 @@ import {
 } from "../../../src/domain/resource-store.ts";
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
 import type { KindSent } from "../../../src/reconcile/ports.ts";
+import type { WaitingChange } from "../../../src/reconcile/project-memory.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { projectKey, settingsPlane } from "../../../src/resource/control-plane-resource.ts";
@@ -67,6 +69,10 @@ export class AccessScene {
   readonly calls: string[] = [];
   /** What the project's reconcile learned of each change. */
   readonly sent: KindSent[] = [];
+  /** The changes that waited in the last reconcile. */
+  wishes: readonly WaitingChange[] = [];
+  /** True: other changes of the project go first. */
+  isHeld = false;
   /** True: the role has the same time after a reset, because times have whole seconds. */
   keepsTime = false;
   mayWriteSecrets = true;
@@ -192,7 +198,8 @@ export class AccessScene {
           operations: this.#log(),
           mayChange: true,
         });
-        const [wish] = round.wishes();
+        this.wishes = round.wishes();
+        const [wish] = this.isHeld ? [] : this.wishes;
         if (wish !== undefined) {
           const [reserve, isCurrent] = [async () => true, () => this.isCurrent];
           this.sent.push(await round.change(wish.uid, { reserve, isCurrent, objects: this.#objects() }));

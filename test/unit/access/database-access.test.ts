@@ -666,6 +666,21 @@ describe("deletion", () => {
   });
 });
 
+test("changes of others go first → a change keeps its place, and the status says what it waits for", async () => {
+  const scene = new AccessScene();
+  scene.endpoint("orders", main);
+  scene.apply("app");
+  scene.isHeld = true;
+  await scene.reconcile();
+  const [first] = scene.wishes;
+  await scene.settle(3);
+  expect(scene.wishes.map(({ sinceMs }) => sinceMs)).toEqual([first?.sinceMs]);
+  expect(scene.reasonOf("app")).toBe("WaitingForProject");
+  scene.isHeld = false;
+  await scene.settle();
+  expect(scene.reasonOf("app")).toBe("UpToDate");
+});
+
 describe("a person edits the resource while the result of a change is stored", () => {
   /** Edits the resource right after the first effect of this name, before the status that follows. */
   function editAfter(scene: AccessScene, effect: string): void {
