@@ -1,9 +1,8 @@
 /** Tests the spans of writes to the API server. */
 import { describe, expect, test } from "vitest";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
-import type { KubernetesCall } from "../../../../src/kubernetes/http/connection.ts";
+import { type KubernetesCall, withWriteSpans } from "../../../../src/kubernetes/http/connection.ts";
 import { computeEndpointPath, eventsPath } from "../../../../src/kubernetes/http/objects.ts";
-import { withWriteSpans } from "../../../../src/kubernetes/http/with-write-spans.ts";
 import { recordSpans } from "../../../support/recorded-spans.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
 
