@@ -22,8 +22,8 @@ export function countedOnce(world: World): Oracle {
         .flatMap((service) => world.projectIds.flatMap((projectId) => service.history(projectId)))
         .filter(({ status }) => isEnded(status));
       const atMost = tally(ended.filter(({ endpointId }) => endpointId === undefined || recorded.has(endpointId)));
-      // After an etcd restore the operator cannot know what it has counted.
-      const isLost = world.history.etcdRestoredAtMs !== undefined;
+      // After an etcd restore, or without status, the operator cannot know what it has counted.
+      const isLost = world.history.etcdRestoredAtMs !== undefined || world.history.statusLost.size > 0;
       for (const [kind, count] of isLost ? [] : counted) {
         if (count > (atMost.get(kind) ?? 0))
           world.violate("Counting", `${kind}: ${count} counted, ${atMost.get(kind) ?? 0} ended`);
@@ -37,7 +37,8 @@ export function countedOnce(world: World): Oracle {
 function isExact({ history, service, options }: World): boolean {
   // While a control plane cannot be used, nothing of it is read.
   if (options.hasPlanes === true) return false;
-  const { deaths, robbed, etcdRestoredAtMs } = history;
+  const { deaths, robbed, etcdRestoredAtMs, statusLost } = history;
+  if (statusLost.size > 0) return false;
   return deaths === 0 && robbed.size === 0 && etcdRestoredAtMs === undefined && service.everDisguised.size === 0;
 }
 

@@ -34,7 +34,9 @@ function judgeChange(world: World, resource: StoredObject, records: Map<string, 
   const before = records.get(uid);
   const after = ownershipOf(resource)?.endpointId;
   if (after !== undefined) records.set(uid, after);
-  if (before === undefined || after === before || world.history.robbed.has(uid)) return;
+  // If the whole status was lost, the next record is compared with the one before.
+  const isLost = after === undefined && world.history.statusLost.has(uid);
+  if (isLost || before === undefined || after === before || world.history.robbed.has(uid)) return;
   if (world.history.etcdRestoredAtMs !== undefined || resolutionOf(resource) !== "") return;
   const isLive = world.endpoints().some(({ id }) => id === before);
   if (isLive) world.violate("S3", "the recorded id of a resource changes although the endpoint is there");

@@ -91,6 +91,14 @@ const hasCopiedName: Judge = (world, { metadata }) => {
 
 const mayAdopt: Judge = (_, resource) => specOf(resource).adoption !== undefined || isTakenOver(resource);
 
+const isOtherClusterOnBranch: Judge = (world, resource) =>
+  world
+    .endpoints()
+    .some(
+      ({ id, branchId }) =>
+        branchId === specOf(resource).branchId && world.service.creators.get(id)?.by === "OtherCluster",
+    );
+
 const isTakenOver = (resource: StoredObject): boolean => {
   const origin = ownershipOf(resource)?.origin;
   return origin === "Adopted" || origin === "Presumed";
@@ -147,7 +155,10 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
   AdoptionMismatch: { isTrue: mayAdopt, otherwise: "it does not adopt" },
   AdoptionTargetMissing: { isTrue: mayAdopt, otherwise: "it does not adopt" },
   EndpointGone: { isTrue: mayAdopt, otherwise: "it has adopted nothing" },
-  OwnedElsewhere: { isTrue: mayAdopt, otherwise: "it does not adopt" },
+  OwnedElsewhere: {
+    isTrue: (world, resource) => mayAdopt(world, resource) || isOtherClusterOnBranch(world, resource),
+    otherwise: "it does not adopt, and no other cluster has made an endpoint on its branch",
+  },
   BranchNotFound: {
     isTrue: (_, resource) => !branches.includes(specOf(resource).branchId),
     otherwise: "its branch is there",

@@ -21,6 +21,8 @@ export type Action =
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
   /** A person copies one resource's status onto another. */
   | { readonly kind: "CopyStatus"; readonly from: string; readonly to: string }
+  /** The status is lost, for instance when the object is replaced by one without it. The uid stays. */
+  | { readonly kind: "LoseStatus"; readonly name: string }
   | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
   /** A DatabaseAccess. */
   | { readonly kind: "ApplyAccess"; readonly name: string; readonly spec: JsonObject }
@@ -62,6 +64,8 @@ export type Action =
   | { readonly kind: "PersonChanges"; readonly branchId: string; readonly changes: EndpointChanges }
   | { readonly kind: "PersonDeletes"; readonly branchId: string }
   | { readonly kind: "PersonSuspends"; readonly branchId: string }
+  /** Deletes the endpoint, and creates another one of the same branch, type and name. */
+  | { readonly kind: "PersonReplaces"; readonly branchId: string }
   /** The control plane itself carries out so many operations on the endpoint, which end at once. */
   | { readonly kind: "Maintain"; readonly branchId: string; readonly count: number }
   | {

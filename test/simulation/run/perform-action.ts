@@ -17,6 +17,7 @@ import { world as places, Refusal } from "../service/engine.ts";
 import type { Service } from "../service/service.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Action, PlaneName } from "./actions.ts";
+import { intentOf } from "./stored-records.ts";
 import { planeKey, type World } from "./world.ts";
 
 /** The namespace of every resource of a run. */
@@ -65,9 +66,16 @@ export function performAction(world: World, action: Action): void {
 
 function actorOf({ kind }: Action): string {
   if (kind.startsWith("Person")) return "person";
-  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus", "CopyStatus"].includes(
-    kind,
-  ) || /Access|Secret|Plane|Key/.test(kind)
+  return [
+    "Apply",
+    "Delete",
+    "Recreate",
+    "Annotate",
+    "RestoreWithoutStatus",
+    "PatchStatus",
+    "LoseStatus",
+    "CopyStatus",
+  ].includes(kind) || /Access|Secret|Plane|Key/.test(kind)
     ? "user"
     : "world";
 }
@@ -96,6 +104,9 @@ function perform(world: World, action: Action): void {
       call(world, { method: "PATCH", path: pathOf(name), body: { metadata: { finalizers } } });
       break;
     }
+    case "LoseStatus":
+      loseStatus(world, action.name);
+      break;
     case "PatchStatus": {
       const { status } = action;
       world.history.robbed.add(world.stored(action.name)?.metadata.uid ?? "");
@@ -312,6 +323,7 @@ type ServiceAction = Exclude<
         | "Recreate"
         | "Annotate"
         | "AddFinalizer"
+        | "LoseStatus"
         | "PatchStatus"
         | "CopyStatus"
         | "RestoreWithoutStatus"
@@ -355,6 +367,15 @@ function performOnService(world: World, action: ServiceAction): void {
       onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => {
         at.delete(projectId, endpointId);
         world.history.goneMs.set(endpointId, world.time.nowMs());
+      });
+      break;
+    case "PersonReplaces":
+      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => {
+        const { branchId, type, name } = at.endpoint(projectId, endpointId);
+        if (type !== "ReadWrite" && type !== "ReadOnly") return;
+        at.delete(projectId, endpointId);
+        world.history.goneMs.set(endpointId, world.time.nowMs());
+        at.create(projectId, { branchId, type, name: name ?? "by-hand" }, { by: "Person" });
       });
       break;
     case "PersonCreatesRole":
@@ -422,6 +443,17 @@ function apply(world: World, { name, spec }: { readonly name: string; readonly s
 function createOnceGone(world: World, subject: { readonly name: string; readonly spec: JsonObject }): void {
   if (world.stored(subject.name) === undefined) apply(world, subject);
   else world.time.after(1_000, everlasting, () => createOnceGone(world, subject));
+}
+
+/** Removes the status. If names show the token, the resource can find its endpoint again. */
+function loseStatus(world: World, name: string): void {
+  const before = world.stored(name);
+  if (before === undefined) return;
+  const { uid } = before.metadata;
+  const hasOpenCreate = intentOf(before) !== undefined || world.history.unresolvedPosts(uid).length > 0;
+  if (hasOpenCreate || !world.service.echoesNames) world.history.robbed.add(uid);
+  world.history.statusLost.add(uid);
+  call(world, { method: "PATCH", path: `${pathOf(name)}/status`, body: { status: null } });
 }
 
 function restoreWithoutStatus(world: World, name: string): void {

@@ -152,6 +152,12 @@ const actionKinds = [
   "Cut",
   "Unreadable",
   "RestoreWithoutStatus",
+  "Power",
+  "Resolve",
+  "LoseStatus",
+  "PersonMoves",
+  "PersonReplaces",
+  "OtherCluster",
 ] as const;
 type ActionKind = (typeof actionKinds)[number];
 
@@ -168,7 +174,12 @@ function randomSpec(random: SeededRandom, at: number): JsonObject {
     ...(random.next() < 0.15 ? { deletionPolicy: random.pick(["Delete", "Retain"]) } : {}),
   };
   if (random.next() < 0.25) return readOnly(branchId, more);
-  return readWrite(branchId, { ...more, ...(random.next() < 0.2 ? { adoption: { policy: "AdoptOrCreate" } } : {}) });
+  return readWrite(branchId, {
+    ...more,
+    ...(random.next() < 0.2
+      ? { adoption: { policy: "AdoptOrCreate", ...(random.next() < 0.3 ? { takeOver: true } : {}) } }
+      : {}),
+  });
 }
 
 /** Harms that may happen together with others. */
@@ -211,6 +222,22 @@ function randomAction(random: SeededRandom, kind: ActionKind, { name, spec }: Su
     }
     case "RestoreWithoutStatus":
       return { kind: "RestoreWithoutStatus", name };
+    case "Power": {
+      const annotation = random.pick([annotations.wakeRequestedAt, annotations.suspendRequestedAt]);
+      return { kind: "Annotate", name, annotations: { [annotation]: String(random.below(1_000)) } };
+    }
+    case "Resolve": {
+      const value = random.pick(["abandon=all", "adopt=ep-unknown-1", null]);
+      return { kind: "Annotate", name, annotations: { [annotations.resolveCreate]: value } };
+    }
+    case "LoseStatus":
+      return { kind, name };
+    case "PersonMoves":
+      return { kind: "PersonChanges", branchId, changes: { branchId: branch(random.below(4)) } };
+    case "PersonReplaces":
+      return { kind: "PersonReplaces", branchId };
+    case "OtherCluster":
+      return { kind: "OtherClusterCreates", branchId, name: "orders-k8s-abcdefabcdefabcdefabcd" };
     case "PersonCreates": {
       const type = random.pick(["ReadWrite", "ReadOnly"] as const);
       return { kind: "PersonCreates", projectId: places.project, creation: { branchId, type, name: "by-hand" } };
@@ -229,7 +256,18 @@ function randomAction(random: SeededRandom, kind: ActionKind, { name, spec }: Su
 
 type Harm = Exclude<
   ActionKind,
-  "Edit" | "Move" | "Delete" | "Recreate" | "Pause" | "Touch" | "RestoreWithoutStatus" | `Person${string}` | "FailNext"
+  | (
+      | "Edit"
+      | "Move"
+      | "Delete"
+      | "Recreate"
+      | "Pause"
+      | "Touch"
+      | "RestoreWithoutStatus"
+      | `Person${string}`
+      | "FailNext"
+    )
+  | ("Power" | "Resolve" | "LoseStatus" | "OtherCluster")
 >;
 
 function randomHarm(random: SeededRandom, kind: Harm, branchId: string): Action {
@@ -241,6 +279,7 @@ function randomHarm(random: SeededRandom, kind: Harm, branchId: string): Action 
       return random.pick<Action>([
         { kind: "DisguiseNext", status: "running" },
         { kind: "DisguiseNext", status: "somewhere" },
+        { kind: "DisguiseNext", status: random.pick(["cancelled", "skipped"]) },
         { kind: "DisguiseNext", aheadMs: 3_600_000 },
         { kind: "DisguiseNext", isBroken: true },
       ]);
