@@ -57,11 +57,12 @@ export function holdsProjectLock(operation: Pick<Operation, "status" | "action">
 
 /**
  * Returns how long an operation took by the control plane's clock: the stated duration, else updated − created.
- * @returns milliseconds, never negative; `undefined` if neither can be read.
+ * @returns milliseconds, never negative, and never too large for an integer field of a CRD; `undefined` if neither can be
+ * read.
  */
 export function durationMsOf({ totalDurationMs, createdTime, updatedTime }: Operation): number | undefined {
   const durationMs = totalDurationMs ?? Date.parse(updatedTime) - Date.parse(createdTime);
-  return Number.isFinite(durationMs) ? Math.max(0, durationMs) : undefined;
+  return Number.isFinite(durationMs) ? Math.min(Math.max(0, durationMs), Number.MAX_SAFE_INTEGER) : undefined;
 }
 
 /** Whether the first RFC 3339 time is after the second. Both come from the control plane's clock. */

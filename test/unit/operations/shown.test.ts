@@ -49,6 +49,9 @@ describe("operations in status", () => {
   it("ended → says how long it took, by the control plane's clock", () => {
     expect(shown([nth(1, { updatedTime: at(-0.188) })])[0]?.durationMilliseconds).toBe(812);
     expect(shown([nth(1, { totalDurationMs: 43.6 })])[0]?.durationMilliseconds).toBe(44);
+    // The API server would refuse a larger integer, and with it every later status.
+    const largest = Number.MAX_SAFE_INTEGER;
+    expect(shown([nth(1, { totalDurationMs: 1e300 })])[0]?.durationMilliseconds).toBe(largest);
   });
 
   it("ended with a duration or times that cannot be read → says no duration", () => {
