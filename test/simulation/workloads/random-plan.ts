@@ -279,7 +279,6 @@ function randomHarm(random: SeededRandom, kind: Harm, branchId: string): Action 
       return random.pick<Action>([
         { kind: "DisguiseNext", status: "running" },
         { kind: "DisguiseNext", status: "somewhere" },
-        { kind: "DisguiseNext", status: random.pick(["cancelled", "skipped"]) },
         { kind: "DisguiseNext", aheadMs: 3_600_000 },
         { kind: "DisguiseNext", isBroken: true },
       ]);
