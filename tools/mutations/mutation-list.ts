@@ -297,7 +297,7 @@ export const mutations: readonly Mutation[] = [
     file: "access/access-records.ts",
     find: 'known === undefined ? "Existing" : requestedOrigin(creates.get(createKeyOf(known)))',
     replace: '"Presumed"',
-    caughtBy: { accessSeeds: 100 },
+    caughtBy: { accessSeeds: 200 },
   },
   {
     name: "what a DatabaseAccess made is left behind when it is deleted",
@@ -466,6 +466,20 @@ export const mutations: readonly Mutation[] = [
     find: "return record.serviceUrl === serviceUrl && record.controlPlane === controlPlane;",
     replace: "return record.serviceUrl !== serviceUrl || record.controlPlane === controlPlane;",
     caughtBy: { planeSeeds: 60 },
+  },
+  {
+    name: "a late removal of a control plane's last finalizer meets a Secret that is held again",
+    file: "planes/plane-keeper.ts",
+    find: "if (isBeingDeleted(resource) && noted.length > 0",
+    replace: "if (!isBeingDeleted(resource) && noted.length > 0",
+    caughtBy: { namedCase: "plane goes late" },
+  },
+  {
+    name: "all control planes stand in one line, whatever their namespace",
+    file: "wiring/control-planes.ts",
+    find: 'groupOf: (planeId) => namespaceOfPlane(planeId) ?? ""',
+    replace: 'groupOf: (planeId) => namespaceOfPlane(planeId)?.slice(0, 0) ?? ""',
+    caughtBy: { namedCase: "crowd of control planes" },
   },
   {
     name: "the Secret of a control plane is not kept",
