@@ -146,6 +146,7 @@ const actionKinds = [
   "WatchLoss",
   "Compact",
   "RestoreEtcd",
+  "RestoreEtcd",
   "Crash",
   "PauseMachine",
   "StepClock",
