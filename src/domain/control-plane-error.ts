@@ -73,3 +73,15 @@ export class ControlPlaneError extends Error {
     this.subject = options.subject;
   }
 }
+
+/** Returns the result of a call, or its error as a value. @throws every other error, because it is a bug */
+export async function resultOrError<Result>(call: Promise<Result>): Promise<Result | ControlPlaneError> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ControlPlaneError) {
+      return error;
+    }
+    throw error;
+  }
+}

@@ -1,20 +1,17 @@
-/** The operations of one project that this process knows. */
+/** The operations of one project that this process knows, and those that it waits for. */
 import { isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
 import { createTextPool } from "../domain/text-pool.ts";
 
 /** The operations of one project that the operator knows at one moment. Times are the control plane's. */
 export interface OperationsSnapshot {
-  /**
-   * The number of this snapshot. It grows with each read of this process, and shows which snapshot a resource has used
-   * last.
-   */
+  /** The number of the read. It grows with each read of this process, and shows which one a resource has used last. */
   readonly revision: number;
   /**
    * Newest first: the newest operations, those that a resource still has to use, and all unfinished ones. Their number
    * is limited.
    */
   readonly operations: readonly Operation[];
-  /** The operations of this snapshot by endpoint id, newest first. Operations without an endpoint have the key "". */
+  /** The same operations by endpoint id, newest first. Operations without an endpoint have the key "". */
   readonly byEndpoint: ReadonlyMap<string, readonly Operation[]>;
   readonly byId: ReadonlyMap<string, Operation>;
   /** When the newest listed operation was created, RFC 3339; `undefined`: no list has shown an operation. */
@@ -25,57 +22,40 @@ export interface OperationsSnapshot {
   readonly unreadableIds: readonly string[];
   /** Ids of awaited operations that no read of this process has shown: the read by id failed, or was not made yet. */
   readonly unseenIds: ReadonlySet<string>;
-  /**
-   * Ids of operations that no list shows and whose reads by id have failed for 60 s. The operator no longer
-   * waits for them.
-   */
+  /** Ids of operations that no list shows and whose reads by id have failed for 60 s. No resource waits for them. */
   readonly lostIds: ReadonlySet<string>;
 }
 
-/** The content of a snapshot, without its indexes. */
-export type SnapshotContent = Omit<OperationsSnapshot, "byEndpoint" | "byId">;
-
 /** Makes a snapshot with indexes, so that the list is not searched once for each resource. */
-export function createSnapshot(content: SnapshotContent): OperationsSnapshot {
-  const byEndpoint = new Map<string, Operation[]>();
-  for (const operation of content.operations) {
-    const id = operation.endpointId ?? "";
-    const others = byEndpoint.get(id);
-    if (others === undefined) {
-      byEndpoint.set(id, [operation]);
-    } else {
-      others.push(operation);
-    }
-  }
-  return { ...content, byEndpoint, byId: new Map(content.operations.map((each) => [each.id, each])) };
+export function createSnapshot(content: Omit<OperationsSnapshot, "byEndpoint" | "byId">): OperationsSnapshot {
+  const { operations } = content;
+  return {
+    ...content,
+    byEndpoint: Map.groupBy(operations, ({ endpointId }) => endpointId ?? ""),
+    byId: new Map(operations.map((each) => [each.id, each])),
+  };
 }
 
-/**
- * A part of the operation log that a resource needed and the operator did not read. Times: epoch milliseconds of the
- * control plane's clock.
- */
-export interface OperationLogGap {
-  readonly fromMs: number;
-  readonly untilMs: number;
+/** The limits of what is remembered and awaited. */
+export interface KnownOperationsLimits {
+  readonly windowSize: number;
+  readonly mostKept: number;
+  readonly maxPolls: number;
+  readonly missingGraceMs: number;
 }
 
 /** The operations that must not be dropped, although they are old. */
-export interface Needs {
-  /**
-   * Operations since this time must stay, epoch milliseconds of the control plane's clock; `undefined`: no resource
-   * needs older ones.
-   */
+interface Needs {
+  /** Operations since this time must stay, epoch milliseconds of the control plane's clock; `undefined`: none. */
   readonly sinceMs: number | undefined;
   /** The newest revision that every resource has used. */
   readonly reducedRevision: number;
 }
 
+/** An operation as the last believed answer showed it. */
 interface Known {
   operation: Operation;
-  /**
-   * When the operation was created, epoch milliseconds of the control plane's clock. It is parsed once, because each
-   * read sorts by it.
-   */
+  /** The operation's times in epoch milliseconds of the control plane's clock. They are parsed once, for sorting. */
   readonly createdMs: number;
   updatedMs: number;
   /** The revision of the first snapshot that shows this form of the operation. */
@@ -84,58 +64,141 @@ interface Known {
   confirmedMs: number;
 }
 
-/**
- * A read that looks older than the last answer is ignored for this many milliseconds. After that the operator believes
- * the read.
- */
+/** An operation that is read by id while no list shows it. Times are monotonic milliseconds. */
+interface Awaited {
+  readonly sinceMs: number;
+  askedMs: number | undefined;
+  /** Since when no read has shown the operation; `undefined`: the last read showed it. */
+  unshownSinceMs: number | undefined;
+  /** Whether the last read by id failed. */
+  isFailing: boolean;
+  /** No read has shown the operation for `missingGraceMs`, so no resource waits for it. Failing reads are repeated. */
+  isLost: boolean;
+}
+
+/** Between two answers of the same kind, one that looks older is ignored for this many milliseconds. */
 const looksOlderMs = 30_000;
 
+/** The longest pause between two reads by id of one operation, in milliseconds. The pause grows while it is awaited. */
+const longestPauseMs = 600_000;
+
 /**
- * The operations of one project that the operator knows.
+ * The maximum number of remembered ids of operations that do not exist. Without them, a resource that waits for such an
+ * operation would cause the same read again and again.
+ */
+const mostGone = 1_000;
+
+/**
+ * The operations of one project that this process knows, and those that it waits for.
  *
  * An ended operation stays ended, whatever a later answer shows. Lists may be older than reads by id, and both may be
  * older than answers to writes. Between two answers of the same kind, `updatedTime` is a hint for at most 30 s.
  */
 export class KnownOperations {
+  readonly #limits: KnownOperationsLimits;
   readonly #known = new Map<string, Known>();
+  /** By id. The operation that was not read for the longest time comes first. */
+  readonly #awaited = new Map<string, Awaited>();
+  readonly #goneIds = new Set<string>();
   readonly #texts = createTextPool(500);
   #revision = 1;
 
-  /** The revision of the next snapshot. */
-  get revision(): number {
-    return this.#revision;
+  constructor(limits: KnownOperationsLimits) {
+    this.#limits = limits;
   }
 
-  get(id: string): Operation | undefined {
-    return this.#known.get(id)?.operation;
-  }
-
-  /** Adds one operation as an answer showed it. @param nowMs monotonic milliseconds. */
+  /** Adds an operation as an answer showed it, and waits for its end. @param nowMs monotonic milliseconds */
   add(incoming: Operation, nowMs: number): void {
-    const known = this.#known.get(incoming.id);
-    if (known === undefined) {
-      const operation = this.#withSharedTexts(incoming, incoming.id);
-      const times = { createdMs: Date.parse(incoming.createdTime), updatedMs: Date.parse(incoming.updatedTime) };
-      this.#known.set(incoming.id, { operation, ...times, changedRevision: this.#revision, confirmedMs: nowMs });
-    } else if (isBelieved(known, incoming, nowMs)) {
-      known.confirmedMs = nowMs;
-      if (!isSame(known.operation, incoming)) {
-        known.operation = this.#withSharedTexts(incoming, known.operation.id);
-        known.updatedMs = Date.parse(incoming.updatedTime);
-        known.changedRevision = this.#revision;
-      }
+    const { id } = incoming;
+    const known = this.#known.get(id);
+    if (known === undefined || isBelieved(known, incoming, nowMs)) {
+      const isChanged = known === undefined || !isSame(known.operation, incoming);
+      this.#known.set(id, {
+        operation: isChanged ? this.#withSharedTexts(incoming) : known.operation,
+        createdMs: known?.createdMs ?? Date.parse(incoming.createdTime),
+        updatedMs: Date.parse(incoming.updatedTime),
+        changedRevision: isChanged ? this.#revision : known.changedRevision,
+        confirmedMs: nowMs,
+      });
+    }
+    this.#goneIds.delete(id);
+    if (!isInFlight(this.#known.get(id)?.operation ?? incoming)) {
+      this.#awaited.delete(id);
+      return;
+    }
+    this.#await(id, nowMs);
+    const awaited = this.#awaited.get(id);
+    if (awaited !== undefined) {
+      Object.assign(awaited, shown);
     }
   }
 
-  forget(id: string): void {
-    this.#known.delete(id);
+  /** Waits for an operation of which only the id is known. @param nowMs monotonic milliseconds */
+  expect(id: string, nowMs: number): void {
+    if (!this.#known.has(id) && !this.#goneIds.has(id)) {
+      this.#await(id, nowMs);
+    }
   }
 
-  /** Returns all known operations, newest first. Later changes belong to the next revision. */
-  takeRevision(): { readonly revision: number; readonly operations: readonly Operation[] } {
-    const operations = [...this.#known.values()].sort(compareLatestCreated).map(operationOf);
+  #await(id: string, nowMs: number): void {
+    if (!this.#awaited.has(id) && this.#awaited.size < this.#limits.mostKept) {
+      this.#awaited.set(id, { sinceMs: nowMs, askedMs: undefined, ...shown });
+    }
+  }
+
+  /**
+   * Returns the ids to read now, the one that was not read for the longest time first. Operations that this read's list
+   * has shown are left out.
+   */
+  takeDue(listedIds: ReadonlySet<string>, nowMs: number): readonly string[] {
+    const due = [...this.#awaited].filter(([id, awaited]) => !listedIds.has(id) && isDue(awaited, nowMs));
+    const taken = due.slice(0, this.#limits.maxPolls);
+    for (const [id, awaited] of taken) {
+      awaited.askedMs = nowMs;
+      this.#awaited.delete(id);
+      this.#awaited.set(id, awaited);
+    }
+    return taken.map(([id]) => id);
+  }
+
+  /**
+   * Notes that a read by id was answered 404, or failed. After `missingGraceMs` an operation that does not exist is
+   * forgotten, and one whose read fails is lost.
+   * @returns whether the operator gives up on the operation now.
+   */
+  noteUnshown(id: string, { isFailing, nowMs }: { readonly isFailing: boolean; readonly nowMs: number }): boolean {
+    const awaited = this.#awaited.get(id);
+    if (awaited === undefined) {
+      return false;
+    }
+    const unshownSinceMs = awaited.unshownSinceMs ?? nowMs;
+    const isLost = nowMs - unshownSinceMs >= this.#limits.missingGraceMs;
+    const isNewlyLost = isLost && !awaited.isLost;
+    Object.assign(awaited, { unshownSinceMs, isFailing, isLost });
+    if (isLost && !isFailing) {
+      this.#forget(id);
+      this.#goneIds.add(id);
+      const [longestGone = id] = this.#goneIds;
+      if (this.#goneIds.size > mostGone) {
+        this.#goneIds.delete(longestGone);
+      }
+    }
+    return isNewlyLost;
+  }
+
+  /** Returns everything known. Later changes belong to the next revision. */
+  takeSnapshot(listed: Pick<OperationsSnapshot, "newestListedTime" | "reachMs" | "unreadableIds">): OperationsSnapshot {
+    const awaited = [...this.#awaited];
+    const failingIds = awaited.filter(([, { isFailing }]) => isFailing).map(([id]) => id);
     this.#revision += 1;
-    return { revision: this.#revision - 1, operations };
+    return createSnapshot({
+      ...listed,
+      revision: this.#revision - 1,
+      operations: [...this.#known.values()].sort(compareLatestCreated).map(operationOf),
+      unreadableIds: [...new Set([...listed.unreadableIds, ...failingIds])].filter((id) => id !== ""),
+      unseenIds: new Set(awaited.map(([id]) => id).filter((id) => !this.#known.has(id))),
+      lostIds: new Set(awaited.filter(([, { isLost }]) => isLost).map(([id]) => id)),
+    });
   }
 
   /**
@@ -143,30 +206,37 @@ export class KnownOperations {
    * oldest ones above `mostKept`.
    * @returns the dropped operations; `needed` are those that a resource had not used yet.
    */
-  prune(needs: Needs, { windowSize, mostKept }: { readonly windowSize: number; readonly mostKept: number }): Pruned {
+  prune(needs: Needs): { readonly all: readonly Operation[]; readonly needed: readonly Operation[] } {
+    const { windowSize, mostKept } = this.#limits;
     if (this.#known.size <= windowSize) {
       return { all: [], needed: [] };
     }
     const all = [...this.#known.values()].sort(compareLatestChange);
-    const [inFlight, ended] = [all.filter(isOpen), all.filter((each) => !isOpen(each))];
+    const isOpen = ({ operation }: Known) => isInFlight(operation);
     const isDropped = (each: Known, index: number) =>
       index >= mostKept || (index >= windowSize && !isNeeded(each, needs));
-    const dropped = [...ended.filter(isDropped), ...inFlight.slice(mostKept)];
+    const ended = all.filter((each) => !isOpen(each));
+    const dropped = [...ended.filter(isDropped), ...all.filter(isOpen).slice(mostKept)];
     for (const { operation } of dropped) {
-      this.#known.delete(operation.id);
+      this.#forget(operation.id);
     }
     const needed = dropped.filter((each) => isOpen(each) || isNeeded(each, needs));
     return { all: dropped.map(operationOf), needed: needed.map(operationOf) };
+  }
+
+  #forget(id: string): void {
+    this.#known.delete(id);
+    this.#awaited.delete(id);
   }
 
   /**
    * Returns a copy that shares its texts with other operations, because thousands of operations repeat the same few
    * words. Each field is written out: an object made by spreading takes half as much memory again.
    */
-  #withSharedTexts(operation: Operation, id: string): Operation {
+  #withSharedTexts(operation: Operation): Operation {
     const { share } = this.#texts;
     return {
-      id,
+      id: operation.id,
       projectId: share(operation.projectId),
       branchId: share(operation.branchId),
       endpointId: share(operation.endpointId),
@@ -181,14 +251,9 @@ export class KnownOperations {
   }
 }
 
-interface Pruned {
-  readonly all: readonly Operation[];
-  readonly needed: readonly Operation[];
-}
+const shown = { unshownSinceMs: undefined, isFailing: false, isLost: false } as const;
 
 const operationOf = ({ operation }: Known): Operation => operation;
-
-const isOpen = ({ operation }: Known): boolean => isInFlight(operation);
 
 /** Whether an operation has ended. An operation with an unknown status counts as not ended. */
 export function hasEnded(operation: Pick<Operation, "status">): boolean {
@@ -214,6 +279,10 @@ function isSame(a: Operation, b: Operation): boolean {
     a.endpointId === b.endpointId &&
     a.branchId === b.branchId
   );
+}
+
+function isDue({ sinceMs, askedMs }: Awaited, nowMs: number): boolean {
+  return askedMs === undefined || nowMs - askedMs >= Math.min(longestPauseMs, (askedMs - sinceMs) / 10);
 }
 
 function isNeeded({ createdMs, updatedMs, changedRevision }: Known, { sinceMs, reducedRevision }: Needs): boolean {

@@ -1,29 +1,26 @@
 /** Reads the operation log of one project, as far as its resources need it. */
 import type { Clock } from "../domain/clock.ts";
-import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
+import { ControlPlaneError, resultOrError } from "../domain/control-plane-error.ts";
 import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
-import { createSnapshot, KnownOperations, type OperationLogGap, type OperationsSnapshot } from "./known-operations.ts";
-import { createdMsOf, listBack, type OperationSource, type Run, type RunEnd } from "./list-run.ts";
-import { WaitedOperations } from "./waited-operations.ts";
+import { KnownOperations, type OperationsSnapshot } from "./known-operations.ts";
 import type { LogNeed } from "./watermark.ts";
 
-/** The source and the limits for reading the operation log of one project. */
+/** The control plane's calls that reading the operation log needs. */
+type OperationSource = Pick<ControlPlane, "listOperations" | "getOperation">;
+
+/** The limits for reading the operation log of one project, and what is called about operations that are not read. */
 export interface ProjectOperationsOptions {
   readonly clock: Clock;
   /** The number of operations on the first page. While little happens, no other page is read. @default 50 */
   readonly pageSize?: number;
-  /**
-   * The maximum number of operations on a further page. Each page asks for four times as many as the one before.
-   * @default 1000
-   */
+  /** The maximum number of operations on a page. Each page asks for four times as many as the one before. @default 1000 */
   readonly deepPageSize?: number;
   /** The maximum number of pages in one read. @default 10 */
   readonly maxPages?: number;
   /** The maximum number of operations that one read asks for by id. @default 20 */
   readonly maxPolls?: number;
-  /**
-   * The number of ended operations that stay although every resource has used them. Not below `pageSize`. @default 50
-   */
+  /** The number of ended operations that stay although every resource has used them. Not below `pageSize`. @default 50 */
   readonly windowSize?: number;
   /** The maximum number of ended operations in memory, and also of unfinished ones. @default 10000 */
   readonly mostKept?: number;
@@ -35,13 +32,39 @@ export interface ProjectOperationsOptions {
   readonly onLost?: (operationId: string) => void;
 }
 
+/** A part of the log that a resource needed and that was not read; epoch milliseconds of the control plane's clock. */
+export interface OperationLogGap {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 /** The input of one read of the log. */
-export interface OperationsRead {
+interface OperationsRead {
   readonly projectId: string;
   /** The needs of all resources of the project that have a watermark. @see logNeedOf */
   readonly needs: readonly LogNeed[];
   /** The last `Date` header, in epoch milliseconds of the control plane's clock; `undefined`: there was none. */
   readonly serviceTimeMs: number | undefined;
+}
+
+/**
+ * Why a run over the list ended. `Exhausted`: at the end of the list. `Linked`: at an operation of the run before, so
+ * the two have no gap. `Sufficient`: as far back as a resource needs. `CutShort`: after the maximum number of pages.
+ */
+type RunEnd = "Exhausted" | "Linked" | "Sufficient" | "CutShort";
+
+/** The result of one run over the list: operations in its order, newest first by the control plane's clock. */
+interface Run {
+  readonly operations: readonly Operation[];
+  /** Ids of entries that cannot be parsed; "" if the id could not be read either. */
+  readonly unreadableIds: readonly string[];
+  readonly end: RunEnd;
+}
+
+/** What a resource needs of the log, and the snapshot that it has used last: `undefined`: none of this process. */
+interface ResourceUse {
+  readonly need: LogNeed;
+  readonly used: { readonly revision: number; readonly sinceMs: number } | undefined;
 }
 
 /**
@@ -63,12 +86,9 @@ const orderedRunEveryMs = 10_000;
  */
 export class ProjectOperations {
   readonly #options: Required<ProjectOperationsOptions>;
-  readonly #known = new KnownOperations();
-  readonly #waited: WaitedOperations;
-  /** For each resource, by uid: the last revision that it has used, and how far back its watermark went then. */
-  readonly #reduced = new Map<string, { readonly revision: number; readonly sinceMs: number }>();
-  /** The need of each resource by its stored watermark, by uid. */
-  readonly #needs = new Map<string, LogNeed>();
+  readonly #known: KnownOperations;
+  /** The resources of the project by uid. */
+  #uses = new Map<string, ResourceUse>();
   /**
    * What the last run over the list showed; `undefined`: there was none. Times: epoch milliseconds of the control
    * plane's clock.
@@ -95,58 +115,47 @@ export class ProjectOperations {
       onLost: () => {},
       ...options,
     };
-    this.#waited = new WaitedOperations(this.#options);
+    this.#known = new KnownOperations(this.#options);
   }
 
   /**
    * Reads the new part of the log.
    * @throws ControlPlaneError when a list fails; the operations that were known before stay known.
    */
-  async read(
-    source: OperationSource,
-    { projectId, needs, serviceTimeMs }: OperationsRead,
-  ): Promise<OperationsSnapshot> {
-    this.#needs.clear();
-    for (const need of needs) {
-      this.#needs.set(need.uid, need);
-    }
+  async read(source: OperationSource, read: OperationsRead): Promise<OperationsSnapshot> {
+    const { projectId, needs, serviceTimeMs } = read;
+    this.#uses = new Map(needs.map((need) => [need.uid, { need, used: this.#uses.get(need.uid)?.used }]));
     this.prune();
     for (const id of needs.flatMap(({ unfinishedIds }) => unfinishedIds)) {
       this.expect(id);
     }
-    const sinceMs = this.#unreadSinceMs(needs);
     const backToMs = this.#backToMs(serviceTimeMs);
-    const run = await listBack(source, projectId, this.#options, (oldest) =>
-      createdMsOf(oldest) < backToMs ? this.#endAt(oldest, sinceMs) : undefined,
-    );
     const lastNewestMs = this.#lastRun?.newestMs ?? Number.POSITIVE_INFINITY;
-    this.#takeRun(run);
+    const run = await this.#list(source, projectId, backToMs);
+    this.noteAnswer(run.operations);
+    this.#noteRun(run);
     this.#noteOrderedRun(backToMs, serviceTimeMs);
-    this.#giveUpBefore(run, needs, lastNewestMs);
-    await this.#askForUnseen(source, projectId, run);
-    const unreadable = [...run.unreadableIds, ...this.#waited.failingIds()].filter((id) => id !== "");
-    return createSnapshot({
-      ...this.#known.takeRevision(),
+    this.#giveUpBefore(run, lastNewestMs);
+    const listedIds = new Set(run.operations.map(({ id }) => id));
+    const dueIds = this.#known.takeDue(listedIds, this.#options.clock.monotonicMs());
+    await Promise.all(dueIds.map((id) => this.#readById(source, projectId, id)));
+    return this.#known.takeSnapshot({
       newestListedTime: this.#newestListedTime,
       reachMs: this.#reachMs,
-      unreadableIds: [...new Set(unreadable)],
-      unseenIds: new Set([...this.#waited.pendingIds()].filter((id) => this.#known.get(id) === undefined)),
-      lostIds: this.#waited.lostIds(),
+      unreadableIds: run.unreadableIds,
     });
   }
 
-  /** Adds the operations that the answer to a write named. */
+  /** Adds operations that the answer to a read or a write named. */
   noteAnswer(operations: readonly Operation[]): void {
     for (const operation of operations) {
-      this.#add(operation);
+      this.#known.add(operation, this.#options.clock.monotonicMs());
     }
   }
 
   /** Waits for an operation: reads it by id until it has ended. If no read shows it for 60 s, the reader gives up. */
   expect(id: string): void {
-    if (this.#known.get(id) === undefined) {
-      this.#waited.add(id, this.#options.clock.monotonicMs());
-    }
+    this.#known.expect(id, this.#options.clock.monotonicMs());
   }
 
   /**
@@ -155,20 +164,9 @@ export class ProjectOperations {
    */
   noteReduced(need: LogNeed, { revision, reachMs }: OperationsSnapshot): void {
     const { uid, sinceMs } = need;
-    this.#needs.set(uid, need);
-    if (this.#reduced.has(uid) || sinceMs >= reachMs || sinceMs < this.#floorMs) {
-      this.#reduced.set(uid, { revision, sinceMs });
-    }
-  }
-
-  /** Returns the needs of resources that have not used the log in this process back to their watermark. */
-  #unread(needs: readonly LogNeed[]): readonly LogNeed[] {
-    return needs.filter(({ uid, sinceMs }) => sinceMs < (this.#reduced.get(uid)?.sinceMs ?? Number.POSITIVE_INFINITY));
-  }
-
-  #unreadSinceMs(needs: readonly LogNeed[]): number | undefined {
-    const unread = this.#unread(needs).map(({ sinceMs }) => sinceMs);
-    return unread.length === 0 ? undefined : Math.max(Math.min(...unread), this.#floorMs);
+    const used = this.#uses.get(uid)?.used;
+    const isUsed = used !== undefined || sinceMs >= reachMs || sinceMs < this.#floorMs;
+    this.#uses.set(uid, { need, used: isUsed ? { revision, sinceMs } : undefined });
   }
 
   /**
@@ -176,24 +174,26 @@ export class ProjectOperations {
    * snapshot it would remove what the read has found.
    */
   prune(): void {
-    for (const uid of this.#reduced.keys()) {
-      if (!this.#needs.has(uid)) {
-        this.#reduced.delete(uid);
-      }
-    }
-    const needs = [...this.#needs.values()];
-    const sinceMs = this.#unreadSinceMs(needs);
-    const revisions = needs.map(({ uid }) => this.#reduced.get(uid)?.revision ?? Number.POSITIVE_INFINITY);
-    const reducedRevision = Math.min(Number.POSITIVE_INFINITY, ...revisions);
-    const { all, needed } = this.#known.prune({ sinceMs, reducedRevision }, this.#options);
-    for (const operation of all) {
-      this.#reachMs = Math.max(this.#reachMs, createdMsOf(operation) + 1);
-      this.#waited.forget(operation.id);
-    }
+    const revisions = [...this.#uses.values()].map(({ used }) => used?.revision ?? Number.POSITIVE_INFINITY);
+    const needs = { sinceMs: this.#unreadSinceMs(), reducedRevision: Math.min(Number.POSITIVE_INFINITY, ...revisions) };
+    const { all, needed } = this.#known.prune(needs);
+    this.#reachMs = Math.max(this.#reachMs, ...all.map((each) => createdMsOf(each) + 1));
     const times = needed.map(createdMsOf).filter(Number.isFinite);
     if (times.length > 0) {
       this.#options.onGap({ fromMs: Math.min(...times), untilMs: Math.max(...times) + 1 });
     }
+  }
+
+  /** Returns the resources that have not used the log in this process back to their watermark. */
+  #unread(): readonly ResourceUse[] {
+    return [...this.#uses.values()].filter(
+      ({ need, used }) => need.sinceMs < (used?.sinceMs ?? Number.POSITIVE_INFINITY),
+    );
+  }
+
+  #unreadSinceMs(): number | undefined {
+    const unread = this.#unread().map(({ need }) => need.sinceMs);
+    return unread.length === 0 ? undefined : Math.max(Math.min(...unread), this.#floorMs);
   }
 
   /**
@@ -210,13 +210,42 @@ export class ProjectOperations {
     return Math.min(last.serviceTimeMs, serviceTimeMs - (nowMs - last.previousAtMs)) - listDisorderMs;
   }
 
-  #noteOrderedRun(backToMs: number, serviceTimeMs: number | undefined): void {
+  #noteOrderedRun(backToMs: number, serviceTimeMs = Number.POSITIVE_INFINITY): void {
     const last = this.#orderedRun;
     if (last === undefined || Number.isFinite(backToMs)) {
       const atMs = this.#options.clock.monotonicMs();
-      const known = { atMs, previousAtMs: last?.atMs ?? atMs };
-      this.#orderedRun = { ...known, serviceTimeMs: serviceTimeMs ?? Number.POSITIVE_INFINITY };
+      this.#orderedRun = { atMs, previousAtMs: last?.atMs ?? atMs, serviceTimeMs };
     }
+  }
+
+  /**
+   * Lists operations page by page, newest first, until a page ends the run. If a page cannot be read, nothing of the run
+   * is used, because half a list would look complete.
+   * @throws ControlPlaneError
+   */
+  async #list(source: OperationSource, projectId: string, backToMs: number): Promise<Run> {
+    const { pageSize, deepPageSize, maxPages } = this.#options;
+    const sinceMs = this.#unreadSinceMs();
+    const operations: Operation[] = [];
+    const unreadableIds: string[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < maxPages; page++) {
+      const limit = Math.min(pageSize * 4 ** page, deepPageSize);
+      const answer = await source.listOperations(projectId, { limit, ...(cursor === undefined ? {} : { cursor }) });
+      operations.push(...answer.operations);
+      unreadableIds.push(...answer.unreadableIds);
+      const isEmpty = answer.operations.length === 0 && answer.unreadableIds.length === 0;
+      if (isEmpty || answer.cursor === undefined || answer.cursor === cursor) {
+        return { operations, unreadableIds, end: "Exhausted" };
+      }
+      const oldest = answer.operations.at(-1);
+      const end = createdMsOf(oldest) < backToMs ? oldest && this.#endAt(oldest, sinceMs) : undefined;
+      if (end !== undefined) {
+        return { operations, unreadableIds, end };
+      }
+      cursor = answer.cursor;
+    }
+    return { operations, unreadableIds, end: "CutShort" };
   }
 
   #endAt(oldest: Operation, sinceMs: number | undefined): RunEnd | undefined {
@@ -229,12 +258,10 @@ export class ProjectOperations {
     return isSufficient ? "Sufficient" : undefined;
   }
 
-  #takeRun({ operations, end }: Run): void {
-    for (const operation of operations) {
-      this.#waited.seen(operation.id);
-      this.#add(operation);
-      if (this.#newestListedTime === undefined || isLater(operation.createdTime, this.#newestListedTime)) {
-        this.#newestListedTime = operation.createdTime;
+  #noteRun({ operations, end }: Run): void {
+    for (const { createdTime } of operations) {
+      if (this.#newestListedTime === undefined || isLater(createdTime, this.#newestListedTime)) {
+        this.#newestListedTime = createdTime;
       }
     }
     const oldestMs = createdMsOf(operations.at(-1));
@@ -251,13 +278,13 @@ export class ProjectOperations {
    * Gives up on operations behind the maximum number of pages: they are never read. This is a gap, unless a watermark
    * shows that they have been counted.
    */
-  #giveUpBefore({ end }: Run, needs: readonly LogNeed[], lastNewestMs: number): void {
+  #giveUpBefore({ end }: Run, lastNewestMs: number): void {
     if (end !== "CutShort") {
       return;
     }
-    const unread = new Map(this.#unread(needs).map(({ uid, certainMs }) => [uid, certainMs]));
-    const countedMs = Math.min(...needs.map(({ uid }) => unread.get(uid) ?? lastNewestMs));
-    const fromMs = Math.max(countedMs, this.#floorMs);
+    const unread = this.#unread();
+    const counted = [...this.#uses.values()].map((use) => (unread.includes(use) ? use.need.certainMs : lastNewestMs));
+    const fromMs = Math.max(Math.min(...counted), this.#floorMs);
     const untilMs = this.#reachMs;
     this.#floorMs = Math.max(untilMs, this.#floorMs);
     if (fromMs < untilMs) {
@@ -265,40 +292,20 @@ export class ProjectOperations {
     }
   }
 
-  async #askForUnseen(source: OperationSource, projectId: string, run: Run): Promise<void> {
-    const seenIds = new Set(run.operations.map(({ id }) => id));
-    const ids = this.#waited.takeDue(seenIds, this.#options.clock.monotonicMs());
-    await Promise.all(ids.map((id) => this.#askFor(source, projectId, id)));
-  }
-
-  async #askFor(source: OperationSource, projectId: string, id: string): Promise<void> {
-    try {
-      const operation = await source.getOperation(projectId, id);
-      if (operation !== undefined) {
-        this.#waited.seen(id);
-        this.#add(operation);
-      } else if (this.#waited.missing(id, this.#options.clock.monotonicMs())) {
-        this.#known.forget(id);
-        this.#options.onLost(id);
-      }
-    } catch (error) {
-      if (!(error instanceof ControlPlaneError)) {
-        throw error;
-      }
-      if (this.#waited.failed(id, this.#options.clock.monotonicMs())) {
-        this.#options.onLost(id);
-      }
+  async #readById(source: OperationSource, projectId: string, id: string): Promise<void> {
+    const { clock, onLost } = this.#options;
+    const answer = await resultOrError(source.getOperation(projectId, id));
+    const isFailing = answer instanceof ControlPlaneError;
+    if (answer !== undefined && !isFailing) {
+      this.noteAnswer([answer]);
+    } else if (this.#known.noteUnshown(id, { isFailing, nowMs: clock.monotonicMs() })) {
+      onLost(id);
     }
   }
+}
 
-  #add(operation: Operation): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    this.#known.add(operation, nowMs);
-    const latest = this.#known.get(operation.id) ?? operation;
-    if (isInFlight(latest)) {
-      this.#waited.add(operation.id, nowMs);
-    } else {
-      this.#waited.forget(operation.id);
-    }
-  }
+/** Returns when an operation was created, in epoch milliseconds. -Infinity: there is none, or its time is unreadable. */
+function createdMsOf(operation: Operation | undefined): number {
+  const createdMs = Date.parse(operation?.createdTime ?? "");
+  return Number.isFinite(createdMs) ? createdMs : Number.NEGATIVE_INFINITY;
 }

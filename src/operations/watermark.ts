@@ -1,8 +1,15 @@
 /** The watermark: how far the operations of one resource have been counted. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { Operation, OperationCause, OperationOutcome } from "../domain/operation.ts";
 import type { LogBranch, OperationWatermark } from "../resource/status-schema.ts";
-import { type AttributedOperation, createdTogetherMs } from "./attribution.ts";
 import { hasEnded, type OperationsSnapshot } from "./known-operations.ts";
+
+/** An operation of one resource, with its cause and its state. */
+export interface AttributedOperation {
+  readonly operation: Operation;
+  readonly cause: OperationCause;
+  readonly outcome: OperationOutcome;
+}
 
 /**
  * How far the operations of one resource have been counted. All times are epoch milliseconds of the control plane's
@@ -18,23 +25,12 @@ export interface LogMark {
   readonly met: ReadonlyMap<string, number>;
   /** Ids of operations that had not ended when they were last shown. They are counted when they end. */
   readonly unfinishedIds: readonly string[];
-  /**
-   * The newest creation time counted. The previous version of the operator starts from here, because it knows no floor.
-   */
+  /** The newest creation time counted. The previous version of the operator starts from here: it knows no floor. */
   readonly createdMs: number;
   /** When the log of the present endpoint began, RFC 3339. */
   readonly sinceTime: string;
   readonly branch: LogBranch | undefined;
   readonly formerEndpointId: string | undefined;
-}
-
-/** The result of moving a mark over one snapshot. */
-export interface WatermarkStep {
-  readonly mark: LogMark;
-  /** Operations that ended since the last step. They are counted after the new mark is stored. */
-  readonly ended: readonly AttributedOperation[];
-  /** Ids of unfinished operations that the mark has no room for. They are never counted. */
-  readonly dropped: readonly string[];
 }
 
 /** The maximum number of operations that a mark remembers by id. */
@@ -46,37 +42,69 @@ const metLimit = 32;
  */
 const unfinishedLimit = 50;
 
-/**
- * The floor stays this many milliseconds behind the newest listed operation, because an operation that starts later may
- * have an earlier time.
- */
+/** The floor stays this many milliseconds behind the newest listed operation: a later one may have an earlier time. */
 const floorBehindMs = 90 * 60_000;
 
 /**
- * The assumed difference between the clocks of the control plane's machines when an endpoint is created, in
- * milliseconds.
+ * A start within this many milliseconds before or after the creation of its endpoint belongs to the create. The times
+ * may differ, because clocks of the control plane's machines differ.
+ */
+export const createdTogetherMs = 2_000;
+
+/**
+ * If the newest listed operation is this many milliseconds ahead of the creation of an endpoint, the control plane's
+ * clock stepped back. A smaller difference is one between its machines.
  */
 const clockDifferenceMs = 60_000;
 
-/**
- * How long the operator waits for an operation with an unknown status after its last change, in milliseconds. The
- * unknown status may mean that it has ended.
- */
+/** An operation with an unknown status may have ended. It is awaited for these milliseconds after its last change. */
 const unknownPatienceMs = 3_600_000;
 
+/** A later list may show more operations that are at most this many milliseconds older than the newest one before. */
+const listSettleMs = 60_000;
+
+/** Which part of its project's operation log one resource needs. Times as in `LogMark`. */
+export interface LogNeed {
+  readonly uid: string;
+  /** The start of the operation history range to read. */
+  readonly sinceMs: number;
+  /** All operations created before this time have been counted, unless the control plane's clock stepped back. */
+  readonly certainMs: number;
+  /** Ids of unfinished operations. They are counted when they end. */
+  readonly unfinishedIds: readonly string[];
+}
+
 /**
- * Returns the latest time of the control plane's clock that a list has shown. The time of an operation in the future
- * does not count. `undefined`: no list has shown an operation.
+ * Returns which part of the log a resource needs, by its stored watermark. Do not call it for a resource whose
+ * records are not proven its own. Such a resource never counts, so the log would be read back again and again.
+ * @returns `undefined`: the resource has no log yet, or its watermark cannot be parsed.
  */
-export function referenceMsOf(
-  { newestListedTime }: Pick<OperationsSnapshot, "newestListedTime">,
-  serviceTimeMs: number | undefined,
-): number | undefined {
-  const newestMs = newestListedTime === undefined ? Number.NaN : Date.parse(newestListedTime);
-  if (!Number.isFinite(newestMs)) {
+export function logNeedOf(uid: string, stored: OperationWatermark | undefined): LogNeed | undefined {
+  const mark = parseMark(stored);
+  if (mark === undefined) {
     return undefined;
   }
-  return Math.min(newestMs, finiteOr(serviceTimeMs, newestMs));
+  const { met, createdMs, floorMs, unfinishedIds } = mark;
+  // A log without any operation begins at createdMs. Its floor is earlier only because clocks may differ.
+  const sinceMs = met.size === 0 ? createdMs : floorMs + 1;
+  return { uid, sinceMs, certainMs: Math.max(sinceMs, createdMs - listSettleMs), unfinishedIds };
+}
+
+/** What one snapshot says about the control plane's clock. */
+export interface LogClock {
+  readonly log: OperationsSnapshot;
+  /**
+   * The latest time of the control plane's clock that a list has shown, epoch milliseconds. The time of an operation in
+   * the future does not count. `undefined`: no list has shown an operation.
+   */
+  readonly referenceMs: number | undefined;
+}
+
+/** Returns the clock of a snapshot. @param serviceTimeMs the `Date` header of an answer, epoch milliseconds */
+export function clockOf(log: OperationsSnapshot, serviceTimeMs: number | undefined): LogClock {
+  const newestMs = Date.parse(log.newestListedTime ?? "");
+  const referenceMs = Number.isFinite(newestMs) ? Math.min(newestMs, finiteOr(serviceTimeMs, newestMs)) : undefined;
+  return { log, referenceMs };
 }
 
 /**
@@ -86,10 +114,12 @@ export function referenceMsOf(
 export function beginCreated(
   endpoint: ObservedEndpoint,
   previous: LogMark | undefined,
-  referenceMs: number | undefined,
+  { referenceMs }: LogClock,
 ): LogMark {
   const createdMs = finiteOr(Date.parse(endpoint.createdTime), referenceMs ?? 0) - createdTogetherMs;
-  const blank: Pick<LogMark, "floorMs" | "met" | "unfinishedIds" | "createdMs" | "formerEndpointId"> = {
+  // If the list is far ahead of the creation, another resource may have counted the operations in between.
+  const isAhead = referenceMs !== undefined && referenceMs - createdMs > clockDifferenceMs;
+  return {
     // An operation that names the endpoint cannot be older than the endpoint. An earlier time only shows that a clock
     // stepped back.
     floorMs: createdMs - floorBehindMs,
@@ -97,12 +127,10 @@ export function beginCreated(
     unfinishedIds: [],
     createdMs,
     formerEndpointId: undefined,
+    ...previous,
+    sinceTime: timeText(createdMs),
+    branch: branchOf(endpoint, isAhead ? timeText(referenceMs) : endpoint.createdTime),
   };
-  // If the list is far ahead of the creation, the clock stepped back, and another resource may have counted these
-  // operations.
-  const isAhead = referenceMs !== undefined && referenceMs - createdMs > clockDifferenceMs;
-  const branchSinceTime = isAhead ? timeText(referenceMs) : endpoint.createdTime;
-  return { ...blank, ...previous, sinceTime: timeText(createdMs), branch: branchOf(endpoint, branchSinceTime) };
 }
 
 /**
@@ -114,78 +142,77 @@ export function beginCreated(
 export function beginAdopted(
   endpoint: ObservedEndpoint,
   previous: LogMark | undefined,
-  known: {
-    readonly snapshot: OperationsSnapshot;
-    readonly operations: readonly AttributedOperation[];
-    readonly referenceMs: number | undefined;
-  },
-): { readonly mark: LogMark; readonly dropped: readonly string[] } {
-  const { snapshot, operations } = known;
-  const referenceMs = known.referenceMs ?? finiteOr(Date.parse(endpoint.createdTime), 0);
-  const floorMs = Math.max(snapshot.reachMs - 1, referenceMs - floorBehindMs);
+  operations: readonly AttributedOperation[],
+  { log, referenceMs: listedMs }: LogClock,
+): LogMark {
+  const referenceMs = listedMs ?? finiteOr(Date.parse(endpoint.createdTime), 0);
   const open = operations.filter(({ operation }) => !hasEnded(operation)).map(({ operation }) => operation.id);
-  const { kept, dropped } = keepNewest([...(previous?.unfinishedIds ?? []), ...open], operations);
-  const unreadable = snapshot.unreadableIds.slice(0, metLimit).map((id) => [id, referenceMs] as const);
-  const met = new Map([...(previous?.met ?? []), ...unreadable, ...createdTimesOf(operations)]);
-  const bounded = boundMet(met, floorMs);
+  const unreadable = log.unreadableIds.slice(0, metLimit).map((id) => [id, referenceMs] as const);
   const sinceTime = timeText(referenceMs);
-  const mark = {
-    ...bounded,
-    unfinishedIds: kept,
-    createdMs: Math.max(referenceMs, ...bounded.met.values()),
+  return {
+    floorMs: Math.max(log.reachMs - 1, referenceMs - floorBehindMs),
+    met: new Map([...(previous?.met ?? []), ...unreadable, ...createdTimesOf(operations)]),
+    unfinishedIds: [...(previous?.unfinishedIds ?? []), ...open],
+    createdMs: referenceMs,
     sinceTime,
-    branch: branchOf(endpoint, snapshot.newestListedTime ?? sinceTime),
+    branch: branchOf(endpoint, log.newestListedTime ?? sinceTime),
     formerEndpointId: previous?.formerEndpointId,
   };
-  return { mark, dropped };
 }
 
-/**
- * Moves the mark over one snapshot.
- * @param operations the operations of the resource in the snapshot.
- * @param answeredIds operations that answers of this reconcile named. They are new, whatever their times are.
- */
-export function advanceMark(
-  previous: LogMark,
-  operations: readonly AttributedOperation[],
-  { referenceMs, answeredIds }: { readonly referenceMs: number | undefined; readonly answeredIds: ReadonlySet<string> },
-): WatermarkStep {
-  const isUncounted = ({ operation: { id, createdTime, status } }: AttributedOperation) =>
-    previous.unfinishedIds.includes(id) ||
-    (!previous.met.has(id) &&
-      (Date.parse(createdTime) > previous.floorMs || (answeredIds.has(id) && !hasEnded({ status }))));
-  const uncounted = operations.filter(isUncounted);
-  const ended = uncounted.filter(({ operation }) => hasEnded(operation));
+/** What a mark moves over: one snapshot, and what this reconcile knows besides. */
+export interface MarkInput extends LogClock {
+  /** The operations of the resource in the snapshot. */
+  readonly operations: readonly AttributedOperation[];
+  /** Ids of operations that answers of this reconcile named. They are new, whatever their times are. */
+  readonly answeredIds: ReadonlySet<string>;
+  /** The endpoint as this reconcile last saw it; `undefined`: it did not see the endpoint. */
+  readonly endpoint: ObservedEndpoint | undefined;
+}
+
+/** The result of moving a mark over one snapshot. */
+interface WatermarkStep {
+  readonly mark: LogMark;
+  /** Operations that ended since the last step. They are counted after the new mark is stored. */
+  readonly ended: readonly AttributedOperation[];
+  /** Ids of unfinished operations that the mark has no room for. They are never counted. */
+  readonly dropped: readonly string[];
+}
+
+/** Moves the mark over one snapshot. */
+export function advanceMark(previous: LogMark, input: MarkInput): WatermarkStep {
+  const { operations, referenceMs = Number.NEGATIVE_INFINITY } = input;
+  const uncounted = operations.filter(({ operation }) => isUncounted(operation, previous, input.answeredIds));
   const open = uncounted.filter((each) => !hasEnded(each.operation) && !isGivenUp(each, referenceMs));
   const shownIds = new Set(operations.map(({ operation }) => operation.id));
-  const unseen = previous.unfinishedIds.filter((id) => !shownIds.has(id));
-  const { kept, dropped } = keepNewest([...unseen, ...open.map(({ operation }) => operation.id)], operations);
-  const floorMs = Math.max(previous.floorMs, (referenceMs ?? Number.NEGATIVE_INFINITY) - floorBehindMs);
-  const bounded = boundMet(new Map([...previous.met, ...createdTimesOf(operations)]), floorMs);
-  const createdMs = Math.max(previous.createdMs, bounded.floorMs, ...bounded.met.values());
-  return { mark: { ...previous, ...bounded, createdMs, unfinishedIds: kept }, ended, dropped };
+  const unseenIds = previous.unfinishedIds.filter((id) => !shownIds.has(id));
+  const createdTimes = new Map(createdTimesOf(operations));
+  // An operation that the snapshot does not show counts as the oldest.
+  const newestFirst = [...new Set([...unseenIds, ...open.map(({ operation }) => operation.id)])]
+    .sort()
+    .sort((a, b) => (createdTimes.get(b) ?? 0) - (createdTimes.get(a) ?? 0));
+  const floorMs = Math.max(previous.floorMs, referenceMs - floorBehindMs);
+  const mark = { ...previous, ...boundMet(new Map([...previous.met, ...createdTimes]), floorMs) };
+  const createdMs = Math.max(previous.createdMs, mark.floorMs, ...mark.met.values());
+  const unfinishedIds = newestFirst.slice(0, unfinishedLimit).sort();
+  return {
+    mark: { ...mark, createdMs, unfinishedIds, branch: branchAfter({ ...mark, createdMs }, input) },
+    ended: uncounted.filter(({ operation }) => hasEnded(operation)),
+    dropped: newestFirst.slice(unfinishedLimit),
+  };
 }
 
-/**
- * Changes the branch of the mark if a read-write endpoint was seen on another branch. From now on that branch's
- * operations count. Earlier ones belong to another resource.
- */
-export function followBranch(
-  mark: LogMark,
-  endpoint: ObservedEndpoint | undefined,
-  newestListedTime: string | undefined,
-): LogMark {
-  const isElsewhere = endpoint?.type === "ReadWrite" && endpoint.branchId !== mark.branch?.id;
-  const sinceTime = newestListedTime ?? timeText(mark.createdMs);
-  return isElsewhere ? { ...mark, branch: { id: endpoint.branchId, sinceTime } } : mark;
+function isUncounted(
+  { id, createdTime, status }: Operation,
+  { unfinishedIds, met, floorMs }: LogMark,
+  answeredIds: ReadonlySet<string>,
+): boolean {
+  const isNew = Date.parse(createdTime) > floorMs || (answeredIds.has(id) && !hasEnded({ status }));
+  return unfinishedIds.includes(id) || (isNew && !met.has(id));
 }
 
-function isGivenUp({ operation, outcome }: AttributedOperation, referenceMs: number | undefined): boolean {
-  return (
-    outcome === "Unknown" &&
-    referenceMs !== undefined &&
-    referenceMs - unknownPatienceMs > Date.parse(operation.updatedTime)
-  );
+function isGivenUp({ operation, outcome }: AttributedOperation, referenceMs: number): boolean {
+  return outcome === "Unknown" && referenceMs - unknownPatienceMs > Date.parse(operation.updatedTime);
 }
 
 function createdTimesOf(operations: readonly AttributedOperation[]): readonly (readonly [string, number])[] {
@@ -201,11 +228,13 @@ function boundMet(met: ReadonlyMap<string, number>, floorMs: number): Pick<LogMa
   return { floorMs: raisedMs, met: new Map(newestFirst.filter(([, createdMs]) => createdMs > raisedMs)) };
 }
 
-/** Keeps the newest ids. An operation that the snapshot does not show counts as the oldest. */
-function keepNewest(ids: readonly string[], operations: readonly AttributedOperation[]) {
-  const createdMs = new Map(createdTimesOf(operations));
-  const newestFirst = [...new Set(ids)].sort().sort((a, b) => (createdMs.get(b) ?? 0) - (createdMs.get(a) ?? 0));
-  return { kept: newestFirst.slice(0, unfinishedLimit).sort(), dropped: newestFirst.slice(unfinishedLimit) };
+/**
+ * Returns the branch of the mark. If a read-write endpoint was seen on another branch, it is that one. From now on its
+ * operations count. Earlier ones belong to another resource.
+ */
+function branchAfter({ branch, createdMs }: LogMark, { endpoint, log }: MarkInput): LogBranch | undefined {
+  const isElsewhere = endpoint?.type === "ReadWrite" && endpoint.branchId !== branch?.id;
+  return isElsewhere ? branchOf(endpoint, log.newestListedTime ?? timeText(createdMs)) : branch;
 }
 
 function branchOf({ type, branchId }: ObservedEndpoint, sinceTime: string): LogBranch | undefined {
@@ -214,43 +243,6 @@ function branchOf({ type, branchId }: ObservedEndpoint, sinceTime: string): LogB
 
 function finiteOr(ms: number | undefined, otherwise: number): number {
   return ms !== undefined && Number.isFinite(ms) ? ms : otherwise;
-}
-
-/** Which part of its project's operation log one resource needs. */
-export interface LogNeed {
-  readonly uid: string;
-  /** The start of the operation history range to read, in epoch milliseconds of the control plane's clock. */
-  readonly sinceMs: number;
-  /** All operations created before this time have been counted, unless the control plane's clock stepped back. */
-  readonly certainMs: number;
-  /** Ids of unfinished operations. They are counted when they end. */
-  readonly unfinishedIds: readonly string[];
-}
-
-/**
- * A later list may show additional operations that are at most this many milliseconds older than the newest one of an
- * earlier list.
- */
-const listSettleMs = 60_000;
-
-/**
- * Returns which part of the log a resource needs, by its stored watermark. Do not call it for a resource whose
- * records are not proven its own. Such a resource never counts, so the log would be read back again and again.
- * @returns `undefined`: the resource has no log yet, or its watermark cannot be parsed.
- */
-export function logNeedOf(uid: string, stored: OperationWatermark | undefined): LogNeed | undefined {
-  const mark = parseMark(stored);
-  if (mark === undefined) {
-    return undefined;
-  }
-  // A log without any operation begins at createdMs. Its floor is earlier only because clocks may differ.
-  const sinceMs = mark.met.size === 0 ? mark.createdMs : mark.floorMs + 1;
-  return {
-    uid,
-    sinceMs,
-    certainMs: Math.max(sinceMs, mark.createdMs - listSettleMs),
-    unfinishedIds: mark.unfinishedIds,
-  };
 }
 
 /**

@@ -5,8 +5,8 @@ import type { Clock } from "../domain/clock.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { OperationsAge } from "../domain/operation.ts";
 import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
-import type { AttributedOperation } from "../operations/attribution.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
+import type { AttributedOperation } from "../operations/watermark.ts";
 import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 

@@ -5,8 +5,8 @@ import type { Plan } from "../decide/plan.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import { durationMsOf, type OperationMetrics } from "../domain/operation.ts";
 import type { EventRecorder, ResourceEvent, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
-import type { AttributedOperation } from "../operations/attribution.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
+import type { AttributedOperation } from "../operations/watermark.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 

@@ -1,7 +1,7 @@
 /** Tests which operations status shows. */
 import { describe, expect, it } from "vitest";
 import { type Operation, type OperationCause, outcomeOf } from "../../../src/domain/operation.ts";
-import { shownOperations } from "../../../src/operations/shown.ts";
+import { shownOperations } from "../../../src/operations/status-operations.ts";
 import type { StatusOperation } from "../../../src/resource/status-schema.ts";
 import { at, operation, snapshot } from "./log-builders.ts";
 
