@@ -1,7 +1,16 @@
 /** The pure reducer of the operation log: computes status, metrics and events of one resource from a snapshot. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import { compareNewestFirst, isInFlight, isLater, type Operation, outcomeOf } from "../domain/operation.ts";
-import type { ComputeEndpointStatus, LogBranch, Ownership } from "../resource/status-schema.ts";
+import {
+  compareNewestFirst,
+  durationMsOf,
+  type EndedOperation,
+  isInFlight,
+  isLater,
+  type Operation,
+  outcomeOf,
+} from "../domain/operation.ts";
+import type { ResourceKey } from "../domain/resource-store.ts";
+import type { ComputeEndpointStatus, Ownership } from "../resource/status-schema.ts";
 import { createSnapshot, hasEnded, type OperationsSnapshot } from "./known-operations.ts";
 import { type FailedAction, failuresAfter, shownOperations, withoutAcknowledged } from "./status-operations.ts";
 import {
@@ -41,6 +50,9 @@ export interface LogSubject {
   readonly serviceTimeMs: number | undefined;
 }
 
+/** An ended operation as the metrics count it, without the name of its resource. */
+export type CountedOperation = Omit<EndedOperation, keyof ResourceKey>;
+
 /** The result of one snapshot for one resource. */
 export interface OperationLogStep {
   /** The new part of status. It must be stored before `ended` is counted. */
@@ -48,7 +60,7 @@ export interface OperationLogStep {
   /** Whether `state` must be stored even if only its watermark changed. */
   readonly mustStore: boolean;
   /** Operations that ended since the last stored step. They are counted after `state` is stored. */
-  readonly ended: readonly AttributedOperation[];
+  readonly ended: readonly CountedOperation[];
   /** Failures that are new in `state`. Each gets one Warning event. */
   readonly failed: readonly FailedAction[];
   /**
@@ -150,7 +162,12 @@ function begunMark(
   const isNew = ownership.endpointId !== previousOwnership?.endpointId;
   return isNew && ownership.origin !== "Adopted"
     ? beginCreated(endpoint, previous, clock)
-    : beginAdopted(endpoint, previous, ownOperations(clock.log, attributionOf(ownership, subject, state)), clock);
+    : beginAdopted(
+        endpoint,
+        previous,
+        attribute(clock.log, state, { owner: ownership, subject, mark: undefined }).own,
+        clock,
+      );
 }
 
 /** What `counted` needs besides the state. */
@@ -166,9 +183,7 @@ interface CountInput {
 /** Counts operations that are newer than the mark. */
 function counted(state: OperationLogState, { clock, subject, owner, stored, mark }: CountInput): OperationLogStep {
   const { log } = clock;
-  const attribution = attributionOf(owner, subject, state, mark);
-  const own = ownOperations(log, attribution);
-  const left = explain(leftOperations(log, own, mark), log, attribution.ownIds);
+  const { own, left } = attribute(log, state, { owner, subject, mark });
   const step = advanceMark(mark, {
     ...clock,
     operations: [...own, ...left].sort((a, b) => compareNewestFirst(a.operation, b.operation)),
@@ -191,10 +206,20 @@ function counted(state: OperationLogState, { clock, subject, owner, stored, mark
       operationWatermark: formatMark(step.mark),
     },
     mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark),
-    ended: step.ended,
+    ended: step.ended.map(countedOperation),
     failed: isOwned ? failedActions.filter(({ operationId }) => !knownIds.has(operationId)) : [],
     dropped: step.dropped,
     ownInFlight: isOwned ? ownInFlightOf(own, log) : [],
+  };
+}
+
+function countedOperation({ operation, cause }: AttributedOperation): CountedOperation {
+  return {
+    operationId: operation.id,
+    action: operation.action,
+    outcome: outcomeOf(operation) === "Succeeded" ? "succeeded" : "failed",
+    cause,
+    durationMs: durationMsOf(operation),
   };
 }
 
@@ -218,86 +243,49 @@ function ownInFlightOf(own: readonly AttributedOperation[], { lostIds }: Operati
     .map(({ operation }) => operation);
 }
 
-/** Returns operations of a replaced endpoint, or of a former branch. They are still counted, but not shown any more. */
-function leftOperations(
-  { byId, byEndpoint }: OperationsSnapshot,
-  own: readonly AttributedOperation[],
-  { unfinishedIds, formerEndpointId }: LogMark,
-): readonly Operation[] {
-  const ownIds = new Set(own.map(({ operation }) => operation.id));
-  const waitedFor = unfinishedIds.flatMap((id) => byId.get(id) ?? []);
-  const former = formerEndpointId === undefined ? [] : (byEndpoint.get(formerEndpointId) ?? []);
-  return [...new Set([...waitedFor, ...former])].filter(({ id }) => !ownIds.has(id));
-}
-
-/** What identifies the operations of one endpoint and of the operator's own calls. */
-interface Attribution {
-  readonly endpointId: string;
-  /** Ids of operations that answers to the operator's own calls named. */
-  readonly ownIds: ReadonlySet<string>;
-  /** When the endpoint was created, RFC 3339. `undefined`: it was adopted, or this reconcile did not see it. */
-  readonly createdTime: string | undefined;
-  /** The branch of the endpoint, if its operations count although they name no endpoint. */
-  readonly branch: LogBranch | undefined;
-}
-
-function attributionOf(
-  { endpointId, origin }: Ownership,
-  { endpoint, answered, ownOperationIds }: LogSubject,
-  { operations = [] }: OperationLogState,
-  mark?: LogMark,
-): Attribution {
-  const stored = operations.filter(({ cause }) => cause === "SpecChange");
-  return {
-    endpointId,
-    ownIds: new Set([...stored.map(({ id }) => id), ...ownOperationIds, ...answered.map(({ id }) => id)]),
-    createdTime: origin === "Adopted" ? undefined : endpoint?.createdTime,
-    branch: endpoint !== undefined && mark?.branch?.id === endpoint.branchId ? mark.branch : undefined,
-  };
-}
-
-/** Selects the operations of one endpoint and of its branch, newest first, and adds to each what caused it. */
-function ownOperations(log: OperationsSnapshot, attribution: Attribution): readonly AttributedOperation[] {
-  const { endpointId, ownIds, branch } = attribution;
-  const withoutEndpoint = (log.byEndpoint.get("") ?? []).filter(
-    ({ id, branchId, createdTime }) =>
-      ownIds.has(id) || (branch !== undefined && branchId === branch.id && isLater(createdTime, branch.sinceTime)),
-  );
-  const own = [...(log.byEndpoint.get(endpointId) ?? []), ...withoutEndpoint].sort(compareNewestFirst);
-  const firstStart = own.findLast(({ action }) => action === "start_compute");
-  return explain(own, log, ownIds).map((each) =>
-    each.operation === firstStart && isStartOfOurCreate(firstStart, attribution)
-      ? { ...each, cause: "SpecChange" }
-      : each,
-  );
-}
-
-/**
- * Whether the operation is the first start of an endpoint that the operator created. If the answer to the create was
- * lost, the operator does not know the id of this start.
- */
-function isStartOfOurCreate({ createdTime }: Operation, attribution: Attribution): boolean {
-  return (
-    attribution.createdTime !== undefined &&
-    Math.abs(Date.parse(createdTime) - Date.parse(attribution.createdTime)) <= createdTogetherMs
-  );
-}
-
 /** Actions that the control plane may start by itself. A configuration change is not one of them. */
 const controlPlaneActions: readonly string[] = ["check_availability", "suspend_compute", "start_compute"];
 
-/** Adds state and cause to each operation. */
-function explain(
-  chosen: readonly Operation[],
-  log: OperationsSnapshot,
-  ownIds: ReadonlySet<string>,
-): readonly AttributedOperation[] {
-  return chosen.map((operation) => {
+/**
+ * Selects the operations of one resource, and adds to each what caused it. `own`, newest first: those of its endpoint,
+ * of its branch, and of the operator's own calls. `left`: those of a replaced endpoint, or of a former branch. They are
+ * still counted, but not shown any more.
+ *
+ * @param mark names the branch whose operations count although they name no endpoint; `undefined`: the log begins now.
+ */
+function attribute(
+  { byEndpoint, byId }: OperationsSnapshot,
+  { operations: shown = [] }: OperationLogState,
+  { owner, subject, mark }: Pick<CountInput, "owner" | "subject"> & { readonly mark: LogMark | undefined },
+) {
+  const { endpoint, answered, ownOperationIds } = subject;
+  const shownIds = shown.filter(({ cause }) => cause === "SpecChange").map(({ id }) => id);
+  const ourIds = new Set([...shownIds, ...ownOperationIds, ...answered.map(({ id }) => id)]);
+  const branch = mark?.branch?.id === endpoint?.branchId ? mark?.branch : undefined;
+  const withoutEndpoint = (byEndpoint.get("") ?? []).filter(
+    ({ id, branchId, createdTime }) =>
+      ourIds.has(id) || (branch !== undefined && branchId === branch.id && isLater(createdTime, branch.sinceTime)),
+  );
+  const own = [...(byEndpoint.get(owner.endpointId) ?? []), ...withoutEndpoint].sort(compareNewestFirst);
+  const firstStart = own.findLast(({ action }) => action === "start_compute");
+  if (firstStart !== undefined && owner.origin !== "Adopted" && isCreatedTogether(firstStart, endpoint)) {
+    // The answer to the create was lost, so the operator did not know the id of this start.
+    ourIds.add(firstStart.id);
+  }
+  const ownIds = new Set(own.map(({ id }) => id));
+  const awaited = (mark?.unfinishedIds ?? []).flatMap((id) => byId.get(id) ?? []);
+  const former = mark?.formerEndpointId === undefined ? [] : (byEndpoint.get(mark.formerEndpointId) ?? []);
+  const left = new Set([...awaited, ...former]);
+  const withCause = (operation: Operation): AttributedOperation => {
     const isByControlPlane =
-      controlPlaneActions.includes(operation.action) && !isPartOfForeignChange(operation, log, ownIds);
-    const others = isByControlPlane ? "ControlPlane" : "Other";
-    return { operation, outcome: outcomeOf(operation), cause: ownIds.has(operation.id) ? "SpecChange" : others };
-  });
+      controlPlaneActions.includes(operation.action) && !isPartOfForeignChange(operation, byEndpoint, ourIds);
+    return { operation, cause: ourIds.has(operation.id) ? "SpecChange" : isByControlPlane ? "ControlPlane" : "Other" };
+  };
+  return { own: own.map(withCause), left: [...left].filter(({ id }) => !ownIds.has(id)).map(withCause) };
+}
+
+function isCreatedTogether({ createdTime }: Operation, endpoint: ObservedEndpoint | undefined): boolean {
+  return Math.abs(Date.parse(createdTime) - Date.parse(endpoint?.createdTime ?? "")) <= createdTogetherMs;
 }
 
 /**
@@ -306,14 +294,14 @@ function explain(
  * their answers name all operations of the request.
  */
 function isPartOfForeignChange(
-  { endpointId, createdTime }: Operation,
-  { byEndpoint }: OperationsSnapshot,
-  ownIds: ReadonlySet<string>,
+  { endpointId = "", createdTime }: Operation,
+  byEndpoint: OperationsSnapshot["byEndpoint"],
+  ourIds: ReadonlySet<string>,
 ): boolean {
   return (
-    endpointId !== undefined &&
+    endpointId !== "" &&
     (byEndpoint.get(endpointId) ?? []).some(
-      (other) => other.action === "apply_config" && other.createdTime === createdTime && !ownIds.has(other.id),
+      (other) => other.action === "apply_config" && other.createdTime === createdTime && !ourIds.has(other.id),
     )
   );
 }

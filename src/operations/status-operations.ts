@@ -30,7 +30,7 @@ export function shownOperations(
   snapshot: Pick<OperationsSnapshot, "byId" | "unseenIds">,
 ): StatusOperation[] {
   const candidates = operations.filter(
-    ({ operation, outcome }) => operation.action !== "check_availability" || outcome === "Failed",
+    ({ operation }) => operation.action !== "check_availability" || outcomeOf(operation) === "Failed",
   );
   const entries = candidates
     .sort((a, b) => compareForReading(a.operation, b.operation))
@@ -87,8 +87,8 @@ function unchangedEntry({ operation, cause }: AttributedOperation, previous: rea
   );
 }
 
-function statusOperation({ operation, cause, outcome }: AttributedOperation): StatusOperation {
-  const durationMs = outcome === "InFlight" ? undefined : durationMsOf(operation);
+function statusOperation({ operation, cause }: AttributedOperation): StatusOperation {
+  const durationMs = isInFlight(operation) ? undefined : durationMsOf(operation);
   return {
     id: operation.id,
     action: operation.action,
@@ -141,8 +141,9 @@ export function failuresAfter(
   const { acknowledgedOperationId, endedIds } = context;
   const storedIds = new Set(previous.map(({ operationId }) => operationId));
   const failures = new Map(previous.map((failure) => [failure.action, failure]));
-  for (const { operation, outcome } of [...operations].reverse()) {
+  for (const { operation } of [...operations].reverse()) {
     const { action, id } = operation;
+    const outcome = outcomeOf(operation);
     const known = failures.get(action);
     const isLaterThanKnown =
       known === undefined ||

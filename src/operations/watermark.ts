@@ -1,14 +1,13 @@
 /** The watermark: how far the operations of one resource have been counted. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import type { Operation, OperationCause, OperationOutcome } from "../domain/operation.ts";
+import { type Operation, type OperationCause, outcomeOf } from "../domain/operation.ts";
 import type { LogBranch, OperationWatermark } from "../resource/status-schema.ts";
 import { hasEnded, type OperationsSnapshot } from "./known-operations.ts";
 
-/** An operation of one resource, with its cause and its state. */
+/** An operation of one resource, with its cause. */
 export interface AttributedOperation {
   readonly operation: Operation;
   readonly cause: OperationCause;
-  readonly outcome: OperationOutcome;
 }
 
 /**
@@ -183,7 +182,7 @@ interface WatermarkStep {
 export function advanceMark(previous: LogMark, input: MarkInput): WatermarkStep {
   const { operations, referenceMs = Number.NEGATIVE_INFINITY } = input;
   const uncounted = operations.filter(({ operation }) => isUncounted(operation, previous, input.answeredIds));
-  const open = uncounted.filter((each) => !hasEnded(each.operation) && !isGivenUp(each, referenceMs));
+  const open = uncounted.filter(({ operation }) => !hasEnded(operation) && !isGivenUp(operation, referenceMs));
   const shownIds = new Set(operations.map(({ operation }) => operation.id));
   const unseenIds = previous.unfinishedIds.filter((id) => !shownIds.has(id));
   const createdTimes = new Map(createdTimesOf(operations));
@@ -211,8 +210,8 @@ function isUncounted(
   return unfinishedIds.includes(id) || (isNew && !met.has(id));
 }
 
-function isGivenUp({ operation, outcome }: AttributedOperation, referenceMs: number): boolean {
-  return outcome === "Unknown" && referenceMs - unknownPatienceMs > Date.parse(operation.updatedTime);
+function isGivenUp(operation: Operation, referenceMs: number): boolean {
+  return outcomeOf(operation) === "Unknown" && referenceMs - unknownPatienceMs > Date.parse(operation.updatedTime);
 }
 
 function createdTimesOf(operations: readonly AttributedOperation[]): readonly (readonly [string, number])[] {

@@ -6,7 +6,7 @@ import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { OperationsAge } from "../domain/operation.ts";
 import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
-import type { AttributedOperation } from "../operations/watermark.ts";
+import type { CountedOperation } from "../operations/reduce-operations.ts";
 import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
@@ -120,7 +120,7 @@ export type ChangeUrgency = (typeof changeOrder)[number];
 export interface UnconfirmedWrite {
   /** The status that the write stores; `undefined`: the write removes the finalizer. */
   readonly status: ComputeEndpointStatus | undefined;
-  readonly ended: readonly AttributedOperation[];
+  readonly ended: readonly CountedOperation[];
   readonly dropped: readonly string[];
   readonly events: readonly ResourceEvent[];
   /** The attempt of the intent that the write stores before its POST. If the write failed, no POST was sent under it. */

@@ -3,10 +3,9 @@ import { eventsFor } from "../decide/events-for.ts";
 import type { Outcome, ResourceStep } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
-import { durationMsOf, type OperationMetrics } from "../domain/operation.ts";
+import type { OperationMetrics } from "../domain/operation.ts";
 import type { EventRecorder, ResourceEvent, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
-import type { OperationLogStep } from "../operations/reduce-operations.ts";
-import type { AttributedOperation } from "../operations/watermark.ts";
+import type { CountedOperation, OperationLogStep } from "../operations/reduce-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
@@ -52,17 +51,10 @@ export function reportStep(targets: ReportTargets, { step, status, log, hasChang
 export function countEnded(
   { metrics }: Pick<ReportTargets, "metrics">,
   key: ResourceKey,
-  ended: readonly AttributedOperation[],
+  ended: readonly CountedOperation[],
 ): void {
-  for (const { operation, outcome, cause } of ended) {
-    metrics.countEnded({
-      ...key,
-      operationId: operation.id,
-      action: operation.action,
-      outcome: outcome === "Succeeded" ? "succeeded" : "failed",
-      cause,
-      durationMs: durationMsOf(operation),
-    });
+  for (const operation of ended) {
+    metrics.countEnded({ ...key, ...operation });
   }
 }
 
@@ -131,7 +123,7 @@ export function resourceFields({ key, uid, kind }: Pick<StoredIdentity, "key" | 
 }
 
 /** Returns the log field with the number of operations that the step counted; absent if there are none. */
-export function countedField(ended: readonly AttributedOperation[]): { readonly counted?: number } {
+export function countedField(ended: readonly CountedOperation[]): { readonly counted?: number } {
   return ended.length === 0 ? {} : { counted: ended.length };
 }
 
@@ -139,8 +131,8 @@ export function countedField(ended: readonly AttributedOperation[]): { readonly 
  * Returns the log fields of a step. `operationId` is the last operation that the step started, else the last one that
  * ended.
  */
-function stepFields({ local, plan, outcome }: ResourceStep, ended: readonly AttributedOperation[]) {
-  const operationIds = startedBy(outcome) ?? ended.map(({ operation }) => operation.id).slice(0, operationIdsLimit);
+function stepFields({ local, plan, outcome }: ResourceStep, ended: readonly CountedOperation[]) {
+  const operationIds = startedBy(outcome) ?? ended.map(({ operationId }) => operationId).slice(0, operationIdsLimit);
   const endpoint = outcome.kind === "Accepted" ? outcome.answer?.endpoint.id : undefined;
   return {
     ...resourceFields(local.resource),

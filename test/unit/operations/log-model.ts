@@ -131,7 +131,7 @@ export class LogModel {
       });
       if (index !== lost) {
         if (step.mustStore) resource.state = stored(step.state);
-        this.counted.push(...step.ended.map(({ operation: { id } }) => id));
+        this.counted.push(...step.ended.map(({ operationId }) => operationId));
         const need = logNeedOf(resource.uid, resource.state.operationWatermark);
         if (need !== undefined) this.#reader.noteReduced(need, snapshot);
       }

@@ -1,6 +1,6 @@
 /** Tests which operations status shows. */
 import { describe, expect, it } from "vitest";
-import { type Operation, type OperationCause, outcomeOf } from "../../../src/domain/operation.ts";
+import type { Operation, OperationCause } from "../../../src/domain/operation.ts";
 import { shownOperations } from "../../../src/operations/status-operations.ts";
 import type { StatusOperation } from "../../../src/resource/status-schema.ts";
 import { at, operation, snapshot } from "./log-builders.ts";
@@ -16,7 +16,7 @@ interface Shown {
 function shown(operations: readonly Operation[], given: Shown = {}): readonly StatusOperation[] {
   const { previous = [], ofOthers = [], unseenIds = [], cause = "ControlPlane" } = given;
   return shownOperations(
-    operations.map((each) => ({ operation: each, cause, outcome: outcomeOf(each) })),
+    operations.map((each) => ({ operation: each, cause })),
     previous,
     snapshot([...operations, ...ofOthers], { unseenIds: new Set(unseenIds) }),
   );
