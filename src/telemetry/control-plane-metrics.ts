@@ -1,7 +1,6 @@
 /** The metrics of requests to the control plane. */
-import { Counter, Gauge, Histogram } from "prom-client";
 import type { ControlPlaneObserver, PlaneObserver, ThrottledReason } from "../domain/control-plane.ts";
-import { type MetricsRegistry, registerComputed } from "./metrics-registry.ts";
+import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** The upper bounds of the request histogram in seconds, up to the longest deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
@@ -21,76 +20,65 @@ export function createControlPlaneMetrics(
   registry: MetricsRegistry,
   unreadableCount: () => number,
 ): ControlPlaneObserver & PlaneObserver {
-  const registers = [registry];
-  const requestLabels = ["route", "method", "code"];
-  const total = new Counter({
-    name: "control_plane_requests_total",
-    help: "Requests to the control plane. code: the HTTP status, or why there was no usable answer.",
-    labelNames: requestLabels,
-    registers,
-  });
-  const seconds = new Histogram({
-    name: "control_plane_request_duration_seconds",
-    help: "How long requests to the control plane took.",
-    labelNames: requestLabels,
-    buckets: requestBucketsSeconds,
-    registers,
-  });
-  const locked = new Counter({
-    name: "control_plane_locked_total",
-    help: "Requests that the control plane answered with 423 because the project was busy.",
-    labelNames: ["reason"],
-    registers,
-  });
-  const waited = new Histogram({
-    name: "control_plane_request_budget_wait_seconds",
-    help: "How long requests to the control plane waited for the operator's own request budget.",
-    labelNames: ["urgency"],
-    buckets: budgetBucketsSeconds,
-    registers,
-  });
-  registerComputed(registry, {
-    name: "control_plane_unreadable_objects",
-    help: "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.",
-    series: () => [[{}, unreadableCount()]],
-  });
+  const labelNames = ["route", "method", "code"];
+  const total = registry.counter(
+    "control_plane_requests_total",
+    "Requests to the control plane. code: the HTTP status, or why there was no usable answer.",
+    labelNames,
+  );
+  const duration = registry.histogram(
+    "control_plane_request_duration_seconds",
+    "How long requests to the control plane took.",
+    { labelNames, buckets: requestBucketsSeconds },
+  );
+  const locked = registry.counter(
+    "control_plane_locked_total",
+    "Requests that the control plane answered with 423 because the project was busy.",
+    ["reason"],
+  );
+  const waited = registry.histogram(
+    "control_plane_request_budget_wait_seconds",
+    "How long requests to the control plane waited for the operator's own request budget.",
+    { labelNames: ["urgency"], buckets: budgetBucketsSeconds },
+  );
+  registry.computed(
+    "control_plane_unreadable_objects",
+    "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.",
+    () => [[{}, unreadableCount()]],
+  );
   // The series exists from the start: Prometheus cannot see the rise of a counter that first appears at 1.
   locked.inc({ reason: "ConflictingOperations" }, 0);
 
   const ofPlane = createPlaneMetrics(registry);
   return {
     ...ofPlane,
-    requestEnded: ({ route, method, code, seconds: durationSeconds }) => {
+    requestEnded: ({ route, method, code, seconds }) => {
       total.inc({ route, method, code });
-      seconds.observe({ route, method, code }, durationSeconds);
+      duration.observe({ route, method, code }, seconds);
     },
     throttled: (reason) => ofPlane.throttledAt(ofSettings, reason),
-    budgetWaited: (urgency, waitedSeconds) => waited.observe({ urgency }, waitedSeconds),
+    budgetWaited: (urgency, seconds) => waited.observe({ urgency }, seconds),
     locked: (reason) => locked.inc({ reason }),
   };
 }
 
 /** Makes the metrics that name the control plane. */
 function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
-  const registers = [registry];
-  const throttled = new Counter({
-    name: "control_plane_throttled_total",
-    help: "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
-    labelNames: ["reason", "control_plane"],
-    registers,
-  });
-  const calls = new Counter({
-    name: "control_plane_calls_total",
-    help: "Calls to each control plane: requests that were sent, and requests that were not sent because the control plane had asked to wait.",
-    labelNames: ["control_plane"],
-    registers,
-  });
-  const accepted = new Gauge({
-    name: "control_plane_credentials_valid",
-    help: "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
-    labelNames: ["control_plane"],
-    registers,
-  });
+  const throttled = registry.counter(
+    "control_plane_throttled_total",
+    "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
+    ["reason", "control_plane"],
+  );
+  const calls = registry.counter(
+    "control_plane_calls_total",
+    "Calls to each control plane: requests that were sent, and requests that were not sent because the control plane had asked to wait.",
+    ["control_plane"],
+  );
+  const accepted = registry.gauge(
+    "control_plane_credentials_valid",
+    "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
+    ["control_plane"],
+  );
   // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
   const shown = new Set<string>();
   const appear = (controlPlane: string) => {
@@ -100,7 +88,6 @@ function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
     for (const reason of throttledReasons) throttled.inc({ reason, control_plane: controlPlane }, 0);
   };
   appear(ofSettings);
-
   return {
     throttledAt: (controlPlane, reason) => throttled.inc({ reason, control_plane: controlPlane }),
     callBegan(controlPlane) {

@@ -1,25 +1,11 @@
-/** Puts all metrics together, with those of the process itself. */
+/** Puts all metrics together, with those of the queue, the reconciles, the watch and the process. */
 import { getHeapStatistics } from "node:v8";
-import { Histogram } from "prom-client";
 import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
-import type { SecretObserver } from "../domain/resource-store.ts";
-import type { ReconcileObserver, WorkQueueObserver } from "../domain/worker.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { SecretObserver, WatchStats } from "../domain/resource-store.ts";
+import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
-import {
-  createReconcileMetrics,
-  createWorkqueueMetrics,
-  type ReflectorStats,
-  type RunningStats,
-  registerWatchMetrics,
-} from "./controller-metrics.ts";
-import {
-  createBoundedLabel,
-  createMetricsRegistry,
-  type MetricsRegistry,
-  registerComputed,
-} from "./metrics-registry.ts";
+import { createBoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
 import { renderScrape, type Scrape, type ScrapeFormat } from "./render-scrape.ts";
 import {
@@ -29,14 +15,18 @@ import {
   registerResourceGauges,
 } from "./resource-gauges.ts";
 
+/** The statistics of the queue that each scrape reads. */
+type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
+
+/** The statistics of the watch that each scrape reads. */
+export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
+
 /** The sources of the metrics. The functions are called at each scrape and must not throw. */
-export interface MetricsOptions extends Pick<ResourceGaugesOptions, "serviceNowMs" | "operationsAges"> {
+export interface MetricsOptions extends ResourceGaugesOptions {
   /** The version of this program. */
   readonly version: string;
   /** The maximum number of reconciles at the same time. */
   readonly workers: number;
-  /** Returns every ComputeEndpoint of the cache. */
-  readonly resources: () => readonly ComputeEndpoint[];
   /** The sources of the DatabaseAccess metrics. @default none */
   readonly accesses?: AccessMetricsOptions | undefined;
   /** Returns the number of endpoints that carry this cluster's token and belong to no resource. */
@@ -61,98 +51,198 @@ export interface Metrics {
   render(format: ScrapeFormat): Promise<Scrape>;
 }
 
-const noAccesses: AccessMetricsOptions = { resources: () => [], nowMs: () => 0 };
-
-/** The maximum number of actions, and of states, in labels: about three times the known ones. */
+/** The maximum number of actions in labels: about three times the known ones. */
 const maxActions = 100;
-const maxStates = 20;
 
 /** Makes a registry with every metric. @see docs/metrics.md */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const registry = createMetricsRegistry();
+  const registry = new MetricsRegistry();
   const boundAction = createBoundedLabel(maxActions);
   const operations = createOperationCounters(registry, boundAction);
-  registerResourceGauges(registry, {
-    resources: options.resources,
-    serviceNowMs: options.serviceNowMs,
-    operationsAges: options.operationsAges,
-    boundAction,
-    boundState: createBoundedLabel(maxStates),
-  });
-  registerComputed(registry, {
-    name: "compute_endpoint_orphans",
-    help: "Endpoints that carry the token of this cluster and belong to no resource.",
-    series: () => [[{}, options.orphanCount()]],
-  });
+  registerResourceGauges(registry, options, boundAction);
+  registry.computed(
+    "compute_endpoint_orphans",
+    "Endpoints that carry the token of this cluster and belong to no resource.",
+    () => [[{}, options.orphanCount()]],
+  );
   const controlPlane = createControlPlaneMetrics(registry, options.unreadableCount);
   const reconciles = createReconcileMetrics(registry, options.workers);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);
   const { leaseName, isLeader } = options.leader;
-  registerComputed(registry, {
-    name: "leader_election_master_status",
-    help: "1 while this process is the leader and may act.",
-    labelNames: ["name"],
-    series: () => [[{ name: leaseName }, Number(isLeader())]],
-  });
+  registry.computed("leader_election_master_status", "1 while this process is the leader and may act.", () => [
+    [{ name: leaseName }, Number(isLeader())],
+  ]);
   const eventLoopDelayed = createProcessMetrics(registry, options.version);
-  const access = createAccessMetrics(registry, options.accesses ?? noAccesses);
+  const access = createAccessMetrics(registry, options.accesses ?? { resources: () => [], nowMs: () => 0 });
+  const render = (format: ScrapeFormat) => renderScrape(registry, format);
+  return { operations, reconciles, queue, controlPlane, eventLoopDelayed, access, render };
+}
+
+/** The name of the only controller of this process, as a metric label. */
+const controller = "computeendpoint";
+
+const queueLabels = { name: controller, controller };
+
+/** The upper bounds of the wait histogram in seconds, from no wait to a long backlog. */
+const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
+
+/**
+ * Makes the metrics of the work queue, with the names that client-go and controller-runtime use.
+ * @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21)
+ */
+function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningStats): WorkQueueObserver {
+  const labelNames = ["name", "controller"] as const;
+  const buckets = waitBucketsSeconds;
+  const depth = registry.gauge("workqueue_depth", "Current depth of the work queue.", labelNames);
+  const adds = registry.counter("workqueue_adds_total", "Keys added to the work queue.", labelNames);
+  const waited = registry.histogram(
+    "workqueue_queue_duration_seconds",
+    "How long a key stays in the work queue before it is taken.",
+    { labelNames, buckets },
+  );
+  const worked = registry.histogram("workqueue_work_duration_seconds", "How long the work on a key takes.", {
+    labelNames,
+    buckets,
+  });
+  const retries = registry.counter("workqueue_retries_total", "Keys added again after a failure.", labelNames);
+  registry.computed(
+    "workqueue_unfinished_work_seconds",
+    "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.",
+    () => [[queueLabels, stats().unfinishedWorkSeconds]],
+  );
+  registry.computed(
+    "workqueue_longest_running_processor_seconds",
+    "How long the longest work in progress has been running.",
+    () => [[queueLabels, stats().longestRunningSeconds]],
+  );
+  // The series exists from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  depth.set(queueLabels, 0);
+  adds.inc(queueLabels, 0);
+  retries.inc(queueLabels, 0);
   return {
-    operations,
-    reconciles,
-    queue,
-    controlPlane,
-    eventLoopDelayed,
-    access,
-    render: (format) => renderScrape(registry, format),
+    added: () => adds.inc(queueLabels),
+    depthChanged: (now) => depth.set(queueLabels, now),
+    taken: (queuedSeconds) => waited.observe(queueLabels, queuedSeconds),
+    finished: (workSeconds) => worked.observe(queueLabels, workSeconds),
+    retried: () => retries.inc(queueLabels),
   };
 }
 
-/**
- * The upper bounds of the lateness histogram in seconds, from the usual lateness of a timer to one that probes notice.
- */
-const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const reconcileBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60];
+
+const reconcileResults: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
 /**
- * Makes the metrics of the process that every dashboard of an operator shows. @returns a function that reports how late a
- * timer fired, in seconds
+ * Makes the metrics of reconciles, with controller-runtime's names, so that dashboards made for it work.
+ * @param workers the maximum number of reconciles at the same time.
+ * @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21)
  */
+function createReconcileMetrics(registry: MetricsRegistry, workers: number): ReconcileObserver {
+  const labelNames = ["controller"] as const;
+  const total = registry.counter(
+    "controller_runtime_reconcile_total",
+    "Total number of reconciliations per controller and result.",
+    ["controller", "result"],
+  );
+  const errors = registry.counter(
+    "controller_runtime_reconcile_errors_total",
+    "Total number of reconciliation errors per controller.",
+    labelNames,
+  );
+  const duration = registry.histogram(
+    "controller_runtime_reconcile_time_seconds",
+    "Length of time per reconciliation per controller.",
+    { labelNames, buckets: reconcileBucketsSeconds },
+  );
+  const most = registry.gauge(
+    "controller_runtime_max_concurrent_reconciles",
+    "Maximum number of concurrent reconciles per controller.",
+    labelNames,
+  );
+  const active = registry.gauge(
+    "controller_runtime_active_workers",
+    "Number of currently used workers per controller.",
+    labelNames,
+  );
+  // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  for (const result of reconcileResults) {
+    total.inc({ controller, result }, 0);
+  }
+  errors.inc({ controller }, 0);
+  most.set({ controller }, workers);
+  active.set({ controller }, 0);
+  return {
+    workersChanged: (count) => active.set({ controller }, count),
+    reconcileEnded: (result, seconds) => {
+      total.inc({ controller, result });
+      duration.observe({ controller }, seconds);
+      if (result === "error") {
+        errors.inc({ controller });
+      }
+    },
+  };
+}
+
+/** Registers the metrics of the watch; the counters have the names of client-go. */
+function registerWatchMetrics(registry: MetricsRegistry, stats: () => ReflectorStats): void {
+  const labels = { name: controller };
+  registry.computed(
+    "reflector_lists_total",
+    "Complete lists read from the API server.",
+    () => [[labels, stats().lists]],
+    "counter",
+  );
+  registry.computed(
+    "reflector_watches_total",
+    "Watches opened on the API server.",
+    () => [[labels, stats().watches]],
+    "counter",
+  );
+  registry.computed("reflector_synced", "1 once the first list is in the cache.", () => [
+    [labels, Number(stats().hasSynced)],
+  ]);
+  registry.computed("reflector_watching", "1 while a watch is open.", () => [[labels, Number(stats().isWatching)]]);
+  registry.computed(
+    "reflector_silent_seconds",
+    "Seconds since the last byte of the API server, bookmarks included; grows when the watch is stale.",
+    () => {
+      const { silentForMs } = stats();
+      return silentForMs === undefined ? [] : [[labels, silentForMs / 1000]];
+    },
+  );
+}
+
+/** The upper bounds of the lateness histogram in seconds: usual, up to a lateness that probes notice. */
+const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** Makes the metrics of the process. @returns a function that reports how late a timer fired, in seconds */
 function createProcessMetrics(registry: MetricsRegistry, version: string): Metrics["eventLoopDelayed"] {
-  registerComputed(registry, {
-    name: "endpoint_operator_build_info",
-    help: "Always 1; the label version names the running version.",
-    labelNames: ["version"],
-    series: () => [[{ version }, 1]],
-  });
-  registerComputed(registry, {
-    name: "process_start_time_seconds",
-    help: "When the process started, in seconds since 1970.",
-    series: () => [[{}, Math.round(performance.timeOrigin / 1000)]],
-  });
-  registerComputed(registry, {
-    name: "process_resident_memory_bytes",
-    help: "Memory the process holds.",
-    series: () => [[{}, process.memoryUsage.rss()]],
-  });
-  registerComputed(registry, {
-    name: "nodejs_heap_size_used_bytes",
-    help: "Memory that the JavaScript heap uses.",
-    series: () => [[{}, getHeapStatistics().used_heap_size]],
-  });
-  const delay = new Histogram({
-    name: "endpoint_operator_event_loop_delay_seconds",
-    help: "How late timers fire, measured ten times a second: how long the event loop was blocked.",
-    buckets: delayBucketsSeconds,
-    registers: [registry],
-  });
-  registerComputed(registry, {
-    name: "process_cpu_seconds_total",
-    help: "Processor time the process has used, user and system.",
-    type: "counter",
-    series: () => {
+  registry.computed("endpoint_operator_build_info", "Always 1; the label version names the running version.", () => [
+    [{ version }, 1],
+  ]);
+  registry.computed("process_start_time_seconds", "When the process started, in seconds since 1970.", () => [
+    [{}, Math.round(performance.timeOrigin / 1000)],
+  ]);
+  registry.computed("process_resident_memory_bytes", "Memory the process holds.", () => [
+    [{}, process.memoryUsage.rss()],
+  ]);
+  registry.computed("nodejs_heap_size_used_bytes", "Memory that the JavaScript heap uses.", () => [
+    [{}, getHeapStatistics().used_heap_size],
+  ]);
+  const delay = registry.histogram(
+    "endpoint_operator_event_loop_delay_seconds",
+    "How late timers fire, measured ten times a second: how long the event loop was blocked.",
+    { buckets: delayBucketsSeconds },
+  );
+  registry.computed(
+    "process_cpu_seconds_total",
+    "Processor time the process has used, user and system.",
+    () => {
       const { user, system } = process.cpuUsage();
       return [[{}, (user + system) / 1_000_000]];
     },
-  });
+    "counter",
+  );
   return (seconds) => delay.observe(seconds);
 }

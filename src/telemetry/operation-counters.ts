@@ -1,7 +1,7 @@
 /** The metrics of ended operations: counts, durations and failures. */
-import { Counter, Histogram } from "prom-client";
+import { Histogram } from "prom-client";
 import type { EndedOperation, OperationMetrics } from "../domain/operation.ts";
-import { keyText, type ResourceKey } from "../domain/resource-store.ts";
+import { keyText } from "../domain/resource-store.ts";
 import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 
 /** The upper bounds of the duration histogram in seconds, up to the longest operation that was seen to succeed. */
@@ -12,52 +12,44 @@ const longestExemplar = 128;
 
 /** Makes the counters of ended operations. When a resource is gone, its failure counters are removed. */
 export function createOperationCounters(registry: MetricsRegistry, boundAction: BoundedLabel): OperationMetrics {
-  const registers = [registry];
   const duration = new Histogram({
     name: "compute_endpoint_operation_duration_seconds",
     help: "Duration of operations that have ended, by the control plane's clock.",
     labelNames: ["action", "outcome"],
     buckets: durationBucketsSeconds,
     enableExemplars: true,
-    registers,
+    registers: [registry],
   });
-  const total = new Counter({
-    name: "compute_endpoint_operations_total",
-    help: "Operations that have ended, by cause: the operator (SpecChange), the control plane itself, or another client.",
-    labelNames: ["action", "outcome", "cause"],
-    registers,
-  });
-  const failures = new Counter({
-    name: "compute_endpoint_operation_failures_total",
-    help: "Operations that have failed, by resource.",
-    labelNames: ["action", "namespace", "name"],
-    registers,
-  });
-  const gaps = new Counter({
-    name: "compute_endpoint_operation_log_gaps_total",
-    help: "Gaps in the operation history: operations in them were not read or not waited for, and are not counted.",
-    registers,
-  });
+  const total = registry.counter(
+    "compute_endpoint_operations_total",
+    "Operations that have ended, by cause: the operator (SpecChange), the control plane itself, or another client.",
+    ["action", "outcome", "cause"],
+  );
+  const failures = registry.counter(
+    "compute_endpoint_operation_failures_total",
+    "Operations that have failed, by resource.",
+    ["action", "namespace", "name"],
+  );
+  const gaps = registry.counter(
+    "compute_endpoint_operation_log_gaps_total",
+    "Gaps in the operation history: operations in them were not read or not waited for, and are not counted.",
+  );
   /** For each resource, the actions that have a failure counter. */
   const failedActions = new Map<string, Set<string>>();
 
-  const countFailure = (key: ResourceKey, action: string) => {
-    failures.inc({ action, namespace: key.namespace, name: key.name });
-    const actions = failedActions.get(keyText(key)) ?? new Set();
-    failedActions.set(keyText(key), actions.add(action));
-  };
-
   return {
     countEnded: (operation) => {
+      const { outcome, cause, durationMs, namespace, name } = operation;
       const action = boundAction(operation.action);
-      const { outcome, cause, durationMs } = operation;
       total.inc({ action, outcome, cause });
       if (durationMs !== undefined && Number.isFinite(durationMs)) {
         const exemplarLabels = exemplarOf(operation);
         duration.observe({ labels: { action, outcome }, value: durationMs / 1000, exemplarLabels });
       }
       if (outcome === "failed") {
-        countFailure(operation, action);
+        failures.inc({ action, namespace, name });
+        const actions = failedActions.get(keyText(operation)) ?? new Set();
+        failedActions.set(keyText(operation), actions.add(action));
       }
     },
     logCutShort: () => gaps.inc(),
@@ -70,10 +62,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   };
 }
 
-/**
- * Returns the exemplar of a duration: the operation's id. An id that is too long is left out, because prom-client would
- * throw.
- */
+/** Returns the operation's id as an exemplar. An id that is too long is left out, because prom-client would throw. */
 function exemplarOf({ operationId }: EndedOperation): Readonly<Record<string, string>> {
   const isAllowed = operationId !== "" && "operation_id".length + operationId.length <= longestExemplar;
   return isAllowed ? { operation_id: operationId } : {};

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { EndedOperation } from "../../../src/domain/operation.ts";
 import type { WorkQueueObserver } from "../../../src/domain/worker.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import type { ReflectorStats } from "../../../src/telemetry/controller-metrics.ts";
+import type { ReflectorStats } from "../../../src/telemetry/metrics.ts";
 import { metricsOf, quietWatch } from "../../support/metrics-of.ts";
 
 function resource(name: string, status: object, spec: object = {}): ComputeEndpoint {

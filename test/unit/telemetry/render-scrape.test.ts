@@ -1,7 +1,7 @@
 /** Tests the text of a scrape. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { createMetricsRegistry, type MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
+import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
 import { createOperationCounters } from "../../../src/telemetry/operation-counters.ts";
 import { renderScrape } from "../../../src/telemetry/render-scrape.ts";
 
@@ -39,7 +39,7 @@ function fill(registry: Registry | MetricsRegistry): void {
 }
 
 test("counted while the text is written → a counter may show it, a histogram is as of the beginning", async () => {
-  const registry = createMetricsRegistry();
+  const registry = new MetricsRegistry();
   const registers = [registry];
   const gauge = new Gauge({ name: "doors", help: "Doors.", labelNames: ["number"], registers });
   for (let number = 0; number < 5_000; number += 1) gauge.set({ number: `${number}` }, 1);
@@ -57,7 +57,7 @@ test("counted while the text is written → a counter may show it, a histogram i
 });
 
 test("thousands of samples → other work gets its turns while they are written, and all of them are there", async () => {
-  const registry = createMetricsRegistry();
+  const registry = new MetricsRegistry();
   const gauge = new Gauge({ name: "doors", help: "Doors.", labelNames: ["number"], registers: [registry] });
   for (let number = 0; number < 5_000; number += 1) gauge.set({ number: `${number}` }, 1);
   let turns = 0;
@@ -75,7 +75,7 @@ test("thousands of samples → other work gets its turns while they are written,
 
 describe("the text", () => {
   test("OpenMetrics → each kind of metric named, escaped and ended as the format has it", async () => {
-    const registry = createMetricsRegistry();
+    const registry = new MetricsRegistry();
     fill(registry);
     expect(await renderScrape(registry, "OpenMetrics")).toEqual({
       contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -104,7 +104,7 @@ describe("the text", () => {
   });
 
   test("the plain form → what prom-client writes of the same, byte for byte", async () => {
-    const ours = createMetricsRegistry();
+    const ours = new MetricsRegistry();
     const theirs = new Registry();
     fill(ours);
     fill(theirs);
@@ -115,7 +115,7 @@ describe("the text", () => {
   });
 
   test("both forms, one after the other → neither changes the other; exemplars in OpenMetrics only", async () => {
-    const registry = createMetricsRegistry();
+    const registry = new MetricsRegistry();
     countersOf(registry)("op-1");
     const before = await plainText(registry);
     const open = await openMetrics(registry);
@@ -130,7 +130,7 @@ describe("the text", () => {
 
 describe("exemplars", () => {
   test("an operation has ended → its id stands at the one bucket it fell into, with the duration", async () => {
-    const registry = createMetricsRegistry();
+    const registry = new MetricsRegistry();
     const count = countersOf(registry);
     count("op-1");
     const marked = bucketsOf(await openMetrics(registry)).filter((line) => line.includes(" # "));
@@ -139,7 +139,7 @@ describe("exemplars", () => {
   });
 
   test("one operation beyond the last bound → its id stands at +Inf", async () => {
-    const registry = createMetricsRegistry();
+    const registry = new MetricsRegistry();
     countersOf(registry)("op-long", 7_200_000);
     const marked = bucketsOf(await openMetrics(registry)).filter((line) => line.includes(" # "));
     expect(marked).toHaveLength(1);
@@ -147,7 +147,7 @@ describe("exemplars", () => {
   });
 
   test("later operations of the same duration → the latest id, one exemplar a bucket", async () => {
-    const registry = createMetricsRegistry();
+    const registry = new MetricsRegistry();
     const count = countersOf(registry);
     for (let index = 0; index < 1_000; index += 1) count(`op-${index}`);
     const marked = bucketsOf(await openMetrics(registry)).filter((line) => line.includes(" # "));
@@ -160,7 +160,7 @@ describe("exemplars", () => {
     ["an id one character longer", "x".repeat(117), 0],
     ["an empty id", "", 0],
   ])("%s → counted in any case; an exemplar only if the format allows it", async (_, id, exemplars) => {
-    const registry = createMetricsRegistry();
+    const registry = new MetricsRegistry();
     countersOf(registry)(id);
     const text = await openMetrics(registry);
     expect(bucketsOf(text).filter((line) => line.includes(" # "))).toHaveLength(exemplars);
