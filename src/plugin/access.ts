@@ -1,8 +1,6 @@
 /** Opens the cluster and the control plane for `kubectl endpoints`, with the user's own rights. */
 import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
 import { createKeySource } from "../control-plane/key-source.ts";
-import type { Identity } from "../decide/identity.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
@@ -20,7 +18,7 @@ import { parseClusterControlPlane, parseControlPlane } from "../resource/control
 import { type DatabaseAccess, parseDatabaseAccess } from "../resource/database-access.ts";
 import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import type { NamedPlane, PlaneReading, PlaneReads } from "./named-plane.ts";
+import type { PlaneReads } from "./named-plane.ts";
 import type { NamespaceReads } from "./read-grants.ts";
 
 /** Environment variables by name. */
@@ -50,13 +48,10 @@ export interface ClusterAccess extends NamespaceReads, PlaneReads {
 export function openCluster(version: string): ClusterAccess {
   const userAgent = `kubectl-endpoints/${version}`;
   const connection = createConnection({ credentials: loadCredentialSource(), clock: systemClock, userAgent });
+  const read = (what: string, path: string) =>
+    connection.request({ what: `read ${what}`, method: "GET", path, timeoutMs });
   const getStored = (namespace: string, name: string) =>
-    connection.request({
-      what: `read ComputeEndpoint ${namespace}/${name}`,
-      method: "GET",
-      path: computeEndpointPath({ namespace, name }),
-      timeoutMs,
-    });
+    read(`ComputeEndpoint ${namespace}/${name}`, computeEndpointPath({ namespace, name }));
   return {
     namespace: connection.namespace,
     getStored,
@@ -72,59 +67,38 @@ export function openCluster(version: string): ClusterAccess {
       });
     },
     getAccess: async (namespace, name) => {
-      const what = `read DatabaseAccess ${namespace}/${name}`;
       const path = resourcePath(databaseAccessNames.plural, { namespace, name });
-      return parseDatabaseAccess(await connection.request({ what, method: "GET", path, timeoutMs }));
+      return parseDatabaseAccess(await read(`DatabaseAccess ${namespace}/${name}`, path));
     },
-    getPlane: (named) => readPlane(connection, named),
-    list: () =>
-      listAll(connection, {
-        what: "ComputeEndpoints",
-        path: computeEndpointsPath(undefined),
-        parse: parseComputeEndpoint,
-      }),
-    listNamespaces: () =>
-      unlessForbidden(async () => {
-        const all = await listAll(connection, { what: "Namespaces", path: namespacesPath, parse: parseNamespace });
-        return new Map(all.flatMap((each) => (each === undefined ? [] : [[each.key.name, each.facts] as const])));
-      }),
-    getNamespace: (namespace) =>
-      unlessForbidden(async () => {
-        const what = `read namespace ${namespace}`;
-        const stored = await connection.request({ what, method: "GET", path: namespacePath(namespace), timeoutMs });
-        return parseNamespace(stored)?.facts;
-      }),
+    async getPlane({ ref, namespace }) {
+      const isOfCluster = ref.kind === "ClusterControlPlane";
+      const { plural } = isOfCluster ? clusterControlPlaneNames : controlPlaneNames;
+      const path = resourcePath(plural, { namespace: isOfCluster ? "" : namespace, name: ref.name });
+      const stored = await orRefusal(read(`${ref.kind} ${ref.name}`, path));
+      if (stored === "Absent" || stored === "Forbidden") return { kind: stored };
+      return { kind: "Found", plane: isOfCluster ? parseClusterControlPlane(stored) : parseControlPlane(stored) };
+    },
+    list: async () =>
+      (await listAll(connection, "ComputeEndpoints", computeEndpointsPath(undefined))).map((stored) =>
+        parseComputeEndpoint(stored),
+      ),
+    async listNamespaces() {
+      const all = await orRefusal(listAll(connection, "Namespaces", namespacesPath));
+      if (typeof all === "string") return undefined;
+      const parsed = all.map(parseNamespace).filter((each) => each !== undefined);
+      return new Map(parsed.map(({ key, facts }) => [key.name, facts]));
+    },
+    async getNamespace(namespace) {
+      const stored = await orRefusal(read(`namespace ${namespace}`, namespacePath(namespace)));
+      return typeof stored === "string" ? undefined : parseNamespace(stored)?.facts;
+    },
     clusterId: () => readClusterId(connection),
     close: () => connection.close(),
   };
 }
 
-async function readPlane(connection: KubernetesConnection, { ref, namespace }: NamedPlane): Promise<PlaneReading> {
-  const isOfCluster = ref.kind === "ClusterControlPlane";
-  const { plural } = isOfCluster ? clusterControlPlaneNames : controlPlaneNames;
-  const path = resourcePath(plural, { namespace: isOfCluster ? "" : namespace, name: ref.name });
-  try {
-    const stored = await connection.request({ what: `read ${ref.kind} ${ref.name}`, method: "GET", path, timeoutMs });
-    return { kind: "Found", plane: isOfCluster ? parseClusterControlPlane(stored) : parseControlPlane(stored) };
-  } catch (error) {
-    if (!(error instanceof KubernetesError)) throw error;
-    if (error.reason === "NotFound" || error.reason === "NotServed") return { kind: "Absent" };
-    if (error.reason === "Forbidden") return { kind: "Forbidden" };
-    throw error;
-  }
-}
-
-interface Listed<Item> {
-  readonly what: string;
-  readonly path: string;
-  readonly parse: (stored: unknown) => Item;
-}
-
-async function listAll<Item>(
-  connection: KubernetesConnection,
-  { what, path, parse }: Listed<Item>,
-): Promise<readonly Item[]> {
-  const found: Item[] = [];
+async function listAll(connection: KubernetesConnection, what: string, path: string): Promise<readonly unknown[]> {
+  const found: unknown[] = [];
   let next = "";
   for (let page = 0; page < mostPages; page += 1) {
     const answer = await connection.request({
@@ -132,20 +106,21 @@ async function listAll<Item>(
       query: { limit: String(pageLimit), ...(next !== "" && { continue: next }) },
     });
     const { items, metadata } = answer as { items: readonly unknown[]; metadata: { continue?: string } };
-    found.push(...items.map((item) => parse(item)));
+    found.push(...items);
     next = metadata.continue ?? "";
     if (next === "") return found;
   }
   throw new Error(`the cluster has more than ${mostPages * pageLimit} ${what}`);
 }
 
-/** Returns the result of the read; `undefined` if the user has no right to it, or if the Namespace is gone. */
-async function unlessForbidden<T>(read: () => Promise<T>): Promise<T | undefined> {
+/** Returns the result of the read, or why there is none: the object is not there, or the user has no right to it. */
+async function orRefusal<T>(read: Promise<T>): Promise<T | "Absent" | "Forbidden"> {
   try {
-    return await read();
+    return await read;
   } catch (error) {
-    if (error instanceof KubernetesError && ["Forbidden", "NotFound", "NotServed"].includes(error.reason))
-      return undefined;
+    if (!(error instanceof KubernetesError)) throw error;
+    if (error.reason === "Forbidden") return "Forbidden";
+    if (error.reason === "NotFound" || error.reason === "NotServed") return "Absent";
     throw error;
   }
 }
@@ -165,9 +140,4 @@ export function openService(env: Environment, version: string): ControlPlaneClie
   const ignore = () => undefined;
   const observer = { requestEnded: ignore, throttled: ignore, budgetWaited: ignore, locked: ignore };
   return createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent });
-}
-
-/** Returns the identity in ownership records: cluster and control plane. */
-export async function identityOf(cluster: ClusterAccess, service: ControlPlane, env: Environment): Promise<Identity> {
-  return { clusterId: env.CLUSTER_ID || (await cluster.clusterId()), serviceUrl: service.serviceUrl };
 }

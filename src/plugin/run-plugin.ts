@@ -10,7 +10,7 @@ import { type PlaneResource, planeIdOf, planeName, settingsPlane } from "../reso
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import { type ClusterAccess, type Environment, identityOf, openCluster, openService } from "./access.ts";
+import { type ClusterAccess, type Environment, openCluster, openService } from "./access.ts";
 import { adoptionManifest, endpointsText, manifestsText, operationsText, unownedEndpoints } from "./listings.ts";
 import {
   isPlaneName,
@@ -155,7 +155,8 @@ class PluginRun {
     }
     const service = this.#openService();
     const isUrlAssumed = !this.#isUrlKnown(resource, service, plane);
-    const identity = await identityOf(cluster, service, this.#options.env);
+    const clusterId = this.#options.env.CLUSTER_ID || (await cluster.clusterId());
+    const identity = { clusterId, serviceUrl: service.serviceUrl };
     const others = (await cluster.list()).filter(({ uid }) => uid !== resource.uid);
     const grants = await grantsOf([resource, ...others]);
     const step = await planNow({ resource, others, identity, clock: systemClock, controlPlane: service, grants });
