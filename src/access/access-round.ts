@@ -296,7 +296,7 @@ export class AccessRound implements KindRound {
         entry.dueAtMs = context.clock.monotonicMs() + this.#restMs(worked, decided.plan);
         return;
       default: {
-        // Another change of the project comes first.
+        // The change was not sent: another change of the project came first, or an operation locks the project.
         const waitedMs = context.monotonicMs - (entry.waitingSinceMs ?? context.monotonicMs);
         const isQuiet = waitedMs < quietWaitMs || isTrue(resource.status.conditions, "Stalled");
         await storeStep(context, worked, isQuiet ? unchanged : waits.project);

@@ -75,8 +75,8 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
   }
 
   /**
-   * Lists every namespace from the API server now, and replaces the cache. A new leader calls it before its first
-   * effect, because its watch may have missed writes of the previous leader.
+   * Lists the resources of every watched namespace from the API server now, and replaces the cache. A new leader calls
+   * it before its first effect, because its watch may have missed writes of the previous leader.
    * @throws KubernetesError when a list fails or takes longer than one minute.
    */
   async listConsistently(): Promise<void> {
@@ -85,7 +85,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     );
   }
 
-  /** Whether every namespace has been listed once. */
+  /** Whether the resources of every watched namespace have been listed once. */
   hasSynced(): boolean {
     return [...this.#reflectors.values()].every((reflector) => reflector.hasSynced());
   }

@@ -59,7 +59,7 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
     try {
       const found = await readObject(connection, what, secretPath(address), timeoutMs);
       value = found === undefined ? undefined : valueIn(found);
-      // If the Secret or its value does not exist, the watch shows it as soon as it is created.
+      // A missing Secret or value is reported and not thrown: the watch shows it as soon as it is created.
       const problem = found === undefined ? "does not exist" : `has no value ${key}`;
       if (value === undefined) fail(new KubernetesError("NotFound", `${what} ${problem}`));
     } catch (error) {

@@ -76,7 +76,10 @@ interface Awaited {
   isLost: boolean;
 }
 
-/** Between two answers of the same kind, one that looks older is ignored for this many milliseconds. */
+/**
+ * A read whose `updatedTime` is older than the known one is ignored until the last believed answer is this many
+ * milliseconds old. Whatever its age, no read makes an ended operation unfinished again.
+ */
 const looksOlderMs = 30_000;
 
 /** The longest pause between two reads by id of one operation, in milliseconds. The pause grows while it is awaited. */

@@ -159,8 +159,8 @@ export class ProjectOperations {
   }
 
   /**
-   * Notes that a resource has used a snapshot, and that its new state is stored or needed no write.
-   * @param need the need by the stored state.
+   * Notes that a resource has used a snapshot. Call it when the resource's new status is stored, or needed no write.
+   * @param need the part of the log that the resource needs from now on, by its stored status.
    */
   noteReduced(need: LogNeed, { revision, reachMs }: OperationsSnapshot): void {
     const { uid, sinceMs } = need;

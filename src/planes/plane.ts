@@ -141,8 +141,8 @@ export class Plane {
   }
 
   /**
-   * Notes a new form of the resource.
-   * @returns whether the control plane must be used in another way from now on
+   * Takes over the newest version of the resource, and makes a new connection if URL or Secret differ.
+   * @returns whether the spec has changed
    */
   note(resource: PlaneResource | undefined): boolean {
     const before = this.#resource;

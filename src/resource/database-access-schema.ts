@@ -25,7 +25,7 @@ export const bindingKeys = [
 ] as const;
 export type BindingKey = (typeof bindingKeys)[number];
 
-/** The keys of the certificate authority. No template can have such a key or placeholder. */
+/** The keys of the Secret for the certificate authority. A template can neither have such a key nor refer to one. */
 export const authorityKeys = ["ca.crt", "root.crt", "sslrootcert"] as const;
 
 const reservedKeys: readonly string[] = [...bindingKeys, ...authorityKeys];

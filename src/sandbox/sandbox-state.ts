@@ -77,7 +77,7 @@ export function openDurableStore(options: Parameters<typeof openDurable>[0]): Du
   return { store, written, flush, close };
 }
 
-/** The names under which the store keeps values that belong to no record. */
+/** The names of the values that the store keeps beside its records. */
 const valueNames = { profile: "profile", clock: "clock", startKeyId: "startKeyId" } as const;
 
 const realTime: ClockChange = { mode: "real", scale: 1 };

@@ -112,9 +112,8 @@ export function createRedact(knownSecrets: () => readonly string[]): Redact {
 }
 
 /**
- * Copies the value of a log field without secrets, ready for JSON. Errors become plain objects with their causes.
- *
- * @param value any value; a value that JSON cannot hold becomes text.
+ * Copies the value of a log field. The copy has no secrets and can be written as JSON: errors become plain objects with
+ * their causes, and a value that JSON cannot hold becomes text.
  */
 export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === "string") {

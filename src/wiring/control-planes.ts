@@ -120,7 +120,7 @@ export class ControlPlanes {
     };
   }
 
-  /** A resource that names the control plane was created, changed or deleted, or its own status may have changed. */
+  /** Queues a control plane, because the resources that name it, its spec, its key or its health may have changed. */
   usersChanged(planeId: string): void {
     if (this.#isLeading && planeId !== settingsPlane) this.#queue.add(planeId, "Urgent");
   }

@@ -54,8 +54,9 @@ const repeatMs = 360_000;
 const queueCapacity = 2_000;
 /** The maximum number of sent events that are remembered. The oldest are forgotten first. */
 const memoryCapacity = 1_000;
-/** The maximum number of events sent at once, and the rate after that. A single change may cause many. */
+/** The maximum number of events sent at once. A single change may cause many. */
 const burst = 100;
+/** The number of events per second after such a burst. */
 const perSecond = 10;
 /** Events that a full queue or a closed fence drops are logged together, at most once per interval. */
 const reportDropsAfterMs = 60_000;

@@ -141,7 +141,7 @@ function newEventBody(content: EventContent, instance: string): object {
   };
 }
 
-/** Returns the count of an event that was sent before. The API server refuses a series with the count 1. */
+/** Returns the field `series` of an event that is sent again. The API server refuses a series with the count 1. */
 function seriesOf(content: EventContent) {
   return { series: { count: content.count, lastObservedTime: microTime(content.lastMs) } };
 }

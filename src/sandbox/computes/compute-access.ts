@@ -39,8 +39,8 @@ export class ComputeAccess {
   }
 
   /**
-   * Waits until the compute of an endpoint accepts connections. If it is idle, it is started.
-   * @throws ClientError when there is no such endpoint, it is disabled, or its start fails
+   * Starts the compute of an endpoint if it is idle, and waits up to a minute until it accepts connections.
+   * @throws ClientError when there is no such endpoint, it is disabled, or its start fails or takes longer
    */
   async reach(endpointId: string): Promise<RunningCompute> {
     const deadlineMs = performance.now() + wakeDeadlineMs;

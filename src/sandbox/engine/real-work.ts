@@ -19,7 +19,8 @@ export class RealWork {
   readonly #onEnd: (operationId: string) => void;
 
   /**
-   * Makes the tracker. @param onEnd called when the work of an operation has ended; never within a call of the engine
+   * Makes the tracker.
+   * @param onEnd called when the work of an operation has ended, and never while a call of the engine runs
    */
   constructor(driver: ComputeDriver | undefined, onEnd: (operationId: string) => void) {
     this.#driver = driver;

@@ -213,7 +213,7 @@ export const operationRecord = z.object({
   status: z.enum(["scheduling", "running", "finished", "failed"]),
   failuresCount: z.int().min(0),
   error: z.string().optional(),
-  /** The error of a planned failure: the operation will end as `failed`; `undefined`: no failure is planned. */
+  /** The operation will end as `failed` with this error text; `undefined`: no failure is planned. */
   plannedError: z.string().optional(),
   runsAtMs: time,
   endsAtMs: time,

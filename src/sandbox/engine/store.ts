@@ -32,7 +32,7 @@ import {
   versionRecord,
 } from "./records.ts";
 
-/** A position in the operations of a project. All older operations come after it. */
+/** A position in a project's list of operations. The list begins with the newest, so older operations follow. */
 export interface OperationPosition {
   readonly createdMs: number;
   readonly sequence: number;
@@ -48,7 +48,7 @@ export interface OperationQuery {
   readonly limit: number;
   /** Where the page begins; `undefined`: at the newest operation. */
   readonly after: OperationPosition | undefined;
-  /** Operations after this position are left out. `undefined`: no operation is left out. */
+  /** Operations newer than this position are left out. `undefined`: no operation is left out. */
   readonly upTo: OperationPosition | undefined;
 }
 

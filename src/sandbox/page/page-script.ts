@@ -120,7 +120,7 @@ function listen() {
   if (stream || isPaused || document.hidden) return;
   const query = new URLSearchParams(location.search);
   query.set("page", location.pathname.slice(1) || "projects");
-  // The server need not send what this page was loaded with.
+  // The page was loaded with this version, so the server sends only later changes.
   if (version) query.set("version", version);
   version = undefined;
   stream = new EventSource("/page/events?" + query);

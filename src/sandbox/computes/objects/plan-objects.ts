@@ -25,7 +25,7 @@ export type ObjectStep =
 /** What is stored for a server to which no role or database was applied yet. */
 export const nothingApplied: AppliedObjects = { roles: [], databases: [] };
 
-/** Returns the form in which applied roles and databases are stored. */
+/** Returns what is stored about applied roles and databases, with hashes in place of passwords. */
 export function appliedForm({ roles, databases }: WantedObjects): AppliedObjects {
   return {
     roles: roles.map(({ name, password }) => ({ name, passwordHash: hashOf(password) })),

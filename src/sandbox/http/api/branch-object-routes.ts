@@ -31,7 +31,7 @@ const rolePathOf = (params: z.output<typeof rolePath>): RolePath => ({
   roleName: params.role_name,
 });
 
-/** Adds the routes to list, get, create and delete roles, and for their passwords. */
+/** Adds the routes to list, get, create and delete roles, and to show or reset their passwords. */
 export function roleRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { objects } = parts.engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();

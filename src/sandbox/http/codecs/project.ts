@@ -13,7 +13,7 @@ import { operationBody } from "./operation.ts";
 /** The id of the one account that owns everything. */
 export const accountId = "user-sandbox";
 
-/** A project, and the values that are computed from its endpoints. */
+/** A project with the values of its answer that are not stored. */
 export interface ShownProject extends ProjectRecord {
   readonly proxyHost: string;
   /** The usage in the present month. */

@@ -122,8 +122,9 @@ export function permissionProblem(key: KeyRecord, { method, notes, projectId }: 
 }
 
 declare module "fastify" {
+  /** What each route of the server states about itself. */
   interface FastifyContextConfig {
-    /** What the route does, in a few words, for the API reference. */
+    /** What the route does, in a few words. The API reference shows it. */
     summary?: string;
     /**
      * Parts of a request that the real control plane supports and the sandbox does not. These are fields of the body

@@ -124,7 +124,7 @@ function placeOf(cursor: string): Place {
   }
 }
 
-/** The parts of one list's answers. */
+/** How the records of one list are shown in its answers. */
 export interface ListShape<R> {
   /** The name of the field that contains the list. */
   readonly field: string;
