@@ -126,8 +126,8 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
   }
 
   /**
-   * Lists again, one list at a time, because a read has shown that etcd was restored. A watch notices a restore only
-   * after minutes, and until then the API server would refuse every write.
+   * Lists again and replaces the cache, because a read has shown that etcd was restored. A watch notices a restore only
+   * after minutes. Until then the API server would refuse every write. While one call runs, further calls do nothing.
    */
   async #relist(): Promise<void> {
     if (this.#isRelisting) {
@@ -157,8 +157,8 @@ function knownTwin<Resource extends StoredIdentity>(
 }
 
 /**
- * Whether the cache holds a newer version of the object. In a burst, many events repeat our own writes that a later
- * write of ours has replaced, and the cache ignores an older version anyway.
+ * Whether the cache holds a newer version of the object. The cache ignores an older version anyway. In a burst, many
+ * events show an own write that a later own write has replaced already.
  */
 function isOutdated<Resource extends StoredIdentity>(cache: ResourceCache<Resource>, object: unknown): boolean {
   const { resourceVersion } = metadataOf(object);

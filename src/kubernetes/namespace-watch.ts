@@ -50,7 +50,7 @@ export function createNamespaceWatch(options: NamespaceWatchOptions): NamespaceW
   return options.namespaces.length === 0 ? watchAll(options, known) : readNamed(options, known);
 }
 
-/** The parts of one Namespace that grants depend on. */
+/** The fields of one Namespace that decide which projects its resources may use. */
 interface NamespaceFacts {
   readonly annotation: string | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
@@ -174,7 +174,7 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
   }
 }
 
-/** Reads name and grant of a Namespace as the API server returns it; `undefined` when it is none. Pure. */
+/** Parses name and grant of a stored Namespace; `undefined` if the object is not a Namespace. Pure. */
 export function parseNamespace(stored: unknown): KnownNamespace | undefined {
   const { name, uid, resourceVersion, annotations, labels, deletionTimestamp } = metadataOf(stored);
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {

@@ -15,7 +15,7 @@ interface ScrapeAccessOptions {
 /** The time limit of one call, in milliseconds. A scrape waits for two; Prometheus's own limit is 10 s. */
 const timeoutMs = 3_000;
 
-/** After this many milliseconds a token is checked again. So a withdrawn right ends, and a new right works soon. */
+/** After this many milliseconds a token is checked again. So a right that is granted or withdrawn takes effect soon. */
 const holdsForMs: Readonly<Record<ScrapeVerdict, number>> = {
   Allowed: 60_000,
   Forbidden: 5_000,
@@ -92,7 +92,7 @@ function forgetOne(known: Map<string, Remembered>): void {
   }
 }
 
-/** The parts of the answers to both reviews that the check reads. Nothing in them is checked. */
+/** The fields that the check reads from the answers to both reviews. Their types are not checked. */
 interface ReviewStatus {
   readonly authenticated?: unknown;
   readonly user?: Readonly<Record<"username" | "uid" | "groups" | "extra", unknown>>;

@@ -19,7 +19,7 @@ export interface SecretWatch {
   value(): string | undefined;
 }
 
-/** What to watch. */
+/** The value to watch, the connection to use, and the callback on failure. */
 export interface SecretWatchOptions {
   readonly connection: KubernetesConnection;
   readonly address: SecretAddress;
@@ -73,7 +73,7 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
     value = type === "DELETED" ? undefined : valueIn(object);
     hasFailed = value === undefined;
   };
-  // Each watch begins at the present state, because the version of a long unchanged Secret is too old to watch from.
+  // Each watch begins at the present state, because the version of a long unchanged Secret is too old to resume from.
   const watch = { listWatch, clock, random, timing: defaultTiming, resourceVersion: "", signal: stopping.signal };
   const run = async () => {
     while (!stopping.signal.aborted) {

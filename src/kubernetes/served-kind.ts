@@ -1,6 +1,6 @@
 /**
- * Watches a kind whose CustomResourceDefinition may be applied later, in all namespaces or in each one apart, and shows what
- * the operator knows of it.
+ * Watches a kind whose CustomResourceDefinition may be applied later than the operator. Watches it in all namespaces,
+ * or in some namespaces separately, and shows where the operator knows its resources.
  */
 import type { Timer } from "../domain/clock.ts";
 import {
@@ -21,11 +21,14 @@ export interface ServedKindOptions extends KindWatchOptions {
 
 /** The operator asks again after this many milliseconds if the kind is not served or may not be read. */
 const askAgainMs = 30_000;
-/** The same after another failure. */
+/** The operator asks again after this many milliseconds if there was another failure. */
 const listAgainMs = 5_000;
 const askTimeoutMs = 8_000;
 
-/** One kind. It begins when `start` is called, because only the leader acts on its resources. */
+/**
+ * One kind, in one namespace or everywhere. The watch begins with `start`, because only the leader acts on the
+ * resources.
+ */
 export class ServedKind<Resource extends StoredResource<Status>, Status extends object> {
   readonly #kind: ResourceKind<Resource, Status>;
   readonly #options: ServedKindOptions;
@@ -46,7 +49,7 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
     return this.#standing;
   }
 
-  /** The resources. Only a kind that is `Listed` has all of them. */
+  /** The cached resources. They are complete only if the standing is `Listed`. */
   get store(): ResourceStore<Resource, Status> {
     return this.#watch.store;
   }
@@ -111,7 +114,10 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
     return resources.some(({ name }) => name === this.#kind.plural);
   }
 
-  /** A later list failed. If its CustomResourceDefinition was removed, the cache holds resources that do not exist. */
+  /**
+   * Asks for the kind again if a later list failed because the kind was removed. The cache then holds resources that do
+   * not exist.
+   */
   async #listFailed(error: unknown): Promise<void> {
     const isMissing = error instanceof KubernetesError && ["NotFound", "NotServed"].includes(error.reason);
     if (this.#standing !== "Listed" || this.#isAsking || !isMissing) {
@@ -134,7 +140,9 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
 }
 
 interface KindPlacesOptions<Resource> extends Omit<ServedKindOptions, "onStanding"> {
-  /** Called each time the standing of one place has changed. @param resources of this place, if it is listed now */
+  /**
+   * Called each time the standing of one place has changed. @param resources of this place; empty if it is not listed
+   */
   readonly onStanding: (resources: readonly Resource[]) => void;
 }
 
@@ -156,7 +164,7 @@ export class KindPlaces<Resource extends StoredResource<Status>, Status extends 
     return this.#in(namespace)?.standing ?? "NotAsked";
   }
 
-  /** Whether the store has every resource of all places, or the cluster does not serve the kind. */
+  /** Whether each place is known: the store has all its resources, or the cluster does not serve the kind. */
   isKnown(): boolean {
     return [...this.#places.values()].every(isKnown);
   }

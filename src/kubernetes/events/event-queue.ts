@@ -91,11 +91,11 @@ interface EventPaceOptions {
   readonly burst: number;
   /** The number of events per second after such a burst. */
   readonly perSecond: number;
-  /** Whether the operator has much other work. Meanwhile one event a second is sent. @default never */
+  /** Whether the operator has much other work. If so, the sender sends about one event a second. @default never */
   readonly isBusy?: (() => boolean) | undefined;
 }
 
-/** The longest time for which one event gives way to the work of the operator, in milliseconds. */
+/** While the operator has much other work, each event waits at most this long, in milliseconds. */
 const longestGiveWayMs = 1_000;
 
 /** The interval at which a waiting event checks whether the operator is still busy, in milliseconds. */
@@ -110,7 +110,7 @@ export class EventPace {
   readonly #bucket: TokenBucket;
   readonly #isBusy: () => boolean;
   #isHurried = false;
-  /** Ends the present wait. A promise that lives as long as the process would keep something of every wait. */
+  /** Ends the present wait. One promise for all waits would keep a callback of each wait in memory. */
   #endWait: (() => void) | undefined;
 
   constructor({ clock, burst, perSecond, isBusy = () => false }: EventPaceOptions) {
@@ -146,10 +146,10 @@ export class EventPace {
   }
 }
 
-/** One more event may be recorded after this interval, in seconds. */
+/** After a burst, one more event about an object may be recorded per interval, in seconds. */
 const refillSeconds = 60;
 
-/** The maximum number of objects whose rate is tracked. A dropped object starts again with a full bucket. */
+/** The maximum number of objects whose rate is tracked. A forgotten object starts again with a full bucket. */
 const capacity = 10_000;
 
 /**

@@ -12,14 +12,14 @@ interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** Whether the operator has much other work. Then events give way. @default never */
+  /** Whether the operator has much other work. While it has, events are sent more slowly. @default never */
   readonly isBusy?: () => boolean;
 }
 
 interface EventRecorderStats {
   /** The number of sent events, with repeats. */
   readonly sent: number;
-  /** The number of events that were dropped because of the rate limit, a full queue, an error or a closed fence. */
+  /** The number of events dropped because of the rate limit, a full queue, an error or a closed leader fence. */
   readonly dropped: number;
 }
 
@@ -44,17 +44,17 @@ interface Unsent {
   lastMs: number;
   /** The number of repeats that are not sent yet. */
   count: number;
-  /** The stored event whose count rises; `undefined` for a new event. */
+  /** The equal event that was sent before: its count will rise. `undefined` for a new event. */
   sent: SentEvent | undefined;
 }
 
-/** An equal event within this time after the last one raises its count, and is not a new event. In milliseconds. */
+/** An event that repeats a sent one within this time raises its count, and is not a new event. In milliseconds. */
 const repeatMs = 360_000;
 /** The maximum number of events that wait to be sent. */
 const queueCapacity = 2_000;
 /** The maximum number of sent events that are remembered. The oldest are forgotten first. */
 const memoryCapacity = 1_000;
-/** The maximum number of events sent at once. A single change may cause many. */
+/** The maximum number of events sent at once, and then per second. A single change may cause many events. */
 const burst = 100;
 /** The number of events per second after such a burst. */
 const perSecond = 10;

@@ -36,7 +36,8 @@ export class EventSender {
   /**
    * Creates the event, or raises the count of the event with this name.
    * @returns the name of the event: another one if the API server had deleted the old event.
-   * @throws KubernetesError when the last attempt fails or another one would not help; LeaderFenceError
+   * @throws KubernetesError when the last attempt fails, or a further attempt would not help; LeaderFenceError when the
+   * fence refuses.
    */
   async send(content: EventContent, isRepeat: boolean): Promise<string> {
     if (!isRepeat) {
@@ -152,7 +153,7 @@ function shorten(note: string): string {
   if (bytes.length <= limits.note) {
     return bytes.toString("utf8");
   }
-  // Removes the replacement character that half a character decodes to.
+  // If the cut splits a character, its first half decodes to a replacement character. This is removed.
   const cut = bytes
     .subarray(0, limits.note - 3)
     .toString("utf8")

@@ -3,10 +3,12 @@ import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import { askedPauseMs, KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
 import { type HttpOutcome, parseRetryAfter } from "../../http/exchange.ts";
 
-/** The parts of a `Status` object of the API server that the operator uses. Every field may be missing. */
+/**
+ * The fields that the operator reads from a `Status` of the API server. A field that the answer lacks has a default.
+ */
 export interface StatusAnswer {
   readonly code: number;
-  /** Whether the body is a `Status`. A proxy in front of the API server answers with a page of its own. */
+  /** Whether the body is a `Status`. A proxy in front of the API server may answer with a page of its own. */
   readonly isOfApiServer: boolean;
   /** The reason of the answer, for instance `NotFound` or `Expired`; "" if there is none. */
   readonly reason: string;
@@ -56,8 +58,8 @@ export function errorForStatus(what: string, status: StatusAnswer): KubernetesEr
 }
 
 function reasonFor(status: StatusAnswer): KubernetesReason {
-  // The patch named the uid of another object that had this name before. The API server refuses that like a change of
-  // the uid.
+  // The patch named the uid of a deleted object, and another object has the name now. The API server takes the patch
+  // for a change of the uid.
   if (status.code === 422 && status.fields.includes("metadata.uid")) {
     return "Conflict";
   }
@@ -185,7 +187,7 @@ function codeOf(error: unknown): string | undefined {
 
 /**
  * Returns how long the API server asked to wait.
- * @param error the error of an answer, or one that an answer or an ERROR event has caused.
+ * @param error a KubernetesError, or an error whose `cause` is one.
  * @returns milliseconds, at most one minute; 0 if the server asked for nothing.
  */
 export function retryAfterMsOf(error: unknown): number {

@@ -20,17 +20,19 @@ export interface KubernetesCall {
   /** The call in words, for messages: `patch ComputeEndpoint shop/orders`. */
   readonly what: string;
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** It begins with a slash, and each segment is escaped. */
+  /** The path of the URL. It begins with a slash, and each segment is escaped. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** The body, which is sent as JSON; `undefined`: none. */
   readonly body?: unknown;
   /** The content type of the body. @default "application/json" */
   readonly contentType?: string;
-  /** The time limit for the whole call, body included. For a stream it ends when the headers have arrived. */
+  /** The time limit for the whole call, body included. For a stream, it is the limit until the headers arrive. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** The leader fence, asked right before the first byte is written, with the time that is left then. @default none */
+  /**
+   * The leader fence, asked right before the first byte is sent, with the time that the call has left. @default none
+   */
   readonly fence?: LeaderFence | undefined;
   /** Called with the HTTP status of the answer. Must not throw. @default nothing is called */
   readonly onStatus?: ((status: number) => void) | undefined;

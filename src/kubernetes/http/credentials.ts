@@ -130,10 +130,15 @@ export interface Session {
   readonly readAtMs: number;
 }
 
-/** The minimum interval between two reads, in milliseconds. A credential plugin knows itself when a token expires. */
+/**
+ * Older credentials are read again, in milliseconds. The Kubernetes client itself keeps a plugin's token until it
+ * expires.
+ */
 const credentialsAgeMs = 10_000;
 
-/** After this time a hanging credential plugin is run again, in milliseconds. Until then every call waits for it. */
+/**
+ * The time limit of one read of the credentials, in milliseconds. After it, the next call runs a hanging plugin again.
+ */
 const credentialsTimeoutMs = 30_000;
 
 const connectTimeoutMs = 10_000;
@@ -235,7 +240,8 @@ export class Sessions {
 
 /**
  * Returns the operator's service account as `namespace:name`, for the commands in conditions. The token of a pod names
- * it. Other credentials do not; then it is the shipped name in the operator's own namespace. Never throws.
+ * the account. For other credentials it returns the name of the shipped account in the operator's own namespace. Never
+ * throws.
  */
 export async function readOwnAccount(credentials: CredentialSource): Promise<string> {
   const shipped = `${credentials.namespace}:endpoint-operator`;

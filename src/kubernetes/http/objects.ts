@@ -1,4 +1,4 @@
-/** What all objects of the API server have in common: their paths and metadata, and how one is read and written. */
+/** Paths, metadata, reads and writes of API server objects, for all kinds of objects. */
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import { KubernetesError, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
 import { group, plural, version } from "../../resource/names.ts";
@@ -6,8 +6,9 @@ import { undefinedIfNotFound } from "./answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
 
 /**
- * Returns the path of the custom resources of one namespace, or of all namespaces. @param plural the plural name of
- * their kind
+ * Returns the path of the custom resources of one namespace.
+ * @param plural the plural name of their kind
+ * @param namespace `undefined`: all namespaces
  */
 export function resourcesPath(plural: string, namespace: string | undefined): string {
   const inNamespace = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
@@ -16,7 +17,7 @@ export function resourcesPath(plural: string, namespace: string | undefined): st
 
 /** Returns the path of one custom resource. @param plural the plural name of its kind */
 export function resourcePath(plural: string, key: ResourceKey): string {
-  // An object of the cluster has no namespace.
+  // A cluster-scoped object has no namespace.
   return `${resourcesPath(plural, key.namespace || undefined)}/${encodeURIComponent(key.name)}`;
 }
 
@@ -88,7 +89,9 @@ export function readObject(
   return undefinedIfNotFound(connection.request({ what: `read ${object}`, method: "GET", path, timeoutMs }));
 }
 
-/** Writes one object while the leader fence is open for the whole time limit. @throws KubernetesError, LeaderFenceError */
+/**
+ * Writes one object, if the leader fence stays open for the whole time limit. @throws KubernetesError, LeaderFenceError
+ */
 export async function writeObject(
   { connection, fence }: { readonly connection: KubernetesConnection; readonly fence: LeaderFence },
   call: Omit<KubernetesCall, "timeoutMs" | "fence">,
@@ -100,12 +103,16 @@ export async function writeObject(
 }
 
 /**
- * The query of a write: the operator's name in `metadata.managedFields`. The operator writes only fields of the schema,
- * so the API server need not search for unknown fields, to warn of them.
+ * The query of every write. It sets the operator's name in `metadata.managedFields`. The operator writes only fields of
+ * the schema, so the API server need not search for unknown fields.
  */
 export const writeQuery = { fieldManager: "endpoint-operator", fieldValidation: "Ignore" } as const;
 
-/** Returns the part of a call that is a JSON merge patch. @param of the version that the patch names, so it changes no other */
+/**
+ * Returns method, content type and body of a JSON merge patch.
+ * @param of the version that the patch names. The API server refuses the patch if the stored object has another
+ * version.
+ */
 export function mergePatch(
   changes: { readonly metadata?: object; readonly [member: string]: unknown },
   of?: Pick<StoredIdentity, "uid" | "resourceVersion">,

@@ -1,4 +1,4 @@
-/** What leadership is, the leadership of an operator that runs alone, and the times of a Lease. */
+/** The interface of leader election, the leadership of an operator that runs alone, and the times of a Lease. */
 
 import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
@@ -11,7 +11,7 @@ export interface Leadership extends LeaderFence {
   start(): void;
   /** Makes a candidate compete for the Lease at once, because the result of `mayLead` may have changed. */
   nudge(): void;
-  /** Closes the fence. The lease expires by itself, because some work may still be in progress. */
+  /** Closes the fence. Work may still be in progress, so the Lease is not released: it expires by itself. */
   stop(): Promise<void>;
   /**
    * Closes the fence and releases the Lease at once. No work may be in progress any more.
@@ -20,7 +20,7 @@ export interface Leadership extends LeaderFence {
   release(timeoutMs: number): Promise<boolean>;
 }
 
-/** The callbacks of both kinds of leadership. */
+/** The callbacks of a leadership, with or without a Lease. */
 export interface LeadershipOptions {
   /** Whether this process is able to lead: its cache is complete. */
   readonly mayLead: () => boolean;
@@ -67,7 +67,7 @@ export interface LeaseTiming {
 /** The times in production. */
 export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
-/** Pauses are longer by a random factor up to this, so that standbys do not read at the same time. */
+/** Each pause is longer by a random share of at most this, so that standbys do not read at the same time. */
 export const retryJitter = 0.2;
 
 /** Checks the times against each other and the longest call. @throws Error that names the rules that do not hold */
@@ -93,7 +93,10 @@ export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): 
   }
 }
 
-/** Returns the time limit of one call: three failed calls fit between the last good renewal and the deadline. */
+/**
+ * Returns the time limit of one call: three failed calls fit between the last successful renewal and the renew
+ * deadline.
+ */
 export function leaseCallTimeoutMs({ renewDeadlineMs, retryPeriodMs }: LeaseTiming): number {
   return Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
 }
@@ -106,7 +109,7 @@ interface ObservedLeaseOptions {
   readonly leastMs: number;
 }
 
-/** What a candidate knows about the Lease: what it read last, and when it saw the last change. */
+/** The Lease as this process last read it, and when this process saw the Lease change last. */
 export class ObservedLease {
   readonly #options: ObservedLeaseOptions;
   #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
@@ -116,8 +119,8 @@ export class ObservedLease {
   }
 
   /**
-   * Records the Lease that was just read.
-   * If the Lease is gone, the last read one still counts: its holder may not know yet, and may still act.
+   * Records the Lease that was just read. If the Lease was deleted, the last read one still counts: its holder may not
+   * know of the deletion, and may still act.
    * @returns whether this process may take the Lease.
    */
   isFree(found: StoredLease | undefined): boolean {

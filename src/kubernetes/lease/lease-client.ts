@@ -16,7 +16,7 @@ export interface StoredLease {
   readonly transitions: number;
 }
 
-/** What is written into a Lease. */
+/** The content of one write to a Lease. */
 export interface LeaseClaim {
   /** The identity of the holder after this write; "" releases the Lease. */
   readonly holder: string;

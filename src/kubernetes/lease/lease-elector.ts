@@ -135,8 +135,8 @@ export class LeaseElector implements Leadership {
       this.#note("cannot take the lease yet, will try again", error);
       return;
     }
-    // If the process was paused meanwhile, it does not become the leader. The next attempt finds that it holds the
-    // Lease.
+    // If the process was paused during the write, the renewal may be too old to lead. The next attempt finds that this
+    // process holds the Lease, and renews it.
     if (this.#deadlineInMs() > 0 && this.#state === "Candidate") {
       this.#state = "Leader";
       logger.info({ identity, transitions: this.#own?.transitions }, "leading");

@@ -19,7 +19,9 @@ interface KindStoreOptions<Resource extends StoredResource<Status>, Status exten
   readonly cache: ResourceCache<Resource>;
   readonly parser: KindParser<Resource, Status>;
   readonly fence: LeaderFence;
-  /** Called when a read shows that etcd was restored: the object is older than it was before the read. @default nothing */
+  /**
+   * Called when a read shows that etcd was restored: it returned an older version than the cache had. @default nothing
+   */
   readonly onRestored?: () => void;
 }
 
@@ -38,7 +40,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
 {
   readonly #options: KindStoreOptions<Resource, Status>;
   readonly #cache: ResourceCache<Resource>;
-  /** Objects that were written with an unknown result and not read since. Their cached form may be wrong. */
+  /** The objects whose cached form may be wrong since a write failed. A read removes an object from this set. */
   readonly #doubtful = new Set<string>();
 
   constructor(options: KindStoreOptions<Resource, Status>) {
@@ -122,9 +124,8 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
   }
 
   /**
-   * Returns the stored status of exactly this version.
-   * The cache keeps only the fields of the schema. If the stored status has other fields, which is rare, it is read
-   * again, so that the difference to the new status is complete.
+   * Returns the stored status of exactly this version. The cache keeps only the fields of the schema. If the stored
+   * status has other fields, the object is read again, so that the patch contains all differences. This is rare.
    */
   async #storedStatusOf(resource: Resource): Promise<JsonObject> {
     if (this.#options.parser.hasWholeStatus(resource)) {
@@ -203,7 +204,7 @@ const reasonsOfDoubt: ReadonlySet<KubernetesReason> = new Set([
   "Conflict",
 ]);
 
-/** Whether the last finalizer is gone. The API server then deletes the object, and shows it as it was. */
+/** Whether the last finalizer is gone. The API server then deletes the object, and answers with its last form. */
 function isLastFinalizerGone(answer: unknown): boolean {
   const { deletionTimestamp, finalizers } = metadataOf(answer);
   return typeof deletionTimestamp === "string" && !(Array.isArray(finalizers) && finalizers.length > 0);
@@ -214,8 +215,8 @@ type JsonObject = { readonly [key: string]: Json | undefined };
 /**
  * Returns the JSON merge patch (RFC 7386) that turns one object into another. It holds only differences, and `null` for
  * members that are removed.
- * Pure. Lists are replaced as a whole. `undefined` members count as absent on both sides, and the patch may hold some:
- * they are not sent.
+ * Pure. Lists are replaced as a whole. Members with the value `undefined` count as absent. The patch may hold such
+ * members, but they are not sent.
  * @returns `undefined` if nothing differs.
  */
 export function diffForMerge(before: JsonObject, after: JsonObject): JsonObject | undefined {

@@ -31,7 +31,8 @@ export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointS
   parse: parseComputeEndpoint,
   withSharedTexts,
   projectsOf: indexesOfEndpoint,
-  // Records that cannot be read are evidence: they stay as they are until a person acts.
+  // Records that cannot be read may still show which endpoint the resource owns. They stay as they are until a person
+  // acts.
   unreadableMembers: ({ isOwnershipReadable }) => (isOwnershipReadable ? [] : ["ownership", "createIntent"]),
 };
 
@@ -59,7 +60,7 @@ export function withSharedTexts(status: ComputeEndpointStatus, { share }: TextPo
   };
 }
 
-/** Each field is written out, because an object made by spreading takes half as much memory again. */
+/** Each field is written out, because an object made by spreading takes one and a half times the memory. */
 function compact(operation: StatusOperation, share: TextPool["share"]): StatusOperation {
   const shown = {
     id: operation.id,
@@ -74,7 +75,10 @@ function compact(operation: StatusOperation, share: TextPool["share"]): StatusOp
   return operation.error === undefined ? shown : { ...shown, error: operation.error };
 }
 
-/** The parts that both kinds have in common. There are few control planes, so nothing is shared or indexed. */
+/**
+ * The members that are equal for ControlPlane and ClusterControlPlane. There are few such resources, so their texts are
+ * not shared, and the cache needs no index for them.
+ */
 const both: Pick<
   ResourceKind<PlaneResource, ControlPlaneStatus>,
   "withSharedTexts" | "projectsOf" | "unreadableMembers"
@@ -99,8 +103,8 @@ export const clusterControlPlaneKind: ResourceKind<PlaneResource, ControlPlaneSt
 };
 
 /**
- * Returns how watch, cache and store treat the kind DatabaseAccess. @param indexesOf returns the keys under which the
- * cache finds a resource
+ * Returns how watch, cache and store treat the kind DatabaseAccess.
+ * @param indexesOf returns the keys under which the cache finds a resource
  */
 export function databaseAccessKind(
   indexesOf: (resource: DatabaseAccess) => readonly string[],
@@ -134,8 +138,8 @@ function sharedConditions(conditions: readonly Condition[], share: TextPool["sha
 const sharedTexts = 1_000;
 
 /**
- * Parses stored objects of one kind, and remembers what a later patch of each object must know. It remembers a resource
- * as long as that resource is in memory.
+ * Parses stored objects of one kind. For each parsed resource in memory, it remembers whether its status holds the
+ * whole stored status. A later patch of the status depends on that.
  */
 export class KindParser<Resource extends StoredResource<Status>, Status extends object> {
   readonly #kind: ResourceKind<Resource, Status>;
@@ -149,8 +153,10 @@ export class KindParser<Resource extends StoredResource<Status>, Status extends 
   }
 
   /**
-   * Parses a stored object. @param expected what the object should hold. Parts that are equal to it are taken from it
-   * and not parsed again. @throws ZodError when the metadata is not that of a stored object
+   * Parses a stored object.
+   * @param expected the expected result. Members of the object that are equal to it are taken from it and not parsed
+   * again.
+   * @throws ZodError when the metadata is not that of a stored object
    */
   parse(stored: unknown, expected?: Resource): Resource {
     const parsed = this.#kind.parse(stored, expected);
@@ -189,7 +195,7 @@ export function storedStatus(stored: unknown): Json {
   return (stored as { readonly status?: Json } | null)?.status ?? {};
 }
 
-/** The members of a resource that watch, cache and store need. */
+/** The members of every kind of resource that watch, cache and store use. */
 export interface StoredResource<Status> extends StoredIdentity {
   readonly finalizers: readonly string[];
   readonly status: Status;
@@ -205,8 +211,9 @@ export interface ResourceKind<Resource extends StoredResource<Status>, Status ex
   readonly plural: string;
   readonly finalizer: string;
   /**
-   * Parses a stored object. @param expected may be used in place of parts of the object that are equal to it. @throws
-   * ZodError when the metadata is not that of a stored object
+   * Parses a stored object.
+   * @param expected may be used in place of members of the object that are equal to it.
+   * @throws ZodError when the metadata is not that of a stored object
    */
   parse(stored: unknown, expected?: Resource): Resource;
   /** Returns the same status, with each repeated text only once in memory. */

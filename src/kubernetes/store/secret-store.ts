@@ -28,7 +28,10 @@ interface SecretStoreOptions {
   readonly account: string;
 }
 
-/** Single Secrets over the connection. @see SecretStore for what the calls guarantee */
+/**
+ * Makes the store of Secrets, which reads and writes one Secret at a time. @see SecretStore for the guarantees of each
+ * call
+ */
 export function createSecretStore(options: SecretStoreOptions): SecretStore & HeldSecrets {
   const { connection, account } = options;
   const parseWritten = async (what: string, key: ResourceKey, data: SecretData, call: Write) =>
@@ -98,7 +101,7 @@ interface WireSecret {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** Parses a Secret as the API server sent it. @throws KubernetesError when it is none */
+/** Parses a Secret as the API server sent it. @throws KubernetesError when the answer is not a Secret */
 export function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSecret {
   const { type, data } = (answer ?? {}) as WireSecret;
   const { uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = metadataOf(answer);

@@ -1,4 +1,4 @@
-/** The two calls of a reflector: list and watch. */
+/** Lists and watches objects of the API server, and parses both answers. */
 import { KubernetesError } from "../../domain/resource-store.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 
@@ -60,7 +60,7 @@ interface ListWatchOptions {
  */
 const maxLineBytes = 16 * 1024 * 1024;
 
-/** Makes list and watch over a connection. */
+/** Makes the calls that list and watch the objects of one path. */
 export function createListWatch(options: ListWatchOptions): ListWatch {
   const { connection, path, what } = options;
   return {
@@ -203,7 +203,7 @@ export function isOutOfSync(error: unknown): boolean {
   return isFatalReason || error instanceof OutOfSyncError;
 }
 
-/** Whether the API server is overloaded. A list would then cost it more than the watch that it refused. */
+/** Whether the API server refused a call because it is overloaded. A list would cost it more than a watch. */
 export function isOverload(error: unknown): boolean {
   return error instanceof KubernetesError && error.reason === "Throttled";
 }

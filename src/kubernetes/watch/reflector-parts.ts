@@ -1,4 +1,4 @@
-/** The options, times and timers of a reflector, and its lists page by page. */
+/** The options and times of a reflector, its delays after failures, one watch, and lists page by page. */
 import { backoffMs, type Clock, type Timer, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { WatchStats } from "../../domain/resource-store.ts";
@@ -66,7 +66,9 @@ const relistDelays = { firstMs: 800, longestMs: 30_000 };
 /** After this many milliseconds without a failure, delays start again with the shortest. */
 const resetAfterMs = 120_000;
 
-/** Makes the delays between attempts. @returns a function that returns the next delay, in milliseconds */
+/**
+ * Makes the growing delays between failed attempts. @returns a function that returns the next delay, in milliseconds
+ */
 export function createRelistBackoff({ clock, random }: Pick<FollowOptions, "clock" | "random">): () => number {
   let failures = 0;
   let delayEndsAtMs = Number.NEGATIVE_INFINITY;
@@ -79,7 +81,7 @@ export function createRelistBackoff({ clock, random }: Pick<FollowOptions, "cloc
   };
 }
 
-/** What one watch needs. */
+/** One watch: its times, where it begins, and its callbacks. */
 interface FollowOptions {
   readonly listWatch: Pick<ListWatch, "watch">;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-/** Keeps a cache equal to the API server. */
+/** Keeps a cache equal to the API server, by list and watch. */
 import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
 import { createCallDeadline, pause } from "../../http/call-deadline.ts";
 import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
@@ -21,7 +21,10 @@ const maxSilentWatches = 3;
 
 type Step = "List" | "Watch";
 
-/** The next step. Its pause is the backoff delay, or the server's retry-after if that is longer. */
+/**
+ * The next step, and a pause before it. The pause lasts as long as the backoff, or as the server's retry-after if
+ * longer.
+ */
 interface Outcome {
   readonly next: Step;
   readonly pause?: { readonly atLeastMs: number };
@@ -39,7 +42,7 @@ export class Reflector<Resource extends StoredIdentity> {
   readonly #backoff: () => number;
   readonly #pages: PageReader<Resource>;
   readonly #stopping = new AbortController();
-  /** Requests of callers for a list that has not begun yet. */
+  /** Callers that wait for a list that has not begun yet. */
   #wantedLists: PromiseWithResolvers<void>[] = [];
   /** Aborted to end a watch or a pause early, because a caller wants a list. */
   #hurry = new AbortController();
@@ -179,8 +182,8 @@ export class Reflector<Resource extends StoredIdentity> {
 
   /**
    * Chooses the next step after a watch has ended. A watch that lived for a while is resumed at once; a shorter one
-   * counts as a failure. A watch without any byte may mean that etcd was restored. The API server then sends no
-   * events for a version that it has not reached.
+   * counts as a failure. Several watches without any byte may mean that etcd was restored: the API server sends no
+   * events before it reaches the watched version again. The next step is then a list.
    */
   #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
     const livedMs = this.#options.clock.monotonicMs() - openedAtMs;

@@ -2,7 +2,7 @@
 import { keyText, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
 import { compareResourceVersions, isOlder, newerOf, Tombstones } from "./tombstones.ts";
 
-/** `Listed`: first seen in a list, as after a start. `Changed`: another client changed it. */
+/** `Listed`: the first list showed the resource, for instance after a start. `Changed`: it changed later. */
 export type ChangeOrigin = "Listed" | "Changed";
 
 interface ResourceCacheOptions<Resource> {
@@ -23,7 +23,7 @@ interface ConsistentList<Resource> {
 
 interface Entry<Resource> {
   readonly resource: Resource;
-  /** False: the object came from our own read and not yet from a watch event. */
+  /** Whether a list or an event has shown this object. False: it comes from our own read. */
   readonly isAnnounced: boolean;
 }
 
@@ -51,8 +51,9 @@ export interface CacheScope<Resource> {
 
 /**
  * The latest known state of each object, with an index by project.
- * Guarantees: it never returns an object older than the last own write or event. `onChange` reports every change by
- * another client once. It does not report our own writes, because their caller decides what comes next.
+ * Guarantees: unless etcd was restored, it never returns an object older than the last own write or event. `onChange`
+ * reports every change by another client once. It does not report our own writes, because their caller decides what
+ * comes next. It reports our own deletions.
  */
 export class ResourceCache<Resource extends StoredIdentity> {
   readonly #options: ResourceCacheOptions<Resource>;

@@ -1,4 +1,4 @@
-/** Compares versions of stored objects, and remembers those of deleted ones. */
+/** Compares resourceVersions, and remembers the last resourceVersion of each deleted object. */
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { metadataOf } from "../http/objects.ts";
 
@@ -16,7 +16,9 @@ export class Tombstones {
     this.#versionByUid.set(resource.uid, isOlderThanKnown ? known : resource.resourceVersion);
   }
 
-  /** Whether the object is deleted at this version. With a newer one it exists: a backup was restored. */
+  /**
+   * Whether this version is not newer than the deletion. An object with a newer version exists: a backup was restored.
+   */
   covers(resource: StoredIdentity): boolean {
     const version = this.versionOf(resource.uid);
     return version !== undefined && !isOlder(version, resource.resourceVersion);
