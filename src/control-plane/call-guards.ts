@@ -93,7 +93,7 @@ const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
 /** While the key is refused, the gate asks the source for another key at this interval, in milliseconds. */
 const nextKeyAfterMs = 1_000;
 
-/** No callback may throw. */
+/** The sources of the gate, and its callbacks. No callback may throw. */
 interface CredentialGateOptions {
   readonly clock: Clock;
   readonly keys: KeySource;
@@ -120,9 +120,9 @@ interface Refusal {
 }
 
 /**
- * Makes the gate: it holds back requests after a 401. Only one probe at a time is sent: the first call after a growing
- * delay. While the control plane refuses the key, the gate asks its source for another key every second, and a new key
- * is tried at once.
+ * Makes the gate, which holds requests back after a 401. After each growing delay it lets one call through as a probe,
+ * and never two at a time. While the control plane refuses the key, the gate asks its source for another key every
+ * second. A new key is tried at once.
  * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
  */
 export function createCredentialGate(options: CredentialGateOptions): CredentialGate {
@@ -154,7 +154,7 @@ export function createCredentialGate(options: CredentialGateOptions): Credential
   };
   const leave = (key: string, isProbe: boolean, state: CredentialState) => {
     if (!isProbe) {
-      // If calls are sent at the same time, the first refusal counts; later results of the others change nothing.
+      // Of several calls that were sent at the same time, only the first refusal counts.
       refusal ??= state === "Refused" ? refuse(key, 0) : undefined;
       return;
     }

@@ -66,7 +66,7 @@ export interface ControlPlaneClientOptions {
    * the reads of other projects. @default 256
    */
   readonly connections?: number;
-  /** Whether the host name may lead to this machine or link. @default true */
+  /** Whether the host name may lead to an address of this machine or of its link. @default true */
   readonly mayBeNearby?: boolean | undefined;
   /** The leader fence. The client asks it right before it sends a write. @default every write is allowed */
   readonly fence?: LeaderFence;
@@ -100,7 +100,7 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
   };
 }
 
-/** A 404 about one of these does not prove that the object inside it is absent. */
+/** A 404 about one of these containers does not prove that the object inside it is absent. */
 const aroundEndpoint = ["Project"] as const;
 const aroundRole = ["Project", "Branch"] as const;
 
@@ -141,7 +141,7 @@ function httpProjects(call: HttpCaller, onListed: ListReport): Omit<ControlPlane
           }
           const { entries, unreadableIds } = readEntries(operations, wireOperation);
           expectEach(entries, "project_id", projectId, "an operation of another project");
-          // Older pages show operations that the operator has reported before.
+          // Only the newest page is reported: the operations on older pages were reported before.
           if (cursor === undefined) onListed(projectId, "operations", unreadableIds);
           // An empty page is the last one, whatever cursor it has.
           const next = operations.length === 0 ? undefined : presentText(pagination?.cursor);
@@ -170,7 +170,10 @@ function httpProjects(call: HttpCaller, onListed: ListReport): Omit<ControlPlane
   };
 }
 
-/** Returns the call of a write to an endpoint. Its answer must show that endpoint; without an id, one of the project. */
+/**
+ * Returns the call of a write to an endpoint. The answer must show this endpoint. The answer to a create must show an
+ * endpoint of the project.
+ */
 function writing(route: Route, projectId: string, endpointId?: string, body?: object): Call<Mutation> {
   return {
     ...{ route, ids: endpointId === undefined ? [projectId] : [projectId, endpointId], body },

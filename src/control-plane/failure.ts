@@ -14,10 +14,10 @@ import { type HttpOutcome, parseJson, parseRetryAfter } from "../http/exchange.t
 import type { Route } from "./routes.ts";
 import { wireError } from "./wire.ts";
 
-/** The failed call. */
+/** The route of the failed call, and the secrets that its message must not show. */
 export interface CallContext {
   readonly route: Route;
-  /** The API key in use, and the passwords of the project. They must never be shown. */
+  /** Forms of the API key in use, and of the passwords of the project. */
   readonly secrets: readonly string[];
 }
 
@@ -66,7 +66,9 @@ export function failureOfContent(answer: Answered, what: string, context: CallCo
   return fail("UnreadableAnswer", message, context, { effect: options.effect });
 }
 
-/** Returns what a 404 is about: the first kind of object that its message names, else the object of the path. */
+/**
+ * Returns the kind of object that is absent: the first one that the message of the 404 names, else the one of the path.
+ */
 function subjectOf(message: string, fallback: ControlPlaneSubject): ControlPlaneSubject {
   const named = /\b(project|branch|endpoint|operation|role|database)s?\b/i.exec(message)?.[1]?.toLowerCase();
   return subjects.find((subject) => subject.toLowerCase() === named) ?? fallback;
@@ -106,7 +108,10 @@ function unexplained(reason: ControlPlaneReason): string {
   return reason === "UnreadableAnswer" ? ", not in the documented form" : " without an explanation";
 }
 
-/** Node's and undici's error codes in words. Their messages contain addresses, so they would differ each time. */
+/**
+ * Error codes of Node and undici, in words. The messages of these errors contain addresses, so they would differ each
+ * time.
+ */
 const connectFailures: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "connection refused"],
   ["ENOTFOUND", "no such host"],
@@ -141,7 +146,7 @@ const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
   [400, notApplied("Malformed")],
   [401, notApplied("Unauthorized")],
   [403, notApplied("Forbidden")],
-  // A proxy answers 408 if the request did not arrive in time. It may have forwarded a part of it.
+  // A proxy answers 408 if the request did not arrive in time. It may have forwarded a part of the request.
   [408, unknownEffect("TimedOut")],
   [409, notApplied("Conflict")],
   [412, notApplied("PreconditionFailed")],
@@ -175,7 +180,9 @@ export function meaningOf(status: number, isDocumented: boolean): StatusMeaning 
 /** The maximum number of characters in which the patterns search. */
 const longestInspected = 4_000;
 
-/** What differs between answers, such as request ids and times. A condition message must not contain it. */
+/**
+ * Texts that differ from answer to answer, such as request ids and times. A condition message must not contain them.
+ */
 const varying: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[id]"],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "[time]"],

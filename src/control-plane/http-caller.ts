@@ -23,7 +23,7 @@ export interface Call<Value> {
   readonly body?: object | undefined;
   /** Parses the answer. @throws UnusableContentError */
   read(answer: SuccessfulAnswer, clean: Clean): Value;
-  /** Returns the password in the answer. Later texts about the project are cleaned of it. @default there is none */
+  /** Returns the password in the answer. Later texts about the project must not show it. @default there is none */
   passwordIn?(value: Value): string | undefined;
 }
 
@@ -35,7 +35,7 @@ interface SuccessfulAnswer {
   readonly body: Uint8Array;
 }
 
-/** What all calls of one control plane share. */
+/** The connections, the key, the time limits and the observers of all calls of one control plane. */
 interface HttpCallerOptions {
   readonly transport: HttpTransport;
   /** The path of the base URL, without a trailing slash. */
@@ -81,7 +81,7 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
   };
 }
 
-/** @param passwords forms of the passwords that no text may show */
+/** Sends one call and parses its answer. @param passwords forms of the passwords that no text may show */
 async function carryOut<Value>(
   call: Call<Value>,
   options: HttpCallerOptions,
@@ -100,7 +100,7 @@ async function carryOut<Value>(
   }
   const result = resultOf(call, outcome, {
     route: call.route,
-    // Most answers show no text from which secrets must be removed, and the forms of a key are many.
+    // A getter: a key has many forms, and most answers have no text from which they must be removed.
     get secrets() {
       return [...formsOf(key), ...passwords];
     },
@@ -153,7 +153,7 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
   }
 }
 
-/** The code for the metric: the status, or the reason of an error whose status would look like a success. */
+/** Returns the code for the metric: the HTTP status. Without a usable answer, it is the reason of the error. */
 function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
   if (outcome.kind !== "Answered") {
     return "error" in result ? result.error.reason : "";
@@ -164,7 +164,7 @@ function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
 
 /**
  * Returns `undefined` for a documented 404, because the object is absent. A 404 about a container of the object is
- * thrown, because it does not prove that.
+ * thrown, because the object may still exist.
  */
 export async function undefinedIfAbsent<Value>(
   found: Promise<Value>,

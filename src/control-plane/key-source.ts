@@ -17,12 +17,14 @@ export interface KeySource {
 /** The source of the key: a fixed text or a file. */
 type KeySourceOptions = { readonly key: string } | { readonly file: string; readonly clock: Clock };
 
-/** The file in the words of error messages. */
+/** The name of the file in error messages. */
 const fileOfKey = "the file named by CONTROL_PLANE_API_KEY_FILE";
 /** The minimum interval between two reads of the file, in milliseconds. */
 const readIntervalMs = 1_000;
 
-/** Makes a source that returns the key of the settings. A file is read again after a second. */
+/**
+ * Makes a source that returns the key of the settings. A file is read again after a second, when the key is asked for.
+ */
 export function createKeySource(options: KeySourceOptions): KeySource {
   if ("file" in options) {
     return fileKeySource(options);
@@ -72,8 +74,8 @@ function checkedKey(text: string, where: string): string {
 }
 
 /**
- * Whether a text can be sent as an API key: it has 1 to 4,096 printable ASCII characters, no space. A tenant may store a
- * longer text, and the operator would keep it in memory.
+ * Whether a text can be sent as an API key: it has 1 to 4,096 printable ASCII characters, no space. A tenant chooses
+ * the text, and the operator keeps the key in memory, so its length is limited.
  */
 export function isApiKey(text: string): boolean {
   return /^[\x21-\x7e]{1,4096}$/.test(text);
@@ -91,7 +93,7 @@ function keyError(message: string, cause?: unknown): ControlPlaneError {
   return new ControlPlaneError("Unauthorized", message, { effect: "NotApplied", cause });
 }
 
-/** The parts of a key source that reads a Secret. */
+/** The watched Secret that holds the key, and the file that is used in its place. */
 interface SecretKeyOptions {
   /** The watched Secret. Its value is `undefined` if it does not exist or cannot be read now. */
   readonly secret: { readonly firstRead: Promise<void>; value(): string | undefined };

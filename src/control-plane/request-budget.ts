@@ -32,8 +32,7 @@ type BucketSize = Pick<TokenBucketOptions, "capacity" | "perSecond">;
 
 /**
  * Returns the bucket that keeps both limits: for t = 1 second and t = 60 seconds, `capacity + perSecond × t` is at most
- * the limit.
- * With a capacity of 1 requests are evenly spaced, and only their distance matters.
+ * the limit. With a capacity of 1, requests are evenly spaced, so `perSecond` alone limits them.
  */
 export function bucketFor(requestsPerMinute: number, requestsPerSecond: number): BucketSize {
   const capacity = Math.min((60 * requestsPerSecond - requestsPerMinute) / 59, requestsPerMinute / 2);
@@ -63,10 +62,10 @@ interface Buckets {
 
 /**
  * The number of requests that the operator may send to one control plane.
- * Guarantees: in any second and in any minute, no more requests are sent than allowed. The budget starts empty, because
- * another process may have used its whole budget right before this one started. Background requests use at most half of
- * it. Urgent requests go first, and namespaces take turns. The limits count the time at which a request is allowed.
- * A change that was allowed before the reads of its reconcile is sent after them.
+ * Guarantees: in any second and in any minute, no more requests are allowed than the limits say. The budget starts
+ * empty, because another process may have used its whole budget right before this one started. Background requests use
+ * at most half of it. Urgent requests go first, and namespaces take turns. A request counts when it is allowed, even if
+ * it is sent later: a change may be allowed before the reads of its reconcile, and is sent after them.
  */
 export class RequestBudget {
   readonly #options: Required<RequestBudgetOptions>;
@@ -110,8 +109,8 @@ export class RequestBudget {
   /**
    * Resolves when the caller may send one request, and counts the request.
    *
-   * @throws ControlPlaneError `Throttled` with effect `NotApplied` after a bounded wait: there are too many requests.
-   * PutOffError in place of that for a background request, and after `close`.
+   * @throws ControlPlaneError `Throttled`, effect `NotApplied`, if an urgent request has waited too long or too many
+   * wait. PutOffError for a background request in this case. LeaderFenceError after `close`.
    */
   take(caller: Caller): Promise<void> {
     if (this.#isClosed) {
@@ -206,7 +205,7 @@ export class RequestBudget {
     }
   }
 
-  /** The next kind: urgent, but after some urgent requests one background request; `undefined`: nothing waits. */
+  /** Returns the next kind: urgent, but one background request after some urgent ones; `undefined` if nothing waits. */
   #next(): Urgency | undefined {
     const { Urgent: urgent, Background: background } = this.#waiting;
     if (urgent.size === 0) {
@@ -243,7 +242,7 @@ export class RequestBudget {
     const urgency = this.#urgencyOf(waiting.caller);
     observer.budgetWaited(urgency, this.#waitedSeconds(waiting));
     if (urgency === "Background") {
-      // After a restart with many projects this is ordinary: the resources are as they were, only not looked at yet.
+      // After a restart with many projects this is ordinary: the poll only comes later.
       waiting.refuse(new PutOffError("the request budget has no room for a poll yet"));
       return;
     }

@@ -8,7 +8,7 @@ export interface Route {
   readonly template: string;
   /** The call in words. It completes the message "cannot …". */
   readonly purpose: string;
-  /** What a 404 is about if its message names nothing. */
+  /** The kind of object that a 404 is about if its message names none. */
   readonly subject: ControlPlaneSubject;
 }
 
@@ -52,8 +52,8 @@ export function pathOf(route: Route, ids: readonly string[]): string {
 }
 
 /**
- * Escapes one segment of a path. `encodeURIComponent` leaves dots unchanged, and a segment of one or two dots means
- * another path. Such a segment is escaped twice; no object has such an id.
+ * Escapes one segment of a path. `encodeURIComponent` leaves dots unchanged, but a segment of one or two dots would
+ * lead to another path. Such a segment is escaped twice; no object has such an id.
  */
 function escapeSegment(id: string): string {
   return /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%252E") : encodeURIComponent(id.toWellFormed());

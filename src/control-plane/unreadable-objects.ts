@@ -2,13 +2,13 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
-/** What a list of a project shows. */
+/** The kind of objects in a list of a project. */
 type Kind = "endpoints" | "operations";
 
 /** Receives the ids of listed objects that cannot be parsed. For operations, only those of the newest page. */
 export type ListReport = (projectId: string, kind: Kind, unreadableIds: readonly string[]) => void;
 
-/** A project that the operator has not listed for this many milliseconds is not counted. No resource names it then. */
+/** A project that was not listed for this many milliseconds is not counted, because no resource names it any more. */
 const forgottenAfterMs = 3_600_000;
 
 /** The maximum number of ids in one log line. */

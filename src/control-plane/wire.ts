@@ -1,4 +1,4 @@
-/** The JSON of the control plane: its schemas, how answers are read, and the types of the domain made from them. */
+/** Converts between the JSON of the control plane and the domain types: schemas, parsed answers, bodies of writes. */
 import { z } from "zod";
 import type { Mutation, ObservedRole } from "../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, EndpointType, ObservedEndpoint } from "../domain/endpoint.ts";
@@ -59,7 +59,7 @@ export const wireOperation = z.object({
 });
 type WireOperation = z.infer<typeof wireOperation>;
 
-/** The schema of a role. `password` is present only in the answer to the request that made it. */
+/** The schema of a role. `password` is present only in the answer to the request that set the password. */
 const wireRole = z.object({
   name: word,
   branch_id: z.string(),
@@ -210,7 +210,7 @@ export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): V
 
 /**
  * Refuses an answer about another object: `field` must equal `value` in each object.
- * @param otherwise what the answer is about otherwise, for the message.
+ * @param otherwise what the answer shows if a value differs, for the message.
  * @throws UnusableContentError
  */
 export function expectEach<Field extends string>(
