@@ -68,7 +68,7 @@ export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>):
   if (signal.aborted) {
     giveUp();
   }
-  // If the signal comes first, a later rejection of the promise must not count as unhandled.
+  // If the signal fires first, a later rejection of the promise must not count as unhandled.
   promise.catch(() => {});
   try {
     return await Promise.race([aborted, promise]);

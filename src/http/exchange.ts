@@ -47,9 +47,9 @@ interface ExchangeLimits {
   /** Signals that end the exchange early. `undefined` is ignored. @default none */
   readonly signals?: readonly (AbortSignal | undefined)[];
   /**
-   * The leader fence. The exchange asks it when the connection is open, before the first byte is written, with the time
-   * that is left then. A process that was paused while it connected must not send the request afterwards. If the fence
-   * refuses, the outcome is `NotSent` with a `LeaderFenceError`.
+   * The leader fence. The exchange asks it when the connection is open, before the first byte is sent, with the time
+   * that the call has left. A process that was paused while it connected must not send the request afterwards. If the
+   * fence refuses, the outcome is `NotSent` with a `LeaderFenceError`.
    * @default nothing is asked
    */
   readonly fence?: LeaderFence | undefined;
@@ -63,7 +63,7 @@ interface ExchangeLimits {
 export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: ExchangeLimits): Promise<HttpOutcome> {
   return new Promise((resolve) => {
     const handler = new ExchangeHandler(limits, resolve);
-    // A second time limit beside the deadline, on the machine's own clock. The value 0 would mean no limit.
+    // undici's own time limit beside the deadline, on the machine's clock. The value 0 would mean no limit.
     const timeoutMs = Math.max(1, Math.ceil(limits.timeoutMs));
     dispatcher.dispatch(
       {
@@ -210,13 +210,12 @@ export function parseJson(body: Uint8Array): { readonly value: unknown } | undef
 /** The longest delay, in milliseconds. A wrong `Retry-After` must not stop the operator for days. */
 const longestRetryAfterMs = 10 * 60_000;
 
-/** The delay for a date that cannot be compared with the control plane's own clock, in milliseconds. */
+/** The delay for a date that cannot be compared with the server's own clock, in milliseconds. */
 const unknownDateRetryAfterMs = 60_000;
 
 /**
- * Parses a `Retry-After` header: seconds or an HTTP date.
- * A date is compared with the `Date` header of the same answer, because the operator's clock may differ from the
- * control plane's. Without a readable `Date` header the delay is one minute.
+ * Parses a `Retry-After` header: seconds or an HTTP date. A date is compared with the `Date` header of the same answer,
+ * because the operator's clock may differ from the server's. Without a readable `Date` header the delay is one minute.
  * @param date the `Date` header of the same answer.
  * @returns a delay of 0 to ten minutes, in milliseconds; `undefined` for a missing or unreadable header.
  * @see RFC 9110, section 10.2.3

@@ -26,7 +26,9 @@ interface HttpTransportOptions {
 /** A request to the one server of a transport. */
 export type OriginRequest = Omit<HttpRequest, "origin">;
 
-/** The error with which `sendFresh` closes its connection. Otherwise undici makes one, with a stack trace, for each call. */
+/**
+ * `sendFresh` closes its connection with this error. Otherwise undici makes an error with a stack trace for each call.
+ */
 const callEnded = new Error("the call has ended");
 
 /** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */
@@ -135,7 +137,7 @@ export type TlsMaterial = Partial<buildConnector.BuildOptions>;
 
 const common = { allowH2: false, keepAliveTimeout: 30_000, pipelining: 1 } as const;
 
-/** The interval is shorter than the idle limits of the usual load balancers. */
+/** TCP keep-alive probes. Their interval is shorter than the idle limits of the usual load balancers. */
 const keepAliveProbe = { keepAlive: true, keepAliveInitialDelay: 30_000, allowH2: false } as const;
 
 function connectOptions({ connectTimeoutMs, mayBeNearby = true }: HttpTransportOptions) {
@@ -143,8 +145,8 @@ function connectOptions({ connectTimeoutMs, mayBeNearby = true }: HttpTransportO
 }
 
 /**
- * Makes an agent that keeps connections with TLS material, directly or through an HTTP proxy. @param route.proxyUrl
- * `undefined`: directly
+ * Makes an agent that keeps connections with TLS material, directly or through an HTTP proxy.
+ * @param route.proxyUrl `undefined`: directly
  */
 export function createAgent(
   route: { readonly tls: TlsMaterial; readonly proxyUrl: string | undefined },

@@ -1,4 +1,4 @@
-/** Shares what is limited: a waiting line whose groups take turns, and a token bucket. */
+/** Shares limited workers and requests: a waiting line whose groups take turns, and a token bucket. */
 import type { Clock } from "../domain/clock.ts";
 
 /** An entry of a waiting line. */
@@ -10,8 +10,8 @@ export interface LineEntry {
 }
 
 /**
- * A waiting line whose groups take turns. Within a group, the first entry in is the first out. So no entry waits behind
- * a whole burst of another group. With one group it is an ordinary queue.
+ * A waiting line whose groups take turns, so that no entry waits behind a whole burst of another group. Within a group,
+ * the first entry in is the first out. With one group it is an ordinary queue.
  */
 export class FairLine<Entry extends LineEntry> {
   /** The groups in the order of their turns. No group is empty. */

@@ -16,7 +16,9 @@ export const livenessLimits = {
 /** The interval between two ticks, in milliseconds. */
 const tickMs = 1_000;
 
-/** A tick is late if it comes this much later, in milliseconds. One alone may mean that the process was paused. */
+/**
+ * A tick is late if it comes this much after its time, in milliseconds. A single late tick may mean a paused process.
+ */
 const lateMs = 5_000;
 
 /** The number of late ticks in a row after which the event loop counts as stuck. */

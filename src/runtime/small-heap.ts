@@ -18,7 +18,7 @@ const checkEveryMs = 50;
 export function keepHeapSmall(clock: Clock): void {
   // Old objects are collected when the heap has grown by a quarter since the last collection.
   setFlagsFromString("--heap-growing-percent=25");
-  // The first growth of the space for new objects then leads to the limit in one step.
+  // The space for new objects reaches the limit in one step when it first grows.
   setFlagsFromString("--semi-space-growth-factor=4");
   const check = () => {
     if (newSpaceBytes() >= newSpaceLimitBytes) {

@@ -4,7 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 /** The longest delay of setTimeout, in milliseconds. A longer one does not fit into 32 bits, and would fire at once. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** The clock of the machine. Its timers do not keep the process alive. */
+/** The clock of the machine. A running timer does not keep the process alive. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
