@@ -115,12 +115,15 @@ export function projectKeysOf(resource: ComputeEndpoint): readonly string[] {
   return planeId === settingsPlane ? projects : projects.map((projectId) => keyAt(planeId, projectId));
 }
 
-/** Returns the key of a project. A resource without a project needs no control plane. */
+/** Returns the key of a project. A resource without a project needs no control plane, so its key does not name one. */
 function keyAt(planeId: string, projectId: string): string {
   return projectId === noProject ? noProject : projectKey(planeId, projectId);
 }
 
-/** Returns the keys under which the cache finds the resource: its projects, and a control plane that it names. */
+/**
+ * Returns the keys under which the cache finds the resource: its projects, and the id of the control plane that it
+ * names.
+ */
 export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
   const projects = projectsOf(resource);
@@ -157,7 +160,9 @@ function parseSpec(spec: unknown): ParsedSpec {
   };
 }
 
-/** A reference that cannot be parsed must not count as none, because that would name another control plane. */
+/**
+ * Parses a reference. A reference that cannot be parsed must not count as none: none stands for another control plane.
+ */
 function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
   const parsed = deletionFieldsSchema.controlPlaneRef.safeParse(ref);
   return parsed.success ? parsed.data : "Unreadable";
@@ -184,7 +189,10 @@ function parseStatus(status: unknown): ParsedStatus {
   };
 }
 
-/** A record of a newer version may have another form, but it still names its endpoint. */
+/**
+ * Reads the endpoint from an ownership record, even if a newer version of the operator has written another form of
+ * record.
+ */
 function claimedBy(ownership: unknown): ClaimedEndpoint {
   const { endpointId, projectId } = (ownership ?? {}) as { readonly [member: string]: unknown };
   const textOrNone = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);

@@ -11,7 +11,7 @@ export const conditionTypes = [
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
-/** Stalled reasons of every kind that works in a project. */
+/** Stalled reasons that ComputeEndpoint and DatabaseAccess share. */
 const sharedStallReasons = [
   "BranchNotFound",
   "ControlPlaneNotFound",
@@ -44,10 +44,10 @@ export type StallReason = (typeof stallReasons)[number];
 /** The Stalled reasons of resources whose control plane does not exist or cannot be used. */
 export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
 
-/** Reasons of every control plane that cannot be used at present. */
+/** Reasons for which a control plane of any kind cannot be used at present. */
 const unusableReasons = ["ServiceUnavailable", "Throttled", "Unauthorized", "UnreadableAnswer"] as const;
 
-/** Reasons of every kind whose work goes on in a project, or cannot go on at present. */
+/** Reasons that ComputeEndpoint and DatabaseAccess share: work is in progress, or cannot go on at present. */
 const sharedProgressReasons = [
   ...unusableReasons,
   "Deleting",
@@ -57,7 +57,7 @@ const sharedProgressReasons = [
   "WaitingForProject",
 ] as const;
 
-/** Reasons of a ComputeEndpoint whose work goes on or cannot go on at present. */
+/** Reasons of a ComputeEndpoint: work is in progress, or cannot go on at present. */
 export const progressReasons = [
   ...sharedProgressReasons,
   "Adopting",
@@ -91,7 +91,7 @@ export const planeReasons = [
 ] as const;
 export type PlaneReason = (typeof planeReasons)[number];
 
-/** A condition that one reconcile asks for. A type without a draft is removed. */
+/** A condition as one reconcile decides it. `mergeConditions` adds its generation and its time. */
 export interface ConditionDraft {
   readonly type: ConditionType;
   readonly status: "True" | "False" | "Unknown";
@@ -145,7 +145,7 @@ export const accessStallReasons = [
 ] as const;
 export type AccessStallReason = (typeof accessStallReasons)[number];
 
-/** Reasons of a DatabaseAccess whose work goes on, or cannot go on at present. */
+/** Reasons of a DatabaseAccess: work is in progress, or cannot go on at present. */
 export const accessProgressReasons = [
   ...sharedProgressReasons,
   "CreatingDatabase",

@@ -40,7 +40,7 @@ function parserOf(
 }
 
 /**
- * Parses the status. If it cannot be parsed, the operator finds out its content again, and writes it. Only status
+ * Parses the status. If it cannot be parsed, the operator determines its content again and replaces it. Only status
  * holds the list of Secrets with the operator's finalizer, so that list is parsed even if the rest cannot be.
  */
 function statusOf(status: unknown): ControlPlaneStatus {
@@ -103,7 +103,10 @@ export function planeIdOf(ref: ControlPlaneRef | undefined, namespace: string): 
   return ref.kind === "ClusterControlPlane" ? `${ref.kind}/${ref.name}` : `${ref.kind}/${namespace}/${ref.name}`;
 }
 
-/** Returns the name for messages, for instance `ControlPlane north`. Its namespace is that of the reader. */
+/**
+ * Returns the name for messages, for instance `ControlPlane north`. The namespace is left out: it is that of the
+ * resource.
+ */
 export function planeName(planeId: string): string {
   const [kind = "", ...rest] = planeId.split("/");
   return planeId === settingsPlane ? "the control plane of the settings" : `${kind} ${rest.at(-1)}`;

@@ -59,7 +59,7 @@ const requestsText =
 
 const requestsPerMinute = z.int().min(10).max(1_000_000).optional().describe(requestsText);
 
-/** libpq's words for connections that are always encrypted. */
+/** The values of libpq's sslmode that always encrypt. */
 const sslMode = z.enum(["require", "verify-ca", "verify-full"]);
 
 const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>

@@ -1,4 +1,6 @@
-/** Parses DatabaseAccesses from the API server, and reads what they name. */
+/**
+ * Parses DatabaseAccesses from the API server, and reads which endpoint, Secret, control plane and projects they name.
+ */
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { projectKey, settingsPlane } from "./control-plane-resource.ts";
 import {

@@ -39,7 +39,9 @@ export const clusterControlPlaneNames = {
   finalizer: `${group}/control-plane`,
 } as const;
 
-/** On a Namespace: the projects that its resources may name. An administrator of the cluster sets it. */
+/**
+ * The annotation of a Namespace with the projects that its resources may name. An administrator of the cluster sets it.
+ */
 export const grantAnnotation = `${group}/projects`;
 
 /** The annotations with which a person asks the operator for something. */

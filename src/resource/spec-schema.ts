@@ -10,12 +10,15 @@ export interface CelRule {
 /** Returns the schema metadata that puts CEL rules into the CRD. */
 export const celRules = (...rules: readonly CelRule[]) => ({ "x-kubernetes-validations": rules });
 
-/** A rule of the API server that this schema checks too. A rule about a change, or about one bound, has no `holds`. */
+/**
+ * A rule of the API server. `holds` checks it here too. It is absent for a rule about a change, or that zod checks
+ * already.
+ */
 export interface SharedRule<Value> extends CelRule {
   readonly holds?: (value: Value) => boolean;
 }
 
-/** Adds rules to a schema: each as CEL in the CRD, and with the same message for `holds`. */
+/** Adds rules to a schema. Each becomes a CEL rule in the CRD. `holds` checks the rule here, with the same message. */
 export function withRules<Schema extends z.ZodType>(
   schema: Schema,
   ...rules: readonly SharedRule<z.output<Schema>>[]
@@ -106,7 +109,7 @@ const pooler = z
   })
   .describe("Connection pooling. Absent: not managed.");
 
-/** Counts characters as the API server does: one outside the basic plane is one, not two. */
+/** Limits the number of characters, counted as the API server does: a character of two UTF-16 units counts as one. */
 const textUpTo = (most: number) =>
   z
     .string()
@@ -186,7 +189,9 @@ const controlPlaneRef = z
 
 const controlPlaneText = "has(%.controlPlaneRef) ? %.controlPlaneRef.kind + '/' + %.controlPlaneRef.name : ''";
 
-/** What a person asks for. A field that is absent is not managed: neither sent nor called drift. */
+/**
+ * The endpoint as a person wants it. An absent field is not managed: the operator neither sends it nor reports drift.
+ */
 export const specSchema = withRules(
   z
     .object({

@@ -205,7 +205,7 @@ export type OperationWatermark = z.output<typeof operationWatermark>;
 export type LogBranch = z.output<typeof logBranch>;
 export type Condition = z.output<typeof condition>;
 
-/** The parts of status that decide which endpoint the operator may change. Each is parsed by itself. */
+/** The members of status that decide which endpoint the operator may change. Each is parsed by itself. */
 export const trustedStatusSchema = { ownership: ownership.optional(), createIntent: createIntent.optional() };
 
 /** The maximum number of operations in status. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { StoredIdentity } from "../domain/resource-store.ts";
 import { annotations } from "./names.ts";
 
-/** The parts that every custom resource has. Everything is as the API server stored it. */
+/** The metadata of a custom resource of any kind, as the API server stored it. */
 export interface StoredObject extends StoredIdentity {
   readonly generation: number;
   /** When the object was created, RFC 3339. */
@@ -15,7 +15,7 @@ export interface StoredObject extends StoredIdentity {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** A stored object in parts. The schemas of its kind then parse `spec` and `status`. */
+/** The metadata of a stored object, parsed. The schemas of its kind then parse `spec` and `status`. */
 interface StoredParts {
   readonly object: StoredObject;
   readonly spec: unknown;
@@ -25,9 +25,9 @@ interface StoredParts {
 const ownAnnotations: ReadonlySet<string> = new Set(Object.values(annotations));
 
 /**
- * Makes the parser of one kind. The parser throws ZodError when the object is of another kind, or its metadata is not that
- * of a stored object of this scope.
- * @param scope an object of the cluster has the namespace "" in its key. @default "Namespaced"
+ * Makes the parser of one kind. The parser throws ZodError when the object is of another kind, or its metadata is not
+ * that of a stored object of this scope.
+ * @param scope with `Cluster`, the key of each object has the namespace "". @default "Namespaced"
  */
 export function storedObjectParser(
   kind: string,
