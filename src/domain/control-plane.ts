@@ -1,4 +1,6 @@
-/** The port to the control plane: endpoints, operations, roles and databases, and who sends the requests. */
+/**
+ * The port to the control plane: endpoints, operations, roles and databases; its checks, its metrics and its callers.
+ */
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
@@ -120,7 +122,7 @@ export interface ControlPlaneObserver {
 }
 
 /**
- * Receives what concerns one control plane, for metrics. Must not throw. Each method gets the name of the control plane;
+ * Receives reports about control planes, for metrics. Must not throw. Each method gets the name of the control plane;
  * `settings` for the control plane of the settings.
  */
 export interface PlaneObserver {
@@ -137,7 +139,10 @@ export interface PlaneObserver {
 /** `Urgent`: an edit or a deletion waits for the request. `Background`: polls and resyncs. */
 export type Urgency = "Urgent" | "Background";
 
-/** The reconcile that wants to send a request: one object each. One that has sent a request goes before the others. */
+/**
+ * The reconcile that wants to send a request, one object for each. If it has sent one already, it goes before the
+ * others.
+ */
 export interface Caller {
   readonly urgency: Urgency;
   /** The namespace on whose behalf the request is sent. Namespaces share the budget fairly. */

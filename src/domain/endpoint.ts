@@ -1,4 +1,4 @@
-/** A compute endpoint of the control plane, what a request can change about it, and the endpoints of a project. */
+/** A compute endpoint of the control plane, the fields that a request can change, and the endpoints of a project. */
 
 /**
  * The two types of compute endpoint that the operator manages. The control plane calls them `read_write` and
@@ -7,10 +7,9 @@
 export type EndpointType = "ReadWrite" | "ReadOnly";
 
 /**
- * One compute endpoint as the control plane last showed it.
- * Every enum of the control plane is an open string here, so that an unknown value is shown and not refused.
- * `undefined` means that the control plane did not show the field (its profiles differ). It never means "off" or
- * "zero".
+ * One compute endpoint as the control plane last showed it. Every enum of the control plane is an open string here, so
+ * that an unknown value is shown and not refused. `undefined` means that the control plane did not show the field,
+ * because control planes differ. It never means "off" or "zero".
  * @see docs/control-plane.md, "Objects"
  */
 export interface ObservedEndpoint {
@@ -34,7 +33,7 @@ export interface ObservedEndpoint {
   readonly suspendTimeoutSeconds: number | undefined;
   /** The endpoint's name. `undefined`: not shown, or the endpoint has none. */
   readonly name: string | undefined;
-  /** This and the times below are RFC 3339 of the control plane's clock. */
+  /** The three times are RFC 3339 of the control plane's clock. */
   readonly lastActiveTime: string | undefined;
   readonly createdTime: string;
   readonly updatedTime: string;

@@ -7,7 +7,9 @@ export interface LeaderFence {
   mayStartEffect(timeoutMs: number): boolean;
 }
 
-/** Nothing was sent, and resource and control plane are not the cause. The status stays; the reconcile is repeated. */
+/**
+ * A call was not sent, because of this process and not of resource or control plane. The reconcile is repeated later.
+ */
 export class PutOffError extends Error {
   override readonly name: string = "PutOffError";
 }

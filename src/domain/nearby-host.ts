@@ -1,4 +1,4 @@
-/** Tells the hosts of this machine and link from others. */
+/** Finds out whether a host is this machine or on its link. */
 
 /**
  * Whether the host is this machine, or has an address that routers do not forward. Some services at such addresses have no

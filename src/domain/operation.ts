@@ -1,4 +1,4 @@
-/** An operation of the control plane, and what its status says. */
+/** An operation of the control plane, and what its status means. */
 import type { ResourceKey } from "./resource-store.ts";
 
 /**
@@ -109,7 +109,7 @@ export interface OperationsAge {
  */
 export interface OperationMetrics {
   countEnded(operation: EndedOperation): void;
-  /** A part of the operation log was not read, or the operator gave up on an operation: its end is not counted. */
+  /** Some operations were not read, or the operator gave up waiting for one. Their ends are not counted. */
   logCutShort(): void;
   /** The resource is gone from the cluster, so its own counters are removed. */
   forgetResource(key: ResourceKey): void;

@@ -1,6 +1,6 @@
 /** The ports to the API server: custom resources, Secrets, grants of Namespaces, events, the access to metrics. */
 
-/** Namespace and name of a resource: the key of caches and queues, and all that is relied on in a watch event. */
+/** Namespace and name of a resource: its key in caches and queues. */
 export interface ResourceKey {
   readonly namespace: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export function keyText({ namespace, name }: ResourceKey): string {
   return `${namespace}/${name}`;
 }
 
-/** What every write names of a stored object, so that it cannot change another object or a newer version. */
+/** The fields of a stored object that every write names, so that it cannot change another object or a newer version. */
 export interface StoredIdentity {
   /** The kind of the object. @default "ComputeEndpoint" */
   readonly kind?: string;
@@ -52,7 +52,7 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
   patchStatus(resource: Resource, status: Status): Promise<Resource>;
 }
 
-/** What the operator knows of a kind: whether the API server serves it, and whether its resources are listed. */
+/** Whether the API server serves a kind and lets the operator list it. `NotAsked`: this is not known yet. */
 export type KindStanding = "NotAsked" | "NotServed" | "Forbidden" | "Listed";
 
 /** The watches of one kind at one moment: one watch for each namespace, or one for all. */
@@ -106,8 +106,8 @@ export class KubernetesError extends Error {
 }
 
 /**
- * Returns for how many milliseconds an overloaded API server asked to be left alone; 0 for none. It is at most a minute:
- * a longer pause, for instance of a proxy, would stop the operator for hours.
+ * Returns for how many milliseconds an overloaded API server asked to wait; 0 for none. At most one minute counts,
+ * because the longer pause of a proxy would stop the operator for hours.
  */
 export function askedPauseMs(error: unknown): number {
   return Math.min(error instanceof KubernetesError ? (error.retryAfterMs ?? 0) : 0, 60_000);
@@ -227,7 +227,9 @@ export interface SecretStore {
   delete(before: StoredSecret): Promise<void>;
 }
 
-/** Secrets of other people. The operator reads them, and its finalizers keep them. Errors as in `SecretStore`. */
+/**
+ * Secrets that the operator did not write. It reads them, and keeps them with finalizers. Errors as in `SecretStore`.
+ */
 export interface HeldSecrets extends Pick<SecretStore, "read" | "account"> {
   /** Replaces the finalizers of a Secret. */
   setFinalizers(before: StoredSecret, finalizers: readonly string[]): Promise<void>;

@@ -9,7 +9,8 @@ export interface TextPool {
 }
 
 /**
- * Makes a text pool. @param limit the maximum number of texts; a full pool is emptied, so that unused texts do not stay
+ * Makes a text pool.
+ * @param limit the maximum number of texts; a full pool is emptied, so that unused texts do not stay
  */
 export function createTextPool(limit: number): TextPool {
   const held = new Map<string, string>();

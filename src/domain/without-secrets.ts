@@ -41,12 +41,12 @@ const rules: readonly Rule[] = [
   withoutWordOfKey,
 ];
 
-/** A shorter part of a text could stand in any other text by chance. */
+/** The least length of a base64 form. A shorter one could occur in any text by chance. */
 const shortestPart = 8;
 
 /**
- * Returns the forms in which a text may contain a secret, the longest first: unchanged, in a URL, in JSON and in base64.
- * In base64 it may be a part of a longer text, so the form depends on where it begins there. Pure.
+ * Returns the forms in which a text may contain a secret, the longest first: unchanged, in a URL, in JSON and in
+ * base64. In base64, the secret may be part of a longer text, so its form depends on its position there. Pure.
  */
 export function formsOf(secret: string): readonly string[] {
   const whole = secret.toWellFormed();
@@ -134,12 +134,15 @@ function withoutJsonWebToken(text: string): string {
  */
 const rememberedMs = 3_600_000;
 
-/** The least number of characters. A shorter secret could stand in any text by chance, and a tenant chooses its own. */
+/**
+ * The least length of a secret that is removed. A shorter one could occur in any text by chance; a tenant chooses its
+ * own.
+ */
 const shortest = 8;
 
 /**
  * The maximum number of characters of all forms. The secrets that were used longest ago are forgotten first. A tenant
- * may store one key after the other, and those in use are noted again every minute.
+ * may store one key after the other. Keys in use stay, because they are noted again every minute.
  */
 const mostCharacters = 4_000_000;
 

@@ -64,7 +64,7 @@ export interface WorkQueueStats {
   readonly delayed: number;
   /** The number of keys that workers hold. */
   readonly working: number;
-  /** The time for which the keys in work have been worked on, summed up: workqueue_unfinished_work_seconds. */
+  /** The sum of the times for which workers hold their keys: workqueue_unfinished_work_seconds. */
   readonly unfinishedWorkSeconds: number;
   /** The longest of these times: workqueue_longest_running_processor_seconds; 0 if no key is in work. */
   readonly longestRunningSeconds: number;
