@@ -54,19 +54,23 @@ function isOwnLeftover(world: World, endpointId: string): boolean {
 }
 
 /**
- * Whether the record was lost in a restore of etcd just before the write. The operator cannot know of the restore yet.
+ * Whether the record was lost just before the write, in a restore of etcd or with the whole status. The operator cannot
+ * know that yet.
  */
 function wasRecorded({ history, service, time }: World, endpointId: string): boolean {
   const creator = service.creators.get(endpointId);
-  const isRestored = time.nowMs() - (history.etcdRestoredAtMs ?? Number.NEGATIVE_INFINITY) < unseenRestoreMs;
-  return isRestored && creator?.by === "Operator" && history.recordedIds.get(creator.uid)?.has(endpointId) === true;
+  if (creator?.by !== "Operator") return false;
+  const lostAtMs = [history.etcdRestoredAtMs, history.statusLost.get(creator.uid)];
+  const isUnseen = lostAtMs.some((lostMs) => lostMs !== undefined && time.nowMs() - lostMs < unseenLossMs);
+  return isUnseen && history.recordedIds.get(creator.uid)?.has(endpointId) === true;
 }
 
 /**
- * The time until the operator has listed again. A watch does not report a restore of etcd. If the operator writes nothing
- * to the resource, it learns of the restore at its next regular list, at most ten minutes later.
+ * The time until the operator has listed again. A watch does not report a restore of etcd, and a muted or cut-off watch
+ * reports nothing. If the operator writes nothing to the resource, it learns of the loss at its next regular list, at
+ * most ten minutes later.
  */
-const unseenRestoreMs = 690_000;
+const unseenLossMs = 690_000;
 
 function ownerOf(world: World, endpointId: string): StoredObject | undefined {
   return world.resources().find((resource) => {

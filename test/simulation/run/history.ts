@@ -46,8 +46,8 @@ export class History {
   lastEffectMs = 0;
   /** When etcd was last restored. */
   etcdRestoredAtMs: number | undefined;
-  /** Uids of resources whose whole status was ever lost, and with it what the operator has counted. */
-  readonly statusLost = new Set<string>();
+  /** When the whole status of a resource was last lost, and with it what the operator has counted; by uid. */
+  readonly statusLost = new Map<string, number>();
   /** Whether an action has ever delayed events for the operator. */
   isWatchHarmed = false;
   /** The time at which each call to the control plane was sent. */

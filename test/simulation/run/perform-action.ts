@@ -452,7 +452,7 @@ function loseStatus(world: World, name: string): void {
   const { uid } = before.metadata;
   const hasOpenCreate = intentOf(before) !== undefined || world.history.unresolvedPosts(uid).length > 0;
   if (hasOpenCreate || !world.service.echoesNames) world.history.robbed.add(uid);
-  world.history.statusLost.add(uid);
+  world.history.statusLost.set(uid, world.time.nowMs());
   call(world, { method: "PATCH", path: `${pathOf(name)}/status`, body: { status: null } });
 }
 
