@@ -4,25 +4,25 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { TlsConnections } from "./tls-connections.ts";
 
-/** Where the proxy leads clients. */
+/** The servers that answer the proxy's clients, and the host name for which they answer. */
 export interface ProxyTarget {
-  /** The sandbox's own server, which answers the requests. */
+  /** The sandbox's HTTP server. */
   readonly http: Server;
   readonly encrypted: TlsConnections;
   /** The host name of the public API, such as `console.neon.tech`. */
   readonly hostName: string;
 }
 
-/** The time in which a client must ask for its tunnel, in milliseconds. */
+/** The time within which a client must send the headers of its request, in milliseconds. */
 const arrivalLimitMs = 10_000;
 
 /** The maximum number of connections to the proxy, including tunnels. */
 const connectionLimit = 1024;
 
 /**
- * An HTTP proxy for clients whose address of the API cannot be changed.
+ * An HTTP proxy for clients that can only use the address of the public API.
  * A tunnel to the host name of the public API ends in the sandbox, which shows a certificate for that name. Any other
- * target is refused with 403, so that nothing leaves the machine.
+ * target is refused with 403, so that no request leaves the machine.
  */
 export class ConnectProxy {
   readonly #server: Server;
@@ -50,7 +50,10 @@ export class ConnectProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Closes the port and every connection to it. Tunnels are closed by their own server. */
+  /**
+   * Closes the port and every connection that is not a tunnel. It waits until the tunnels are closed, so call
+   * `TlsConnections.close` first.
+   */
   async close(): Promise<void> {
     const closed = Promise.withResolvers<void>();
     this.#server.close(() => closed.resolve());
@@ -59,7 +62,7 @@ export class ConnectProxy {
   }
 
   #tunnel(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    // An error of one client does not affect the other connections.
+    // Without a listener, a connection error of one client would end the process.
     socket.on("error", () => socket.destroy());
     if (request.url?.toLowerCase() !== `${this.#target.hostName}:443`) {
       const body = bodyOf(this.#refusal(request.url ?? ""));
@@ -74,8 +77,8 @@ export class ConnectProxy {
   }
 
   /**
-   * Handles clients that send the whole address to the proxy without CONNECT: the sandbox answers them on this
-   * connection.
+   * Answers a request that a client sends to the proxy with its full URL, without CONNECT. The sandbox's server answers
+   * on the same connection.
    */
   #forward(request: IncomingMessage, response: ServerResponse): void {
     const url = URL.parse(request.url ?? "");
@@ -98,7 +101,8 @@ export class ConnectProxy {
 const jsonType = "application/json; charset=utf-8";
 
 function bodyOf(message: string): string {
-  // The target is text of the client. Because of the escapes, the body has as many bytes as characters.
+  // The message contains text of the client. All characters outside ASCII are escaped, so the body has as many bytes as
+  // characters.
   const text = JSON.stringify({ request_id: randomUUID(), code: "", message });
   return text.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

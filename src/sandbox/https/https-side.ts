@@ -9,11 +9,11 @@ import { TlsConnections } from "./tls-connections.ts";
 export interface ProxyOptions {
   /** The port of the proxy. @default 0: a free port */
   readonly port?: number | undefined;
-  /** The host name that clients use and that the proxy connects to the sandbox. @default console.neon.tech */
+  /** The host name for which the proxy connects clients to the sandbox. @default console.neon.tech */
   readonly hostName?: string | undefined;
 }
 
-/** The public API's host name. */
+/** The host name of the public API. */
 export const publicHostName = "console.neon.tech";
 
 /** How clients can reach the sandbox by https. */

@@ -1,4 +1,4 @@
-/** The certificates that the sandbox shows to its clients. */
+/** Makes the certificates that the sandbox shows to its https clients. */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createSecureContext, type SecureContext, type TlsOptions } from "node:tls";

@@ -7,7 +7,10 @@ import type { ServerIdentity } from "./server-identity.ts";
 /** The time limit for the first byte of a client, and again for its handshake, in milliseconds. */
 const handshakeLimitMs = 10_000;
 
-/** The maximum number of encrypted connections, including those in their handshake. */
+/**
+ * The maximum number of encrypted connections, together with those that have not sent their first byte. At this limit,
+ * a port that detects encryption also refuses plain connections.
+ */
 const connectionLimit = 1024;
 
 /** The first byte of a TLS connection: a record of the type "handshake". No HTTP request begins with it. */
@@ -35,15 +38,18 @@ export class TlsConnections {
   }
 
   /**
-   * Makes the HTTP server's own port accept encrypted and plain connections. The first byte of a connection shows its
-   * kind.
+   * Makes the HTTP server's own port accept encrypted and plain connections. The first byte of a connection shows
+   * whether it is encrypted.
    */
   detectOnPort(): void {
     this.#http.removeAllListeners("connection");
     this.#http.on("connection", (socket) => this.#detect(socket));
   }
 
-  /** Accepts a connection whose next byte begins a TLS handshake. Above the limit the connection is closed. */
+  /**
+   * Accepts a connection whose next byte begins a TLS handshake. At the limit of connections, it closes the connection
+   * instead.
+   */
   take(socket: Socket): void {
     if (this.#sockets.size >= connectionLimit) {
       socket.destroy();
@@ -55,7 +61,7 @@ export class TlsConnections {
     this.#tls.emit("connection", socket);
   }
 
-  /** Closes every encrypted connection. */
+  /** Closes every encrypted connection, and every connection that has not sent its first byte. */
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
