@@ -3,7 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { CertificateAuthority } from "./certificate-authority.ts";
 
-/** The directory's certificate authority cannot be used. The message says what to do. */
+/** The certificate authority of a data directory cannot be used. The message says what to do. */
 export class AuthorityFileError extends Error {
   override readonly name = "AuthorityFileError";
 }
@@ -20,9 +20,9 @@ export const certificateFileName = "ca.crt";
 /**
  * Reads the certificate authority of a data directory, or makes one and stores it there. The same directory always
  * gives the same authority, so that clients need to trust it only once.
- * @param directory exists; `undefined`: a new authority that is not stored.
+ * @param directory an existing directory; `undefined`: makes a new authority that is not stored.
  * @param nowMs epoch milliseconds of the machine's clock.
- * @throws AuthorityFileError when the file cannot be read, is damaged, or has expired
+ * @throws AuthorityFileError when the file cannot be read or written, is damaged, or has expired
  */
 export function openAuthority(directory: string | undefined, nowMs: number): CertificateAuthority {
   if (directory === undefined) return CertificateAuthority.create(nowMs);

@@ -1,4 +1,4 @@
-/** The sandbox's own certificate authority. */
+/** The sandbox's certificate authority: signs certificates that clients accept once they trust the authority. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { keyIdOf, signCertificate } from "./certificate.ts";
 
@@ -10,7 +10,7 @@ export interface ServerCertificate {
 
 const dayMs = 86_400_000;
 
-/** The assumed difference between the clocks of client and sandbox, in milliseconds. */
+/** The largest difference that the clocks of client and sandbox may have, in milliseconds. */
 const clockDifferenceMs = dayMs;
 
 const authorityLifeMs = 10 * 365 * dayMs;
@@ -20,7 +20,7 @@ const serverLifeMs = 800 * dayMs;
 
 /**
  * A certificate authority. A client that trusts `certificate` trusts every server certificate that `issue` makes.
- * Making either takes about a millisecond.
+ * Making an authority or a server certificate takes about a millisecond.
  */
 export class CertificateAuthority {
   /** The authority's own certificate, as PEM. */
@@ -72,7 +72,7 @@ export class CertificateAuthority {
   }
 
   /**
-   * Makes a certificate for a server, with its own key. The authority does not keep it.
+   * Makes a certificate for a server, with a key of its own. The authority keeps neither.
    * @param names host names (a leading `*.` stands for one label) and IP addresses; at least one.
    * @param nowMs epoch milliseconds of the machine's clock.
    */

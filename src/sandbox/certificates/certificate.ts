@@ -22,7 +22,8 @@ export interface CertificateContent {
   /** The common name and the keys of the signer. For a root certificate, the signer is the subject. */
   readonly issuer: { readonly name: string; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
   /**
-   * The start of the validity, in epoch milliseconds of the machine's clock, because clients compare it with theirs.
+   * The start of the validity, in epoch milliseconds of the machine's clock, because clients compare it with their own
+   * clocks.
    */
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
@@ -101,7 +102,7 @@ function alternativeName(name: string): Buffer {
 /** Returns the 4 bytes of an IPv4 address, or the 16 bytes of an IPv6 address. */
 function addressBytes(address: string): Uint8Array {
   if (isIP(address) === 4) return Uint8Array.from(address.split("."), Number);
-  // A URL writes every IPv6 address in hexadecimal groups, with at most one `::`.
+  // The URL parser writes every IPv6 address in hexadecimal groups, with at most one `::`.
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
   const groups = (text: string) => text.split(":").filter((group) => group !== "");
   const [before, after] = [groups(head), groups(tail ?? "")];

@@ -1,5 +1,6 @@
 /**
- * Writes values in DER, the binary form of X.509 certificates. It has only what a certificate of the sandbox needs.
+ * Writes values in DER, the binary form of X.509 certificates. It supports only the types that the sandbox's
+ * certificates contain.
  * @see ITU-T X.690 (2021), parts 8 and 10
  */
 
@@ -9,7 +10,10 @@ export function derValue(tag: number, ...contents: readonly Uint8Array[]): Buffe
   return Buffer.concat([Buffer.from([tag]), lengthOf(content), content]);
 }
 
-/** Encodes a length. From 128 on, the first byte holds the number of bytes of the length. */
+/**
+ * Encodes the length of a content. A length below 128 takes one byte. For a larger length, the first byte holds how
+ * many bytes follow.
+ */
 function lengthOf({ length }: Uint8Array): Buffer {
   if (length < 0x80) return Buffer.from([length]);
   const digits = length.toString(16);
