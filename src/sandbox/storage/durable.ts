@@ -1,4 +1,4 @@
-/** Writes the transactions of the store to a directory. */
+/** Writes the transactions of the store to a state directory. */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SqliteFile, StorageError, type StoredRow } from "./sqlite-file.ts";
@@ -9,18 +9,18 @@ export interface Durable {
   /** The rows that the directory held when it was opened. */
   readonly rows: readonly StoredRow[];
   /**
-   * Adds the changes of a transaction that was just made in memory. @throws StorageError when an earlier one could not
-   * be written
+   * Takes the changes of a transaction that was just made in memory. They are written soon after the call.
+   * @throws StorageError when an earlier transaction could not be written
    */
   commit(changes: ChangeSet): void;
   /**
-   * Resolves when every transaction so far is in the file, or rejects with `StorageError`; `undefined`: all are there
-   * already.
+   * Resolves when every transaction so far is in the file, or rejects with `StorageError`; `undefined`: every
+   * transaction is in the file already.
    */
   written(): Promise<void> | undefined;
   /** Writes every transaction so far before it returns. @throws StorageError CannotWrite */
   flush(): void;
-  /** Tries to write everything, and releases the directory. No commit may follow. */
+  /** Tries to write everything, and releases the directory. `commit` must not be called afterwards. */
   close(): void;
 }
 
@@ -29,8 +29,8 @@ export interface DurableOptions {
   /** The path of the directory. It is made if it does not exist. */
   readonly directory: string;
   /**
-   * Called with the error of the first failed write. From then on the memory is ahead of the file, so no request may be
-   * answered.
+   * Called with the error of the first failed write. From then on, memory holds changes that the file does not hold, so
+   * no request may be answered.
    */
   readonly onWriteFailure: (error: StorageError) => void;
 }
@@ -75,8 +75,8 @@ export function unreadable(directory: string, cause: unknown): StorageError {
 
 /**
  * Writes the transactions of one turn of the event loop together, as one SQLite transaction.
- * So each transaction is in the file completely or not at all. Its answer has to wait for `written`. After a failed
- * write, nothing more is written.
+ * So the file holds each transaction completely or not at all. A request is answered only after `written`. After a
+ * failed write, nothing more is written.
  */
 class GroupCommit {
   readonly #file: SqliteFile;
@@ -109,7 +109,7 @@ class GroupCommit {
     const round = this.#round;
     if (round === undefined) return;
     try {
-      // The file reads the present values. So every change of these keys until now belongs to this write.
+      // `write` reads the present values of the changed keys from memory. So the file gets every change until now.
       this.#file.write(this.#changes);
     } catch (error) {
       this.#failure = error as StorageError;
@@ -127,15 +127,15 @@ class GroupCommit {
     try {
       this.flush();
     } catch {
-      // The error is reported already.
+      // `flush` has reported the error.
     }
   }
 
   #begin(): PromiseWithResolvers<void> {
     const round = Promise.withResolvers<void>();
-    // Usually an answer waits for the write. If no answer waits, a failure must not end the process.
+    // Usually an answer waits for this promise. If none waits, a rejection must not end the process.
     round.promise.catch(() => {});
-    // The write comes after all requests that have arrived by now.
+    // Node first runs the requests that have already arrived. Their changes become part of the same write.
     setImmediate(() => {
       if (this.#round === round && this.#failure === undefined) this.flushQuietly();
     });
@@ -152,8 +152,8 @@ function makeDirectory(directory: string): void {
 }
 
 /**
- * Makes a directory with its parents. It does not use the option `recursive`. On some systems Node's recursion never
- * ends, because they deny the existence of a parent that they have just shown.
+ * Makes a directory with its parents. It does not use the option `recursive` of `mkdir`, which never ends on some
+ * systems. They report that a parent is missing, although it exists.
  */
 function makeWithParents(directory: string): void {
   if (existsSync(directory)) return;

@@ -5,8 +5,8 @@ import type { ChangeSet } from "./transactions.ts";
 /**
  * Why state on disk cannot be used.
  * `InUse`: another process uses it. `Foreign`: another program wrote it. `Newer`: a later version wrote it. `Damaged`:
- * its content is broken. `Mismatch`: it was made with other settings. `CannotOpen`, `CannotWrite`: the operating system
- * refused access.
+ * its content is broken. `Mismatch`: it was made with another profile. `CannotOpen`, `CannotWrite`: the operating
+ * system refused access.
  */
 export type StorageReason = "InUse" | "Foreign" | "Newer" | "Damaged" | "Mismatch" | "CannotOpen" | "CannotWrite";
 
@@ -29,10 +29,13 @@ export interface StoredRow {
   readonly value: string;
 }
 
-/** The number that marks a file as the sandbox's, in SQLite's field for it: the letters "epsb". */
+/** The number that marks a file as the sandbox's, in the SQLite field `application_id`: the letters "epsb". */
 const applicationId = 0x65707362;
 
-/** The version of the table and its values. It rises when an older program could not read a newer file. */
+/**
+ * The version of the table and its values. It must rise with every change after which older versions of the sandbox
+ * cannot read the file.
+ */
 const schemaVersion = 1;
 
 /**
@@ -50,8 +53,8 @@ const schema = `
   PRAGMA user_version = ${schemaVersion}`;
 
 /**
- * The number of pages in the write-ahead log at which SQLite moves it into the file. These are about 32 MB, and the
- * move waits for the disk.
+ * SQLite moves the write-ahead log into the file when the log has this many pages, about 32 MB. A move waits for the
+ * disk, so it must be rare.
  */
 const checkpointPages = 8000;
 
@@ -59,9 +62,9 @@ const checkpointPages = 8000;
 const resultCode = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const;
 
 /**
- * The SQLite file with everything that a store holds: one row for each record.
- * Only one process can use it at a time: the operating system releases the lock when the process ends in any way. If
- * the process is killed, each transaction is in the file completely or not at all.
+ * The SQLite file with everything that a store holds: one row for each record or named value.
+ * Only one process can use the file at a time, because it holds a lock. The operating system releases the lock when the
+ * process ends, even after a crash. After a crash, the file holds each transaction completely or not at all.
  */
 export class SqliteFile {
   readonly #path: string;
@@ -93,7 +96,7 @@ export class SqliteFile {
     }
   }
 
-  /** Returns all rows, ordered by collection and key. @throws StorageError Damaged */
+  /** Returns all rows, in no particular order. @throws StorageError Damaged */
   rows(): readonly StoredRow[] {
     return this.#guard("Damaged", () => {
       return this.#database.prepare("SELECT collection, key, value FROM record").all() as unknown as StoredRow[];
@@ -101,7 +104,7 @@ export class SqliteFile {
   }
 
   /**
-   * Writes one transaction. After it returns, killing the process loses nothing of it. @throws StorageError CannotWrite
+   * Writes one transaction. After the call, a crash of the process no longer loses it. @throws StorageError CannotWrite
    */
   write(changes: ChangeSet): void {
     this.#guard("CannotWrite", () => {
@@ -125,7 +128,7 @@ export class SqliteFile {
   #prepareFile(): void {
     // In this mode SQLite holds the lock until the file is closed. So a second process gets "busy" at once.
     this.#database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    // The check comes before any change, because the file may belong to another program.
+    // The file may belong to another program, so it is checked before the first change.
     this.#isNew();
     this.#database.exec("PRAGMA journal_mode = WAL");
     // With a write-ahead log a killed process loses nothing. Only a power cut may lose the last transactions.
@@ -141,7 +144,7 @@ export class SqliteFile {
     if (verdict !== "ok") throw this.#damaged(String(verdict));
   }
 
-  /** Whether the file is new. @throws StorageError Foreign, Newer */
+  /** Whether the file is empty, so that it gets the schema. @throws StorageError Foreign, Newer */
   #isNew(): boolean {
     const [id, version] = [this.#pragma("application_id"), this.#pragma("user_version")];
     if (id === applicationId) {
@@ -181,7 +184,7 @@ export class SqliteFile {
     } catch (error) {
       if (error instanceof StorageError) throw error;
       const { errcode = 0, message } = error as Error & { readonly errcode?: number };
-      // The lowest eight bits hold the kind of error, the upper bits hold details.
+      // The lowest eight bits of SQLite's error code hold the kind of error. The upper bits hold details.
       const kind = errcode & 0xff;
       if (kind === resultCode.busy) {
         const text = `${this.#path} is used by another process; stop that one, or use another directory`;

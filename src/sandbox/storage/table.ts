@@ -11,7 +11,7 @@ export interface TableShape<R> {
   readonly groupings?: readonly ((record: R) => string | undefined)[];
 }
 
-/** Records in memory by key, with groups. All groups have the same order. A record is never changed in place. */
+/** Records in memory by key, with groups. All groups have the same order. A change replaces the whole record. */
 export class Table<R> implements Tracked {
   readonly name: string;
   readonly #transactions: Transactions;
@@ -99,8 +99,8 @@ export class Table<R> implements Tracked {
 }
 
 /**
- * A list of records in order. New records almost always come last, which costs nothing; any other place moves the
- * records behind it.
+ * A list of records in order. Almost every new record comes last, where adding is cheap. Adding a record elsewhere
+ * moves every record behind it.
  */
 class OrderedList<R> {
   /** The records. This array changes in place, so it is never returned to a caller. */
@@ -141,8 +141,8 @@ class OrderedList<R> {
 }
 
 /**
- * Returns how many records at the start of a list fulfil a condition. No record after the first one that breaks it may
- * fulfil it. Uses binary search.
+ * Returns how many records at the start of a list fulfil a condition. If a record does not fulfil it, no later record
+ * may fulfil it, because this is a binary search.
  */
 function countWhile<R>(records: readonly R[], holds: (record: R) => boolean): number {
   let low = 0;

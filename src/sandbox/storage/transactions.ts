@@ -1,4 +1,4 @@
-/** Makes changes in memory all or nothing. */
+/** Runs transactions in memory: either all changes of a transaction remain, or none. */
 
 /** A holder of values that change in transactions: a table, or named values. */
 export interface Tracked {
@@ -11,13 +11,19 @@ export interface Tracked {
   replace(key: string, value: unknown): void;
 }
 
-/** The keys that a transaction changed, by their holder. Never empty; the values are read from the holder. */
+/**
+ * The keys that a transaction changed, by the table or named values that hold them. It is never empty. A reader gets
+ * the new values from the holder.
+ */
 export type ChangeSet = ReadonlyMap<Tracked, { keys(): Iterable<string> }>;
 
 /** Stores the changes of a transaction. If it throws, the transaction has failed and is undone. */
 export type Commit = (changes: ChangeSet) => void;
 
-/** Runs transactions: it remembers the former value of each changed key, and restores it if the work throws. */
+/**
+ * Runs transactions: it remembers the former value of each changed key, and restores these values if the work or the
+ * commit throws.
+ */
 export class Transactions {
   readonly #commit: Commit | undefined;
   #open: Map<Tracked, Map<string, unknown>> | undefined;
@@ -32,7 +38,7 @@ export class Transactions {
 
   /**
    * Runs `work` as one transaction. If `work` or the commit throws, every write is undone. A nested call is part of the
-   * outer transaction.
+   * outer transaction: its writes are undone only if the outer transaction fails.
    */
   run<T>(work: () => T): T {
     if (this.#open !== undefined) return work();
