@@ -150,15 +150,19 @@ type Values = {
   [N in OptionName]?: Extract<ReturnType<(typeof valueOptions)[N]["read"]>, { value: unknown }>["value"];
 };
 
-/** The options that need real computes. */
+/** The options that are refused without `--compute postgres`. */
 const computeOptions = ["compute-port", "compute-hosts", "postgres-bin", "pgbouncer-bin", "max-computes"] as const;
 
-/** Makes the command with every option. commander puts what it reads into `values` and `problems`. */
+/**
+ * Makes the commander command with every option. It parses option values into `values`, and adds an error text for each
+ * wrong value to `problems`.
+ */
 function sandboxCommand(values: Values = {}, problems: string[] = []): Command {
   const command = new Command("endpoint-operator sandbox")
     .description("A local control plane. Without --data its state is lost when it stops.")
     .helpOption(false)
-    // The value stands in brackets only so that a missing value is reported together with all other problems.
+    // The brackets make the value optional for commander. So a missing value does not end the parsing, and is reported
+    // with all other problems. The help text shows no brackets.
     .configureHelp({ optionTerm: ({ flags: term }) => term.replace(/\[(.*)\]/, "$1") });
   for (const [name, { value, help, read }] of Object.entries(valueOptions)) {
     const readInto = (given: string) => {
@@ -197,7 +201,10 @@ export function parseSandboxArguments(args: readonly string[]): SandboxArguments
   return problems.length > 0 ? { kind: "Wrong", problems } : startOf(values, isGiven);
 }
 
-/** The error for an argument that is not an option. The text after `=` may be a key, so the error leaves it out. */
+/**
+ * Returns the error text for an argument that is not accepted. The text after `=` may be an API key, so the error
+ * leaves it out.
+ */
 function problemOf(given: string): string {
   const [name = ""] = given.split("=");
   if (!name.startsWith("-")) return `${given}: is not an option`;
@@ -215,8 +222,9 @@ function computeChoice(values: Values): SandboxOptions["compute"] {
 }
 
 /**
- * Returns the problem of `--compute-hosts=addresses` without a fixed port. All addresses use one port, and clients must
+ * Checks `--compute-hosts addresses`. It needs Linux, and a fixed port: all addresses use one port, and clients must
  * know it.
+ * @returns the error text; `undefined`: no problem
  */
 function hostsProblem(values: Values): string | undefined {
   if (values["compute-hosts"] !== "addresses") return undefined;

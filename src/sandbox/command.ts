@@ -9,25 +9,25 @@ import { publicHostName } from "./https/https-side.ts";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "./sandbox.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
 
-/** The parts of its process that the command uses. */
+/** The output streams of the command, and the signal that stops it. */
 export interface CommandIo {
   readonly out: { write(text: string): unknown };
   readonly err: { write(text: string): unknown };
-  /** A signal that is aborted when the process is asked to stop. */
+  /** The sandbox stops when this signal is aborted. */
   readonly stop: AbortSignal;
 }
 
-/** The exit code after a clean stop. */
+/** The exit code after a clean stop, and after `--help`. */
 const stopped = 0;
 /** The exit code when the sandbox failed. */
 const failed = 1;
-/** The exit code when the settings or the command line are wrong. */
+/** The exit code when the command line, the fixture, the data directory or the PostgreSQL programs cannot be used. */
 const badConfiguration = 2;
 
 /**
- * Runs the command until it is asked to stop.
+ * Runs the sandbox until `io.stop` is aborted, or until it can no longer write its state.
  * @param args the arguments after `sandbox`.
- * @returns the exit code: 0 clean stop, 1 failure, 2 bad configuration (every problem is named).
+ * @returns the exit code: 0 clean stop, 1 failure, 2 bad configuration. The error output names each problem.
  */
 export async function runSandboxCommand(args: readonly string[], io: CommandIo): Promise<number> {
   const parsed = parseSandboxArguments(args);
@@ -78,7 +78,7 @@ async function serve(
   }
   if (sandbox.apiKey === "") io.out.write("sandbox: API key as before; --api-key sets another\n");
   else if (options.apiKey === undefined) io.out.write(`sandbox: API key ${sandbox.apiKey}\n`);
-  // An open server keeps the process alive, a pending promise would not.
+  // The open server keeps the process alive during this wait. A pending promise alone would not.
   const failure = await Promise.race([aborted(io.stop), sandbox.writeFailure]);
   if (failure !== undefined) io.err.write(`sandbox: stops, because ${failure.message}\n`);
   await sandbox.stop();

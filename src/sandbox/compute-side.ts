@@ -1,4 +1,4 @@
-/** Connects real PostgreSQL servers with the sandbox, if they are wanted. */
+/** Connects the engine to real PostgreSQL servers, if the sandbox runs with the option `compute`. */
 import type { CertificateAuthority } from "./certificates/certificate-authority.ts";
 import type { Computes, TemporaryFolder } from "./computes/index.ts";
 import type { DatabaseAddress } from "./engine/branch-objects.ts";
@@ -10,7 +10,7 @@ import type { SandboxState } from "./sandbox-state.ts";
 export interface ComputeChoice {
   /** The folder with `postgres` and `initdb`. @default the folder of the npm package for this platform */
   readonly postgresBin?: string | undefined;
-  /** The path of the program PgBouncer. @default the installed one, if there is one */
+  /** The path of the program PgBouncer. @default the installed PgBouncer, if there is one */
   readonly pgbouncerBin?: string | undefined;
   /**
    * What the API shows as the host of an endpoint: a name, or a loopback address of its own (on Linux).
@@ -23,7 +23,7 @@ export interface ComputeChoice {
   readonly maxComputes?: number | undefined;
 }
 
-/** The parts of the sandbox that the computes use, after the state is open. */
+/** The arguments of `attach`: the opened state of the sandbox, and what runs around it. */
 export interface ComputeSurroundings {
   readonly state: SandboxState;
   /** The sandbox's data directory; `undefined`: its state is in memory only. */
@@ -33,25 +33,34 @@ export interface ComputeSurroundings {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The real computes of a sandbox. A sandbox without computes loads none of their code. */
+/** The PostgreSQL servers of a sandbox. A sandbox without them does not load the code in `computes`. */
 export interface ComputeSide {
   readonly driver: ComputeDriver;
-  /** The number of the block of loopback addresses that endpoints use; `undefined`: endpoints have names. */
+  /**
+   * The second number of the endpoints' loopback addresses, `127.<block>.x.y`; `undefined`: endpoints have host names.
+   */
   readonly addressBlock: number | undefined;
   /** Whether connections to pooled host names go through PgBouncer. */
   readonly isPooling: boolean;
-  /** Returns where clients of databases connect; `undefined` before `attach`. */
+  /** Returns the address at which clients connect to databases; `undefined` before `attach`. */
   address(): DatabaseAddress | undefined;
-  /** Connects the computes to the state, and starts them. @throws ComputeSetupError */
+  /** Connects the servers to the state, and begins the real work of unfinished operations. @throws ComputeSetupError */
   attach(surroundings: ComputeSurroundings): Promise<DatabaseAddress>;
   /** Returns the schema of a branch's database as SQL. @throws Error with a message for the client */
   schema(branchId: string, database: string): Promise<string>;
-  /** Must be called after all records were replaced. @param keep whether branches that still exist keep their data */
+  /**
+   * Must be called after all records were replaced, by a reset or a restore.
+   * @param how `keep`: branches that still exist keep their data
+   */
   replace(how: { readonly keep: boolean }): void;
   stop(): Promise<void>;
 }
 
-/** Finds PostgreSQL, and starts nothing yet. @throws ComputeSetupError */
+/**
+ * Finds the PostgreSQL programs. If endpoints get addresses, it also reserves a block of loopback addresses. It starts
+ * no server.
+ * @throws ComputeSetupError
+ */
 export async function openComputeSide(choice: ComputeChoice, host: string): Promise<ComputeSide> {
   const {
     Computes: ComputesClass,
@@ -100,7 +109,10 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
   };
 }
 
-/** Whether endpoints need loopback addresses. Addresses other than 127.0.0.1 exist on Linux only. */
+/**
+ * Whether endpoints get loopback addresses by default: their host names do not resolve, and the port is the default of
+ * clients. Only Linux has loopback addresses other than 127.0.0.1.
+ */
 async function needsAddresses(
   resolvesNames: () => Promise<boolean>,
   { host, port }: DatabaseAddress,

@@ -12,45 +12,57 @@ import { KeyRing } from "./http/parts/key-ring.ts";
 import { openDurable, unreadable } from "./storage/durable.ts";
 import { StorageError } from "./storage/sqlite-file.ts";
 
-/** The options of a sandbox's state. If one is `undefined`, the value in the state directory stays. */
+/** The options of a sandbox's state. */
 export interface StateOptions {
   /** The state directory; `undefined`: the state is in memory only. */
   readonly directory: string | undefined;
-  /** The profile; `undefined`: the profile of the directory, else seed. */
+  /** The profile of the API; `undefined`: the profile that the directory holds, or `seed` for a new state. */
   readonly profile: Profile["name"] | undefined;
   readonly settings: EngineSettings;
   readonly fixture: Fixture;
   /** The API key; `undefined`: a new state gets a random key, an old state keeps its own. */
   readonly apiKey: string | undefined;
-  /** How the clock runs after a start and after a reset; `undefined`: as before, or in real time. */
+  /**
+   * The mode of the clock after a start and after a reset; `undefined`: real time, but an existing state keeps its mode
+   * at the start.
+   */
   readonly pace: ClockChange | undefined;
-  /** Does the real work of operations. @default none */
+  /** Does the real work of operations. @default none: operations only take time */
   readonly driver?: ComputeDriver | undefined;
   /** Called with the error of the first transaction that could not be written to the directory. */
   readonly onWriteFailure: (error: StorageError) => void;
 }
 
-/** The parts of a sandbox that live as long as its directory. */
+/** The opened state of a sandbox: its records, and the objects that read and change them. */
 export interface SandboxState {
   readonly store: Store;
   readonly clock: SandboxClock;
   readonly engine: Engine;
   readonly keyRing: KeyRing;
-  /** The API key; "": the state existed before, and holds only a hash of its key. */
+  /**
+   * The start key: the API key with which the sandbox was started. "": no key was given and the state existed before,
+   * so its start key stays valid. The state holds only a hash of it.
+   */
   readonly apiKey: string;
-  /** Resets everything to the fixture, the start key and the start mode of the clock. Time does not go back. */
+  /**
+   * Replaces all records by the fixture. Of the API keys, only the start key remains. The clock gets its start mode
+   * again, but its time does not go back.
+   */
   reset(): void;
-  /** Replaces all records. The clock keeps its mode; if the records are later, it moves forward. */
+  /**
+   * Replaces all records by `content`. The start key stays valid. The clock keeps its mode. If a record is newer than
+   * the clock, the clock moves forward to the time of that record.
+   */
   restore(content: StoreContent): void;
   /**
-   * Resolves when every change so far is stored on disk, or rejects with `StorageError`; `undefined`: it is stored
+   * Resolves when every change so far is on disk, or rejects with `StorageError`; `undefined`: every change is on disk
    * already.
    */
   written(): Promise<void> | undefined;
   close(): void;
 }
 
-/** A store, and the directory that stores its transactions. */
+/** A store, and functions that control how its transactions are written to a state directory. */
 export interface DurableStore {
   readonly store: Store;
   /** Waits until all changes are on disk. @see Durable.written */
@@ -77,14 +89,17 @@ export function openDurableStore(options: Parameters<typeof openDurable>[0]): Du
   return { store, written, flush, close };
 }
 
-/** The names of the values that the store keeps beside its records. */
+/**
+ * The names of the values that the store keeps beside its records: the profile, the clock's start point, and the id of
+ * the start key.
+ */
 const valueNames = { profile: "profile", clock: "clock", startKeyId: "startKeyId" } as const;
 
 const realTime: ClockChange = { mode: "real", scale: 1 };
 
 /**
  * Opens the state of a directory, or makes a new state there or in memory. Unfinished operations continue and end at
- * their planned times. Missed availability checks are skipped.
+ * their planned times. Availability checks that became due while the sandbox did not run are skipped.
  * @throws StorageError, or Refusal when the profile does not allow the fixture
  */
 export function openState(options: StateOptions): SandboxState {
@@ -145,7 +160,7 @@ function fill({ store, written, close }: DurableStore, options: StateOptions): S
       const kept = startKeyOf(store);
       engine.restore(content);
       store.values.set(valueNames.profile, profile);
-      // The client that restores the records can continue with its key.
+      // The start key stays valid, so that the client that restores the records can continue with it.
       if (kept !== undefined) keepStartKey(store, keyRing.readmit(kept));
       else if (apiKey !== "" && keyRing.authenticate(`Bearer ${apiKey}`) === undefined) admitStartKey();
       clock.advanceTo(latestMs(content));
@@ -176,7 +191,7 @@ function keepStartKey(store: Store, key: KeyRecord): void {
   store.values.set(valueNames.startKeyId, key.id);
 }
 
-/** Returns the latest time of anything in the records, in epoch milliseconds; 0 if there is nothing. */
+/** Returns the latest update of a project, endpoint or operation, in epoch milliseconds; 0 if there is none. */
 function latestMs({ projects, endpoints, operations }: StoreContent): number {
   let latest = 0;
   for (const records of [projects, endpoints, operations]) {

@@ -1,4 +1,4 @@
-/** Starts a sandbox in this process. */
+/** Starts a sandbox, the local control plane, in this process. */
 import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { openAuthority } from "./certificates/authority-file.ts";
@@ -35,13 +35,16 @@ export interface SandboxOptions {
   readonly profile?: Profile["name"] | undefined;
   /** The objects that exist at the start. @default the built-in fixture */
   readonly fixture?: Fixture | undefined;
-  /** The mode of the clock. @default as before in the directory, else real; scaled if a time scale is given */
+  /** The mode of the clock. @default scaled if `timeScale` is set; else the mode that the directory holds; else real */
   readonly clock?: ClockMode | undefined;
   /** Sandbox seconds per real second, for a scaled clock. @default 1 */
   readonly timeScale?: number | undefined;
-  /** How long an operation runs, in milliseconds of the sandbox's clock. @default 300 to 1000 */
+  /**
+   * How long an operation runs, in milliseconds of the sandbox's clock. @default 300 to 1000; with `compute`, as long
+   * as its real work takes
+   */
   readonly operationLatencyMs?: number | EngineSettings["operationLatencyMs"] | undefined;
-  /** The time between two availability checks, in milliseconds. @default 24 hours */
+  /** The time between two availability checks of a branch, in milliseconds of the sandbox's clock. @default 24 hours */
   readonly availabilityCheckIntervalMs?: number | undefined;
   /** The seed of the randomness of ids and latencies. @default random */
   readonly seed?: number | undefined;
@@ -51,7 +54,7 @@ export interface SandboxOptions {
   readonly allowRemoteControl?: boolean | undefined;
   /** Whether the port also answers https, with a certificate of the sandbox's own authority. @default false */
   readonly tls?: boolean | undefined;
-  /** The options of an HTTP proxy beside the API. @default none */
+  /** The options of an HTTP proxy that leads clients of the public API to the sandbox. @default no proxy */
   readonly proxy?: ProxyOptions | undefined;
   /** The options of real PostgreSQL servers behind the endpoints. @default none: an endpoint is only a record */
   readonly compute?: ComputeChoice | undefined;
@@ -73,20 +76,20 @@ export interface RunningSandbox {
   readonly port: number;
   /** The address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
-  /** Where clients of databases connect; `undefined`: no computes run. */
+  /** The address at which clients connect to databases; `undefined`: the sandbox has no real computes. */
   readonly databaseAddress: DatabaseAddress | undefined;
   /** Whether connections to pooled host names go through PgBouncer. */
   readonly isPooling: boolean;
-  /** The API key; "": the state existed before and no key was given, so the former key is valid. */
+  /** The API key; "": no key was given and the state existed before, so its key is still valid. */
   readonly apiKey: string;
   /**
-   * Resolves when the state can no longer be written. Everything that was acknowledged is stored, and the sandbox
-   * should stop.
+   * Resolves with the error when the state can no longer be written to the directory. Every change that a client got an
+   * answer to is stored. The caller should then stop the sandbox.
    */
   readonly writeFailure: Promise<StorageError>;
   /**
-   * Stops the sandbox and closes every connection. A state in a directory stays, any other is lost. A second call does
-   * nothing.
+   * Stops the sandbox and closes every connection. A state in a directory stays; a state in memory is lost. A second
+   * call does nothing.
    */
   stop(): Promise<void>;
 }
@@ -94,7 +97,8 @@ export interface RunningSandbox {
 /**
  * Starts the state, the computes and the servers of a sandbox.
  * @throws Error when the address cannot be bound
- * @throws ComputeSetupError when computes cannot run
+ * @throws ComputeSetupError when the PostgreSQL servers cannot run
+ * @throws AuthorityFileError when the certificate authority in the directory cannot be used
  * @throws StorageError when the directory cannot be used
  * @throws Refusal when the profile does not allow the fixture
  */
@@ -177,7 +181,7 @@ function partsOf(
 ): Omit<ServerParts, "entrances"> {
   const { engine, clock, keyRing } = state;
   const onBug = (error: unknown): void => {
-    // `writeFailure` already reports a failure to write.
+    // A `StorageError` is not a bug, and `writeFailure` has reported it.
     if (!(error instanceof StorageError)) (options.onBug ?? writeBug)(error);
   };
   let opened: CertificateAuthority | undefined;
@@ -232,7 +236,7 @@ function settingsOf({
     typeof operationLatencyMs === "number" ? { min: operationLatencyMs, max: operationLatencyMs } : operationLatencyMs;
   return {
     ...defaultEngineSettings,
-    // With real computes, an operation takes as long as its work.
+    // With real computes, an operation has no planned duration, unless an option sets one. It ends with its real work.
     operationLatencyMs:
       latencyMs ?? (compute === undefined ? defaultEngineSettings.operationLatencyMs : { min: 0, max: 0 }),
     availabilityCheckIntervalMs: availabilityCheckIntervalMs ?? defaultEngineSettings.availabilityCheckIntervalMs,
