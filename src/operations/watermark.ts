@@ -149,7 +149,8 @@ export function beginAdopted(
   const unreadable = log.unreadableIds.slice(0, metLimit).map((id) => [id, referenceMs] as const);
   const sinceTime = timeText(referenceMs);
   return {
-    floorMs: Math.max(log.reachMs - 1, referenceMs - floorBehindMs),
+    // Below the floor of `previous`, operations of the endpoint before may be counted and no longer met.
+    floorMs: Math.max(previous?.floorMs ?? Number.NEGATIVE_INFINITY, log.reachMs - 1, referenceMs - floorBehindMs),
     met: new Map([...(previous?.met ?? []), ...unreadable, ...createdTimesOf(operations)]),
     unfinishedIds: [...(previous?.unfinishedIds ?? []), ...open],
     createdMs: referenceMs,

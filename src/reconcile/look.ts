@@ -264,8 +264,10 @@ function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResour
   const compareAtMs = project.comparedAtMs + compareAgainMs;
   // If the control plane shows no names, each create needs a new list. That list also shows the ended changes.
   const isBurst = round.isWaiting() && look.snapshot.echoesNames;
-  if (!isBurst || compareAtMs <= facts.monotonicMs || others.some((worked) => look.needOf(worked) !== "Nothing")) {
-    project.comparedAtMs = ended.length > 0 ? facts.monotonicMs : project.comparedAtMs;
+  const isTime = compareAtMs <= facts.monotonicMs;
+  if (!isBurst || isTime || others.some((worked) => look.needOf(worked) !== "Nothing")) {
+    // A comparison before its time does not move the time: other resources wait for it.
+    project.comparedAtMs = isTime && ended.length > 0 ? facts.monotonicMs : project.comparedAtMs;
     return due;
   }
   for (const { entry, resource } of ended) {

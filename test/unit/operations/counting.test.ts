@@ -290,6 +290,19 @@ describe("more unfinished operations than status has room for", () => {
   });
 });
 
+it("the endpoint before had more operations than a mark remembers, and another one is adopted → none is counted twice", () => {
+  const many = Array.from({ length: 40 }, (_, index) => op(`op-${index}`, index - 100));
+  const listed = [...many, op("own", -1, "finished", { endpointId: "ep-new-2" })];
+  const adopted = ownership({ endpointId: "ep-new-2", origin: "Adopted" });
+  const looks = [
+    { listed: many },
+    { listed: many, subject: { ownership: undefined, previousOwnership: ownership(), endpoint: undefined } },
+    { listed, subject: { ownership: adopted, previousOwnership: undefined } },
+    { listed, subject: { ownership: adopted, previousOwnership: adopted } },
+  ];
+  expect(countedIn(looks).map((ids) => ids.length)).toEqual([40, 0, 0, 0]);
+});
+
 function watermark(state: OperationLogState | undefined): OperationWatermark {
   const mark = state?.operationWatermark;
   if (mark === undefined) throw new Error("no watermark");
