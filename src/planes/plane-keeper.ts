@@ -107,7 +107,9 @@ export class PlaneKeeper {
     // Act: keep or release Secrets, and release the resource if nothing needs it.
     const held = await this.#hold(store, plane, users);
     if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {
-      planes.note(planeId, await plane.whileLeaving(() => store.removeFinalizer(plane.resource ?? resource)));
+      // Another object may have the name by now.
+      const newest = plane.resource?.uid === resource.uid ? plane.resource : resource;
+      planes.note(planeId, await plane.whileLeaving(() => store.removeFinalizer(newest)));
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users, held);
@@ -152,7 +154,8 @@ export class PlaneKeeper {
       resource,
       noted.filter((place) => !isWanted(place)),
     );
-    if (isBeingDeleted(resource) && noted.length > 0 && kept.length + released.secrets.length === 0) {
+    const isAllReleased = noted.length > 0 && kept.length + released.secrets.length === 0;
+    if (isBeingDeleted(resource) && isUnused(users) && isAllReleased) {
       // The removal of the last finalizer may take effect late, when a new user needs the Secret again. Holding it again
       // begins with a note in status. That makes another version, so the API server then refuses the late removal.
       const { heldSecrets: _released, ...status } = resource.status;

@@ -1,7 +1,7 @@
 /** Tests when the finalizers of a control plane and of its key's Secret are added and removed. */
 import { expect, it } from "vitest";
 import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
-import type { ResourceStore, StoredSecret } from "../../../src/domain/resource-store.ts";
+import { KubernetesError, type ResourceStore, type StoredSecret } from "../../../src/domain/resource-store.ts";
 import { keyFinalizer, PlaneKeeper } from "../../../src/planes/plane-keeper.ts";
 import { type PlaneUsers, usersAmong } from "../../../src/planes/plane-status.ts";
 import { Planes } from "../../../src/planes/planes.ts";
@@ -38,6 +38,8 @@ class KeeperScene {
   readonly events: string[] = [];
   /** Returns what a resource sees while the finalizer of the control plane is being removed. */
   problemAtEnd: string | undefined;
+  /** Called each time the keeper counts the users. */
+  onCount = () => {};
   secret: StoredSecret = {
     ...{ key: secretKey, uid: "s-1", resourceVersion: "1", type: "Opaque", ownerUids: [] },
     ...{ data: { "api-key": "made-up" }, finalizers: [keyFinalizer(parsed)], isBeingDeleted: false },
@@ -81,7 +83,10 @@ class KeeperScene {
       standingOf: () => "Listed",
     });
     const storeOf = () => this.#store();
-    const usersOf = () => this.users;
+    const usersOf = () => {
+      this.onCount();
+      return this.users;
+    };
     this.#keeper = new PlaneKeeper({
       clock,
       logger: quietLogger,
@@ -100,7 +105,13 @@ class KeeperScene {
   }
 
   #store(): ResourceStore<PlaneResource, ControlPlaneStatus> {
+    const assertNewest = ({ uid, resourceVersion }: PlaneResource) => {
+      if (this.plane?.uid !== uid || this.plane.resourceVersion !== resourceVersion) {
+        throw new KubernetesError("Conflict", "it has changed or is another object by now");
+      }
+    };
     const change = (resource: PlaneResource, given: Partial<PlaneResource>) => {
+      assertNewest(resource);
       const resourceVersion = String(Number(resource.resourceVersion) + 1);
       this.plane = { ...resource, ...given, resourceVersion } as PlaneResource;
       return this.plane;
@@ -109,7 +120,8 @@ class KeeperScene {
       current: async () => this.plane,
       addFinalizer: async (resource: PlaneResource) => resource,
       patchStatus: async (resource: PlaneResource, status: ControlPlaneStatus) => change(resource, { status }),
-      removeFinalizer: async () => {
+      removeFinalizer: async (resource: PlaneResource) => {
+        assertNewest(resource);
         this.problemAtEnd = this.planes.unitOf(planeId).problem?.reason;
         this.plane = undefined;
         return undefined;
@@ -130,6 +142,28 @@ it("deleted, and the DatabaseAccesses are not listed yet → both finalizers sta
   expect(scene.plane).toBeUndefined();
   expect(scene.problemAtEnd).toBe("ControlPlaneNotFound");
   expect(scene.secret.finalizers).toEqual([]);
+});
+
+it("deleted and still used, and spec names another Secret → that Secret is held in the same reconcile", async () => {
+  const scene = new KeeperScene({ count: 1, isComplete: true }, true);
+  const former = { namespace: "shop", name: "former-key" };
+  scene.plane = { ...parsed, deletionTimestamp: "2026-01-01T00:00:00Z", status: { heldSecrets: [former] } };
+  scene.secret = { ...scene.secret, key: secretKey, finalizers: [] };
+  expect((await scene.reconcile()).kind).toBe("RequeueAfter");
+  expect(scene.plane?.status.heldSecrets).toEqual([secretKey]);
+  expect(scene.secret.finalizers).toEqual([keyFinalizer(parsed)]);
+});
+
+it("deleted, and another object has its name before the last finalizer is removed → the other one keeps its finalizer", async () => {
+  const scene = new KeeperScene({ count: 0, isComplete: true }, true);
+  const other = { ...parsed, uid: "u-2", resourceVersion: "7" };
+  scene.plane = { ...parsed, deletionTimestamp: "2026-01-01T00:00:00Z", status: {} };
+  scene.onCount = () => {
+    scene.plane = other;
+    scene.planes.note(planeId, other);
+  };
+  expect((await scene.reconcile()).kind).toBe("Retry");
+  expect(scene.plane).toBe(other);
 });
 
 it("the key can be read, is gone, and is there again → one event for each transition, and none for the rest", async () => {
