@@ -1,4 +1,4 @@
-/** Connects to a control plane: the client, its gates and its budget. */
+/** Connects to a control plane: makes the client, the checks before its calls, and the request budget. */
 import type { Config } from "../config.ts";
 import { budgetGuards, createCredentialGate, fenceGuard, throttleGuard } from "../control-plane/call-guards.ts";
 import { type ControlPlaneClientOptions, createControlPlane } from "../control-plane/create-control-plane.ts";
@@ -21,7 +21,7 @@ import type { ControlPlaneAccess } from "../reconcile/ports.ts";
 /** The time limit of one write, to the control plane or to Kubernetes. The lease must last longer than that. */
 export const writeTimeoutMs = 8_000;
 
-/** What the connections to all control planes have in common. */
+/** The options that the connections to all control planes share. */
 export interface ConnectOptions {
   readonly config: Pick<Config, "requestsPerSecond" | "requestsPerMinute">;
   readonly clock: Clock;
@@ -33,7 +33,10 @@ export interface ConnectOptions {
   readonly fence: LeaderFence;
 }
 
-/** The control plane to connect to. That of the settings is described by no resource, and nothing watches its calls. */
+/**
+ * The control plane to connect to. No resource describes the one of the settings, and no status shows how its calls
+ * end.
+ */
 export interface ConnectTarget
   extends Pick<PlaneTarget, "url" | "keys" | "onNewKey">,
     Partial<Pick<PlaneTarget, "requestsPerMinute" | "mayBeNearby" | "controlPlane" | "watchCalls" | "isInUse">> {
@@ -41,7 +44,8 @@ export interface ConnectTarget
 }
 
 /**
- * Connects to a control plane; the caller must close it. It makes the client, and what all its callers share.
+ * Connects to a control plane. Makes the client, and the checks and the request budget that all its callers share. The
+ * caller must close the connection.
  * @throws Error when the URL is not valid
  */
 export function connectControlPlane(options: ConnectOptions, target: ConnectTarget): PlaneConnection {
@@ -49,7 +53,7 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
   const { keys, controlPlane: describedBy, onNewKey, watchCalls = (call) => call() } = target;
   const { requestsPerMinute = config.requestsPerMinute, isInUse = () => true } = target;
   const name = describedBy ?? "settings";
-  // A call of a former connection that ends later must not bring back its metrics.
+  // A call of a former connection may end later. It must not bring back the metrics that were removed.
   const ifInUse = (report: () => void) => {
     if (isInUse()) report();
   };

@@ -21,7 +21,7 @@ import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
 
-/** The options of the parts. */
+/** The connections, settings and callbacks from which `ControlPlanes` is made. */
 export interface ControlPlanesOptions
   extends Omit<PlanesOptions, "secrets" | "standingOf" | "onNews" | "readAgain">,
     Pick<PlaneKeeperOptions, "usersOf" | "events">,
@@ -30,7 +30,7 @@ export interface ControlPlanesOptions
   readonly account: string;
   readonly logger: Logger;
   readonly watchNamespaces: readonly string[];
-  /** How applications connect, if a control plane does not name it. */
+  /** How applications connect to the databases, if the resource of a control plane does not say it. */
   readonly connectionSettings: ConnectionSettings;
 }
 
@@ -76,7 +76,8 @@ export class ControlPlanes {
         const key = keyOfPlane(planeId);
         const read = await store.read(key);
         const cached = store.get(key);
-        // The cache keeps the newer version. After a restore of etcd, the stored one has the lower resourceVersion.
+        // The versions are not compared: after a restore of etcd, the stored object has a lower resourceVersion than
+        // the cache.
         if (read?.uid !== cached?.uid || !isSameStored(read?.spec, cached?.spec)) {
           throw new KubernetesError("Unavailable", `${planeId} has changed, and the watch has not reported that yet`);
         }
@@ -120,12 +121,14 @@ export class ControlPlanes {
     };
   }
 
-  /** Queues a control plane, because the resources that name it, its spec, its key or its health may have changed. */
+  /** Reconciles a control plane, because a resource that names it or its own status may have changed. */
   usersChanged(planeId: string): void {
     if (this.#isLeading && planeId !== settingsPlane) this.#queue.add(planeId, "Urgent");
   }
 
-  /** Something that concerns all control planes has changed: grants or labels of Namespaces, or which users can be counted. */
+  /**
+   * Reconciles all control planes: grants or labels of Namespaces have changed, or more of their users can be counted.
+   */
   allChanged(): void {
     for (const planeId of this.planes.ids()) {
       this.usersChanged(planeId);
@@ -149,7 +152,7 @@ export class ControlPlanes {
     await Promise.all([...Object.values(this.#kinds).map((places) => places.stop()), this.planes.close()]);
   }
 
-  /** Returns what the operator knows of the kind in the place where the control plane with this id would be. */
+  /** Returns the standing of the kind of this control plane in its namespace, or in the cluster. */
   #standingOf(planeId: string): KindStanding {
     const kind = kindOfPlane(planeId);
     return kind === undefined ? "NotAsked" : this.#kinds[kind].standingIn(namespaceOfPlane(planeId));

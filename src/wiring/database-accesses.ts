@@ -16,7 +16,7 @@ import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import type { WorkPriority } from "../runtime/work-queue.ts";
 
-/** The options of the parts of DatabaseAccess. */
+/** The connections, settings and callbacks from which `DatabaseAccesses` is made. */
 export interface DatabaseAccessesOptions extends Omit<AccessParts, "store" | "secrets" | "unlistedNamespaces"> {
   readonly connection: KubernetesConnection;
   readonly account: string;
@@ -66,12 +66,12 @@ export class DatabaseAccesses implements ProjectKind {
     return this.#places.store.list();
   }
 
-  /** A ComputeEndpoint changed, so the DatabaseAccesses that name it are reconciled. */
+  /** Reconciles the DatabaseAccesses that name a changed ComputeEndpoint. */
   endpointChanged(key: ResourceKey, priority: WorkPriority): void {
     this.#changed(this.#keysIn(endpointIndex(key)), priority);
   }
 
-  /** A control plane must be used in another way now, so the resources with records there are reconciled. */
+  /** Reconciles the resources with records in a control plane, because it must be used in another way now. */
   planeChanged(planeId: string): void {
     this.#changed(this.#keysIn(planeIndex(planeId)), "Urgent");
   }
@@ -83,7 +83,7 @@ export class DatabaseAccesses implements ProjectKind {
 
   /**
    * Whether `usersOf` counts every resource that may name the control plane: they are listed, or the cluster does not
-   * serve the kind. Only the resources of its namespace name a ControlPlane.
+   * serve the kind. Only resources of its own namespace can name a ControlPlane.
    */
   isCounted(planeId: string): boolean {
     const namespace = namespaceOfPlane(planeId);
@@ -92,7 +92,7 @@ export class DatabaseAccesses implements ProjectKind {
       : ["Listed", "NotServed"].includes(this.#places.standingIn(namespace));
   }
 
-  /** This process has become the leader. It acts as soon as it has listed the resources. */
+  /** Starts the watch, because this process has become the leader. It acts as soon as it has listed the resources. */
   lead(): void {
     this.#places.start();
   }

@@ -1,4 +1,7 @@
-/** Wires the parts of the operator. */
+/**
+ * Makes all parts of the operator: watches, queue, control planes, metrics and reconcilers, each connected to the
+ * others.
+ */
 import type { Config } from "../config.ts";
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -44,8 +47,8 @@ export interface OperatorOptions {
   readonly instance: string;
   readonly random: () => number;
   /**
-   * Called with each API key of a control plane that a resource describes, so that logs can leave it out. @default
-   * nothing
+   * Called with each API key of a control plane that a resource describes, so that logs leave the key out.
+   * @default nothing
    */
   readonly onKey?: ((key: string) => void) | undefined;
   readonly controlPlane?: ControlPlane;
@@ -82,8 +85,8 @@ export type Foundation = OperatorOptions & {
 };
 
 /**
- * All parts of an operator, not started yet. Each one is made after those that it is made from; callbacks reach the parts
- * that are made later.
+ * All parts of an operator, not started yet. A part is made after the parts that its constructor gets. It reaches parts
+ * that are made later through callbacks.
  */
 export class OperatorParts {
   readonly leadership: Leadership;
@@ -142,7 +145,7 @@ export class OperatorParts {
     });
   }
 
-  /** Resolves with the reason when the work had to stop finally. Never rejects. */
+  /** Resolves with the reason when this process must end, for instance because it lost the Lease. Never rejects. */
   get failed(): Promise<string> {
     return this.#failed.promise;
   }
@@ -280,7 +283,7 @@ export class OperatorParts {
     return new Projects({ clock, operationsOf });
   }
 
-  /** Logs and counts the parts of an operation log that could not be read. */
+  /** Logs and counts the operations that could not be read. */
   #logReports(projectId: string) {
     const { logger } = this.#foundation;
     const { operations } = this.metrics;
@@ -346,7 +349,7 @@ export class OperatorParts {
     });
   }
 
-  /** Returns what the reconcile of every kind is made from. */
+  /** Returns the options that the reconciles of all kinds share. */
   #common() {
     const { config, clock, logger, random } = this.#foundation;
     const { createSettleMs, operationPollMs, resyncMs } = config;
@@ -374,7 +377,7 @@ export class OperatorParts {
     });
     return new WorkerPool({
       ...{ clock, queue: this.#queue, workers: config.workers, observer: this.metrics.reconciles },
-      // While the lease is too short for any effect, a reconcile could only read.
+      // While the lease is too short for any effect, a reconcile could only read, so none starts.
       work: async (project, slot) => {
         try {
           if (this.gate.mayStartEffect(writeTimeoutMs)) {

@@ -37,8 +37,8 @@ export interface RunningOperator {
 }
 
 /**
- * After this many milliseconds without bytes, watches cannot be opened at all. A healthy watch gets bytes about once a
- * minute, and ends after 70 s without any.
+ * After this many milliseconds without bytes from a watch, the operator is not ready, because it cannot open a new
+ * watch. A healthy watch gets bytes about once a minute, and a watch without bytes is opened again after 70 s.
  */
 const watchStaleAfterMs = 180_000;
 
@@ -136,7 +136,7 @@ export async function stopOperator(
 type KeyPartsOptions = Pick<OperatorOptions, "credentials" | "clock" | "logger" | "version" | "random"> &
   Pick<Config, "apiKey">;
 
-/** The source of the API key, and the end of its watch. */
+/** The source of the API key, and a function that ends the watch of its Secret. */
 export interface KeyParts {
   readonly keys: KeySource;
   stop(): Promise<void>;
@@ -165,7 +165,7 @@ export function startKeys({ apiKey, credentials, clock, logger, version, random 
   };
 }
 
-/** What the process gives to the operator. */
+/** The version of the program, the name of the replica, and how the process ends. */
 export interface ProcessParts {
   readonly version: string;
   readonly instance: string;
@@ -192,7 +192,8 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
   const stop = stopOnSignal();
   const tracing = await loadTracing(config, {
     ...{ logger, clock, instance, version },
-    // Attributes hold names only, and a tenant could choose a key that is the name of another tenant.
+    // Only keys of the operator's own settings are removed. Attributes hold names only, and a tenant could choose a key
+    // that is the name of another tenant.
     redact: createRedact(() => ownKeys.forms()),
   });
   const own = { clock, logger, credentials: loadCredentialSource(), version, random: Math.random };
