@@ -43,7 +43,10 @@ export class AccessKind implements ProjectKind {
     return [...byUid.values()].filter((resource) => accessKeyOf(resource, findEndpoint) === project);
   }
 
-  /** Returns a text that describes everything outside the resource that its decisions depend on. */
+  /**
+   * Returns a text that describes everything outside the resource that its decisions depend on. Another text makes it
+   * due.
+   */
   #markOf(resource: DatabaseAccess, { key, endpoints, grantOf, identity, problem, isSettled }: KindRoundStart): string {
     const { findEndpoint, unlistedNamespaces } = this.#parts;
     const { mayChange, mayAdopt } = grantOf(resource.key.namespace, parseProjectKey(key).projectId);

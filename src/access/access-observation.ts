@@ -1,4 +1,4 @@
-/** What is known of a DatabaseAccess: what a decision is made from, and what this process remembers. */
+/** The data of a DatabaseAccess: the facts from which the operator decides, and the memory of this process. */
 
 import type { FailureRow } from "../decide/observation.ts";
 import type { ObservedDatabase, ObservedRole, Password } from "../domain/control-plane.ts";
@@ -15,7 +15,7 @@ import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../
 import type { ConnectionSettings } from "./binding.ts";
 import type { BoundEndpoint, FindEndpoint } from "./endpoint-reference.ts";
 
-/** The parts that all reconciles of DatabaseAccesses use. */
+/** The stores, sources and settings that all reconciles of DatabaseAccesses use. */
 export interface AccessParts extends Pick<ReconcileContext, "clock" | "random" | "logger" | "events" | "policy"> {
   readonly observer: SecretObserver;
   /** The DatabaseAccesses of the namespaces that are listed. The others are not reconciled. */
@@ -27,7 +27,7 @@ export interface AccessParts extends Pick<ReconcileContext, "clock" | "random" |
   readonly settingsOf: (planeId: string) => ConnectionSettings;
 }
 
-/** These parts, and the project of one reconcile with its control plane. */
+/** `AccessParts`, and the project of one reconcile with its control plane. */
 export interface AccessContext extends AccessParts, KindRoundStart {}
 
 /** The state of the Secret that the resource writes, as the API server shows it. */
@@ -49,7 +49,7 @@ export type PasswordFacts =
   /** The password was not read: the Secret holds it already or cannot be written, or there is no such role. */
   | { readonly kind: "NotRead" };
 
-/** Everything that one decision about a DatabaseAccess needs. */
+/** The facts from which one decision about a DatabaseAccess is made. */
 export interface AccessObservation {
   readonly resource: DatabaseAccess;
   readonly spec: DatabaseAccessSpec;
@@ -62,9 +62,9 @@ export interface AccessObservation {
   /** Whether an operation that changes roles and databases of the branch has not ended. */
   readonly isConfigInFlight: boolean;
   readonly settings: ConnectionSettings;
-  /** The records of roles and databases after this observation. */
+  /** The recorded roles and databases, updated with the lists of this observation. */
   readonly objects: readonly AccessObject[];
-  /** The reset that status notes and that this resource has begun. In a copied status it is that of another resource. */
+  /** The password reset that this resource has begun, as status notes it. A note in a copied status does not count. */
   readonly openReset: NonNullable<DatabaseAccessStatus["password"]>["rotation"];
   /** Whether the control plane accepted that reset from this process. */
   readonly isResetAccepted: boolean;
@@ -109,7 +109,7 @@ export class AccessEntry {
   project: string;
   dueAtMs: number;
   changedAtMs: number;
-  /** The version of the resource at its last step; another version makes it due. */
+  /** The version of the resource at its last step. With another version the resource is due. */
   version: string | undefined;
   /** The last comparison with the control plane; `undefined`: there was none since the last failure. */
   compared: { readonly endpoint: BoundEndpoint; readonly configMark: string; readonly atMs: number } | undefined;

@@ -1,4 +1,7 @@
-/** The records in status of a DatabaseAccess: which roles and databases it made, and whether the records hold. */
+/**
+ * The records in status of a DatabaseAccess: its roles and databases, who made them, and whether the records can be
+ * trusted.
+ */
 import { type Identity, isOfPlane, planeRecord } from "../decide/identity.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
@@ -56,9 +59,13 @@ export function withObject(
 
 /**
  * Returns the records after a read of the branch's lists. Pure.
- * The rules are for an object that the lists show. If no create of it is recorded, it existed before. If a create is
- * recorded, the answers decide. If one create was accepted, it is ours. If every create was refused, it existed before.
- * If an answer was lost, it is presumed ours.
+ *
+ * The rules for an object that the lists show:
+ * - No create of it is recorded: it existed before.
+ * - One create was accepted: this resource created it.
+ * - Every create was refused: it existed before.
+ * - The answer to a create was lost: this resource presumably created it.
+ *
  * @param creates what this process knows of its creates, by the key of the object
  */
 export function observedObjects(

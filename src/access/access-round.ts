@@ -37,7 +37,7 @@ import { sendWish, storeSent, type Wish } from "./send-access-change.ts";
 const atOnce = 4;
 /** The maximum number of waiting resources that one reconcile decides again. */
 const waitingLimit = 20;
-/** A resource whose change waits reports that after this many milliseconds. */
+/** Status reports that a change waits only after this many milliseconds. */
 const quietWaitMs = 5_000;
 /** The interval at which a Secret is compared with the operator's last write, in milliseconds. */
 const secretCheckMs = 45_000;
@@ -191,7 +191,7 @@ export class AccessRound implements KindRound {
     if (plan.kind === "Release") {
       await this.#release(worked);
     } else if (plan.kind !== "Look") {
-      // A read for another resource of the project does not make this resource due.
+      // The memory is cleared, so that a read for another resource of the project does not make this resource due.
       entry.waitingSinceMs = undefined;
       entry.isOwedLook = false;
       entry.compared = undefined;

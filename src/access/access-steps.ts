@@ -39,13 +39,16 @@ export async function storeStep(
   entry.version = worked.resource.resourceVersion;
   entry.storeFailures = 0;
   if (summary.kind === "Ready") {
-    // Until status says that the Secret holds the password, the next reconcile may have to compare the two once more.
+    // The password is kept until the resource is Ready: until then, the next reconcile may have to write the Secret
+    // again.
     entry.pendingPassword = undefined;
     entry.isResetAccepted = false;
   }
 }
 
-/** Does the work for one resource. After a failure and its backoff, the resource is compared with the control plane. */
+/**
+ * Does the work for one resource. If the work fails, the resource is compared with the control plane after a backoff.
+ */
 export function guardedStep(context: AccessContext, worked: WorkedAccess, work: () => Promise<void>): Promise<void> {
   const onFailure = () => {
     // Before the backoff has passed, only a change of the resource makes it due.

@@ -1,4 +1,4 @@
-/** What the steps of a DatabaseAccess mean for its conditions, with every reason, message and event. */
+/** The conditions after each step of a DatabaseAccess, with every reason, message and event. */
 import {
   accessRemedies,
   briefOutageMs,
@@ -31,13 +31,13 @@ import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
 
-/** What one step means for the conditions of a DatabaseAccess. */
+/** The result of one step, as the conditions of a DatabaseAccess show it. */
 export type AccessSummary =
   | { readonly kind: "Ready" }
   | { readonly kind: "Progressing"; readonly reason: AccessProgressReason; readonly message: string }
   | { readonly kind: "Stalled"; readonly reason: AccessStallReason; readonly message: string }
   | { readonly kind: "Paused" }
-  /** Nothing in this step is worth a write. */
+  /** The step does not change the conditions. */
   | { readonly kind: "Unchanged" };
 
 const progressing = (reason: AccessProgressReason, message: string): AccessSummary => ({
@@ -52,7 +52,7 @@ const retainBoth =
 
 export const unchanged: AccessSummary = { kind: "Unchanged" };
 
-/** What the operator waits for, or does. */
+/** The results of steps after which the operator goes on by itself. */
 export const waits = {
   creating: (type: AccessObject["type"]) =>
     type === "Role"
@@ -80,7 +80,7 @@ export const waits = {
   ),
 } as const;
 
-/** Why a person must act. */
+/** The results of steps after which a person must act. */
 export const stalls = {
   invalidSpec: (problems: string) =>
     stalled("InvalidSpec", `The stored spec is not valid: ${problems}. Apply a corrected spec.`),

@@ -2,7 +2,7 @@
 import type { SecretData } from "../domain/resource-store.ts";
 import type { BindingKey, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 
-/** The addresses and TLS settings with which clients reach the databases of a control plane. */
+/** The port and the TLS settings with which clients reach the databases of a control plane. */
 export interface ConnectionSettings {
   readonly port: number;
   /** The value of libpq's `sslmode`, for instance `require` or `verify-full`. */

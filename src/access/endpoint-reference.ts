@@ -24,7 +24,7 @@ export function endpointIndex(key: ResourceKey): string {
   return `endpoint ${keyText(key)}`;
 }
 
-/** The name under which the cache finds the resources that have records in a project; `noProject`: no records at all. */
+/** Returns the index key of the resources that have records in a project; `noProject`: of those without records. */
 export function recordIndex(project: string): string {
   return `records ${project}`;
 }
@@ -97,8 +97,8 @@ export function referenceOf(
 }
 
 /**
- * Returns the endpoint that the reference names, its branch, and the hosts of it and of the branch's replicas.
- * `undefined`: the snapshot does not show it.
+ * Returns the endpoint that the reference names, its branch, its host names, and those of the branch's replicas.
+ * `undefined`: the snapshot does not show the endpoint.
  */
 export function boundEndpoint(
   { projectId, endpointId }: NamedEndpoint,

@@ -1,4 +1,6 @@
-/** Reads the facts that a decision about a DatabaseAccess needs, and finds out whether it needs to read at all. */
+/**
+ * Reads the facts from which the operator decides about a DatabaseAccess, and checks whether such a read is necessary.
+ */
 import {
   type BranchObjects,
   type BranchPath,
@@ -56,8 +58,8 @@ export class BranchReader {
 }
 
 /**
- * Reads everything that the decision about a resource needs.
- * If the right to read the resource's own Secret is missing, the observation says so.
+ * Reads the facts for the decision about one resource: its Secret, roles, databases and password. If the right to read
+ * the resource's own Secret is missing, the observation says so.
  * @throws ControlPlaneError; KubernetesError when a Secret cannot be read for another reason
  */
 export async function observeAccess(
@@ -97,7 +99,7 @@ export async function observeAccess(
     ? await readPassword(context, entry, observation, reader)
     : { kind: "NotRead" };
   entry.passwordMark = isReadable ? mark : undefined;
-  // If the control plane does not reveal passwords, a read of the password cannot remove the doubt.
+  // If only a doubt caused the read, and the control plane does not reveal the password, the Secret stays as it is.
   return { ...observation, password: isNeeded || password.kind === "Known" ? password : { kind: "NotRead" } };
 }
 

@@ -89,8 +89,8 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
 }
 
 /**
- * Waits until PostgreSQL has the role, which may be later than the control plane's list shows it. If the Secret works
- * already, the resource does not wait.
+ * Waits until PostgreSQL has the role. The control plane's list may show the role earlier. If the Secret works already,
+ * the resource does not wait.
  */
 function planConfiguration({ isConfigInFlight, resource }: AccessObservation): AccessPlan | undefined {
   return isConfigInFlight && resource.status.secret === undefined ? waits.configuration : undefined;
@@ -104,8 +104,8 @@ function planRotation(observation: AccessObservation): AccessPlan | undefined {
   }
   const reset: AccessPlan = { kind: "ResetPassword", roleUpdatedTime: role.updatedTime };
   if (openReset !== undefined) {
-    // The reset took effect if the role of the same branch has changed since. Then the password is read, unless the
-    // control plane hides it.
+    // The reset took effect if the role of the same branch has changed since. Then the operator reads the password. If
+    // the control plane hides the password, the operator resets it again.
     const isOfBranch = (openReset.branchId ?? endpoint.branchId) === endpoint.branchId;
     const hasTakenEffect = isOfBranch && (isResetAccepted || openReset.roleUpdatedTime !== role.updatedTime);
     return hasTakenEffect && password.kind !== "Unavailable" ? undefined : reset;

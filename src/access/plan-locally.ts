@@ -1,4 +1,7 @@
-/** Plans what needs no control plane for a DatabaseAccess: pauses, obstacles, and what its deletion deletes. */
+/**
+ * Plans the steps of a DatabaseAccess for which the control plane is not asked: pauses, obstacles and parts of a
+ * deletion.
+ */
 import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { namespaceOfPlane, parseProjectKey } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
@@ -37,7 +40,7 @@ function obstacleOf(context: AccessContext, resource: DatabaseAccess): AccessSum
     return stalls.invalidSpec(spec.problems);
   }
   if (context.problem !== undefined) {
-    // Without a grant, the conditions do not show whether the control plane exists.
+    // The grant is checked first: without a grant, the conditions do not show whether the control plane exists.
     return missingGrant(context, resource, parseProjectKey(context.key).projectId) ?? planeObstacle(context, resource);
   }
   const reference = referenceOf(resource, context.findEndpoint, context.identity);
@@ -101,7 +104,7 @@ function unlistedUsers(
   return unlisted.some(([, standing]) => standing === "Forbidden") ? waits.usersUnlisted : unchanged;
 }
 
-/** Whether spec allows the deletion of a role or a database, apart from what status records. */
+/** Whether spec allows the deletion of a role or a database. Whether this resource created one is not checked. */
 function mayDelete(resource: DatabaseAccess): boolean {
   const { role, database } = validSpecOf(resource) ?? {};
   return role !== undefined && (role.deletionPolicy !== "Retain" || database?.deletionPolicy === "Delete");
@@ -144,8 +147,9 @@ function isDoomed(object: AccessObject, context: AccessContext, resource: Databa
 
 /**
  * Whether another DatabaseAccess uses a role or database: its records or its spec name it. Any namespace can write a
- * spec. So the spec counts only if the namespace has a grant; otherwise it could keep the role of another namespace, and
- * its password, alive. Another control plane with the same URL may hold the same objects. One with another URL does not.
+ * spec, so the spec counts only if the namespace has a grant. Otherwise a namespace could keep the role and the
+ * password of another namespace alive. Another control plane with the same URL may hold the same objects; one with
+ * another URL holds other objects.
  */
 function isUsedBy(
   other: DatabaseAccess,

@@ -30,8 +30,8 @@ export type Wish = Change | { readonly kind: "Delete"; readonly object: AccessOb
 const outdated: KindSent = { kind: "Outdated" };
 
 /**
- * Sends the change of one resource. After a long wait for the request budget it sends nothing. It also sends nothing if
- * a person asks for something else by then, or if a grant or the control plane has changed.
+ * Sends the change of one resource. It sends nothing after a long wait for the request budget. It also sends nothing if
+ * a person asks for something else since the decision, or if a grant or the control plane has changed.
  * @throws KubernetesError before anything was sent
  */
 export async function sendWish(
@@ -66,8 +66,8 @@ export async function sendWish(
 }
 
 /**
- * Stores the result of `sendWish`. After a conflict the resource is decided again. What was sent is then known from
- * the memory and from the lists of the control plane, so nothing is sent twice.
+ * Stores the result of `sendWish`. After a conflict the resource is decided again. The memory of this process and the
+ * lists of the control plane then show what was sent, so nothing is sent twice.
  * @throws KubernetesError
  */
 export async function storeSent(
@@ -117,7 +117,7 @@ async function isStillWanted({ store }: AccessContext, worked: WorkedAccess): Pr
   return now !== undefined && isSameWish(before, now);
 }
 
-/** Whether nothing that the decision depends on has changed while the change waited: grants, and other resources. */
+/** Whether the grants and the other resources still allow the change. They may have changed while the change waited. */
 function mayStillSend(context: AccessContext, resource: DatabaseAccess, wish: Wish): boolean {
   if (wish.kind === "Change") {
     return context.grantOf(resource.key.namespace, wish.observation.endpoint.projectId).mayChange;
@@ -179,8 +179,9 @@ function changesBefore({ identity }: AccessContext, wish: Change): Partial<Datab
 const takeBackLimit = 5;
 
 /**
- * Takes back the note of `prepare` under which nothing was sent. The note may name a control plane that the resource no
- * longer uses, and then the resource would be Stalled. After a conflict it is taken back from the newest version.
+ * Takes back the note of `prepare`, because nothing was sent. The note may name a control plane that the resource no
+ * longer uses, and then the resource would be Stalled. After a conflict, the note is taken back from the newest
+ * version.
  * @throws KubernetesError
  */
 async function takeBack({ store }: AccessContext, before: DatabaseAccess): Promise<void> {
@@ -208,7 +209,7 @@ async function send(
   objects: BranchObjects,
 ): Promise<readonly Operation[]> {
   if (wish.kind === "Delete") {
-    // A later list proves that the object is gone.
+    // The answer alone does not prove that the object is gone. A later list proves it.
     const { object } = wish;
     const { name } = object;
     const isRole = object.type === "Role";
