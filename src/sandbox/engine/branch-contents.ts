@@ -13,7 +13,7 @@ export function applyConfig(world: World, { id: branchId, projectId }: BranchRec
   return startOperations(world, { projectId, branchId, endpointId: endpoint?.id }, { actions: ["apply_config"] });
 }
 
-/** The names that identify a role: project, branch and role. */
+/** Identifies a role: the ids of project and branch, and the name of the role. */
 export interface RolePath {
   readonly projectId: string;
   readonly branchId: string;
@@ -92,7 +92,7 @@ function roleId(branchId: string, name: string): string {
   return `${branchId}/${name}`;
 }
 
-/** The names that identify a database: project, branch and database. */
+/** Identifies a database: the ids of project and branch, and the name of the database. */
 export interface DatabasePath {
   readonly projectId: string;
   readonly branchId: string;
@@ -121,7 +121,7 @@ export function databaseAt(world: World, { projectId, branchId, databaseName }: 
   return database;
 }
 
-/** Creates a database. @throws Refusal NotFound (also of the owner), Locked, Conflict, NotAllowed */
+/** Creates a database. @throws Refusal NotFound (branch or owner), Locked, Conflict, NotAllowed */
 export function createDatabase(world: World, path: DatabasePath, ownerName: string): DatabaseMutation {
   const { projectId, branchId, databaseName } = path;
   const branch = world.branch(projectId, branchId);
@@ -155,8 +155,8 @@ export function addDatabase(
 }
 
 /**
- * Changes a database. If nothing differs, it starts nothing. @throws Refusal NotFound (also of the owner), Locked,
- * Conflict
+ * Changes a database. If no field differs, no operation starts.
+ * @throws Refusal NotFound (database or owner), Locked, Conflict
  */
 export function updateDatabase(world: World, path: DatabasePath, changes: DatabaseChanges): DatabaseMutation {
   const { projectId, branchId } = path;
@@ -189,7 +189,7 @@ function requireFreeName(world: World, branchId: string, name: string): void {
   if (named(world, branchId, name) !== undefined) throw new Refusal("Conflict", "database already exists");
 }
 
-/** Replaces the roles and databases of a branch. */
+/** Replaces the roles and databases of a branch. @returns the new records */
 export function putContents(world: World, branch: BranchRecord, { roles, databases }: BranchContents) {
   for (const { id } of world.store.roles.ofBranch(branch.id)) world.store.roles.remove(id);
   for (const { id } of world.store.databases.ofBranch(branch.id)) world.store.databases.remove(id);

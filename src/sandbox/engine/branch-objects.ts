@@ -24,7 +24,7 @@ import type { World } from "./world.ts";
  */
 export class BranchObjects {
   readonly #world: World;
-  /** First carries out everything that is due. Then it runs the work as one transaction. */
+  /** Carries out everything that is due, and then runs `work` as one transaction. */
   readonly #call: <T>(work: () => T) => T;
 
   constructor(world: World, call: <T>(work: () => T) => T) {
@@ -41,8 +41,8 @@ export class BranchObjects {
   }
 
   /**
-   * Returns the password of a role. @throws Refusal NotFound, NotAllowed (it has none, or the project does not store
-   * passwords)
+   * Returns the password of a role.
+   * @throws Refusal NotFound, NotAllowed (the role has no password, or the project does not store passwords)
    */
   password(path: RolePath): string {
     return this.#call(() => {
@@ -92,9 +92,9 @@ export class BranchObjects {
   }
 }
 
-/** What a client wants to connect to. */
+/** The branch, endpoint, database and role of a wanted connection string. */
 export interface ConnectionTarget {
-  /** The branch. `undefined`: the endpoint's branch, else the primary branch. */
+  /** The branch. `undefined`: the branch of `endpointId`, or the primary branch if `endpointId` is `undefined` too. */
   readonly branchId: string | undefined;
   /** The endpoint. `undefined`: the branch's read-write endpoint. */
   readonly endpointId: string | undefined;
@@ -108,14 +108,18 @@ export interface DatabaseAddress {
   readonly port: number;
 }
 
-/** The parts of a connection string. */
+/** The endpoint, role and database of a connection string. */
 export interface Connection {
   readonly endpoint: EndpointRecord;
   readonly role: RoleRecord;
   readonly databaseName: string;
 }
 
-/** Returns the parts of the connection string for a target. @throws Refusal NotFound */
+/**
+ * Returns the endpoint, role and database for a connection string. If the project stores no passwords, the role has
+ * none.
+ * @throws Refusal NotFound
+ */
 export function connectionTo(world: World, projectId: string, target: ConnectionTarget): Connection {
   const endpoint = endpointOf(world, projectId, target);
   const { branchId } = endpoint;

@@ -56,8 +56,9 @@ export interface NewBranch extends BranchMutation {
 }
 
 /**
- * Creates a branch. It starts create_branch, and for each endpoint of the branch a start_compute that waits for it. The
- * branch gets the roles and databases of its parent.
+ * Creates a branch. It starts create_branch. After that operation, a start_compute runs for each new endpoint, or an
+ * apply_config if the endpoint is disabled. The branch gets the roles and databases that its parent has, or had at
+ * `parentTimestampMs`.
  * @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid
  * @see docs/sandbox.md "What is started by what"
  */
@@ -107,8 +108,9 @@ export function addBranch(
 }
 
 /**
- * Returns when the branch expires. @param isKept the branch is primary or protected, so it cannot expire. @throws
- * Refusal Invalid, NotAllowed
+ * Checks the time when a branch expires, and returns the expiry fields of the branch.
+ * @param isKept the branch is primary or protected, so it cannot expire.
+ * @throws Refusal Invalid, NotAllowed
  */
 function expiryOf(
   world: World,
@@ -132,12 +134,12 @@ function beginBranch(
   ]);
 }
 
-/** Returns the step that starts an endpoint for the first time, after it was created with its branch. */
+/** Returns the first operation of an endpoint that is created with its branch. */
 export function startStep(endpoint: EndpointRecord): WorkStep {
   return { ...subjectOf(endpoint), action: endpoint.disabled ? "apply_config" : "start_compute" };
 }
 
-/** Changes a branch. It starts no operation. @throws Refusal NotFound, Locked, Conflict, Invalid, NotAllowed */
+/** Changes a branch. The call starts no operation. @throws Refusal NotFound, Locked, Conflict, Invalid, NotAllowed */
 export function updateBranch(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
@@ -164,7 +166,10 @@ export function updateBranch(
   return { branch, operations: [] };
 }
 
-/** Makes a branch the primary branch of its project. It starts no operation. @throws Refusal NotFound, Locked */
+/**
+ * Makes a branch the primary branch of its project. The branch no longer expires. The call starts no operation.
+ * @throws Refusal NotFound, Locked
+ */
 export function makePrimary(world: World, projectId: string, branchId: string): BranchMutation {
   const before = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);

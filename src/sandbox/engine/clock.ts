@@ -1,4 +1,4 @@
-/** The sandbox's own clock. */
+/** The sandbox's own clock, which can run faster than the machine's clock, stand still or jump forward. */
 
 /**
  * `real`: as fast as the machine's clock. `scaled`: `scale` times as fast. `stepped`: time stands still until a client
@@ -34,7 +34,7 @@ export interface ClockAnchor {
   readonly wallMs: number;
 }
 
-/** The last time of a sandbox, in epoch milliseconds. Until then, every year has four digits. */
+/** The latest time that the clock shows, in epoch milliseconds. Up to this time, every year has four digits. */
 export const endOfTimeMs = Date.UTC(9000, 0);
 
 /** Returns epoch milliseconds of a wall clock that never goes back. They may have fractions. */
@@ -70,7 +70,7 @@ export class SandboxClock {
     return { mode: this.#mode, scale: this.#rate(), nowMs: this.nowMs() };
   }
 
-  /** Changes the clock. @throws RangeError when it would go back or past the end, or the scale is not above 0 */
+  /** Changes the clock. @throws RangeError when the clock would go back or past its end, or the scale is not above 0 */
   set({ mode = this.#mode, scale = this.#scale, nowMs }: ClockChange): void {
     // The time is read once, because a running clock would be later at the next read.
     const currentMs = this.nowMs();
@@ -83,7 +83,7 @@ export class SandboxClock {
   }
 
   /**
-   * Continues from a stored start point, as if the clock had run all the time.
+   * Continues from a stored start point, as if the clock had run while the sandbox was stopped.
    * @param notBeforeMs the new time is not before this, because the machine's clock may have been set back.
    */
   resume({ mode, scale, sandboxMs, wallMs }: ClockAnchor, notBeforeMs: number): void {

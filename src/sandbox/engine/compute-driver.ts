@@ -1,23 +1,21 @@
-/** The port to the real work of operations. */
+/** The interface between the engine and the program that does the real work of operations. */
 import type { ClockAnchor } from "./clock.ts";
 import type { OperationRecord } from "./records.ts";
 
 /**
- * Does the real work of operations. Without a driver, an operation ends when its planned time has passed.
+ * Does the real work of operations, such as starting a PostgreSQL server. Without a driver, an operation ends when its
+ * planned time has passed.
  * The driver reads sizes, settings, roles and databases from the records at the time of the call.
  */
 export interface ComputeDriver {
   /**
    * Does the work of one operation that has begun to run. It must be safe to repeat: after a restart of the sandbox,
    * the engine calls it again for every running operation.
-   * @returns when the work is done; at once for actions without real work.
-   * @throws Error: the operation ends as `failed`, with the message as its error.
+   * @returns a promise that resolves when the work is done, at once for actions without real work.
+   * If the promise rejects, the operation ends as `failed`, with the message of the rejection as its error.
    */
   carryOut(operation: OperationRecord): Promise<void>;
-  /**
-   * Called when the clock changes. The driver must know how the clock ran, so that it finds the data of an earlier
-   * time.
-   */
+  /** Called when the clock changes. From these changes, the driver can find the data of an earlier sandbox time. */
   noteClock?(anchor: ClockAnchor): void;
   /**
    * Returns why the data that a branch had at a time cannot be recovered.

@@ -1,4 +1,4 @@
-/** The sizes of computes: what each size has, and which sizes a profile allows. */
+/** The sizes of computes: CPU, memory and connections of each size, and the check whether a profile allows a size. */
 
 /** One row of the table of compute sizes. */
 export interface ComputeSize {
@@ -42,7 +42,8 @@ export const pooledConnections = 10_000;
 export const sharedBuffersMb = 128;
 
 /**
- * Returns what a compute of this size has: 1 vCPU and 4 GB for each unit. Four fifths of the memory may be file cache.
+ * Returns CPU, memory and file cache of a compute size: 1 vCPU and 4 GB for each unit. Four fifths of the memory may be
+ * file cache.
  * @param units a size of the profile in use.
  */
 export function computeSizeOf(units: number): Omit<ComputeSize, "maxConnections"> {
@@ -71,7 +72,7 @@ export interface SizeProblem {
 }
 
 /**
- * Checks one pair of sizes.
+ * Checks the smallest and the largest size of one compute. If they are equal, the compute has a fixed size.
  * @returns `undefined` if the profile has a compute of this size or range.
  */
 export function sizeProblem(minUnits: number, maxUnits: number, rules: SizeRules): SizeProblem | undefined {

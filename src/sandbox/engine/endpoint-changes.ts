@@ -1,4 +1,7 @@
-/** Decides what a request changes about an endpoint, and which operations that starts. */
+/**
+ * Computes an endpoint's new configuration from a request, checks it, and chooses the operations that the request
+ * starts.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { freeTierUnits, sizeProblem } from "./compute-sizes.ts";
 import type { Course } from "./operations.ts";
@@ -25,8 +28,7 @@ export interface EndpointCreation extends EndpointChanges {
 
 /** Returns `before` with the defined fields of `changes`. */
 export function changed<C extends EndpointConfig>(before: C, changes: EndpointChanges): C {
-  // The object is copied and then changed field by field. So all records have the same field order, which V8 reads
-  // faster.
+  // The copy is changed field by field. So all records have the same order of fields, and V8 reads them faster.
   const after = { ...before };
   for (const [field, value] of Object.entries(changes)) {
     if (value !== undefined) (after as Record<string, unknown>)[field] = value;
@@ -34,15 +36,15 @@ export function changed<C extends EndpointConfig>(before: C, changes: EndpointCh
   return after;
 }
 
-/** Whether a request changes nothing. Settings are compared by content. */
+/** Whether two versions of an endpoint are equal. Settings are compared by content. */
 export function isSame(before: EndpointRecord, after: EndpointRecord): boolean {
   return isDeepStrictEqual(before, after);
 }
 
 /**
  * Returns the configuration of a new endpoint. A value comes from the request, else from the project's defaults, else
- * from the control plane's defaults. If a request gives only one end of the size range and it lies beyond the other
- * end, the other end moves to it.
+ * from the control plane's defaults. If a request sets only one end of the size range, and the default of the other end
+ * lies beyond it, both ends become equal.
  */
 export function newConfig(branchId: string, changes: EndpointChanges, defaults: EndpointDefaults = {}): EndpointConfig {
   const { minUnits: defaultMin = freeTierUnits, maxUnits: defaultMax = defaultMin } = defaults;
@@ -72,7 +74,7 @@ export function requireTypeAllowed(type: EndpointType, plan: Plan): void {
 }
 
 /**
- * Checks that plan and profile allow a configuration.
+ * Checks that plan and profile allow the sizes of a configuration.
  * @throws Refusal Invalid (impossible sizes), NotAllowed (a limit)
  */
 export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Profile): void {
@@ -98,14 +100,15 @@ export interface UpdatePlan {
 
 /**
  * Returns the operations of an update.
- * A move suspends an active compute, and so does a request that disables it. Another size restarts it: apply_config
- * first, then suspend and start. Nothing else restarts a compute, and nothing starts an idle one.
+ * Every update starts apply_config. A move to another branch also starts suspend_compute, even if the compute is idle.
+ * Disabling suspends an active compute. Another size restarts an active compute: first apply_config, then suspend and
+ * start. No other update restarts a compute, and no update starts an idle compute.
  * @see docs/sandbox.md "What is started by what"
  */
 export function planUpdate(before: EndpointRecord, after: EndpointRecord): UpdatePlan {
   const isActive = before.state === "active";
   if (after.branchId !== before.branchId) {
-    // An active compute is suspended before it moves. Both operations run at the same time, and the suspend ends first.
+    // For an active compute, both operations run at the same time, and the suspend ends first.
     const actions = ["apply_config", "suspend_compute"] as const;
     return { actions, course: isActive ? "together" : "sequence", pendingState: "idle" };
   }

@@ -29,8 +29,9 @@ export interface Mutation {
 }
 
 /**
- * Creates an endpoint. @throws Refusal NotFound, Locked, NotFound (the branch named), Conflict, NotAllowed, Invalid; in
- * this order
+ * Creates an endpoint.
+ * @throws Refusal NotFound (project), Locked, NotFound (branch), NotAllowed (type), Conflict, Invalid or NotAllowed
+ *   (size); in this order
  */
 export function createEndpoint(world: World, projectId: string, creation: EndpointCreation): Mutation {
   const project = world.project(projectId);
@@ -42,7 +43,7 @@ export function createEndpoint(world: World, projectId: string, creation: Endpoi
 }
 
 /**
- * Adds the record of a new endpoint without starting it. The branch must exist.
+ * Adds the record of a new endpoint, and starts no operation. The branch must exist.
  * @throws Refusal Conflict, NotAllowed, Invalid
  */
 export function addEndpoint(world: World, project: ProjectRecord, creation: EndpointCreation): EndpointRecord {
@@ -65,8 +66,8 @@ function newEndpoint(world: World, project: ProjectRecord, { type, ...changes }:
 }
 
 /**
- * Returns the host name of a new endpoint, or a loopback address that no endpoint has had before (for the first 65,000
- * endpoints).
+ * Returns the host of a new endpoint: its host name, or a loopback address if the settings have an address block. The
+ * first 65,000 endpoints get different addresses.
  */
 function hostOf({ store, settings }: World, name: string): string {
   if (settings.addressBlock === undefined) return name;
@@ -75,7 +76,10 @@ function hostOf({ store, settings }: World, name: string): string {
   return `127.${settings.addressBlock}.${index >> 8}.${index & 255}`;
 }
 
-/** Sets the fields of a new endpoint that the control plane chooses: id, host names, times. */
+/**
+ * Completes the record of a new endpoint with the fields that the control plane chooses: id, host names, times. It does
+ * not store the record.
+ */
 export function placeEndpoint(
   world: World,
   project: ProjectRecord,
@@ -101,8 +105,9 @@ export function placeEndpoint(
 }
 
 /**
- * Changes an endpoint. @throws Refusal NotFound, Locked, NotFound (the branch named), Conflict, NotAllowed, Invalid; in
- * this order
+ * Changes an endpoint.
+ * @throws Refusal NotFound (endpoint), Locked, NotFound (new branch), Conflict (new branch), Invalid or NotAllowed
+ *   (size); in this order
  */
 export function updateEndpoint(
   world: World,
@@ -123,7 +128,8 @@ export function updateEndpoint(
 }
 
 /**
- * Deletes the endpoint at once. If its compute is active, an operation suspends it. @throws Refusal NotFound, Locked
+ * Deletes the endpoint at once. If the compute is active, an operation suspends the compute.
+ * @throws Refusal NotFound, Locked
  */
 export function deleteEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
@@ -141,7 +147,8 @@ export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
 }
 
 /**
- * Starts an idle compute. For an active one the call counts as activity. @throws Refusal NotFound, Locked, NotAllowed
+ * Starts an idle compute. For an active compute, the call counts as activity.
+ * @throws Refusal NotFound, Locked, NotAllowed
  */
 export function startEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
@@ -193,7 +200,10 @@ function requireNoReadWrite(world: World, branchId: string): void {
   }
 }
 
-/** Checks that a branch has no endpoints, because an endpoint can move only to such a branch. */
+/**
+ * Checks that a branch has no endpoints. An endpoint cannot move to a branch with endpoints.
+ * @throws Refusal NotFound, Conflict
+ */
 function requireFreeBranch(world: World, projectId: string, branchId: string): void {
   world.branch(projectId, branchId);
   requireNoReadWrite(world, branchId);
@@ -217,9 +227,9 @@ export function anyEndpoint(world: World, endpointId: string): EndpointRecord {
 }
 
 /**
- * Handles a client that connects. This is no request of the API, so the project lock does not matter. The connection
- * starts an idle compute, and counts as activity of an active one. While a compute is being suspended, its next start
- * is queued.
+ * Must be called when a client connects to a database. A connection is no request of the API, so the project lock does
+ * not matter. The connection starts an idle compute, and counts as activity of an active compute. If the compute is
+ * being suspended, the connection queues a start. If the compute is starting already, nothing changes.
  * @throws Refusal NotFound, NotAllowed (disabled)
  */
 export function connectTo(world: World, endpointId: string, use: FileCacheUse | undefined): Mutation {
@@ -244,7 +254,7 @@ function wake(world: World, endpoint: EndpointRecord, course: Course): Mutation 
   };
 }
 
-/** Sets the endpoint of an ended server to idle, if it was active. Any other endpoint stays as it is. */
+/** Sets an endpoint whose server has ended to idle, if it was active. Any other endpoint stays as it is. */
 export function loseCompute(world: World, endpointId: string): void {
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint?.state !== "active") return;

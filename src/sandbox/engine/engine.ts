@@ -59,13 +59,13 @@ import type { OperationPosition, Store } from "./store.ts";
 import { checkAvailability, rearm, skipMissedChecks, suspendIfInactive } from "./timers.ts";
 import { World } from "./world.ts";
 
-/** The clock of the engine. Its time may stand still. If the clock goes back, the engine's time stands still. */
+/** The clock that the engine reads. It may stand still. If it goes back, the engine keeps its latest time. */
 export interface EngineClock {
   /** Returns epoch milliseconds. */
   nowMs(): number;
 }
 
-/** The parts that an engine uses. */
+/** The arguments of the constructor of `Engine`. */
 export interface EngineParts {
   readonly store: Store;
   readonly clock: EngineClock;
@@ -76,17 +76,17 @@ export interface EngineParts {
 }
 
 /**
- * The control plane without HTTP and disk. It holds every object, every rule, and the time.
+ * The control plane without HTTP and disk. It holds all objects, all rules and the time.
  * It is synchronous and deterministic: its state depends only on the calls, their times and the seed. Each call first
- * carries out everything that has become due, in order and at the due times. So one long step of the clock has the same
- * result as many short ones. Each call is one transaction of the store.
- * Errors: every method that takes an id throws `Refusal` if it refuses the request; any other error is a bug.
+ * carries out everything that has become due, such as the end of an operation, in order and at the due times. So one
+ * long step of the clock has the same result as many short ones. Each call is one transaction of the store.
+ * Errors: a method throws `Refusal` if it refuses the request; any other error is a bug.
  */
 export class Engine {
   readonly profile: Profile;
   /** The calls about the content of branches: roles, databases, and connection strings. */
   readonly objects: BranchObjects;
-  /** The calls about the past: restores, snapshots of branches, recovery of projects, usage. */
+  /** The calls about earlier data: restores, branch snapshots, recovery of deleted projects, usage. */
   readonly restores: Restores;
   readonly #world: World;
   readonly #clock: EngineClock;
@@ -122,8 +122,8 @@ export class Engine {
   }
 
   /**
-   * Replaces all records by a copy. Time does not go back: what has become due since is carried out, except
-   * availability checks that were missed.
+   * Replaces all records by `content`. The engine's time does not go back: it carries out everything in `content` that
+   * is due by now, except missed availability checks.
    * @param content must be checked by the caller.
    */
   restore(content: StoreContent): void {
@@ -168,12 +168,15 @@ export class Engine {
     this.#run(() => resumeWork(this.#world));
   }
 
-  /** Sets a listener that is called when real work, not a request, has changed the records. */
+  /**
+   * Adds a listener. It is called when records changed because real work has ended or a server was lost, and not
+   * because of a request.
+   */
   onProgress(listener: () => void): void {
     this.#progress.add(listener);
   }
 
-  /** Handles a server that has ended by itself: its compute is idle from now on. */
+  /** Must be called when a server has ended by itself. If its compute was active, the compute becomes idle. */
   loseCompute(endpointId: string): void {
     this.#run(() => loseCompute(this.#world, endpointId));
     for (const listener of this.#progress) listener();
@@ -238,7 +241,10 @@ export class Engine {
     return regionHost(project.regionId, this.#world.settings.hostSuffix);
   }
 
-  /** Lists the endpoints of a project in the order of creation. While a list lag is set, it shows an earlier state. */
+  /**
+   * Lists the endpoints of a project in the order of creation. While a list lag is set, the list shows an earlier
+   * state.
+   */
   endpoints(projectId: string): readonly EndpointRecord[] {
     return this.#run(() => this.#lists.endpoints(projectId));
   }
@@ -273,7 +279,8 @@ export class Engine {
   }
 
   /**
-   * Handles a client that connects to a database. @param use what the client did to the file cache of a running compute
+   * Must be called when a client connects to a database. The connection starts an idle compute, or counts as activity.
+   * @param use the client's accesses to the file cache of a running compute
    */
   connect(endpointId: string, use: FileCacheUse | undefined): Mutation {
     return this.#run(() => connectTo(this.#world, endpointId, use));
@@ -291,8 +298,8 @@ export class Engine {
   }
 
   /**
-   * Lists operations, newest first: at most `limit`, strictly after the position. While a list lag is set, it shows an
-   * earlier state.
+   * Lists at most `limit` operations, newest first, all older than the position `after`. While a list lag is set, the
+   * list shows an earlier state.
    */
   operations(
     projectId: string,
@@ -327,7 +334,9 @@ export class Engine {
     return this.#world.failures.remove(id);
   }
 
-  /** Sets the list lag: lists of endpoints and operations show the state of `lagMs` before; 0: the present state. */
+  /**
+   * Sets the list lag: lists of endpoints and operations show the state `lagMs` milliseconds ago; 0: the present state.
+   */
   setListLag(lagMs: number): void {
     this.#run(() => this.#lists.setLag(lagMs));
   }

@@ -1,4 +1,4 @@
-/** Deletes branches and API snapshots that have expired. */
+/** Deletes branches and branch snapshots that have expired. */
 import { deleteBranch } from "./branches.ts";
 import { Refusal } from "./refusal.ts";
 import { armExpiry, disarmExpiry } from "./timers.ts";
@@ -10,7 +10,10 @@ import type { World } from "./world.ts";
  */
 const retryMs = 60_000;
 
-/** Deletes the branch or snapshot. If a branch cannot be deleted now, the deletion is tried again later. */
+/**
+ * Deletes the branch or branch snapshot with this id. If a branch cannot be deleted now, the deletion is tried again
+ * later.
+ */
 export function expire(world: World, id: string): void {
   disarmExpiry(world, id);
   world.store.snapshots.remove(id);

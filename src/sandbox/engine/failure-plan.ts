@@ -1,11 +1,11 @@
-/** Failures of operations that a test has planned. */
+/** Planned failures: a test plans that coming operations end as `failed`. */
 import type { Action } from "./records.ts";
 import { controlLimit, requireRoom } from "./settings.ts";
 
-/** A request of a test that operations fail. */
+/** A test's request that the next operations of one kind fail. */
 export interface PlannedFailure {
   readonly action: Action;
-  /** The endpoint whose operations fail; `undefined`: any endpoint. */
+  /** The endpoint whose operations fail; `undefined`: any endpoint, and operations without an endpoint. */
   readonly endpointId: string | undefined;
   /** The number of operations that fail. */
   readonly times: number;
@@ -24,7 +24,7 @@ export class FailurePlan {
   #planned: readonly PlannedFailureState[] = [];
   #latest = 0;
 
-  /** Adds a planned failure. @throws Refusal NotAllowed */
+  /** Adds a planned failure. @throws Refusal NotAllowed (too many are planned) */
   add(failure: PlannedFailure): void {
     requireRoom(this.#planned.length, controlLimit, "PLANNED_FAILURES");
     this.#latest += 1;
@@ -43,7 +43,10 @@ export class FailurePlan {
     return this.#planned.length < before.length;
   }
 
-  /** Returns the error for a new operation, and uses one planned failure; `undefined`: the operation will succeed. */
+  /**
+   * Returns the error for a new operation, and counts one use of the planned failure; `undefined`: no failure is
+   * planned for it.
+   */
   take(action: Action, endpointId: string | undefined): string | undefined {
     const fits = (failure: PlannedFailure): boolean =>
       failure.action === action && (failure.endpointId === undefined || failure.endpointId === endpointId);

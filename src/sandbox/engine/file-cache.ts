@@ -1,7 +1,7 @@
-/** The statistics of the file caches of computes. */
+/** Counts how computes use their local file caches. Clients report this use to the sandbox. */
 import type { EndpointRecord } from "./records.ts";
 
-/** The accesses to the local file cache of a compute, in pages. */
+/** How a compute has used its local file cache, in pages. */
 export interface FileCacheUse {
   readonly hits: number;
   readonly misses: number;
@@ -17,7 +17,10 @@ export function fileCacheHitRatio({ hits, misses }: FileCacheUse): number | unde
   return hits + misses === 0 ? undefined : (hits / (hits + misses)) * 100;
 }
 
-/** The file cache statistics of the running computes. They count from the start of the compute; a stop clears them. */
+/**
+ * The file cache statistics of the running computes. The counts begin with the start of the compute, and its stop
+ * clears them.
+ */
 export class FileCaches {
   readonly #uses = new Map<string, { readonly startedMs: number | undefined; readonly use: FileCacheUse }>();
 

@@ -1,4 +1,7 @@
-/** The objects that exist when a sandbox starts. */
+/**
+ * The fixture: the projects, branches and endpoints that exist when a sandbox starts. A file can replace the built-in
+ * one.
+ */
 import { z } from "zod";
 import { longestSuspendSeconds, nameText } from "./records.ts";
 
@@ -76,7 +79,7 @@ export class FixtureError extends Error {
 }
 
 /**
- * Reads a fixture file.
+ * Parses the text of a fixture file.
  *
  * @param text JSON.
  * @throws FixtureError

@@ -3,10 +3,10 @@ import type { BranchContents, BranchRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
-/** The maximum number of versions of one branch. The oldest is removed first. */
+/** The maximum number of stored versions of one branch's roles and databases. The oldest is removed first. */
 const mostVersions = 1000;
 
-/** Stores the present roles and databases of a branch. It must be called before they change. */
+/** Stores the present roles and databases of a branch as a version. It must be called before they change. */
 export function noteVersion(world: World, branch: BranchRecord): void {
   const { store, nowMs } = world;
   const retainedFromMs = nowMs - world.project(branch.projectId).historyRetentionSeconds * 1000;
@@ -31,8 +31,9 @@ export function noteVersion(world: World, branch: BranchRecord): void {
 
 /**
  * Returns the roles and databases that a branch had at a time.
- * @throws Refusal Invalid (the time is in the future), NotAllowed (the time is before the branch, or before its
- *   history)
+ * @param timeMs epoch milliseconds of the sandbox's clock; `undefined`: now
+ * @throws Refusal Invalid (the time is in the future), NotAllowed (the time is before the branch or its history, or the
+ *   data of that time cannot be recovered)
  */
 export function contentsAt(world: World, branch: BranchRecord, timeMs: number | undefined): BranchContents {
   if (timeMs === undefined) return contentsOf(world, branch.id);
@@ -48,7 +49,8 @@ export function contentsAt(world: World, branch: BranchRecord, timeMs: number | 
 
 /**
  * Checks that the data of a branch at a time can be recovered. The history of a restored branch begins with the
- * restore. @throws Refusal NotAllowed
+ * restore. Without real computes there is no data, so the check does nothing.
+ * @throws Refusal NotAllowed
  */
 function requirePastData({ work }: World, { id, lastResetMs = 0 }: BranchRecord, timeMs: number): void {
   if (!work.isReal) return;

@@ -150,7 +150,7 @@ export function wordyId(prefix: string, draw: Draw): string {
   return `${prefix}${pick(adjectives)}-${pick(nouns)}-${digits}`;
 }
 
-/** Returns a version 4 UUID from the given random numbers. */
+/** Returns a UUID of version 4, made from random numbers of `draw`. */
 export function uuid(draw: Draw): string {
   const bytes = Buffer.allocUnsafe(16);
   for (let at = 0; at < 16; at += 4) bytes.writeUInt32BE(Math.floor(draw() * 2 ** 32), at);

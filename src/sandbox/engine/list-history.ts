@@ -1,4 +1,4 @@
-/** Remembers earlier states of records, so that lists can be late. */
+/** Remembers earlier states of records, so that lists can show the state of some time ago (the list lag). */
 
 interface Change<R> {
   readonly atMs: number;
@@ -8,9 +8,9 @@ interface Change<R> {
 }
 
 /**
- * Remembers the earlier states of records, so that lists can show the state of some time ago.
- * Nothing is known about the time before the lag was set. Until the lag has passed once, lists show the state at that
- * moment.
+ * The earlier states of the records of one kind.
+ * It knows nothing about the time before the lag was set. So until the lag has passed once, lists show the state at the
+ * moment when the lag was set.
  */
 export class ListHistory<R extends { readonly id: string }> {
   #lagMs = 0;

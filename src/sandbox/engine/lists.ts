@@ -3,11 +3,11 @@ import type { EndpointRecord, OperationRecord } from "./records.ts";
 import { cursorModulus, type OperationPosition } from "./store.ts";
 import type { World } from "./world.ts";
 
-/** What lists show: the present state, or an earlier one while a list lag is set. */
+/** The lists of endpoints and operations: the present state, or an earlier state while a list lag is set. */
 export class ListViews {
   readonly #world: World;
   #lagMs = 0;
-  /** The newest operation position when the lag was set. Older operations are never hidden. */
+  /** The position of the newest operation when the lag was set. This operation and older ones are never hidden. */
   #setAt: OperationPosition = { createdMs: 0, sequence: 0 };
 
   constructor(world: World) {
@@ -46,8 +46,9 @@ export class ListViews {
   }
 
   /**
-   * Returns the position of a cursor: the operation with this creation time and these last digits of its sequence. If
-   * there is none, it is a time, and everything older comes after it.
+   * Finds the operation that a cursor stands for, by its creation time and the last digits of its sequence. If there is
+   * none, the cursor is a plain time, and operations older than that time follow. If the digits are not 0, operations
+   * of that same millisecond follow too.
    */
   #resolve(projectId: string, { createdMs, sequence }: OperationPosition): OperationPosition {
     const latestUpTo = (upTo: OperationPosition): OperationRecord | undefined =>

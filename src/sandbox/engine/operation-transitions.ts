@@ -12,14 +12,14 @@ export function advanceOperation(world: World, operationId: string): void {
   const operation = world.store.operations.get(operationId);
   if (operation === undefined) return;
   if (operation.status === "scheduling") {
-    // An earlier operation of the request takes longer than planned. When it ends, the timer of this operation is set
-    // again.
+    // An earlier operation of the request or endpoint takes longer than planned. When it ends, the timer of this
+    // operation is set again.
     if (world.work.isReal && earlierSiblings(world, operation).length > 0) return;
     armOperationTimer(world, world.saveOperation({ ...operation, status: "running", updatedMs: world.nowMs }));
     return;
   }
   const outcome = world.work.outcomeOf(operation);
-  // The real work takes longer than planned. When it ends, the timer is set again.
+  // The real work takes longer than planned. When the work ends, the timer of this operation is set again.
   if (outcome === undefined) return;
   const ended = world.saveOperation({ ...operation, ...outcomeFields(operation, outcome), updatedMs: world.nowMs });
   world.work.forget(operationId);
@@ -37,7 +37,10 @@ function makesBranch({ action }: OperationRecord): boolean {
   return action === "create_branch" || action === "create_timeline";
 }
 
-/** Handles the end of an operation's real work. The operation ends now, or at its planned time if that is later. */
+/**
+ * Must be called when the real work of an operation has ended. The operation ends now, or at its planned time if that
+ * is later.
+ */
 export function noteWorkEnded(world: World, operationId: string): void {
   const operation = world.store.operations.get(operationId);
   if (operation?.status !== "running") {
@@ -51,7 +54,10 @@ export function noteWorkEnded(world: World, operationId: string): void {
   );
 }
 
-/** Sets the timers of all unfinished operations again, and begins the real work of running ones. */
+/**
+ * Sets the timers of all unfinished operations again, and begins the real work of running ones. Without a driver it
+ * does nothing.
+ */
 export function resumeWork(world: World): void {
   if (!world.work.isReal) return;
   for (const operation of world.store.export().operations) {
@@ -70,7 +76,10 @@ function earlierSiblings(world: World, operation: OperationRecord) {
   );
 }
 
-/** Whether two operations belong to the same request or endpoint, so that the later one must wait. */
+/**
+ * Whether two operations of a project belong to the same request or endpoint, so that the later one must wait. The
+ * operations of one request have the same `createdMs`.
+ */
 function isSibling(one: OperationRecord, other: OperationRecord): boolean {
   const isSameEndpoint = one.endpointId !== undefined && one.endpointId === other.endpointId;
   return one.createdMs === other.createdMs || isSameEndpoint;
@@ -102,7 +111,10 @@ function outcomeFields(
     : { status: "failed", failuresCount: failuresCount + 1, error };
 }
 
-/** Changes the endpoint when an operation ends. After a failure the compute keeps its state, except `init`. */
+/**
+ * Changes the endpoint when an operation ends. After a failure the compute keeps its state. When the last operation has
+ * ended, `init` becomes `idle`.
+ */
 function settleEndpoint(world: World, endpoint: EndpointRecord, ended: OperationRecord): void {
   const isLast = unfinishedWork(world, endpoint.id).length === 0;
   let after = ended.status === "finished" ? carriedOut(endpoint, ended, world.nowMs) : endpoint;

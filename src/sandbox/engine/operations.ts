@@ -13,9 +13,10 @@ export interface OperationSubject {
 
 /**
  * The order in which the operations of one request run.
- * `sequence`: the first runs at once, and each other one when the one before it has ended. `together`: all run at once,
- * and the last one ends first. `scheduled`: like `sequence`, but the first waits before it runs. `queued`: like
- * `sequence`, but the first waits until the endpoint's other operations have ended.
+ * `sequence`: the first runs at once, and each other one when the one before it has ended.
+ * `together`: all run at once, and they end in reverse order.
+ * `scheduled`: like `sequence`, but the first waits before it runs.
+ * `queued`: like `sequence`, but the first waits until the endpoint's other operations have ended.
  */
 export type Course = "sequence" | "together" | "scheduled" | "queued";
 
@@ -123,7 +124,7 @@ export function unfinishedWork(world: World, endpointId: string): readonly Opera
 }
 
 /**
- * Refuses a write while an operation of the project has not ended.
+ * Refuses a write while an operation of the project has not ended. Availability checks do not count.
  * @throws Refusal Locked
  */
 export function requireUnlocked(world: World, projectId: string): void {

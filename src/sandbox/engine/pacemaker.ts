@@ -16,17 +16,17 @@ export class Pacemaker {
   #timeout: NodeJS.Timeout | undefined;
   #armedForMs: number | undefined;
 
-  /** Makes a pacemaker. @param onError called with an error of the engine, which tries again at the next `look` */
+  /**
+   * Makes a pacemaker.
+   * @param onError called with an error of the engine. The next `look` sets the timer again.
+   */
   constructor(engine: Engine, clock: SandboxClock, onError: (error: unknown) => void) {
     this.#engine = engine;
     this.#clock = clock;
     this.#onError = onError;
   }
 
-  /**
-   * Sets the timer. It must be called after every change that may make something due earlier. If nothing is due
-   * earlier, the call costs little.
-   */
+  /** Sets the timer, if something is due earlier than before. It must be called after every change of the records. */
   look(): void {
     const dueMs = this.#engine.nextDueMs();
     // A timeout that fires too early does nothing and sets the timer again.
@@ -34,7 +34,7 @@ export class Pacemaker {
     this.lookAgain();
   }
 
-  /** Sets the timer like `look`, but also after a change of the clock itself. */
+  /** Sets the timer in any case. It must be called after a change of the clock. */
   lookAgain(): void {
     this.stop();
     const dueMs = this.#engine.nextDueMs();

@@ -1,4 +1,4 @@
-/** The differences between the two dialects of the API. */
+/** The two profiles: dialects of the API that the sandbox can speak, with all differences between them. */
 import { computeSizes, type SizeRules } from "./compute-sizes.ts";
 
 /** Fields of an endpoint that a profile may hide. */
@@ -16,7 +16,7 @@ type EndpointExtra = (typeof endpointExtras)[number];
 export const operationExtras = ["total_duration_ms", "error"] as const;
 type OperationExtra = (typeof operationExtras)[number];
 
-/** One dialect of the API. It holds every difference between the dialects, as data. */
+/** One dialect of the API. Each difference between the dialects is a field. */
 export interface Profile {
   readonly name: "seed" | "public";
   readonly sizes: SizeRules;
@@ -37,7 +37,7 @@ export interface Profile {
   readonly projectsPerPage: number;
   /** Whether the answer to a DELETE of a project names the operations that it started. */
   readonly operationsOfDeletedProject: boolean;
-  /** The answer to a DELETE of an endpoint, branch, role or database that does not exist. */
+  /** The HTTP status of the answer to a DELETE of an endpoint, branch, role or database that does not exist. */
   readonly deleteOfMissing: 404 | 204;
   /** Whether the last page of operations still has a cursor. Then the list ends with an empty page. */
   readonly cursorOnLastPage: boolean;

@@ -57,7 +57,8 @@ export interface NewProject extends NewBranch {
 }
 
 /**
- * Creates a project. It starts create_timeline, and a start_compute of the primary branch's endpoint that waits for it.
+ * Creates a project. It starts create_timeline. After that operation, a start_compute runs for the endpoint of the
+ * primary branch.
  * @throws Refusal NotFound (the region), NotAllowed, Invalid
  * @see docs/sandbox.md "What is started by what"
  */
@@ -113,7 +114,7 @@ function primaryBranchOf(world: World, project: ProjectRecord, creation: Project
 
 /**
  * Changes a project. A change of the history retention starts apply_storage_config. When logical replication is
- * switched on, every active compute is suspended.
+ * switched on, every active compute is suspended. It cannot be switched off again.
  * @throws Refusal NotFound, Locked, NotAllowed, Invalid
  */
 export function updateProject(world: World, projectId: string, changes: ProjectChanges): ProjectMutation {
@@ -149,7 +150,10 @@ function merged<V extends object>(before: V | undefined, changes: V | undefined)
   return { ...before, ...(Object.fromEntries(given) as V) };
 }
 
-/** Returns the steps that suspend every active compute of the project. */
+/**
+ * Sets `pendingState` of every active compute of the project to `idle`.
+ * @returns the steps that suspend these computes
+ */
 function suspendAll(world: World, projectId: string): readonly WorkStep[] {
   const active = world.store.endpoints.ofProject(projectId).filter(({ state }) => state === "active");
   return active.map((endpoint) => {
@@ -164,8 +168,8 @@ function requirePossibleDefaults(world: World, { id, plan, endpointDefaults }: P
 }
 
 /**
- * Deletes a project. It is gone at once; only its operations can still be read. Active computes are suspended, and then
- * delete_tenant deletes the stored data.
+ * Deletes a project. The project is gone at once. Its operations can still be read, and the project can be recovered
+ * for seven days. Active computes are suspended, and then delete_tenant deletes the stored data.
  * @throws Refusal NotFound, Locked
  */
 export function deleteProject(world: World, projectId: string): ProjectMutation {
@@ -188,7 +192,10 @@ export function liveProjects(world: World): readonly ProjectRecord[] {
   return world.store.projects.list().filter(({ deletedMs }) => deletedMs === undefined);
 }
 
-/** Returns the ids of the built-in regions and of the regions of the fixture's projects. */
+/**
+ * Returns the ids of the built-in regions, and of every other region that a project uses. A fixture can name other
+ * regions.
+ */
 export function regionIds(world: World): readonly string[] {
   return [...new Set([...regions.map(({ id }) => id), ...liveProjects(world).map(({ regionId }) => regionId)])];
 }

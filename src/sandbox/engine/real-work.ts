@@ -1,4 +1,4 @@
-/** Tracks the real work of operations. */
+/** Tracks the real work of operations, such as starting a PostgreSQL server. */
 import type { ComputeDriver } from "./compute-driver.ts";
 import type { OperationRecord } from "./records.ts";
 
@@ -32,7 +32,7 @@ export class RealWork {
   }
 
   /**
-   * Returns why the driver cannot recover the data of a time; `undefined`: it can, or there is no driver and no data.
+   * Returns why the driver cannot recover the data of a time; `undefined`: it can, or there is no driver.
    * @see ComputeDriver.pastProblem
    */
   pastProblem(branchId: string, timeMs: number): string | undefined {

@@ -1,7 +1,7 @@
 /**
  * The records of the sandbox, with one schema for each kind.
- * The schema gives the type, checks a snapshot, and parses the rows of a state directory. Records are plain values; a
- * change replaces the whole record.
+ * The schema gives the TypeScript type. It checks the records that a client restores (PUT `/sandbox/v1/snapshot`), and
+ * parses the rows of a state directory. Records are plain values; a change replaces the whole record.
  */
 import { isIP } from "node:net";
 import { z } from "zod";
@@ -10,8 +10,8 @@ import { z } from "zod";
 export const longestSuspendSeconds = 604_800;
 
 /**
- * A name that a user gives. It has no control characters and no characters beyond the basic plane, so its length is the
- * same in every programming language.
+ * A name that a user gives. It has no control characters and no characters outside the Basic Multilingual Plane of
+ * Unicode, so its length is the same in every programming language.
  */
 export const nameText = (longest: number) =>
   z
@@ -21,7 +21,7 @@ export const nameText = (longest: number) =>
     .regex(/^[ -~\u00A0-\uD7FF\uE000-\uFFFD]+$/, "must be printable");
 
 const id = z.string().min(1).max(256);
-/** A sequence number. Its limit leaves room to count on without losing precision. */
+/** A sequence number. It stays far below the largest integer that a JavaScript number holds exactly. */
 const sequence = z.int().min(0).max(1e14);
 /** Epoch milliseconds of the sandbox's clock, until the end of the year 9999, so that the year has four digits. */
 const time = z.int().min(0).max(253_402_300_799_999);
@@ -143,7 +143,10 @@ export const branchRecord = z.object({
    * ended.
    */
   state: z.enum(["init", "resetting", "ready"]),
-  /** This branch has the data that its parent had at this time. `undefined`: at the creation of this branch. */
+  /**
+   * The branch began with the data that its parent had at this time. `undefined`: the data at the creation of this
+   * branch.
+   */
   parentTimestampMs: time.optional(),
   /** Where the data comes from; `undefined`: `parent-data`. */
   initSource: z.enum(["schema-only", "parent-data"]).optional(),
@@ -153,7 +156,7 @@ export const branchRecord = z.object({
   ttlSeconds: z.int().min(0).optional(),
   annotation: namedSettings.optional(),
   lastResetMs: time.optional(),
-  /** The id of the snapshot of the API from which the branch was restored. */
+  /** The id of the branch snapshot from which the branch was made. */
   restoredFrom: id.optional(),
   ...stamps,
 });
@@ -191,7 +194,10 @@ export const endpointRecord = z.object({
   proxyHost: nameText(256),
   /** `init`: the endpoint was created, and its first operation has not ended. */
   state: z.enum(["init", "idle", "active"]),
-  /** The state after the unfinished operations, during a restart the same as `state`. `undefined`: it is not changing. */
+  /**
+   * The state that the compute has after its unfinished operations; during a restart, it equals `state`. `undefined`:
+   * the compute is not changing.
+   */
   pendingState: z.enum(["idle", "active"]).optional(),
   /** When the compute was last active; `undefined`: it has never been active. */
   lastActiveMs: time.optional(),
@@ -200,7 +206,10 @@ export const endpointRecord = z.object({
   ...stamps,
 });
 
-/** An operation: one piece of work of the control plane. Its start, end and result are decided when it is created. */
+/**
+ * An operation: one piece of work of the control plane. Its start, end and planned failure are decided when it is
+ * created. Real work can end later, and can fail.
+ */
 export const operationRecord = z.object({
   id,
   /** A number that rises with every operation. It orders operations with the same `createdMs`. */
@@ -218,13 +227,13 @@ export const operationRecord = z.object({
   runsAtMs: time,
   endsAtMs: time,
   /**
-   * Only for a create_branch that restores an existing branch: where the data comes from, and the new branch that gets
-   * the former data. Without `sourceMs`, the present data is used.
+   * Only for a create_branch that restores an existing branch: the source of the data. `preservedId` is the new branch
+   * that keeps the former data. Without `sourceMs`, the source's present data is used.
    */
   restore: z.object({ sourceBranchId: id, sourceMs: time.optional(), preservedId: id.optional() }).optional(),
-  /** For a create_branch without rows: the id of the branch whose schema it copies. */
+  /** For a create_branch of a schema-only branch: the id of the branch whose schema it copies. */
   schemaOf: id.optional(),
-  /** For a create_branch that copies the data of its branch for a snapshot of the API: the id of the snapshot. */
+  /** For a create_branch that copies the data of a branch into a branch snapshot: the id of the snapshot. */
   snapshotId: id.optional(),
   ...stamps,
 });
@@ -260,7 +269,9 @@ const contents = {
   databases: z.array(databaseRecord.pick({ name: true, ownerName: true })),
 };
 
-/** The roles and databases that a branch had until a time. They are kept as long as the project keeps its history. */
+/**
+ * The roles and databases that a branch had until `untilMs`. They are kept as long as the project keeps its history.
+ */
 export const versionRecord = z.object({
   /** The id, `<branch id>/<sequence>`. */
   id,
@@ -271,7 +282,10 @@ export const versionRecord = z.object({
   ...contents,
 });
 
-/** A snapshot of a branch, as the API makes it. It is not a snapshot of the whole sandbox. */
+/**
+ * A branch snapshot: a stored copy of one branch, made by a request of the API. The snapshot of the control API is
+ * another thing: it holds all records.
+ */
 export const snapshotRecord = z.object({
   id,
   sequence,
@@ -285,7 +299,7 @@ export const snapshotRecord = z.object({
   createdMs: time,
 });
 
-/** The parts of a deleted project, kept as long as it can be recovered. */
+/** The branches, endpoints, roles and databases of a deleted project, kept as long as the project can be recovered. */
 export const trashRecord = z.object({
   /** The id of the project. */
   id,
@@ -306,7 +320,7 @@ export const usageRecord = z.object({
   branchId: id,
   dayMs: time,
   activeMs: z.number().min(0),
-  /** The use: milliseconds times compute units. */
+  /** Run time multiplied by size, in milliseconds times compute units. */
   unitMs: z.number().min(0),
 });
 
@@ -324,11 +338,11 @@ export const keyRecord = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-/** A timer: something that is due at a time. There is at most one timer for each `key`. */
+/** A timer: at `dueMs`, the engine acts on one object. There is at most one timer for each `key`. */
 export const timerRecord = z.object({
   key: id,
   kind: z.enum(["operation", "autoSuspend", "availabilityCheck", "expiry"]),
-  /** The id of the operation, endpoint, branch or snapshot that is due. */
+  /** The id of the operation, endpoint, branch or branch snapshot on which the engine acts. */
   subjectId: id,
   dueMs: time,
   /** If several timers are due at the same time, the one with the lowest rank goes first. */
@@ -375,7 +389,7 @@ export type EndpointDefaults = Readonly<z.output<typeof endpointDefaults>>;
 export type BranchContents = Pick<VersionRecord, "roles" | "databases">;
 /** Former roles and databases of a branch, described at `versionRecord`. */
 export type VersionRecord = Readonly<z.output<typeof versionRecord>>;
-/** A snapshot of a branch, described at `snapshotRecord`. */
+/** A branch snapshot, described at `snapshotRecord`. */
 export type SnapshotRecord = Readonly<z.output<typeof snapshotRecord>>;
 /** A deleted project, described at `trashRecord`. */
 export type TrashRecord = Readonly<z.output<typeof trashRecord>>;

@@ -1,4 +1,4 @@
-/** Recovers deleted projects: all parts of a deleted project are kept for seven days. */
+/** Recovers deleted projects, whose branches, endpoints, roles and databases are kept for seven days. */
 import { requireUnlocked } from "./operations.ts";
 import type { BranchRecord, ProjectRecord, TrashRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 /** How long a deleted project can be recovered, in milliseconds. */
 export const recoverableMs = 7 * 86_400_000;
 
-/** Keeps the parts of a project. It must be called before the project is deleted. */
+/** Keeps the branches, endpoints, roles and databases of a project. It must be called before the project is deleted. */
 export function keepForRecovery(world: World, { id }: ProjectRecord): void {
   const { store } = world;
   for (const { id: projectId } of store.trash.list()) {
@@ -37,8 +37,9 @@ export function recoverableProjects({ store, nowMs }: World): readonly ProjectRe
 }
 
 /**
- * Recovers a deleted project with its branches and endpoints. Its computes do not run.
- * @throws Refusal NotFound (it never existed, or it is too late), NotAllowed (not deleted, too many projects), Locked
+ * Recovers a deleted project with its branches and endpoints. All its computes are idle.
+ * @throws Refusal NotFound (the project never existed, or its seven days are over), NotAllowed (not deleted, too many
+ *   projects), Locked
  */
 export function recoverProject(
   world: World,

@@ -1,4 +1,4 @@
-/** Restores branches from another branch, from an earlier time, or from a snapshot. */
+/** Restores branches from another branch, an earlier time or a branch snapshot, and stores branch snapshots. */
 import { putContents } from "./branch-contents.ts";
 import { addBranch, freshBranchId, type NewBranch, requireFreeName } from "./branches.ts";
 import { subjectOf } from "./endpoints.ts";
@@ -11,7 +11,7 @@ import { branchLimits, requireRoom, snapshotLimit } from "./settings.ts";
 import { armExpiry, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** Where a restored branch gets its data, and what keeps its former data. */
+/** The source of a restored branch's data, and the name of the branch that keeps the former data. */
 export interface BranchRestore {
   readonly sourceBranchId: string;
   /** The time of the data, in epoch milliseconds. `undefined`: the present state. */
@@ -27,8 +27,8 @@ export interface RestoredBranch {
 }
 
 /**
- * Replaces the data of a branch. Active computes are suspended before it, and started after it. With
- * `preserveUnderName`, a new branch keeps the former state and becomes the parent of the branch's children.
+ * Replaces the data of a branch. Active computes are suspended before the replacement, and started again after it. With
+ * `preserveUnderName`, a new branch keeps the former data and becomes the parent of the branch's children.
  * @throws Refusal NotFound, Locked, Invalid, NotAllowed, Conflict
  */
 export function restoreBranch(
@@ -114,7 +114,10 @@ export interface SnapshotCreation {
   readonly expiresMs: number | undefined;
 }
 
-/** A new snapshot, and the operation that copies its data. Without real data there is no operation. */
+/**
+ * A new snapshot, and the operation that copies its data. Without real computes there is no data to copy, and no
+ * operation.
+ */
 export interface NewSnapshot {
   readonly snapshot: SnapshotRecord;
   readonly operations: readonly OperationRecord[];

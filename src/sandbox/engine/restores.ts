@@ -1,4 +1,4 @@
-/** The engine's calls about earlier data: restores, snapshots, recovery and usage. */
+/** The engine's calls about the past: restores, branch snapshots, recovery of deleted projects, and usage. */
 import type { NewBranch } from "./branches.ts";
 import type { BranchRecord, ProjectRecord, SnapshotRecord } from "./records.ts";
 import { recoverableProjects, recoverProject } from "./recovery.ts";
@@ -16,13 +16,10 @@ import {
 import { monthOf, type Span, type Usage, usageIn } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/**
- * The engine's calls about the past: restores, snapshots of the API, recovery, usage. Every method throws `Refusal` if
- * it refuses the request.
- */
+/** The engine's calls about the past. Every method throws `Refusal` if it refuses the request. */
 export class Restores {
   readonly #world: World;
-  /** First carries out everything that is due. Then it runs the work as one transaction. */
+  /** Carries out everything that is due, and then runs `work` as one transaction. */
   readonly #call: <T>(work: () => T) => T;
 
   constructor(world: World, call: <T>(work: () => T) => T) {
@@ -64,7 +61,7 @@ export class Restores {
     return this.#call(() => recoverableProjects(this.#world));
   }
 
-  /** Returns what the API shows of a project in addition to its record. */
+  /** Returns a project's usage in the present month, and that month. The API shows both with the project. */
   projectFacts(projectId: string): {
     readonly usage: Usage;
     /** The present month, for which usage is counted. */

@@ -1,4 +1,4 @@
-/** Creates the objects of a fixture. */
+/** Creates the projects, branches and endpoints of a fixture. */
 import { addDatabase, addRole } from "./branch-contents.ts";
 import { newConfig, requireAllowed, requireTypeAllowed } from "./endpoint-changes.ts";
 import { placeEndpoint } from "./endpoints.ts";
@@ -16,7 +16,8 @@ type EndpointSeed = BranchSeed["endpoints"][number];
 
 /**
  * Fills an empty engine with a fixture. It starts no operation.
- * @throws Refusal when plan or profile do not allow an endpoint of the fixture; it names the endpoint
+ * @throws Refusal when plan or profile do not allow an endpoint of the fixture. The message names the place of the
+ *   endpoint.
  */
 export function seedWorld(world: World, fixture: Fixture): void {
   world.store.counters.set("random", world.settings.seed >>> 0);
@@ -86,7 +87,7 @@ function seedEndpoint(
   armAvailabilityCheck(world, branch.id);
 }
 
-/** Checks a suspend delay, as the schema of a request would. @throws Refusal Invalid */
+/** Checks a suspend delay like the schema of a request does. @throws Refusal Invalid */
 function requireDelay({ profile }: World, seconds: number): void {
   const shortest = profile.shortestSuspendSeconds;
   if (seconds > 0 && seconds < shortest) {

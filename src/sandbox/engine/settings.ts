@@ -13,8 +13,8 @@ export interface EngineSettings {
   /** The last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
   readonly hostSuffix: string;
   /**
-   * If this is set, the host of each new endpoint is a loopback address of its own, `127.<block>.x.y`. @default host
-   * names
+   * If this is set, the host of each new endpoint is a loopback address of its own, `127.<block>.x.y`.
+   * @default host names
    */
   readonly addressBlock?: number | undefined;
 }

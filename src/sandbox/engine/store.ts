@@ -38,7 +38,7 @@ export interface OperationPosition {
   readonly sequence: number;
 }
 
-/** Cursors hold a sequence number modulo this, because they have a limited number of digits. */
+/** A cursor of the API holds a sequence number modulo this number, because it has only six digits for it. */
 export const cursorModulus = 1_000_000;
 
 /** The parameters of a read of operations. */
@@ -46,7 +46,9 @@ export interface OperationQuery {
   readonly projectId: string;
   /** The maximum number of operations; at least 1. */
   readonly limit: number;
-  /** Where the page begins; `undefined`: at the newest operation. */
+  /**
+   * The page begins with the newest operation that is older than this position; `undefined`: with the newest of all.
+   */
   readonly after: OperationPosition | undefined;
   /** Operations newer than this position are left out. `undefined`: no operation is left out. */
   readonly upTo: OperationPosition | undefined;
@@ -54,8 +56,8 @@ export interface OperationQuery {
 
 /**
  * All records of the engine, in memory: plain tables with groups, changed in transactions.
- * It is synchronous, so that each request is one transaction and requests never mix. Lists are ordered by `sequence`.
- * The work for a request does not grow with the number of records of other projects.
+ * All calls are synchronous, so that each request is one transaction and requests never mix. Lists are ordered by
+ * `sequence`. The work for a request does not grow with the number of records of other projects.
  */
 export class Store {
   readonly #transactions: Transactions;
@@ -81,8 +83,8 @@ export class Store {
   };
 
   /**
-   * Makes an empty store. @param commit stores the changes of each transaction. @default none: changes are lost when
-   * the process ends
+   * Makes an empty store.
+   * @param commit stores the changes of each transaction. @default none: changes are lost when the process ends
    */
   constructor(commit?: Commit) {
     const transactions = new Transactions(commit);
@@ -104,8 +106,8 @@ export class Store {
   }
 
   /**
-   * Runs the work as a transaction. If it throws, none of its changes remains. A transaction inside another is part of
-   * it.
+   * Runs the work as a transaction. If it throws, none of its changes remains. A transaction inside another one is part
+   * of the outer transaction.
    */
   transaction<T>(work: () => T): T {
     return this.#transactions.run(work);
@@ -139,7 +141,8 @@ export class Store {
   }
 
   /**
-   * Fills an empty store from disk. Loaded rows do not count as changes. @throws Error for a row that no sandbox wrote
+   * Fills an empty store from disk. Loaded rows do not count as changes.
+   * @throws Error for a row that no sandbox wrote
    */
   load(rows: readonly StoredRow[]): void {
     const schemas: Readonly<Record<string, z.ZodType>> = {
@@ -228,7 +231,9 @@ class ByParentTable<R extends Numbered & { readonly projectId: string; readonly 
   }
 }
 
-/** The operations. They are only added and replaced, and their times rise with their sequence. */
+/**
+ * The operations. A higher `sequence` never has an earlier `createdMs`, so a list by `sequence` is also a list by time.
+ */
 class OperationTable extends Table<OperationRecord> {
   constructor(transactions: Transactions) {
     super(transactions, {

@@ -20,8 +20,8 @@ export function disarmAutoSuspend(world: World, endpointId: string): void {
 }
 
 /**
- * Suspends the compute. If it was active since the timer was set, or its settings changed, or its operations run, the
- * timer is set again.
+ * Suspends an active compute that was inactive for its whole delay. Otherwise the timer is set again: after newer
+ * activity, after a longer delay was set, while its operations run, or while clients are connected.
  */
 export function suspendIfInactive(world: World, endpointId: string): void {
   disarmAutoSuspend(world, endpointId);
@@ -31,7 +31,7 @@ export function suspendIfInactive(world: World, endpointId: string): void {
   if (dueMs === undefined) return;
   const busyUntilMs = Math.max(0, ...unfinishedWork(world, endpointId).map((operation) => operation.endsAtMs));
   if (dueMs > world.nowMs || busyUntilMs > 0) {
-    // Real work may take longer than planned. When it ends, the timer is set again.
+    // Real work may take longer than planned. When the work ends, this timer is set again.
     if (Math.max(dueMs, busyUntilMs) > world.nowMs || !world.work.isReal) {
       arm(world, endpointId, Math.max(dueMs, busyUntilMs));
     }
@@ -71,7 +71,7 @@ function suspendKey(endpointId: string): string {
 
 /**
  * Sets the timer for the next availability check of a branch. Checks are due at whole intervals after the branch was
- * created, so setting the timer twice changes nothing.
+ * created, so a second call changes nothing.
  * @param afterMs the next check is later than this, in epoch milliseconds; earlier ones are skipped. @default now
  */
 export function armAvailabilityCheck(world: World, branchId: string, afterMs = world.nowMs): void {
@@ -124,7 +124,7 @@ function checkKey(branchId: string): string {
   return `availabilityCheck ${branchId}`;
 }
 
-/** Sets the timer that deletes a branch or an API snapshot. Without `expiresMs` there is no timer. */
+/** Sets the timer that deletes a branch or a branch snapshot. Without `expiresMs` there is no timer. */
 export function armExpiry(
   world: World,
   { id, expiresMs }: { readonly id: string; readonly expiresMs?: number | undefined },
@@ -136,14 +136,14 @@ export function armExpiry(
   }
 }
 
-/** Removes the expiry timer of a branch or a snapshot. */
+/** Removes the expiry timer of a branch or a branch snapshot. */
 export function disarmExpiry(world: World, id: string): void {
   world.store.timers.remove(`expiry ${id}`);
 }
 
 /**
- * Sets every timer again from the records. The timers of the snapshot are not used, because a timer that does not match
- * its record would be due for ever.
+ * Sets every timer again from the records. The stored timers are not used, because a timer that does not match its
+ * record would be due for ever.
  */
 export function rearm(world: World, { operations, endpoints, branches, snapshots }: StoreContent): void {
   for (const record of [...branches, ...snapshots]) armExpiry(world, record);

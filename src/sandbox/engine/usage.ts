@@ -23,7 +23,7 @@ export interface Span {
   readonly toMs: number;
 }
 
-/** Adds the run of an active compute, which ends now, to its branch. */
+/** Adds the run of an active compute, which ends now, to the usage of its branch. */
 export function noteRunEnded(world: World, endpoint: EndpointRecord): void {
   const { projectId, branchId, startedMs, minUnits } = endpoint;
   if (endpoint.state !== "active" || startedMs === undefined) return;

@@ -1,4 +1,4 @@
-/** The parts of the engine that all its functions use. */
+/** The state that all functions of the engine share: records, time, random numbers, planned failures, real work. */
 import { FailurePlan } from "./failure-plan.ts";
 import { FileCaches } from "./file-cache.ts";
 import { nextRandom } from "./identifiers.ts";
@@ -10,7 +10,7 @@ import { Refusal } from "./refusal.ts";
 import type { EngineSettings } from "./settings.ts";
 import type { Store } from "./store.ts";
 
-/** Records, time and randomness of the engine, and the lookups of records by id. */
+/** The state of the engine, and the lookups of records by id. */
 export class World {
   readonly store: Store;
   readonly profile: Profile;
@@ -21,8 +21,8 @@ export class World {
   readonly operationHistory = new ListHistory<OperationRecord>();
   readonly work: RealWork;
   /**
-   * The present time in epoch milliseconds. While the engine carries out something that was due, this is the time at
-   * which it was due.
+   * The present time in epoch milliseconds. While the engine carries out something that was due earlier, this is the
+   * due time.
    */
   nowMs = 0;
 
@@ -34,8 +34,8 @@ export class World {
   }
 
   /**
-   * Returns a random number from 0 (inclusive) to 1 (exclusive). Its state is stored, so that a request that was rolled
-   * back draws the same number again.
+   * Returns a random number from 0 (inclusive) to 1 (exclusive). The state of the generator is stored with the records.
+   * So after a rollback, the next request draws the same numbers.
    */
   draw = (): number => {
     const step = nextRandom(this.store.counters.get("random"));
@@ -74,7 +74,10 @@ export class World {
     return operation;
   }
 
-  /** Begins the real work of an operation, if it still runs: its transaction may have been rolled back meanwhile. */
+  /**
+   * Begins the real work of an operation, if the operation still runs. After a rollback of its transaction, the
+   * operation no longer exists.
+   */
   beginWork(operationId: string): void {
     const operation = this.store.operations.get(operationId);
     if (operation?.status === "running") this.work.begin(operation);
