@@ -40,8 +40,8 @@ export interface SandboxOptions {
   /** Sandbox seconds per real second, for a scaled clock. @default 1 */
   readonly timeScale?: number | undefined;
   /**
-   * How long an operation runs, in milliseconds of the sandbox's clock. @default 300 to 1000; with `compute`, as long
-   * as its real work takes
+   * How long an operation runs, in milliseconds of the sandbox's clock.
+   * @default 300 to 1000; with `compute`, as long as its real work takes
    */
   readonly operationLatencyMs?: number | EngineSettings["operationLatencyMs"] | undefined;
   /** The time between two availability checks of a branch, in milliseconds of the sandbox's clock. @default 24 hours */

@@ -104,7 +104,8 @@ export class SqliteFile {
   }
 
   /**
-   * Writes one transaction. After the call, a crash of the process no longer loses it. @throws StorageError CannotWrite
+   * Writes one transaction. After the call, a crash of the process no longer loses it.
+   * @throws StorageError CannotWrite
    */
   write(changes: ChangeSet): void {
     this.#guard("CannotWrite", () => {

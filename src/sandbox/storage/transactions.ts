@@ -30,7 +30,7 @@ export class Transactions {
 
   /**
    * Makes the transactions of a store.
-   * @param commit stores the changes. @default they exist in memory only
+   * @param commit stores the changes. @default the changes exist in memory only
    */
   constructor(commit?: Commit) {
     this.#commit = commit;
