@@ -1,4 +1,4 @@
-/** Answers requests that are not valid HTTP. */
+/** Answers requests that never reach a route, because they are not valid HTTP or HTTP rules forbid them. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -7,23 +7,25 @@ import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "./parts/errors.ts";
 
-/** A request, and earlier requests of its connection that are not answered yet. */
+/**
+ * A request with its response. `before`: the request before it on the same connection, if its answer is not sent yet.
+ */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly before: Exchange | undefined;
 }
 
-/** The HTTP status for each code of Node's errors about a client's bytes. All other codes get 400. */
+/** The HTTP status by the code of the error that Node reports for the bytes of a client. All other codes get 400. */
 const statusOfCode: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
 };
 
 /**
- * Answers requests in the sandbox's own error form. Node would answer them in another form, or not at all. These are:
- * bytes that are not HTTP, requests that never end, `CONNECT`, expectations that cannot be met, and requests without a
- * host.
+ * Answers some requests in the sandbox's own error form, because Node would answer them in another form or not at all:
+ * bytes that are not HTTP, requests that never end, `CONNECT`, an `Expect` header that the sandbox cannot meet, and
+ * requests without a `Host` header.
  */
 export class GarbageAnswers {
   readonly #latest = new WeakMap<Socket, Exchange>();
@@ -44,8 +46,9 @@ export class GarbageAnswers {
   }
 
   /**
-   * Handles Node's event `clientError`. Answers must come in the order of the requests, so all complete requests before
-   * the garbage are answered first. Otherwise the client would take the error for the answer to a complete request.
+   * Handles Node's event `clientError`: the bytes of a client are not a valid request. A client matches answers to
+   * requests by their order, so this error waits until all complete requests of the connection are answered. A reset
+   * connection gets no answer.
    */
   async answer({ code = "" }: { readonly code?: string }, socket: Socket): Promise<void> {
     if (code !== "ECONNRESET") await this.#untilAnswered(socket);
@@ -60,7 +63,7 @@ export class GarbageAnswers {
 
   async #untilAnswered(socket: Socket): Promise<void> {
     const latest = this.#latest.get(socket);
-    // If the latest request is incomplete, this is the request that cannot be read.
+    // An incomplete latest request is the request that cannot be read, so the wait is for the request before it.
     const whole = latest?.request.complete === false ? latest.before : latest;
     if (whole !== undefined && isOpen(whole)) await once(whole.response, "close").catch(() => undefined);
   }

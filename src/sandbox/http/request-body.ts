@@ -1,10 +1,10 @@
-/** Reads the bodies of requests. */
+/** Reads the bodies of requests as JSON, with the sandbox's own limits and errors. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "./parts/errors.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Whether the route takes no body. Any body of any type is then dropped. */
+    /** Whether the route takes no body. If a client sends one, it is dropped, whatever its content type. */
     ignoresBody?: boolean;
   }
   interface FastifyRequest {
@@ -21,15 +21,13 @@ export const bodyLimit = 256 * 1024;
 const deepestNesting = 32;
 
 /**
- * Decodes UTF-8 and refuses invalid bytes. One decoder serves all requests: it keeps no state, and making one costs
- * more than decoding a body.
+ * Decodes UTF-8 and refuses invalid bytes. All requests share it, because it keeps no state and is expensive to make.
  */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Makes the server read bodies by its own rules: a request without a body may have any content type, every other body
- * must be JSON.
- * Errors while reading: 400 malformed or too deep, 413 too large, 415 not JSON.
+ * Makes the server read bodies by the sandbox's rules: every body must be JSON, and a request without a body may have
+ * any content type. Errors: 400 malformed or nested too deeply, 413 too large, 415 not JSON.
  */
 export function readBodies(app: FastifyInstance): void {
   app.decorateRequest("sentContentType", undefined);
@@ -49,15 +47,15 @@ export function readBodies(app: FastifyInstance): void {
   app.addHook("onRequest", (request, _reply, done) => {
     const { headers } = request.raw;
     request.sentContentType = headers["content-type"];
-    // fastify answers 415 to an unknown content type, with or without a body. It knows the type set here; the parser
-    // reads the real type.
+    // fastify would answer 415 to a content type that it does not know, even without a body. So the header gets a known
+    // value, and the parser uses the value that the client sent.
     if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
     done();
   });
 }
 
 function isWanted({ routeOptions, is404, method, sentContentType }: FastifyRequest, body: Buffer): boolean {
-  // No DELETE needs a body. If the client says that the body is JSON, it is checked; any other body is ignored.
+  // A DELETE needs no body. A JSON body of a DELETE is still checked; any other body is ignored.
   if (method === "DELETE" && !isJson(sentContentType)) return false;
   return routeOptions.config.ignoresBody !== true && !is404 && body.length > 0;
 }
@@ -81,8 +79,8 @@ function parseJson(contentType: string | undefined, body: Buffer): unknown {
 }
 
 /**
- * Whether a value is nested deeper than the limit. The search stops at the limit, because a body may be nested deeper
- * than the stack allows.
+ * Whether a value is nested deeper than the limit. The search stops at the limit, because a very deep value would
+ * overflow the stack.
  */
 function isDeeperThan(value: unknown, limit: number): boolean {
   if (limit < 0) return true;

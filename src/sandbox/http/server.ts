@@ -1,4 +1,4 @@
-/** Builds the HTTP server of the sandbox. */
+/** Builds the HTTP server of the sandbox: the API, the control API, and the pages. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance } from "fastify";
@@ -42,18 +42,18 @@ const apiRoutes = [
 
 /** The path of the API. Its last part is the version. */
 export const apiPrefix = "/api/v2";
-/** The path of the control API, outside the API. */
+/** The path of the control API. */
 export const controlPrefix = "/sandbox/v1";
 
 /** The time limit for a request to arrive, in milliseconds. The answer has no such limit. */
 const arrivalLimitMs = 30_000;
 
-/** Registers routes of one kind. */
+/** A function that adds routes of one kind to the server. */
 export type RouteSet = (app: FastifyInstance, parts: ServerParts) => void;
 
 /**
- * Builds the server; it does not listen yet.
- * @param more sets of routes outside the API and the control API, for instance those of the page.
+ * Builds the server, which does not listen yet.
+ * @param more functions that add further routes, for instance those of the page
  */
 export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []): FastifyInstance {
   const garbage = new GarbageAnswers();
@@ -76,15 +76,14 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
   });
   garbage.install(app);
   app.addHook("onSend", (_request, reply, payload, done) => {
-    // The answer reports a failure of the sandbox. It does not wait for the disk, because the process may be about to
-    // end.
+    // A 5xx does not wait until changes are on disk, because the disk may be the cause and the process may end soon.
     if (reply.statusCode >= 500) {
       done(null, payload);
       return;
     }
-    // Every change that an answer confirms must survive the end of the process.
+    // A change must be on disk before its answer is sent, so that the change survives the end of the process.
     const written = parts.written();
-    // All answers of one turn of the event loop are sent together, because waking a client costs more than most
+    // `setImmediate` sends all answers of one turn of the event loop together: waking a client costs more than most
     // requests.
     if (written === undefined) setImmediate(done, null, payload);
     else written.then(() => done(null, payload), done);
@@ -108,15 +107,15 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
 
 function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
   new Lifecycle(app, parts, known).install();
-  // The error handler is registered again, so that unknown routes below the prefix also run the hooks, and the key is
-  // checked first.
+  // A second error handler below the prefix makes unknown routes run the hooks, so the key is checked before the 404.
   answerErrors(app, parts.onBug);
   for (const routes of apiRoutes) routes(app, parts);
   unplayedRoutes(app, { playsSchemas: parts.schemaOf !== undefined });
 }
 
 /**
- * Returns the id of a request. It is the client's own `X-Request-ID` if that is safe to send back, else a random id.
+ * Returns the id of a request: the client's `X-Request-ID` if it has 1 to 128 visible ASCII characters, else a random
+ * id.
  */
 function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers["x-request-id"];

@@ -47,7 +47,7 @@ const historyQuery = pageQuery(100).extend({
 /** The maximum number of time frames in an answer: the days of a year. */
 const mostTimeframes = 366;
 
-/** Adds the routes for the consumption of each project, by day or by month. */
+/** Adds the route that shows how long the computes of each project ran, by day or by month. */
 export function consumptionRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const historyOf = (project: ProjectRecord, timeframes: readonly Span[]): z.output<typeof projectHistory> => ({
     project_id: project.id,
@@ -97,7 +97,7 @@ export function consumptionRoutes(app: FastifyInstance, { engine }: ServerParts)
   );
 }
 
-/** Returns the time frames that a query asks for. @throws ApiError 400 */
+/** Returns the days or months that a query asks for. @throws ApiError 400 */
 function timeframesOf({ from, to, granularity }: z.output<typeof historyQuery>): readonly Span[] {
   const spanOf = granularity === "daily" ? dayOf : monthOf;
   const toMs = Date.parse(to);

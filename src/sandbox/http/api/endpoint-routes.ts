@@ -103,7 +103,10 @@ function deleteRoute(app: FastifyInstance, engine: ServerParts["engine"]): void 
   );
 }
 
-/** Adds the routes to start, suspend and restart a compute. They take no body and answer like an update. */
+/**
+ * Adds the routes to start, suspend and restart a compute. They take no body. Their answer has the form of an update's
+ * answer.
+ */
 export function powerRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const schema = { params: endpointPath, response: { 200: mutationBody, ...errorResponses } };
   const calls = {

@@ -1,4 +1,4 @@
-/** The steps that every API request passes before and after its route. */
+/** The checks and faults that every request under `/api/v2` passes before and after its route. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
@@ -12,23 +12,23 @@ import type { ServerParts } from "../parts/server-parts.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The state of the request; `undefined`: it is not a request of the API. */
+    /** The log entry and the fault of this request; `undefined`: the request is not under `/api/v2`. */
     passage: Passage | undefined;
   }
 }
 
-/** What the steps remember of a request under `/api/v2`. */
+/** A request under `/api/v2`: its log entry, and the fault that applies to it. A replayed request has neither. */
 interface Passage {
   readonly entry: RequestEntry | undefined;
   readonly hit: FaultHit | undefined;
 }
 
-/** The header of a request that a fault delayed and that the sandbox now sends to itself. */
+/** Marks a request that the fault `applyLate` delayed and that the sandbox now sends to itself. */
 const replayHeader = "x-sandbox-replay";
 
 /**
- * The steps before and after the route of every API request. They log the request, apply faults, and check the key,
- * its rights and the rate limit. They refuse fields that the sandbox does not support.
+ * Adds these steps to every API request: log it, apply its fault, check its key, the rate limit and the rights of the
+ * key, and refuse fields that the sandbox does not support.
  */
 export class Lifecycle {
   readonly #app: FastifyInstance;
@@ -104,7 +104,11 @@ export class Lifecycle {
     return { entry, hit };
   }
 
-  /** Applies faults that cut or delay a request before anything else. @returns whether the connection was cut */
+  /**
+   * Applies the faults `status`, `delay` and `dropBefore`, before the key is checked.
+   * @returns whether the connection was cut: by the fault, or because the sandbox stops
+   * @throws ApiError with the status that the fault names
+   */
   async #cutOrDelay(request: FastifyRequest, reply: FastifyReply, hit: FaultHit | undefined): Promise<boolean> {
     const effect = hit?.effect;
     if (effect?.kind === "status") {
@@ -118,8 +122,8 @@ export class Lifecycle {
   }
 
   /**
-   * Applies the fault `applyLate`: the client loses its connection now, and the request is carried out later. Its body
-   * has been read already.
+   * Applies the fault `applyLate`: the client loses its connection now, and the sandbox sends the same request to
+   * itself later. At this point the body has been read.
    * @returns whether the request was set aside
    */
   #setAside(request: FastifyRequest, reply: FastifyReply): boolean {
@@ -134,7 +138,7 @@ export class Lifecycle {
     const { replaced } = this.#parts.faults;
     cut(request, reply);
     void this.#wait(effect.milliseconds).then(() => {
-      // If the sandbox stops or is reset, the request is never carried out, as if the network had lost it.
+      // If the sandbox stops or all records are replaced, the request is lost, as if the network had lost it.
       if (this.#stopped.signal.aborted || replaced.aborted) return;
       this.#app.inject({ method: method as "POST", url, headers, ...(sentBody && { payload: sentBody }) }, () => {});
     });
@@ -142,8 +146,8 @@ export class Lifecycle {
   }
 
   /**
-   * Waits by the machine's clock, because this imitates the network; the sandbox's own clock may stand still. A stop of
-   * the sandbox ends the wait.
+   * Waits by the machine's clock, because the wait imitates a slow network, and the sandbox's own clock may stand
+   * still. A stop of the sandbox ends the wait.
    */
   async #wait(milliseconds: number): Promise<void> {
     await wait(milliseconds, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
@@ -163,8 +167,8 @@ export class Lifecycle {
   }
 
   /**
-   * Applies faults to the answer of a request that was carried out.
-   * @returns the answer to send
+   * Applies the faults `dropAfter`, `applyLate`, `hold` and `garbage` to an answer that is ready.
+   * @returns the body to send
    */
   async #spoilAnswer(
     hit: FaultHit,
@@ -199,8 +203,8 @@ export class Lifecycle {
 const asksForNothing: readonly unknown[] = [null, false, "", "false"];
 
 /**
- * Returns the error 501 if the request has a field that the sandbox would have to ignore. A value that asks for nothing
- * (null, false, "") is allowed.
+ * Returns the error 501 if the request has a field or query parameter that the sandbox does not support. The values
+ * null, false and "" are allowed, because they ask for nothing.
  */
 function notPlayedProblem({ routeOptions, body, query }: FastifyRequest): ApiError | undefined {
   const isGiven = (field: string): boolean => {

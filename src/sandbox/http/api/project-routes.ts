@@ -25,7 +25,7 @@ const listBody = z.object({
   integrations: z.object({}),
 });
 
-/** The query of the list. A sandbox answers at once, so the parameter `timeout` has no effect. */
+/** The query of the list. The parameter `timeout` has no effect, because the sandbox answers at once. */
 const projectQuery = pageQuery(400).extend({
   org_id: objectId.optional(),
   timeout: queryInteger(100, 30_000).optional(),
@@ -101,7 +101,7 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
         provisioner: asked.provisioner,
         storePasswords: asked.store_passwords,
         settings: asked.settings,
-        // A size beside the name has priority over a size in the defaults.
+        // If the request gives a size both directly and in `default_endpoint_settings`, the direct one is used.
         endpointDefaults: sizes === undefined ? defaults : { ...defaults, ...sizes },
       });
       return reply.code(201).send({

@@ -12,7 +12,7 @@ import { unifiedDiff } from "../parts/unified-diff.ts";
 
 const databaseName = z.string().min(1).max(63);
 
-/** Adds the routes that read and compare schemas. */
+/** Adds the routes that read and compare schemas; without computes it adds none. */
 export function schemaRoutes(app: FastifyInstance, { engine, schemaOf }: ServerParts): void {
   if (schemaOf === undefined) return;
   /** Returns the schema of a database as SQL. @throws ApiError 404, 422 */

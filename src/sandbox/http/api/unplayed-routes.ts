@@ -1,8 +1,8 @@
-/** Routes of the public API that the sandbox does not support. */
+/** Routes of the public API that the sandbox does not support. It answers them with 501. */
 import type { FastifyInstance } from "fastify";
 import { ApiError, notPlayedSection } from "../parts/errors.ts";
 
-/** The paths that the sandbox answers with 501. `*` at the end stands for every path below. */
+/** The paths that get 501. A `*` at the end stands for every path below. */
 const unplayed = [
   "/consumption_history/*",
   "/organizations/*",
@@ -43,13 +43,10 @@ const unplayed = [
   ].map((path) => `/projects/:project_id/branches/:branch_id/${path}`),
 ];
 
-/** Schemas exist only if computes run. */
+/** These paths get 501 only if the sandbox runs no computes, because schemas are read from a real server. */
 const schemas = ["schema", "compare_schema"].map((path) => `/projects/:project_id/branches/:branch_id/${path}`);
 
-/**
- * Adds routes that answer 501 to every method. The real control plane would do something here; the sandbox does
- * nothing.
- */
+/** Adds routes that answer 501 to every method. The real control plane has these routes, so 404 would be wrong. */
 export function unplayedRoutes(app: FastifyInstance, { playsSchemas }: { readonly playsSchemas: boolean }): void {
   for (const url of playsSchemas ? unplayed : [...unplayed, ...schemas]) {
     app.all(url, { config: { isUndocumented: true, ignoresBody: true } }, () => {

@@ -16,7 +16,7 @@ const role = codecOf<RoleRecord>()({
   ...stampFields<RoleRecord>(),
 });
 
-/** A role in an answer. The password is only in the answer to the request that made the password. */
+/** A role in an answer. Its password is only in the answer to the request that created or reset the password. */
 export const roleBody = role.body;
 /** Shows a role without its password. */
 export const roleView = role.viewer(["password"]);
@@ -54,7 +54,7 @@ export const databaseUpdateBody = z.object({
   database: z.object({ name: nameText(63).optional(), owner_name: nameText(63).optional() }),
 });
 
-/** A connection, and the address at which clients of databases connect if computes run. */
+/** A connection, and the address at which clients reach the server; `undefined`: no computes run. */
 export type ReachableConnection = Connection & { readonly address: DatabaseAddress | undefined };
 
 const connectionField = fieldsOf<ReachableConnection>();
@@ -98,7 +98,7 @@ export function connectionUri(
   const host = isPooled ? poolerHost(endpoint) : endpoint.host;
   const database = encodeURIComponent(databaseName);
   if (address === undefined) return `postgresql://${user}@${host}/${database}?sslmode=require`;
-  // Many systems cannot resolve the host names of endpoints, so this option names the endpoint in another way.
+  // Many systems cannot resolve the host names of endpoints, so the connection string names the endpoint in `options`.
   const name = isPooled ? `${endpoint.id}-pooler` : endpoint.id;
   return `postgresql://${user}@${address.host}:${address.port}/${database}?sslmode=require&options=endpoint%3D${name}`;
 }

@@ -61,7 +61,7 @@ export const annotationBody = z.object({
   updated_at: timestamp,
 });
 
-/** Shows the annotation of a branch. It is empty if there is none. */
+/** Shows the annotation of a branch; `value` is empty if there is none. */
 export function annotationView({ id, annotation, createdMs }: BranchRecord): z.output<typeof annotationBody> {
   const madeAt = timeText(createdMs);
   return { object: { type: "console/branch", id }, value: annotation ?? {}, created_at: madeAt, updated_at: madeAt };

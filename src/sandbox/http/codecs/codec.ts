@@ -1,8 +1,11 @@
-/** The pieces from which answers and request bodies are made. */
+/** Declares how a record becomes the JSON object of an answer, with the schemas that answers and requests share. */
 import { z } from "zod";
 import type { Usage } from "../../engine/usage.ts";
 
-/** A field in an answer: its schema, and how its value is computed. `undefined`: the field is left out. */
+/**
+ * A field in an answer: its schema, and the function that computes its value. If the value is `undefined`, the field is
+ * left out.
+ */
 export interface ShownField<R, S extends z.ZodType = z.ZodType> {
   readonly schema: S;
   readonly of: (record: R) => z.output<S>;
@@ -13,13 +16,16 @@ export interface Codec<R, B extends z.ZodRawShape> {
   /** The schema of a shown record. */
   readonly body: z.ZodObject<B>;
   /**
-   * Returns a function that shows a record. Its result depends on the record alone. @param hidden the fields to leave
-   * out
+   * Returns a function that converts a record into its answer. The result depends on the record alone.
+   * @param hidden the fields to leave out
    */
   viewer(hidden?: readonly string[]): (record: R) => z.output<z.ZodObject<B>>;
 }
 
-/** Declares the fields of `R`, so that the compiler checks each value against its schema. */
+/**
+ * Returns a function that declares a field of `R`. The compiler checks the type of the field's value against its
+ * schema.
+ */
 export function fieldsOf<R>() {
   return <S extends z.ZodType>(schema: S, of: (record: R) => z.output<S>): ShownField<R, S> => ({ schema, of });
 }
@@ -62,7 +68,7 @@ export function optionalTime(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : timeText(epochMs);
 }
 
-/** Returns the fields `created_at` and `updated_at`, which almost every object has at its end. */
+/** Returns the fields `created_at` and `updated_at`. Almost every object ends with them. */
 export function stampFields<R extends { readonly createdMs: number; readonly updatedMs: number }>() {
   const field = fieldsOf<R>();
   return {

@@ -96,7 +96,10 @@ export function mutationView({ endpoint: changed, operations }: Mutation, profil
 
 const nameField = { name: z.string().min(1).max(64).optional() };
 
-/** For the compiler this is an optional field without a value. For zod it is an unknown field, which is dropped. */
+/**
+ * Stands for `nameField` in a profile without endpoint names. The compiler still sees an optional field `name`; zod
+ * drops it as unknown.
+ */
 const withoutName = {} as typeof nameField;
 
 /**
@@ -106,8 +109,8 @@ const withoutName = {} as typeof nameField;
 export function endpointFields(profile: Profile) {
   const shortest = profile.shortestSuspendSeconds;
   const isDelay = (seconds: number): boolean => seconds <= 0 || seconds >= shortest;
-  // The engine distinguishes a size that does not exist (400) from one that is too large (422), so zod does not check
-  // it.
+  // zod does not check which sizes exist: the engine answers 400 for a size that does not exist, and 422 for one that
+  // is too large.
   const size = z
     .number()
     .positive()
@@ -154,8 +157,8 @@ export type EndpointFields = z.output<ReturnType<typeof endpointFields>> & {
 };
 
 /**
- * Returns the settings of a request. They replace all former settings: settings that the request does not name are
- * removed.
+ * Returns the settings that a request changes. Without `settings` nothing changes. `pg_settings` replaces all former
+ * settings of PostgreSQL, even if it is absent. Pooler settings and preloaded libraries stay if they are absent.
  */
 function settingsOf(
   settings: EndpointFields["settings"],

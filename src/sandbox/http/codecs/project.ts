@@ -64,7 +64,7 @@ const project = codecOf<ShownProject>()({
   ...stampFields<ShownProject>(),
 });
 
-/** Shows the endpoint defaults of a project. An endpoint gets them if its request does not set them. */
+/** Shows the endpoint defaults of a project: the values for new endpoints whose request does not set them. */
 function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof defaultsBody> | undefined {
   if (defaults === undefined) return undefined;
   const { minUnits, maxUnits, suspendTimeoutSeconds, pgSettings, pgbouncerSettings } = defaults;

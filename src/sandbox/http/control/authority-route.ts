@@ -3,8 +3,8 @@ import type { FastifyInstance } from "fastify";
 import type { ServerParts } from "../parts/server-parts.ts";
 
 /**
- * Adds the route. It answers with PEM. The certificate is public, so every client that reaches the port may read it,
- * even if the control API is off.
+ * Adds the route, which answers with PEM. A certificate is public: every client that reaches the port may read it, even
+ * if the control API is off.
  */
 export function authorityRoute(app: FastifyInstance, { authority }: ServerParts): void {
   app.get("/ca.crt", { config: { isUndocumented: true } }, async (_request, reply) => {

@@ -7,7 +7,8 @@ import { ApiError } from "../parts/errors.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
 /**
- * The longest step of the clock in milliseconds: ten years. Everything that becomes due within the step is carried out.
+ * The longest step of the clock in milliseconds: ten years. The sandbox carries out everything that becomes due within
+ * the step.
  */
 export const longestStepMs = 10 * 365 * 86_400_000;
 
@@ -27,7 +28,7 @@ export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: 
     const { mode, scale, nowMs } = clock.state();
     return { mode, scale, now: timeText(nowMs) };
   };
-  /** Changes the clock. Everything that becomes due by the change is carried out before the answer. */
+  /** Changes the clock, and carries out everything that is due by the new time before the answer. */
   const settled = (change: () => void): z.output<typeof clockBody> => {
     try {
       change();

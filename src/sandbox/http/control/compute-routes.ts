@@ -1,4 +1,4 @@
-/** Routes that imitate a client of a database. */
+/** Routes that imitate a client of a database, for tests without real computes. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";

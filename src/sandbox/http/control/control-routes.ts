@@ -1,4 +1,4 @@
-/** The control API for tests, and the check that only this machine uses it. */
+/** The control API `/sandbox/v1` for tests, and the check that its client is on this machine. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { KnownMethods } from "../openapi/route-list.ts";
 import { ApiError, answerErrors } from "../parts/errors.ts";
@@ -10,7 +10,7 @@ import { controlKeyRoutes } from "./key-routes.ts";
 import { snapshotRoutes } from "./snapshot-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
 
-/** Whether only this machine can reach an address: an IP of the loopback network, or `localhost`. */
+/** Whether a host is this machine only: an IP address of the loopback network, or `localhost`. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, "").toLowerCase();
   return bare === "localhost" || bare === "::1" || /^127(?:\.\d{1,3}){3}$/.test(bare);
@@ -22,9 +22,9 @@ export function hostnameOf(header: string | undefined): string {
 }
 
 /**
- * Whether a web page of another origin sends the request. Browsers name the page's origin, and let any page send
- * requests without a body; other clients name no origin.
- * @param origin the header `Origin`.
+ * Whether a web page that is not from this machine sends the request. Browsers let any page send requests without a
+ * body, but name the page's origin in `Origin`. Other clients do not send this header.
+ * @param origin the header `Origin`
  */
 export function isForeignPage(origin: string | undefined): boolean {
   return origin !== undefined && !isLoopback(URL.parse(origin)?.hostname ?? "");
@@ -47,7 +47,7 @@ function requireAccess(parts: ServerParts, request: FastifyRequest): void {
   if (parts.controlAccess === "none") {
     throw new ApiError(403, "the control API is off: the sandbox is not bound to a loopback address");
   }
-  // A web page could reach the sandbox under the page's own host name, if that name resolves to a loopback address.
+  // A web page could reach the sandbox under the page's own host name, if DNS resolves that name to a loopback address.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the control API answers to a loopback host name only");
   }

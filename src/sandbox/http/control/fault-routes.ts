@@ -11,7 +11,7 @@ const idPath = z.object({ id: z.string() });
 const stateBody = z.looseObject({ id: z.string(), seen: z.int(), hits: z.int(), held: z.int() });
 const removedBody = z.object({ removed: z.int() });
 
-/** Adds the routes. A fault is an error between client and control plane that a test asks for. */
+/** Adds the routes for faults. A fault is an error between client and control plane that a test asks for. */
 export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(

@@ -14,7 +14,7 @@ const scopeSchema = z.object({
 
 const keyBody = z.object({ id: z.string(), name: z.string(), scope: scopeSchema });
 
-/** Adds the routes. With another key, a test can imitate another client. */
+/** Adds the routes that make, list and revoke API keys. With another key, a test can imitate another client. */
 export function controlKeyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(

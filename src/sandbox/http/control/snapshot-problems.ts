@@ -1,9 +1,9 @@
-/** Checks the records of a snapshot before the sandbox uses them. */
+/** Finds contradictions between the records of a snapshot, before the sandbox imports it. */
 import type { StoreContent as Content } from "../../engine/records.ts";
 
 /**
- * Returns the contradictions between the records of a snapshot that the engine could not handle. Each problem names the
- * first record that has it. Empty: the snapshot can be used.
+ * Returns problems that would make the engine fail: repeated ids, references to missing records, broken rules and wrong
+ * numbers. Each problem names the first record that has it. Empty: the snapshot can be used.
  */
 export function snapshotProblems(content: Content): readonly string[] {
   return [...idProblems(content), ...referenceProblems(content), ...ruleProblems(content), ...orderProblems(content)];
@@ -56,8 +56,8 @@ function ruleProblems({ projects, branches, endpoints }: Content): readonly stri
 }
 
 /**
- * Checks the order of sequence numbers: later work gets higher numbers than everything before it, and operations were
- * created in the order of their numbers.
+ * Checks the sequence numbers. Counters must not be lower than any number in use, no number may occur twice, and
+ * operations must be created in the order of their numbers.
  */
 function orderProblems(content: Content): readonly string[] {
   const { projects, branches, endpoints, operations, roles, databases, keys, counters } = content;

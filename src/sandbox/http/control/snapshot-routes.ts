@@ -10,7 +10,7 @@ import type { ServerParts } from "../parts/server-parts.ts";
 import { longestStepMs } from "./clock-routes.ts";
 import { latestTimeMs, snapshotProblems } from "./snapshot-problems.ts";
 
-/** A snapshot of the sandbox: its state and its profile. */
+/** A snapshot of the whole sandbox: every stored record, and the profile. */
 const snapshotBody = z.object({
   /** The version of the format. It rises when the form of records changes. */
   version: z.literal(1),
@@ -18,10 +18,10 @@ const snapshotBody = z.object({
   content: storeContent,
 });
 
-/** The maximum size of a snapshot in bytes. It may be much larger than any other body. */
+/** The maximum size of a snapshot in bytes. All other requests have a much lower limit. */
 const snapshotLimit = 64 * 1024 * 1024;
 
-/** Adds the routes. */
+/** Adds the routes that export and import a snapshot. */
 export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const profile = engine.profile.name;
@@ -31,7 +31,7 @@ export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }:
       config: { summary: "Take a snapshot of everything that is stored" },
       schema: { response: { 200: snapshotBody, ...errorResponses } },
     },
-    // Writing and parsing JSON makes a copy without `undefined` members, as the schema requires.
+    // Writing and parsing JSON removes fields whose value is `undefined`, which the schema does not allow.
     async () => ({ version: 1, profile, content: JSON.parse(JSON.stringify(engine.snapshot())) }) as const,
   );
   routes.put(

@@ -32,7 +32,7 @@ const entryBody = z.object({
 
 const countBody = z.object({ method: z.string(), route: z.string(), count: z.int() });
 
-/** Adds the routes. */
+/** Adds the routes that plan failures, set the list lag, read the request log, and reset the sandbox. */
 export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine, requestLog } = parts;
   const routes = app.withTypeProvider<ZodTypeProvider>();

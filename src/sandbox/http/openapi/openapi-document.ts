@@ -1,4 +1,4 @@
-/** Makes the OpenAPI document of the sandbox. */
+/** Makes the sandbox's OpenAPI document, and adds the route that returns it. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type {
@@ -10,7 +10,7 @@ import type {
 } from "./openapi-types.ts";
 import type { DocumentedRoute } from "./route-list.ts";
 
-/** The options of a document besides its routes. */
+/** What an OpenAPI document shows besides the routes. */
 export interface DocumentOptions {
   readonly profile: string;
   /** Routes below this prefix need a key. */
@@ -50,7 +50,10 @@ function operationOf(route: DocumentedRoute, path: string, { keyedPrefix }: Docu
   };
 }
 
-/** Returns the kind of object that a route is about: the last segment of its path that names a kind. */
+/**
+ * Returns the tag of a route, which groups routes in the document: the last word in its path that names a kind of
+ * object.
+ */
 function tagOf(path: string, isKeyed: boolean): string {
   if (!isKeyed) return "control";
   const kinds =
@@ -95,8 +98,9 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
 }
 
 /**
- * Adds routes for the document of all routes, and for an HTML page of it.
- * @param routes complete once the server is ready.
+ * Adds the route `/openapi.json`, which returns the OpenAPI document of all routes. The document is made at the first
+ * request.
+ * @param routes complete once the server is ready
  */
 export function openApiRoutes(
   app: FastifyInstance,

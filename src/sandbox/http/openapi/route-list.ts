@@ -1,9 +1,9 @@
-/** Lists the routes of the server, and answers requests that have no route. */
+/** Lists the routes of the server, and answers requests to unknown routes with 404 or 405. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { ApiError } from "../parts/errors.ts";
 
-/** A route of the server, as the OpenAPI document needs it. */
+/** A route of the server, with everything that the OpenAPI document shows of it. */
 export interface DocumentedRoute {
   readonly method: string;
   /** The path in fastify's form: `/projects/:project_id`. */
@@ -12,13 +12,13 @@ export interface DocumentedRoute {
   readonly params: z.ZodType | undefined;
   readonly query: z.ZodType | undefined;
   readonly body: z.ZodType | undefined;
-  /** The schemas of the answers, by status as the route names it: `200`, `4xx`. */
+  /** The schemas of the answers, by status: `200`, `4xx`. */
   readonly responses: Readonly<Record<string, z.ZodType>>;
 }
 
 /**
- * Lists every route below the prefixes that is registered after this call. The list grows with each route.
- * @throws Error for a route without a summary.
+ * Lists every route below the prefixes that is registered after this call. The returned array grows with each route.
+ * @throws Error for a route without a summary
  */
 export function listRoutes(app: FastifyInstance, prefixes: readonly string[]): readonly DocumentedRoute[] {
   const routes: DocumentedRoute[] = [];
@@ -49,7 +49,7 @@ export class KnownMethods {
   readonly #routes: readonly DocumentedRoute[];
   #patterns: readonly { readonly pattern: RegExp; readonly isLiteral: boolean; readonly method: string }[] | undefined;
 
-  /** Makes the list. @param routes all routes; complete once the server is ready */
+  /** @param routes all routes; the array may be incomplete until the server is ready */
   constructor(routes: readonly DocumentedRoute[]) {
     this.#routes = routes;
   }

@@ -1,11 +1,11 @@
-/** Answers errors in the one form of the API. */
+/** Answers every error of a request in the one form of the API. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import type { Profile } from "../../engine/profile.ts";
 import { Refusal } from "../../engine/refusal.ts";
 import { statusOfRefusal } from "./refusal-status.ts";
 
-/** An error answer of the HTTP layer. The request has changed nothing. */
+/** An error of the HTTP layer that becomes the answer. The request has changed nothing. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly statusCode: number;
@@ -25,17 +25,18 @@ export class ApiError extends Error {
   }
 }
 
-/** The place in the docs that lists what the sandbox does not support. */
+/** The section of the docs that lists what the sandbox does not support. */
 export const notPlayedSection = "docs/sandbox.md#not-played";
 
-/** The message for a missing, a wrong or a revoked key: it is the same for all three. */
+/** The same message for a missing, a wrong and a revoked key. */
 export const unauthenticatedMessage = "supplied credentials do not pass authentication";
 
 /** Answers every error in the same form. An unexpected error is passed to `onBug` and answered with 500. */
 export function answerErrors(app: FastifyInstance, onBug: (error: unknown) => void): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const answer = answerTo(error);
-    // A refusal is intended, and so is a 5xx that a fault asked for. Any other 5xx is a bug of the sandbox.
+    // A refusal of the engine is intended, and so is a 5xx that a fault asked for. Any other 5xx is a bug of the
+    // sandbox.
     const isMeant = answer === (error as unknown) || (error as unknown) instanceof Refusal;
     if (answer.statusCode >= 500 && !isMeant) onBug(error);
     return sendError(request, reply, answer);
@@ -43,7 +44,7 @@ export function answerErrors(app: FastifyInstance, onBug: (error: unknown) => vo
   app.setNotFoundHandler((request, reply) => sendError(request, reply, new ApiError(404, "this route does not exist")));
 }
 
-/** Sends an error. `request_id` is the client's own id, or a random one. */
+/** Sends an error. `request_id` is the client's `X-Request-ID`, or a random id. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
   if (error.retryAfterSeconds !== undefined) reply.header("retry-after", String(error.retryAfterSeconds));
   // The answer is written as text, because a request without a route has no response schema.
@@ -74,15 +75,15 @@ function validationMessage(error: FastifyError): string {
   return [...new Set(problems)].join("; ");
 }
 
-/** The parts of a DELETE. */
+/** How one DELETE removes its object. */
 export interface Deletion<B> {
   /** Deletes the object. @throws Refusal */
   readonly remove: () => B;
-  /** Throws if the parent of the object does not exist. This is an error in every profile. */
+  /** Throws if the parent of the object does not exist: a missing parent is an error in every profile. */
   readonly requireParent: () => unknown;
 }
 
-/** Deletes the object and answers. If the object does not exist, the answer depends on the profile. */
+/** Deletes the object and answers. If the object does not exist, the profile decides between 404 and 204. */
 export function answerDelete<B>(reply: FastifyReply, profile: Profile, { remove, requireParent }: Deletion<B>) {
   try {
     return reply.send(remove());

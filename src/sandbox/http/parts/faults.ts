@@ -70,7 +70,7 @@ export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], tar
   return Object.entries(query).every(([name, value]) => sent.get(name) === value);
 }
 
-/** A fault, and how often it was used. */
+/** A fault, and how many requests it has met. */
 export interface FaultState extends FaultSpec {
   readonly id: string;
   /** The number of matching requests so far, including skipped ones. */
@@ -81,10 +81,10 @@ export interface FaultState extends FaultSpec {
   readonly held: number;
 }
 
-/** The application of one fault to one request. */
+/** One fault that applies to one request. */
 export interface FaultHit {
   readonly effect: FaultEffect;
-  /** Waits until the fault is released or removed, or until `until` resolves. */
+  /** Waits until a test releases or removes the fault, or until `until` resolves. */
   hold(until: Promise<void>): Promise<void>;
 }
 
@@ -96,14 +96,15 @@ interface Fault {
   readonly letGo: Set<() => void>;
 }
 
-/** The faults that tests have added. Only the first fault that fits a request is applied. */
+/** The faults that tests have added. If several faults fit a request, the first one that is not used up is applied. */
 export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
   #replaced = new AbortController();
 
   /**
-   * Adds a fault. @returns its id. @throws Refusal NotAllowed (too many; faults that are used up and not removed count
-   * too)
+   * Adds a fault.
+   * @returns its id
+   * @throws Refusal NotAllowed: there are too many faults; those that are used up count until they are removed
    */
   add(spec: FaultSpec): string {
     requireRoom(this.#faults.size, controlLimit, "FAULTS");
@@ -119,7 +120,7 @@ export class FaultRegistry {
     });
   }
 
-  /** Counts the request and returns the fault to apply; `undefined`: none. */
+  /** Counts the request for the faults that it matches, and returns the first one to apply; `undefined`: none. */
   take(target: FaultTarget): FaultHit | undefined {
     for (const fault of this.#faults.values()) {
       if (!isTargetOf(fault.spec.match, target)) continue;
@@ -133,8 +134,8 @@ export class FaultRegistry {
   }
 
   /**
-   * Sends the answers that a fault holds back; later requests are held back again. @returns the number of answers,
-   * `undefined` for an unknown fault
+   * Sends the answers that a fault holds back now. It continues to hold back later answers.
+   * @returns the number of answers; `undefined`: there is no such fault
    */
   release(id: string): number | undefined {
     const fault = this.#faults.get(id);
@@ -150,12 +151,12 @@ export class FaultRegistry {
     return this.#faults.delete(id);
   }
 
-  /** A signal that is aborted when all records are replaced. */
+  /** Aborted when all records are replaced. Late requests (`applyLate`) of before are then dropped. */
   get replaced(): AbortSignal {
     return this.#replaced.signal;
   }
 
-  /** Must be called when all records are replaced. It drops requests that were to be carried out late. */
+  /** Drops the late requests (`applyLate`). Must be called when all records are replaced. */
   forgetLate(): void {
     this.#replaced.abort();
     this.#replaced = new AbortController();
@@ -180,11 +181,11 @@ async function holdOn(fault: Fault, until: Promise<void>): Promise<void> {
 }
 
 /**
- * Whether a pattern fits a whole path. `*` stands for one segment or a part of one, `**` for anything.
- * Its time grows linearly with pattern and path, whatever they contain.
+ * Whether a pattern matches the whole path. `*` stands for one segment or a part of one, `**` for anything. The time
+ * grows linearly with the lengths of pattern and path.
  */
 export function fitsPattern(pattern: string, path: string): boolean {
-  // All positions in the path at which the part of the pattern so far can end, ascending.
+  // All positions in the path at which the pattern up to this part can end, ascending.
   let ends: readonly number[] = [0];
   for (const part of pattern.split(/(\*\*|\*)/)) {
     if (part === "**") ends = from(ends[0], path.length);
@@ -201,7 +202,7 @@ function from(first: number | undefined, last: number): readonly number[] {
 function withinSegments(ends: readonly number[], path: string): readonly number[] {
   const reached: number[] = [];
   for (const end of ends) {
-    // Only positions after the last one are new. The earlier positions of this segment are in the list already.
+    // Earlier positions of this segment are in the list already, so the loop starts after the last one.
     for (let at = Math.max(end, (reached.at(-1) ?? -1) + 1); at <= path.length; at += 1) {
       if (at > end && path[at - 1] === "/") break;
       reached.push(at);

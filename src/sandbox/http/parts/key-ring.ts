@@ -1,4 +1,4 @@
-/** The API keys of the sandbox, and what each key may do. */
+/** The API keys of the sandbox, and the requests that each key may send. */
 import { hash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import type { KeyAccess, KeyRecord } from "../../engine/records.ts";
 import { controlLimit, requireRoom } from "../../engine/settings.ts";
@@ -10,7 +10,7 @@ export interface NewKey {
   readonly key: string;
 }
 
-/** What a key may do. */
+/** The rights of a key. */
 export interface KeyScope {
   /** Whether the key may change anything. @default write */
   readonly access?: KeyAccess | undefined;
@@ -18,7 +18,7 @@ export interface KeyScope {
   readonly projectId?: string | undefined;
 }
 
-/** When and from where a key was last used. */
+/** The last use of a key: its time and the client's address. */
 export interface KeyUse {
   /** When the key was used, in epoch milliseconds of the sandbox's clock. */
   readonly atMs: number;
@@ -26,9 +26,7 @@ export interface KeyUse {
   readonly address: string;
 }
 
-/**
- * The API keys. Only hashes are stored, and they are compared in constant time. The last use of a key is not stored.
- */
+/** The API keys of the sandbox. The store has only hashes of keys. The last use of a key is in memory only. */
 export class KeyRing {
   readonly #store: Store;
   readonly #nowMs: () => number;
@@ -45,7 +43,7 @@ export class KeyRing {
     return this.#put({ name, access, projectId, createdMs: this.#nowMs(), hash: hashOf(key) });
   }
 
-  /** Adds a key again after all records were replaced, unless it still exists. */
+  /** Stores a key again after all records were replaced, unless the new records have it. */
   readmit(before: KeyRecord): KeyRecord {
     return this.list().find(({ hash }) => hash === before.hash) ?? this.#put(before);
   }
@@ -73,7 +71,7 @@ export class KeyRing {
   authenticate(authorization: string | undefined, address = ""): KeyRecord | undefined {
     const presented = Buffer.from(hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? ""));
     let found: KeyRecord | undefined;
-    // Every key is compared, so that the time of the answer reveals nothing about the keys.
+    // Every key is compared in constant time, so the duration of a request reveals nothing about the keys.
     for (const record of this.#store.keys.list()) {
       if (timingSafeEqual(Buffer.from(record.hash), presented)) found = record;
     }
@@ -102,7 +100,7 @@ function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }
 
-/** The parts of a request that decide whether a key may send it. */
+/** The facts about a request that decide whether a key may send it. */
 export interface CallToJudge {
   readonly method: string;
   readonly notes: Partial<RouteNotes>;

@@ -1,10 +1,10 @@
-/** Lists in answers: pages, sorting, cursors, and fast JSON. */
+/** Makes list answers: pages, sorting, cursors, and JSON that is written once and reused. */
 import { z } from "zod";
 import { cursorModulus, type OperationPosition } from "../../engine/store.ts";
 import { ApiError } from "./errors.ts";
 
 /**
- * The schema of a whole number in a query. It allows only digits; JavaScript would also accept an empty text or `1e2`.
+ * The schema of a whole number in a query. It accepts digits only; `Number()` would also accept an empty text or `1e2`.
  */
 export function queryInteger(least: number, most: number) {
   const asNumber = (text: unknown): unknown =>
@@ -26,10 +26,10 @@ export const pageQuery = (longest: number) =>
     search: z.string().max(256).optional(),
   });
 
-/** One page of a list that is ordered by `sequence`: its records, and where it ends. */
+/** One page of a list in the order of `sequence`. */
 export interface Page<R> {
   readonly items: readonly R[];
-  /** Where the page ends; `undefined`: the page is empty. */
+  /** The cursor of the next page; `undefined`: this page is empty. */
   readonly cursor: string | undefined;
   readonly isLast: boolean;
 }
@@ -60,7 +60,10 @@ interface Sortable {
   readonly updatedMs: number;
 }
 
-/** How a client wants a list sorted. Both `undefined`: in the order of creation. */
+/**
+ * The sort field and direction that a client asks for. Both `undefined`: in the order of creation. If only one is given,
+ * the other is `updated_at` or `desc`.
+ */
 export interface Sorting {
   readonly sort_by?: "name" | "created_at" | "updated_at" | undefined;
   readonly sort_order?: "asc" | "desc" | undefined;
@@ -103,7 +106,7 @@ export function sortedPage<R extends Sortable>(
   };
 }
 
-/** The position of a record in a sorted list. */
+/** The position of a record in a sorted list: its sort key, and its `sequence` if two keys are equal. */
 interface Place {
   readonly key: string | number;
   readonly sequence: number;
@@ -128,16 +131,15 @@ function placeOf(cursor: string): Place {
 export interface ListShape<R> {
   /** The name of the field that contains the list. */
   readonly field: string;
-  /** The schema of one shown record. Each record is checked by it once. */
+  /** The schema of one shown record. Each record is checked against it once. */
   readonly schema: z.ZodType;
   /** Shows a record. Its result must depend on the record alone. */
   readonly view: (record: R) => unknown;
 }
 
 /**
- * Writes lists of records as JSON.
- * Records never change in place, so each record is shown, checked and written only once, and the bytes of an unchanged
- * list are sent again. Otherwise a list would cost as much as reading each of its records.
+ * Writes lists of records as JSON. A record never changes in place, so its JSON is made and checked once and then
+ * reused. `of` also reuses the bytes of an unchanged list.
  */
 export class ListBody<R extends object> {
   readonly #shape: ListShape<R>;
@@ -177,13 +179,13 @@ export class ListBody<R extends object> {
   }
 }
 
-/** The content type of all these answers. */
+/** The content type of the lists that `ListBody` writes. */
 export const jsonType = "application/json; charset=utf-8";
 
 /**
  * Writes a position as a timestamp with nine fractional digits. The first three are milliseconds. The other six are the
- * last digits of the sequence number, which differ for operations of one millisecond. A query may contain all its
- * characters unescaped.
+ * last digits of the sequence number, which differ for operations of the same millisecond. None of its characters needs
+ * escaping in a query.
  */
 export function cursorOf({ createdMs, sequence }: OperationPosition): string {
   const tail = String(sequence % cursorModulus).padStart(6, "0");

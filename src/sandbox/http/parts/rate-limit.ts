@@ -1,4 +1,4 @@
-/** The rate limit of the sandbox's API. */
+/** The rate limit of the sandbox's API, over the last minute and the last second. */
 
 /** The maximum number of requests of all keys together, per minute and per second. */
 export interface RateLimitRules {
@@ -9,7 +9,7 @@ export interface RateLimitRules {
 /** The rate limit of the public API. @see docs/sandbox.md "Errors", 429 */
 export const publicRateLimit: RateLimitRules = { perMinute: 700, perSecond: 40 };
 
-/** Counts the requests of an account over sliding windows. */
+/** Counts the requests of all keys over sliding windows. */
 export class RateLimit {
   readonly #rules: RateLimitRules;
   #admittedMs: number[] = [];

@@ -26,7 +26,7 @@ export interface RequestCount {
   readonly count: number;
 }
 
-/** The latest requests, and the number of all requests by route. */
+/** The latest requests under `/api/v2`, and the number of all requests by route. */
 export class RequestLog {
   readonly #capacity: number;
   #entries: RequestEntry[] = [];

@@ -1,4 +1,4 @@
-/** The parts that all routes of the sandbox share. */
+/** The objects and functions that all routes of the sandbox share. */
 import type { CertificateAuthority } from "../../certificates/certificate-authority.ts";
 import type { DatabaseAddress } from "../../engine/branch-objects.ts";
 import type { SandboxClock } from "../../engine/clock.ts";
@@ -10,15 +10,15 @@ import type { KeyRing } from "./key-ring.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RequestLog } from "./request-log.ts";
 
-/** The addresses of the sandbox besides its own port. */
+/** The addresses of the sandbox's HTTP proxy, besides its own port. */
 export interface Entrances {
   /** The address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
-  /** The host name that the proxy connects to the sandbox. */
+  /** The host name that the proxy maps to the sandbox. */
   readonly proxyHostName: string;
 }
 
-/** The parts of the HTTP side of a sandbox. */
+/** Everything that the HTTP routes of one sandbox use. */
 export interface ServerParts {
   readonly engine: Engine;
   readonly clock: SandboxClock;
@@ -28,12 +28,12 @@ export interface ServerParts {
   readonly requestLog: RequestLog;
   /** The rate limit; `undefined`: there is none. */
   readonly rateLimit: RateLimit | undefined;
-  /** Resets everything to the state after the start. Keys that were made since are removed. */
+  /** Resets the sandbox to the state after its start. Keys that were made later are removed. */
   readonly reset: () => void;
-  /** Replaces everything that is stored by checked content. Time does not go back. */
+  /** Replaces all records by these records, which were checked before. The clock does not go back. */
   readonly restore: (content: StoreContent) => void;
   /**
-   * Resolves when every change so far is stored on disk, or rejects with `StorageError`; `undefined`: it is stored
+   * Resolves when every change so far is on disk, and rejects with `StorageError`. `undefined`: all changes are on disk
    * already.
    */
   readonly written: () => Promise<void> | undefined;
@@ -44,7 +44,7 @@ export interface ServerParts {
   readonly controlAccess: "loopback" | "everyone" | "none";
   /** Returns the sandbox's own certificate authority. The first call makes it. @throws AuthorityFileError */
   readonly authority: () => CertificateAuthority;
-  /** Returns where clients of databases connect; `undefined`: no computes run, and host names cannot be reached. */
+  /** Returns the address for clients of databases; `undefined`: no computes run, so no endpoint can be reached. */
   readonly databaseAddress?: () => DatabaseAddress | undefined;
   /**
    * Returns the schema of a branch's database as SQL; `undefined`: no computes run. @throws Error with a message for

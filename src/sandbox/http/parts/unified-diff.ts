@@ -1,4 +1,4 @@
-/** Compares two texts line by line. */
+/** Compares two texts line by line, in the format of `diff -u`. */
 
 /** Two texts to compare. */
 export interface Comparison {
@@ -12,8 +12,8 @@ export interface Comparison {
 const context = 3;
 
 /**
- * The maximum number of pairs of lines that are compared. Above it, all lines between the first and the last difference
- * count as changed.
+ * The maximum number of pairs of lines to compare. For longer texts, all lines between the first and the last
+ * difference count as changed.
  */
 const mostPairs = 16_000_000;
 
@@ -48,7 +48,10 @@ function editsBetween(before: readonly string[], after: readonly string[]): read
   ];
 }
 
-/** Returns the edits that keep a longest common subsequence. Removed lines come before added ones. */
+/**
+ * Returns the shortest edits from `before` to `after`. Removed lines come before added lines. If there are more than
+ * `mostPairs` pairs of lines, every line counts as changed.
+ */
 function changes(before: readonly string[], after: readonly string[]): readonly Edit[] {
   const removed = (line: string): Edit => ({ kind: "-", line });
   const added = (line: string): Edit => ({ kind: "+", line });
@@ -69,8 +72,8 @@ function changes(before: readonly string[], after: readonly string[]): readonly 
 }
 
 /**
- * Returns a function of i and j. It gives the number of lines that `before` from i on and `after` from j on have in
- * common.
+ * Returns a function of i and j: the length of the longest common subsequence of `before` from line i and `after` from
+ * line j.
  */
 function commonLines(before: readonly string[], after: readonly string[]): (i: number, j: number) => number {
   const width = after.length + 1;
