@@ -1,4 +1,4 @@
-/** Arranges branches and endpoints as a tree. */
+/** Arranges branches and endpoints as a tree for the page of projects. */
 import type { BranchRecord, EndpointRecord } from "../engine/records.ts";
 
 /** A line of the tree: a branch, or one of its endpoints. */
@@ -6,14 +6,14 @@ export type TreeLine =
   | { readonly kind: "Branch"; readonly branch: BranchRecord; readonly depth: number; readonly endpointCount: number }
   | { readonly kind: "Endpoint"; readonly endpoint: EndpointRecord; readonly depth: number };
 
-/** The maximum depth of the drawing. Deeper branches are drawn at this depth. */
+/** The maximum depth at which a branch is drawn. Deeper branches are drawn at this depth. */
 export const deepest = 6;
 
 /**
  * Returns the lines of the tree: each branch below its parent, followed by its endpoints and then by its children.
  * Siblings keep their order.
- * @param search lower case; "": everything. A matching branch is shown with its endpoints, and a matching endpoint
- *   with its branch. The branches above are shown too.
+ * @param search lower case; "": everything. A matching branch is shown with its endpoints, and a matching endpoint with
+ *   its branch. The parents of each shown branch are shown too.
  */
 export function branchTree(
   branches: readonly BranchRecord[],
@@ -27,7 +27,7 @@ export function branchTree(
   const byBranch = Map.groupBy(endpoints, ({ branchId }) => branchId);
   const visited = new Set<string>();
   const linesOf = (branch: BranchRecord, depth: number): readonly TreeLine[] => {
-    // In a snapshot, records may name each other as parents. Without this check the search would never end.
+    // In an imported snapshot, branches may be each other's parents. Without this check the search would never end.
     if (visited.has(branch.id)) return [];
     visited.add(branch.id);
     const own = byBranch.get(branch.id) ?? [];

@@ -13,7 +13,7 @@ export interface ConnectData {
   readonly projectId: string | undefined;
 }
 
-/** Makes the page. */
+/** Makes the page with the commands. */
 export function connectView({ origin, entrances, projectId = "PROJECT" }: ConnectData): View {
   const url = `${origin}/api/v2`;
   return {

@@ -1,4 +1,4 @@
-/** The page of faults and planned failures. */
+/** The page of faults (errors between client and API) and of planned failures of operations. */
 import type { PlannedFailureState } from "../engine/failure-plan.ts";
 import { operationActions } from "../engine/records.ts";
 import type { FaultState } from "../http/parts/faults.ts";
@@ -15,7 +15,7 @@ export interface FaultsData {
   readonly failures: readonly PlannedFailureState[];
 }
 
-/** Makes the page. It lists, adds and removes faults between client and API, and planned failures of operations. */
+/** Makes the page. It lists, adds and removes faults and planned failures. */
 export function faultsView(data: FaultsData, query: PageQuery): View {
   return {
     title: "Faults · Sandbox",

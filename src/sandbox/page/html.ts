@@ -1,6 +1,6 @@
 /** Builds HTML safely: every text is escaped. */
 
-/** HTML text that needs no escaping any more. */
+/** HTML that is safe to send: every text in it is escaped already. */
 export class Html {
   readonly markup: string;
 

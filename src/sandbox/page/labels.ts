@@ -2,7 +2,7 @@
 import type { EndpointRecord, OperationRecord, OperationStatus } from "../engine/records.ts";
 import { defaultSuspendSeconds } from "../engine/settings.ts";
 
-/** A word for a state, with a sign beside it, so that people can recognize the state without its colour. */
+/** A word for a state, with a sign, so that people recognize the state without its colour. */
 export interface Label {
   readonly text: string;
   readonly sign: string;
@@ -10,7 +10,7 @@ export interface Label {
   readonly tone: "good" | "bad" | "busy" | "quiet" | "warn";
 }
 
-/** The labels of the control plane's own console. */
+/** The labels that the control plane's own web console uses. */
 const statusLabels: Readonly<Record<OperationStatus, Label>> = {
   finished: { text: "OK", sign: "✓", tone: "good" },
   scheduling: { text: "Scheduling", sign: "◷", tone: "quiet" },
@@ -30,13 +30,13 @@ export function hasEnded({ status }: Pick<OperationRecord, "status">): boolean {
 
 const stateWords = { init: "Init", idle: "Idle", active: "Active" } as const;
 
-/** Returns the console's label for an endpoint's state, and for the state that it is changing to. */
+/** Returns the console's label for an endpoint's state, or for the change of that state. */
 export function stateLabel({ state, pendingState }: Pick<EndpointRecord, "state" | "pendingState">): Label {
   const text = stateWords[state];
   if (pendingState !== undefined && pendingState !== state) {
     return { text: `${text} → ${stateWords[pendingState]}`, sign: "◐", tone: "busy" };
   }
-  // The compute will return to its present state: it restarts, or its settings are being applied.
+  // The pending state equals the state: the compute restarts, or its settings are being applied.
   if (pendingState !== undefined) return { text: `${text}, changing`, sign: "◐", tone: "busy" };
   return state === "active" ? { text, sign: "●", tone: "good" } : { text, sign: "○", tone: "quiet" };
 }
@@ -85,8 +85,8 @@ export function suspendText(seconds: number): string {
 }
 
 /**
- * Returns when an active compute is suspended if no client connects, in epoch milliseconds; `undefined`: never, or it
- * is not active.
+ * Returns when an active compute is suspended if no client connects, in epoch milliseconds; `undefined`: it is never
+ * suspended, or is not active.
  */
 export function suspendsAtMs(endpoint: EndpointRecord): number | undefined {
   const { state, pendingState, lastActiveMs, suspendTimeoutSeconds: seconds } = endpoint;

@@ -1,4 +1,4 @@
-/** The HTML document around every page. */
+/** The HTML document around every page: its head, navigation and clock. */
 import type { ClockState } from "../engine/clock.ts";
 import { type Html, html } from "./html.ts";
 import { type PageName, type PageQuery, pageHref, pagePaths } from "./page-query.ts";
@@ -13,26 +13,32 @@ export const filePaths = {
   events: "/page/events",
 } as const;
 
-/** The values that are shown around every page. */
+/** The values in the frame around every page. */
 export interface FrameData {
   readonly profile: string;
   readonly clock: ClockState;
-  /** The time of the next event that comes by itself, in epoch milliseconds; `undefined`: there is none. */
+  /**
+   * The time at which the sandbox next changes something by itself, in epoch milliseconds; `undefined`: nothing is
+   * planned.
+   */
   readonly nextDueMs: number | undefined;
   readonly faultCount: number;
 }
 
-/** One page: the parts of it that change, and the HTML around them. */
+/** One page: the regions that change, and the HTML around them. */
 export interface View {
   readonly title: string;
-  /** The name of the layout. A page with another layout cannot be updated in place; it must be loaded. */
+  /**
+   * The name of the page's layout. If the layout changes, the browser loads the page again, because an update cannot
+   * replace it.
+   */
   readonly layout: string;
   readonly regions: readonly Region[];
   /** Makes the HTML. @param place returns the element of a region */
   readonly body: (place: (id: string, tag?: "div" | "ul" | "tbody") => Html) => Html;
 }
 
-/** Makes the whole HTML document. It is readable without its script. */
+/** Makes the whole HTML document. A browser without scripts can read it. */
 export function documentView(view: View, frame: FrameData, query: PageQuery): string {
   const regions = new Map([...frameRegions(frame, query), ...view.regions].map((region) => [region.id, region]));
   const place = (id: string, tag: "div" | "ul" | "tbody" = "div"): Html => {
@@ -62,7 +68,7 @@ ${view.body(place)}
   return markup;
 }
 
-/** Returns the parts around a page that change. */
+/** Returns the regions of the frame around every page: clock, buttons and navigation. */
 export function frameRegions(
   { clock, profile, nextDueMs, faultCount }: FrameData,
   query: PageQuery,

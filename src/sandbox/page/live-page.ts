@@ -1,4 +1,4 @@
-/** Keeps open pages up to date. */
+/** Keeps the pages in browsers up to date: a stream of server-sent events for each open page. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../http/parts/errors.ts";
 import type { ServerParts } from "../http/parts/server-parts.ts";
@@ -13,19 +13,22 @@ const viewerLimit = 32;
 /** The shortest time between two updates for one viewer, in milliseconds. */
 const shortestPauseMs = 250;
 
-/** The maximum share of time that updates may take. */
+/** The maximum share of the process's time that the updates of one page may take. */
 const shareOfTime = 0.05;
 
 /**
- * After this many milliseconds without a change, the viewer is sent the present time. So both sides notice if the
- * connection is gone.
+ * If a page does not change for this many milliseconds, its stream sends the sandbox's time. Without these messages,
+ * neither side would notice a broken connection.
  */
 const silenceMs = 10_000;
 
-/** The maximum number of bytes that may wait for a slow viewer. Above it, the viewer misses updates. */
+/**
+ * The maximum number of bytes that may wait for a slow client. Above it, the client gets no update until it has read
+ * more; then it gets all changes at once.
+ */
 const backlogLimit = 256 * 1024;
 
-/** Keeps pages up to date: sends changes as server-sent events. */
+/** The streams of all open pages. Each stream sends the changes of one page. */
 export class LivePages {
   readonly #parts: ServerParts;
   readonly #viewers = new Set<Viewer>();
@@ -34,7 +37,10 @@ export class LivePages {
     this.#parts = parts;
   }
 
-  /** Answers with a stream of updates that ends with its connection. @throws ApiError 503 */
+  /**
+   * Answers with a stream of updates, which ends with the connection.
+   * @throws ApiError 503 when too many pages are open
+   */
   open({ request, reply, query, version }: ViewerRequest): void {
     if (this.#viewers.size >= viewerLimit) throw new ApiError(503, "too many pages are open; close one");
     const origin = originOf(request);
@@ -60,12 +66,12 @@ export class LivePages {
   }
 }
 
-/** A client that asks for the updates of a page. */
+/** A client's request for the updates of a page. */
 export interface ViewerRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly query: PageQuery;
-  /** The version of the page that the client shows; `undefined`: it needs everything. */
+  /** The version of the page that the client shows; `undefined`: the stream begins with the whole page. */
   readonly version: string | undefined;
 }
 
@@ -76,7 +82,7 @@ interface ViewerOptions {
   readonly stream: FastifyReply["raw"];
 }
 
-/** One page that a client is viewing. */
+/** One page that is open in a client, and its stream. */
 class Viewer {
   readonly #parts: ServerParts;
   readonly #options: ViewerOptions;
@@ -91,7 +97,7 @@ class Viewer {
     this.#options = options;
   }
 
-  /** Sends what has changed since the last update, and plans the next update. */
+  /** Sends the changes since the last update, and sets the time of the next update. */
   look(): void {
     const beganMs = performance.now();
     try {
@@ -118,7 +124,7 @@ class Viewer {
     const changes = isKnown ? [] : changesBetween(this.#sent ?? new Map(), texts);
     const { mode, scale, nowMs: clockMs } = frame.clock;
     const clock = { mode: `${mode} ${scale}`, offsetMs: clockMs - nowMs * scale };
-    // The page's clock runs by itself, so a running clock needs no message. A clock that was moved does.
+    // The page counts time by itself, so it needs a message only if the clock's pace changes or the clock jumps.
     const hasMoved =
       clock.mode !== this.#sentClock.mode ||
       Math.abs(clock.offsetMs - this.#sentClock.offsetMs) > 100 * Math.max(1, scale);

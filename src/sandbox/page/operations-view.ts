@@ -18,7 +18,7 @@ export function operationsRegion(details: ProjectDetails, { before }: PageQuery)
   return { id: "operations", rows: [{ key: "none", content }] };
 }
 
-/** Makes the table around the operations, with links to newer and older ones. */
+/** Puts the operations into a table, with links to newer and older operations. */
 export function operationsTable(
   { project, older }: ProjectDetails,
   { before }: PageQuery,

@@ -1,4 +1,4 @@
-/** Routes for buttons of the page. */
+/** Routes for buttons of the page that start, suspend and restart computes, and show connection strings. */
 import type { FastifyInstance } from "fastify";
 import { Refusal } from "../engine/refusal.ts";
 import { connectionUri } from "../http/codecs/branch-objects.ts";
@@ -9,7 +9,7 @@ interface EndpointPath {
   readonly endpoint: string;
 }
 
-/** Adds the routes that the control API does not have. The public API has these calls too, but needs a key for them. */
+/** Adds the routes for the buttons. The public API has these calls too, but needs a key for them. */
 export function pageActions(app: FastifyInstance, { engine, pacemaker, databaseAddress }: ServerParts): void {
   const powers = {
     start: engine.startEndpoint.bind(engine),

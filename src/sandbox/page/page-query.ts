@@ -14,12 +14,12 @@ export const pagePaths = {
 /** The name of a page. */
 export type PageName = keyof typeof pagePaths;
 
-/** What a page should show. */
+/** A request for a page: which page, and what it shows. */
 export interface PageQuery {
   readonly page: PageName;
   /** The project; `undefined`: the first project. */
   readonly projectId: string | undefined;
-  /** The position at which the shown operations begin; `undefined`: at the newest. */
+  /** Older operations than this position are shown; `undefined`: the newest ones. */
   readonly before: OperationPosition | undefined;
   /** The text to search for, in lower case; "": everything. */
   readonly search: string;

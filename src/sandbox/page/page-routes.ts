@@ -1,4 +1,4 @@
-/** Routes of the pages. */
+/** Routes of the pages, their files and their updates. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { hostnameOf, isForeignPage, isLoopback } from "../http/control/control-routes.ts";
 import type { OpenApiDocument } from "../http/openapi/openapi-types.ts";
@@ -24,7 +24,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Adds the pages at `/`. They need no key, so only clients that may use the control API can read them. */
+/** Adds the pages at `/`. They need no key, so only a client that may use the control API can read them. */
 export function pageRoutes(app: FastifyInstance, parts: ServerParts): void {
   app.addHook("onRequest", async (request, reply) => {
     requireLocal(request, parts.controlAccess);
@@ -80,8 +80,8 @@ function pageNamed(name: string | null): PageName {
 function requireLocal(request: FastifyRequest, access: ServerParts["controlAccess"]): void {
   if (access === "everyone") return;
   if (access === "none") throw new ApiError(403, "the page is off: the sandbox is not bound to a loopback address");
-  // A web page of another origin could reach the sandbox under the page's own host name, if that name resolves to a
-  // loopback address.
+  // A web page of another host could reach the sandbox under its own host name, if DNS resolves that name to a loopback
+  // address.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the page answers to a loopback host name only");
   }

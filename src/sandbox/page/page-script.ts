@@ -1,9 +1,9 @@
-/** The script of the pages. */
+/** The script that runs in the browser on every page. */
 
 /**
- * Keeps the page up to date and makes its buttons work.
- * Changes arrive as server-sent events. Only parts that differ are changed, so that focus, selection and scroll
- * position stay. The sandbox sends this text as it is, as JavaScript for browsers.
+ * The JavaScript that the sandbox sends to browsers. It keeps the page up to date and makes its buttons work. Changes
+ * arrive as server-sent events. Only elements that differ are changed, so that focus, selection and scroll position
+ * stay.
  */
 export const pageScript = `const byId = (id) => document.getElementById(id);
 const silence = byId("silence");

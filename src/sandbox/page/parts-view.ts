@@ -12,7 +12,7 @@ export function tagView(text: string): Html {
   return html`<span class="badge quiet">${text}</span>`;
 }
 
-/** Shows an exact time. The script replaces it by the time that has passed since, and keeps the exact time as title. */
+/** Shows an exact time. The page's script shows how long ago it was, and moves the exact time into the title. */
 export function timeView(epochMs: number): Html {
   const iso = new Date(epochMs).toISOString();
   const exact = exactTime(epochMs);
@@ -26,7 +26,7 @@ export function countdownView(epochMs: number): Html {
   return html`<time datetime="${iso}" data-until="${epochMs}" title="${exact} UTC">at ${exact.slice(11)}</time>`;
 }
 
-/** Shows how long something has lasted. The script keeps it up to date. */
+/** Shows how long something has lasted. The page's script keeps the duration up to date. */
 export function sinceView(epochMs: number): Html {
   const exact = exactTime(epochMs);
   return html`<span data-since="${epochMs}" title="since ${exact} UTC">since ${exact.slice(11)}</span>`;
@@ -47,8 +47,8 @@ export interface ButtonCall {
   /** Why the button cannot be used now; `undefined`: it can. */
   readonly disabled?: string | undefined;
   /**
-   * Whether a locked project refuses the request. If so, the script disables the button, and the HTML of the row does
-   * not change.
+   * Whether a locked project refuses the request. While the project is locked, the page's script disables the button,
+   * so the row's HTML does not change.
    */
   readonly changesProject?: boolean;
   readonly className?: string;
@@ -72,7 +72,10 @@ export function copyView(text: string): Html {
   return html`<button type="button" class="copy" data-copy="${text}" title="Copy ${text}" aria-label="Copy ${text}"></button>`;
 }
 
-/** Makes a block of text with a button that copies it. `$KEY` in the text is replaced when the page has made a key. */
+/**
+ * Makes a block of text with a button that copies it. If the page makes an API key, that key replaces `$KEY` in the
+ * text.
+ */
 export function snippetView(title: string, text: string): Html {
   return html`<figure class="snippet"><figcaption>${title}<button type="button" class="link" data-copy-next>Copy</button></figcaption>
 <pre tabindex="0"><code data-template="${text}">${text}</code></pre></figure>`;

@@ -1,4 +1,4 @@
-/** Reads what the page of projects shows. */
+/** Reads the records that the page of projects shows. */
 import type { Engine } from "../engine/engine.ts";
 import type { OperationRecord, ProjectRecord } from "../engine/records.ts";
 import type { OperationPosition } from "../engine/store.ts";
@@ -6,7 +6,7 @@ import { branchTree, matches, type TreeLine } from "./branch-tree.ts";
 import { hasEnded } from "./labels.ts";
 import type { PageQuery } from "./page-query.ts";
 
-/** The maximum number of lines that a page shows of each list. */
+/** The maximum number of lines in each list of a page. */
 export const shown = { projects: 100, treeLines: 200, operations: 25, requests: 100 } as const;
 
 /** A project in the list of projects. */
@@ -16,10 +16,10 @@ export interface ProjectLine {
   readonly isLocked: boolean;
 }
 
-/** One project, with as many parts as the page can show. */
+/** One project, with as many lines of its lists as the page shows. */
 export interface ProjectDetails {
   readonly project: ProjectRecord;
-  /** The common part of the host names of endpoints. A host name consists of an endpoint's id, a dot, and this text. */
+  /** The common end of the host names of endpoints: a host name is an endpoint's id, a dot, and this text. */
   readonly proxyHost: string;
   readonly tree: readonly TreeLine[];
   /** The number of lines of the tree that the page does not show. */
@@ -31,7 +31,7 @@ export interface ProjectDetails {
   readonly branchNames: ReadonlyMap<string, string>;
   /** The operations on the page, newest first. */
   readonly operations: readonly OperationRecord[];
-  /** The position at which older operations begin; `undefined`: there are none. */
+  /** The position after which older operations begin; `undefined`: there are none. */
   readonly older: OperationPosition | undefined;
 }
 
@@ -43,7 +43,10 @@ export interface ProjectsData {
   readonly details: ProjectDetails | undefined;
 }
 
-/** Reads the content of the page. Like every read, it first carries out what is due. */
+/**
+ * Reads the content of the page of projects. Like every read of the engine, it first carries out everything that is
+ * due.
+ */
 export function observeProjects(engine: Engine, query: PageQuery): ProjectsData {
   const all = engine.projects();
   const found = query.search === "" ? all : all.filter((project) => isFound(engine, project, query.search));
@@ -67,7 +70,8 @@ function isFound(engine: Engine, project: ProjectRecord, search: string): boolea
 }
 
 /**
- * Returns the operations that lock the project. They are among the newest, because a locked project starts no others.
+ * Returns the operations that lock the project. They are among the newest operations, because a locked project starts
+ * no others.
  */
 function lockingOperations(engine: Engine, projectId: string): readonly OperationRecord[] {
   const newest = engine.operations(projectId, { limit: 10, after: undefined });

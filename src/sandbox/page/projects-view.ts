@@ -1,4 +1,4 @@
-/** The page of projects. */
+/** The HTML of the page of projects. */
 import type { EndpointRecord } from "../engine/records.ts";
 import type { TreeLine } from "./branch-tree.ts";
 import { type Html, html } from "./html.ts";
@@ -10,7 +10,7 @@ import { badgeView, buttonView, copyView, countdownView, tagView, timeView } fro
 import type { ProjectDetails, ProjectLine, ProjectsData } from "./projects-data.ts";
 import type { Region, Row } from "./region.ts";
 
-/** Makes the page: a list of all projects, and one project with its branches, endpoints and operations. */
+/** Makes the page of projects: a list of all projects, and one project with its branches, endpoints and operations. */
 export function projectsView(data: ProjectsData, query: PageQuery): View {
   const { details } = data;
   const list: Region = { id: "projects", rows: projectRows(data, query) };

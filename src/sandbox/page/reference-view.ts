@@ -4,8 +4,8 @@ import { type Html, html } from "./html.ts";
 import type { View } from "./layout-view.ts";
 
 /**
- * Makes the page. It shows every route with parameters, body and answers.
- * @param document the OpenAPI document; it is read when the page is loaded
+ * Makes the page with every route, its parameters, body and answers.
+ * @param document the OpenAPI document; `undefined`: only updates are needed
  */
 export function referenceView(document: OpenApiDocument | undefined): View {
   return {

@@ -1,4 +1,4 @@
-/** The parts of a page that are updated in the browser. */
+/** The regions of a page: its lists and texts that are updated in the browser. */
 import { hash } from "node:crypto";
 import { Html, html } from "./html.ts";
 
@@ -10,7 +10,7 @@ export interface Row {
   readonly content: Html;
 }
 
-/** A part of the page that is updated in the browser. Everything outside of regions never changes. */
+/** A list of rows on the page that is updated in the browser. Everything outside of regions never changes. */
 export interface Region {
   readonly id: string;
   readonly rows: readonly Row[];
@@ -19,7 +19,7 @@ export interface Region {
 /** The HTML of all rows: by region, then by row key in order. */
 export type RegionTexts = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** What has changed in one region. */
+/** The changes of one region. */
 export interface RegionChange {
   readonly region: string;
   /** All keys in their new order; absent: keys and order did not change. */
@@ -28,20 +28,20 @@ export interface RegionChange {
   readonly rows: Readonly<Record<string, string>>;
 }
 
-/** Makes the element of a region with its present rows. */
+/** Makes the element of a region with its rows. */
 export function regionView({ id, rows }: Region, tag: "div" | "ul" | "tbody" = "div"): Html {
   const name = new Html(tag);
   return html`<${name} id="${id}" data-region="${id}">${rows.map(({ content }) => content)}</${name}>`;
 }
 
-/** Returns the texts of regions, to compare them later. */
+/** Returns the HTML of all rows, so that it can be compared later. */
 export function textsOf(regions: readonly Region[]): RegionTexts {
   return new Map(
     regions.map(({ id, rows }) => [id, new Map(rows.map(({ key, content }) => [key, content.markup]))] as const),
   );
 }
 
-/** Returns a short text that is equal for equal texts. */
+/** Returns a hash of all regions, which is equal if their HTML is equal. */
 export function versionOf(texts: RegionTexts): string {
   return hash("sha256", JSON.stringify([...texts].map(([id, rows]) => [id, ...rows.values()])), "base64url");
 }

@@ -1,4 +1,4 @@
-/** The page of requests. */
+/** The page with the latest requests to the API. */
 import type { RequestEntry, RequestLog } from "../http/parts/request-log.ts";
 import { html } from "./html.ts";
 import { answerLabel, counted } from "./labels.ts";
@@ -17,7 +17,7 @@ export interface RequestsData {
   readonly total: number;
 }
 
-/** Reads the content of the page. */
+/** Reads the requests that match the search. */
 export function observeRequests(log: RequestLog, { search }: PageQuery): RequestsData {
   const all = log.since(0);
   const found = search === "" ? all : all.filter((entry) => searchText(entry).includes(search));
@@ -32,7 +32,7 @@ function searchText({ method, path, key, status, fault }: RequestEntry): string 
   return `${method} ${path} ${key ?? ""} ${status ?? "no answer"} ${fault ?? ""}`.toLowerCase();
 }
 
-/** Makes the page. For each request it shows the answer, and the fault that was applied. */
+/** Makes the page. Each line shows one request, its answer, and the fault that was applied. */
 export function requestsView(data: RequestsData, query: PageQuery): View {
   return {
     title: "Requests · Sandbox",

@@ -1,4 +1,4 @@
-/** Makes the page that a client asks for. */
+/** Chooses and makes the page that a client asks for. */
 import type { OpenApiDocument } from "../http/openapi/openapi-types.ts";
 import type { ServerParts } from "../http/parts/server-parts.ts";
 import { connectView } from "./connect-view.ts";
@@ -10,7 +10,7 @@ import { projectsView } from "./projects-view.ts";
 import { referenceView } from "./reference-view.ts";
 import { observeRequests, requestsView } from "./requests-view.ts";
 
-/** A page at one moment. */
+/** A page as it is at one moment. */
 export interface Page {
   readonly view: View;
   readonly frame: FrameData;
@@ -18,11 +18,11 @@ export interface Page {
   readonly isFound: boolean;
 }
 
-/** The values that a page needs besides the sandbox. */
+/** The values for a page that are not in the sandbox's state. */
 export interface PageContext {
   /** The address of the sandbox in the browser, such as `http://127.0.0.1:8787`. */
   readonly origin: string;
-  /** The document for the page of the API. Updates of that page do not need it. */
+  /** The OpenAPI document, for the page of the API. Updates of that page do not need it. */
   readonly document?: OpenApiDocument | undefined;
 }
 
