@@ -1,4 +1,4 @@
-/** Puts the parts of the computes together. */
+/** Makes and connects everything that runs computes: directories, servers, the proxy, and the access of clients. */
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 import type { Engine } from "../engine/engine.ts";
 import { versionProblem } from "./branch-data.ts";
@@ -18,7 +18,7 @@ import { joinServer } from "./proxy/join-server.ts";
 import { type ComputeDirectories, dataVersionOf } from "./storage/compute-directories.ts";
 import { endOldServer } from "./storage/old-servers.ts";
 
-/** The parts of the sandbox that the computes use. */
+/** What the computes use of the sandbox. */
 export interface ComputeHost {
   readonly engine: Engine;
   readonly records: ComputeRecords;
@@ -27,18 +27,18 @@ export interface ComputeHost {
   /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
   readonly authority: CertificateAuthority;
-  /** Called after an operation may have been started. */
+  /** Called after a client's connection, which may have started an operation. */
   readonly onChange: () => void;
   readonly onBug: (error: unknown) => void;
 }
 
 /**
- * The interval at which the data of deleted branches is removed, in milliseconds. If a deleted branch has no active
- * compute, no operation runs that would remove the data.
+ * The interval in milliseconds at which the data of deleted branches is removed and full history periods end.
+ * Operations remove data too, but a deleted branch without an active compute starts none.
  */
 const sweepIntervalMs = 5_000;
 
-/** Everything that runs in a sandbox with computes. */
+/** The running parts of a sandbox with computes. */
 export interface Assembled {
   readonly host: ComputeHost;
   readonly directories: ComputeDirectories;
@@ -47,15 +47,15 @@ export interface Assembled {
   readonly proxy: ComputeProxy;
   readonly port: number;
   readonly sweeping: NodeJS.Timeout;
-  /** Listens on the address of an endpoint, if it has one. @throws ComputeError */
+  /** Listens on the loopback address of an endpoint, if the endpoint has one. @throws ComputeError */
   listenFor(endpointId: string | undefined): Promise<void>;
-  /** Starts the computes that should run. */
+  /** Starts the servers of endpoints that are active in the records. */
   startSettled(): void;
 }
 
 /**
- * Prepares the data directories after a start: ends servers that are still running, and checks versions. @throws
- * ComputeSetupError
+ * Prepares the data directories: ends servers that a killed sandbox has left, and checks the version of the data.
+ * @throws ComputeSetupError
  */
 async function prepareDirectories(directories: ComputeDirectories, version: number): Promise<void> {
   for (const holder of directories.listAll()) {
@@ -72,7 +72,8 @@ async function prepareDirectories(directories: ComputeDirectories, version: numb
 }
 
 /**
- * Ends the servers that a killed sandbox has left, and starts to listen for clients.
+ * Prepares the directories, makes the parts, and starts to listen for clients. `startSettled` starts the computes
+ * later.
  * @throws ComputeSetupError
  */
 export async function assemble(
@@ -114,7 +115,8 @@ export async function assemble(
   };
   const sweep = (): void => {
     addresses.drop(proxy, (endpointId) => records.endpoint(endpointId) !== undefined);
-    // The endpoints of a recovered project started no operation, so the proxy does not listen for them yet.
+    // `listenFor` is called for operations only. The endpoints of a recovered project started none, so the proxy does
+    // not listen for them yet.
     listenForAll().catch(onBug);
     fleet.sweep().catch(onBug);
     fleet.rollHistories().catch(onBug);

@@ -1,4 +1,4 @@
-/** Does the work of creating and restoring branches. */
+/** Copies data for new branches, restored branches and snapshots. */
 import type { OperationRecord } from "../engine/records.ts";
 import type { BranchData, DataSource } from "./branch-data.ts";
 import type { ComputeRecords } from "./compute-records.ts";
@@ -7,23 +7,25 @@ import { ComputeError } from "./postgres/compute-error.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { type ComputeDirectories, type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** The parts that this work needs. */
+/** What this work needs from the fleet. */
 export interface BranchCopiesParts {
   readonly records: ComputeRecords;
   readonly directories: ComputeDirectories;
   readonly data: BranchData;
   readonly queue: KeyedQueue;
-  /** Returns the server of the branch's primary; `undefined`: it does not run. */
+  /** Returns the server of the branch's read-write endpoint; `undefined`: it does not run. */
   readonly primaryOf: (branchId: string) => PostgresServer | undefined;
-  /** Converts a time of the sandbox's clock to the machine's clock, both in epoch milliseconds. @throws ComputeError */
+  /**
+   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds. @throws ComputeError
+   */
   readonly wallTimeOf: (timeMs: number) => number;
-  /** Stops all servers of a branch. It is called while the queue holds the branch. */
+  /** Stops all servers of a branch. The caller's work must hold the branch in the queue. */
   readonly stopAllOf: (branchId: string) => Promise<void>;
 }
 
 /**
- * Gives branches the data of other branches, of earlier times and of snapshots. After a crash, each call may be
- * repeated.
+ * Gives branches the data of other branches, of earlier times and of snapshots. An operation may be repeated after a
+ * crash.
  */
 export class BranchCopies {
   readonly #parts: BranchCopiesParts;
@@ -32,7 +34,10 @@ export class BranchCopies {
     this.#parts = parts;
   }
 
-  /** Does the work of create_branch. @throws ComputeError, PostgresError, or Error of the file system */
+  /**
+   * Carries out a create_branch operation: takes a snapshot, restores a branch, or makes a new branch.
+   * @throws ComputeError, PostgresError, or Error of the file system
+   */
   async carryOut({ branchId, restore, schemaOf, snapshotId }: OperationRecord): Promise<void> {
     if (snapshotId !== undefined) await this.#takeSnapshot(branchId, snapshotId);
     else if (restore !== undefined) await this.#restore(branchId, restore);
@@ -46,7 +51,8 @@ export class BranchCopies {
     if (sourceId === undefined) return;
     const { directories, queue } = this.#parts;
     await queue.run([sourceId, branchId], async () => {
-      // If the operation is repeated, the copy exists already. If the parent never ran, it has no data to copy.
+      // If a crash repeats the operation, the copy exists already. If no compute of the parent ever ran, there is no
+      // data to copy.
       if (directories.has(holderOfBranch(branchId)) || !directories.has(holderOfBranch(sourceId))) return;
       const timeMs = branch?.parentTimestampMs;
       await this.#copy({ sourceId, timeMs }, branchId, { isSchemaOnly: schemaOf !== undefined });
@@ -73,7 +79,7 @@ export class BranchCopies {
     await queue.run([branchId, snapshotId], async () => {
       const snapshot = records.snapshot(snapshotId);
       if (snapshot === undefined || directories.has(holder)) return;
-      // If the branch never ran, its data is made from the template, which is empty too.
+      // If no compute of the branch ever ran, the branch first gets a copy of the empty template.
       await data.ensureBranch(branchId);
       const timeMs = snapshot.timestampMs === snapshot.createdMs ? undefined : snapshot.timestampMs;
       await data.copy(this.#sourceAt({ sourceId: branchId, timeMs }), holder);
@@ -86,10 +92,10 @@ export class BranchCopies {
     const keys = [sourceBranchId, branchId, ...(preservedId === undefined ? [] : [preservedId])];
     await queue.run(keys, async () => {
       if (records.branch(branchId) === undefined) return;
-      // An earlier operation should have suspended the servers, but it may have failed.
+      // An earlier operation suspends the servers of the branch, but it may have failed.
       await stopAllOf(branchId);
       if (preservedId !== undefined) await data.moveBranch(branchId, preservedId, objectsOf(records, preservedId));
-      // If a branch is restored from itself, its former data and history already belong to the preserved branch.
+      // In a restore from the branch itself, the preserved branch has the former data and history by now.
       const sourceId = sourceBranchId === branchId && preservedId !== undefined ? preservedId : sourceBranchId;
       if (directories.has(holderOfBranch(sourceId))) await this.#copy({ sourceId, timeMs }, branchId);
       else await directories.remove(directories.of(holderOfBranch(branchId)));
@@ -106,7 +112,9 @@ export class BranchCopies {
   }
 
   /**
-   * Returns the source of a copy. @param timeMs a time of the sandbox's clock; `undefined`: now. @throws ComputeError
+   * Returns the source of a copy.
+   * @param timeMs epoch milliseconds of the sandbox's clock; `undefined`: now
+   * @throws ComputeError
    */
   #sourceAt({ sourceId, timeMs }: { readonly sourceId: string; readonly timeMs: number | undefined }): DataSource {
     const { primaryOf, wallTimeOf } = this.#parts;

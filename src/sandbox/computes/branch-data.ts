@@ -1,4 +1,4 @@
-/** Makes and copies data directories. */
+/** Makes, copies and moves the data directories of branches and standbys. */
 import { existsSync, readFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -17,32 +17,38 @@ import { type ComputeDirectories, dataVersionOf, type Holder, holderOfBranch } f
 import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
 import { ensureTemplate } from "./storage/template.ts";
 
-/** The parts that making data directories needs. */
+/** What the data directories are made with. */
 export interface BranchDataParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
 }
 
-/** The source of a copy of data. */
+/** Where a copy gets its data. */
 export interface DataSource {
   readonly holder: Holder;
-  /** The server of the branch's primary; `undefined`: it does not run. */
+  /** The running server of the branch's primary; `undefined`: it does not run. */
   readonly running: PostgresServer | undefined;
   /** For a branch: the time of the data to copy, in epoch milliseconds of the machine's clock. @default now */
   readonly wallMs?: number | undefined;
 }
 
-/** The roles and databases that were applied until a time. `untilMs`: epoch milliseconds of the machine's clock. */
+/**
+ * Roles and databases that were applied before the present ones. `untilMs`: when they were replaced, in epoch
+ * milliseconds of the machine's clock.
+ */
 interface EarlierApplied {
   readonly untilMs: number;
   readonly applied: AppliedObjects;
 }
 
-/** Makes and copies the data directories of branches and standbys. A directory appears only when it is complete. */
+/**
+ * Makes, copies and moves the data directories of branches, standbys and snapshots. A directory appears in its place
+ * only when it is complete.
+ */
 export class BranchData {
   readonly #parts: BranchDataParts;
-  /** The history of the branches' data. */
+  /** The history from which earlier times of a branch are recovered. */
   readonly history: BranchHistory;
   #template: Promise<void> | undefined;
   /** Aborted when the sandbox stops. */
@@ -58,7 +64,7 @@ export class BranchData {
     return path.join(this.#parts.directories.template, "data");
   }
 
-  /** Makes the template, once. After a failure the next call tries again. @throws ComputeError */
+  /** Makes the template, if there is none. After a failure, the next call tries again. @throws ComputeError */
   async prepare(): Promise<void> {
     this.#template ??= ensureTemplate(this.#parts, this.#end.signal);
     try {
@@ -69,13 +75,16 @@ export class BranchData {
     }
   }
 
-  /** Ends the making of the template, which a next sandbox begins again. From now on, `prepare` fails. */
+  /**
+   * Stops making the template, and waits for the end. An unfinished template is made again at the next start of the
+   * sandbox.
+   */
   async close(): Promise<void> {
     this.#end.abort(new ComputeError("the sandbox stops"));
     await this.#template?.catch(() => {});
   }
 
-  /** Makes an empty data directory for a branch that has none. @throws ComputeError */
+  /** Gives a branch without data a copy of the empty template. @throws ComputeError */
   async ensureBranch(branchId: string): Promise<void> {
     const { directories } = this.#parts;
     const holder = holderOfBranch(branchId);
@@ -89,8 +98,8 @@ export class BranchData {
 
   /**
    * Copies the data of a branch or a snapshot.
-   * @param objects the roles and databases that the API shows for a new branch; `undefined`: the copy is for no new
-   * branch.
+   * @param objects the roles and databases that the API shows for the target branch; `undefined`: the target is a
+   *   standby or a snapshot
    * @throws ComputeError, PostgresError, or Error of the file system
    */
   async copy(
@@ -127,7 +136,8 @@ export class BranchData {
   }
 
   /**
-   * Moves the data of one branch to another branch, which must not run. If the data was moved already, nothing happens.
+   * Moves the data of one branch to another branch. Neither branch may have a running server. A repeated call moves
+   * nothing.
    */
   async moveBranch(fromId: string, toId: string, objects: WantedObjects): Promise<void> {
     const { directories } = this.#parts;
@@ -152,8 +162,8 @@ export class BranchData {
   }
 
   /**
-   * Returns what was applied to the server at a time. @param wallMs epoch milliseconds of the machine's clock;
-   * `undefined`: now
+   * Returns the roles and databases that were applied at a time.
+   * @param wallMs epoch milliseconds of the machine's clock; `undefined`: now
    */
   #appliedAt(holder: Holder, wallMs: number | undefined): AppliedObjects {
     const then =
@@ -169,15 +179,15 @@ export class BranchData {
   }
 
   /**
-   * Returns the maximum number of connections with which the branch's primary last ran; 0: it never ran. A standby
-   * needs at least as many.
+   * Returns the `max_connections` with which the branch's primary last ran; 0: it never ran. A standby needs at least
+   * as many.
    */
   lastMaxConnections(branchId: string): number {
     const file = path.join(this.#parts.directories.dataOf(holderOfBranch(branchId)), "postgresql.conf");
     return existsSync(file) ? maxConnectionsIn(readFileSync(file, "utf8")) : 0;
   }
 
-  /** Writes a file of a data directory. After a crash it is complete or absent. */
+  /** Writes a file of a data directory. After a crash, the file has its old or its new content. */
   async write(dataDirectory: string, name: string, text: string): Promise<void> {
     await writeOwned(path.join(dataDirectory, name), text, this.#parts.user);
   }
@@ -189,7 +199,7 @@ export class BranchData {
     throw new ComputeError(versionProblem(dataDirectory, version, this.#parts.binaries.version));
   }
 
-  /** Removes the statistics, because they count from the start of a compute. */
+  /** Removes the server's statistics, because the API counts them from the start of a compute. */
   async forgetStatistics(dataDirectory: string): Promise<void> {
     await rm(path.join(dataDirectory, "pg_stat", "pgstat.stat"), { force: true });
   }
@@ -208,7 +218,7 @@ export class BranchData {
   }
 }
 
-/** Says why a data directory cannot be used, and what to do. */
+/** Returns why a data directory cannot be used, and what to do. */
 export function versionProblem(dataDirectory: string, found: number | undefined, needed: number): string {
   if (found === undefined)
     return `${dataDirectory} is not a data directory of PostgreSQL; remove it to start the branch empty`;
@@ -234,8 +244,8 @@ async function writeWhole(file: string, text: string): Promise<void> {
 }
 
 /**
- * Returns the parent's objects with the ids of the new branch. The names are those that the parent had at the time of
- * the copy.
+ * Returns the applied roles and databases for a copy. They are those of the source at the time of the copy. A database
+ * gets the id of the target's database of the same name.
  */
 function adopted(parent: AppliedObjects, { databases }: WantedObjects): AppliedObjects {
   return {

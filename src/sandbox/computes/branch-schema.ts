@@ -5,14 +5,15 @@ import { schemaStatements } from "./postgres/schema-statements.ts";
 
 /**
  * Reads the schema from a running server.
- * @returns SQL; "" for a database that the server does not have yet, because its compute has not run since.
+ * @returns SQL; "": the server does not have the database yet, because no compute has run since the API created it
  * @throws PostgresError
  */
 export async function readSchema(server: PostgresServer, database: string): Promise<string> {
   const connection = await openOrAbsent(server.socketPath, database);
   if (connection === undefined) return "";
   try {
-    // With this search path PostgreSQL writes every name with its schema, whatever the search path of the database is.
+    // With this search path, PostgreSQL writes every name with its schema. The database's own search path has no
+    // effect.
     await connection.query("SET search_path = pg_catalog");
     const rows = await connection.query(schemaStatements);
     return rows.map(([text]) => `${text};\n`).join("\n");

@@ -1,11 +1,11 @@
-/** Starts computes for clients that connect. */
+/** Starts the compute of an endpoint when a client connects, and counts its open connections. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Engine } from "../engine/engine.ts";
 import { Refusal } from "../engine/refusal.ts";
 import type { ComputeFleet, RunningCompute } from "./compute-fleet.ts";
 import { ClientError } from "./proxy/client-error.ts";
 
-/** The parts that a connection of a client needs. */
+/** What the access of clients is made from. */
 export interface AccessParts {
   readonly engine: Pick<Engine, "connect" | "compute" | "operation" | "loseCompute" | "onProgress">;
   readonly fleet: Pick<ComputeFleet, "running" | "isExpected">;
@@ -19,12 +19,12 @@ export interface AccessParts {
 const wakeDeadlineMs = 60_000;
 
 /**
- * The interval at which the wait checks again, in milliseconds. It matters only if the planned time of an operation is
- * longer than its work. Otherwise the engine reports the end.
+ * How often a waiting client looks again, in milliseconds. It matters only if the planned time of an operation is
+ * longer than its work. Otherwise the engine reports progress.
  */
 const lookAgainMs = 20;
 
-/** Starts computes for clients, and counts open connections as activity. */
+/** Lets clients reach computes. An open connection counts as activity, so its compute is not suspended. */
 export class ComputeAccess {
   readonly #parts: AccessParts;
   readonly #open = new Map<string, number>();
@@ -56,8 +56,8 @@ export class ComputeAccess {
         !this.#parts.fleet.isExpected(endpointId) &&
         !this.#parts.isMoving(endpointId)
       ) {
-        // The server ended before it had started completely. The endpoint becomes idle, and the next round of this loop
-        // starts it again.
+        // The record is active, but no server runs or is expected: the server ended too early. The endpoint becomes
+        // idle, and the next turn of this loop starts its compute again.
         this.#parts.engine.loseCompute(endpointId);
         continue;
       }
@@ -74,7 +74,7 @@ export class ComputeAccess {
     });
   }
 
-  /** Counts an open connection. @returns a function to call when the connection has closed */
+  /** Counts an open connection. @returns a function to call when the connection is closed */
   hold(endpointId: string): () => void {
     this.#open.set(endpointId, (this.#open.get(endpointId) ?? 0) + 1);
     return () => {
@@ -124,7 +124,7 @@ export class ComputeAccess {
   #noteActivity(endpointId: string): void {
     try {
       const { state, pendingState } = this.#parts.engine.compute(endpointId).endpoint;
-      // A suspend also ends connections. Their end is no reason to start the compute again.
+      // A suspend closes connections. Such an end must not start the compute again.
       if (state !== "active" || pendingState !== undefined) return;
       this.#parts.engine.connect(endpointId, undefined);
       this.#parts.onChange();

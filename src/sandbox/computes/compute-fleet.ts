@@ -17,7 +17,7 @@ import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts"
 import { serverSettings } from "./postgres/server-settings.ts";
 import { type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** The options and parts of the fleet. */
+/** What the fleet is made from. */
 export interface FleetParts extends BranchDataParts {
   readonly records: ComputeRecords;
   /** The path of PgBouncer; `undefined`: it is not installed, and clients of pooled names connect directly. */
@@ -26,24 +26,29 @@ export interface FleetParts extends BranchDataParts {
   readonly maxComputes: number;
   /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
-  /** Converts a time of the sandbox's clock to the machine's clock, both in epoch milliseconds. @throws ComputeError */
+  /**
+   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds. @throws ComputeError
+   */
   readonly wallTimeOf: (timeMs: number) => number;
-  /** Called when the server of a compute has ended by itself. */
+  /** Called when a server has ended although the sandbox did not stop it. `why`: the server's last message. */
   readonly onLoss: (endpointId: string, why: string) => void;
 }
 
 /** The server that runs for an endpoint. */
 export interface RunningCompute {
   readonly endpointId: string;
-  /** The branch whose data the server has. During a move, the endpoint's record already names another branch. */
+  /**
+   * The branch whose data the server has. The endpoint's record may name another branch already, while the endpoint
+   * moves.
+   */
   readonly branchId: string;
   readonly type: EndpointRecord["type"];
   readonly server: PostgresServer;
-  /** PgBouncer for this server. The first pooled connection starts it; `undefined`: there was none yet. */
+  /** PgBouncer for this server; `undefined`: there was no pooled connection yet. */
   pooler: Promise<Pooler> | undefined;
 }
 
-/** All servers of a sandbox. On one branch, only one piece of work runs at a time. */
+/** Starts, configures and stops all servers of a sandbox. Work on the same branch runs one at a time. */
 export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   readonly #parts: FleetParts;
   readonly #data: BranchData;
@@ -70,7 +75,9 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     });
   }
 
-  /** Makes the template that the first compute needs. A failure is reported at the first start. */
+  /**
+   * Begins to make the template, which the first compute needs. If that fails, the first start of a compute reports it.
+   */
   prepare(): void {
     this.#data.prepare().catch(() => {});
   }
@@ -100,7 +107,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Returns the schema of a database as SQL; "" for a branch that never ran.
+   * Returns the schema of a database as SQL; "" if no compute of the branch ever ran. If no server runs for the branch,
+   * one is started for the read.
    * @throws ComputeError, PostgresError
    */
   async schema(branchId: string, database: string): Promise<string> {
@@ -162,15 +170,15 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await this.#queue.run([compute.branchId], () => this.#stop(compute));
   }
 
-  /** Stops all servers after the present work. In the records their endpoints stay active. */
+  /** Stops all servers after the running work has ended. The records of their endpoints stay active. */
   async stopAll(): Promise<void> {
     await this.#queue.idle();
     await Promise.all([...this.#running.values()].map((compute) => this.#end(compute)));
   }
 
   /**
-   * Stops all servers for good. Work that has not begun never begins, so nothing writes into the directories afterwards.
-   * Operations that did not end begin again at the next start.
+   * Stops all servers for good. Waiting work never begins, so nothing writes into the directories afterwards.
+   * Operations that did not end begin again at the next start of the sandbox.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -185,7 +193,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     for (const holder of directories.listAll()) await directories.remove(directories.of(holder));
   }
 
-  /** Ends the servers and removes the data of endpoints and branches that no longer exist. */
+  /**
+   * Stops the servers of deleted endpoints, and removes the data of deleted branches and snapshots, and of standbys
+   * that do not run. The data of a branch stays while its deleted project can be recovered.
+   */
   async sweep(): Promise<void> {
     const { directories, records } = this.#parts;
     for (const compute of this.#running.values()) {
@@ -197,8 +208,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       return !this.#running.has(id) && !this.#starting.has(id);
     };
     const gone = directories.listAll().filter(isGone);
-    // The deletion of the records must be stored before the data is removed. Otherwise, after a crash, the records
-    // could come back without their data.
+    // The deletion of the records must be on disk before the data is removed. Otherwise a crash could bring the records
+    // back without their data.
     if (gone.length > 0) await records.written();
     for (const holder of gone) {
       const branchId = holder.kind === "replicas" ? (records.endpoint(holder.id)?.branchId ?? holder.id) : holder.id;
@@ -208,7 +219,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     }
   }
 
-  /** Begins a new period in the history of each branch that has changed much since the last one. */
+  /** Begins a new history period for each branch whose period is full and whose primary runs. */
   async rollHistories(): Promise<void> {
     const { history } = this.#data;
     for (const { endpointId, branchId, type } of [...this.#running.values()]) {
@@ -217,13 +228,14 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
         const endpoint = this.#parts.records.endpoint(endpointId);
         const compute = this.#primaryOf(branchId);
         if (endpoint?.branchId !== branchId || compute?.endpointId !== endpointId) return;
-        // An earlier call may have begun a period in the meantime.
+        // While this work waited, an earlier call may have begun a period.
         if (!history.isPeriodFull(branchId)) return;
         history.openPeriod(branchId);
         await this.#configure(endpoint, compute.server.place);
         await compute.server.admin.query("SELECT pg_reload_conf()");
         await history.completePeriod(branchId, compute.server).catch((error: NodeJS.ErrnoException) => {
-          // The disk is full, or the server has just ended. The earlier period goes on, and the next call tries again.
+          // The disk is full, or the server has just ended. The earlier period continues, and the next call tries
+          // again.
           if (error.code === undefined) throw error;
         });
       });
@@ -231,8 +243,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Returns the first time from which a branch's data can be recovered, in epoch milliseconds of the machine's clock.
-   * 0: its data can be recovered from its creation on.
+   * Returns the earliest time whose data can be recovered, in epoch milliseconds of the machine's clock; 0: every time
+   * since the branch was created.
    */
   historyFromMs(branchId: string): number {
     return this.#data.history.firstMs(branchId);
@@ -275,14 +287,14 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const { branchId } = endpoint;
     const holder: Holder = { kind: "replicas", id: endpoint.id };
     await this.#data.ensureBranch(branchId);
-    // The standby is copied again at each start. The copy has all data of the primary, whether the primary runs or not.
+    // A standby is copied from the primary's data at each start. The copy is complete, whether the primary runs or not.
     const source = holderOfBranch(branchId);
     await this.#data.copy({ holder: source, running: this.#primaryOf(branchId)?.server }, holder);
     await this.#data.write(this.#parts.directories.dataOf(holder), "standby.signal", "");
     await this.#launch(endpoint, holder, this.#standbyConnections(endpoint));
   }
 
-  /** Returns the number of connections for a standby, which needs at least as many as its primary. */
+  /** Returns the maximum number of connections of a standby. PostgreSQL requires at least as many as on the primary. */
   #standbyConnections({ minUnits, branchId }: EndpointRecord): number {
     const primary = this.#primaryOf(branchId)?.server.place.maxConnections ?? this.#data.lastMaxConnections(branchId);
     return Math.max(maxConnectionsOf(minUnits), primary);
@@ -305,8 +317,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Checks the settings with PostgreSQL before they are written to its file. If the file is wrong, PostgreSQL only
-   * reports that it has errors.
+   * Lets PostgreSQL check the settings before they are written to `postgresql.conf`. A running server would not say
+   * which setting is wrong, only that the file has errors.
    */
   async #checkSettings({ pgSettings }: EndpointRecord): Promise<void> {
     await this.#data.prepare();
@@ -344,7 +356,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     if (compute.type === "read_write") await this.#followPrimary(compute.branchId);
   }
 
-  /** Applies new settings, roles and databases to an endpoint. If the endpoint is idle, it only checks the settings. */
+  /** Applies new settings, roles and databases. If no compute runs for the endpoint, it only checks the settings. */
   async #applyConfig(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
     if (endpoint === undefined) return;

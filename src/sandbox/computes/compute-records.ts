@@ -1,4 +1,4 @@
-/** The port to the records that the computes read. */
+/** The port through which the computes read the sandbox's records. */
 import type { BranchRecord, DatabaseRecord, EndpointRecord, RoleRecord, SnapshotRecord } from "../engine/records.ts";
 
 /** The records of the control plane that the computes read, as they are now. */
@@ -12,7 +12,9 @@ export interface ComputeRecords {
   databasesOf(branchId: string): readonly DatabaseRecord[];
   /** Returns every endpoint. */
   endpoints(): readonly EndpointRecord[];
-  /** Returns endpoints whose compute should run: they are active, and no operation is starting or suspending them. */
+  /**
+   * Returns the endpoints whose compute should run: they are active, and no operation starts or suspends their compute.
+   */
   settledActive(): readonly EndpointRecord[];
   /** Whether an operation is starting or suspending the compute. */
   isMoving(endpointId: string): boolean;

@@ -1,4 +1,4 @@
-/** Real PostgreSQL servers behind the endpoints of a sandbox. */
+/** Runs a real PostgreSQL server for each active endpoint of a sandbox. Such a server is called a compute. */
 import path from "node:path";
 import type { ComputeDriver } from "../engine/compute-driver.ts";
 import type { OperationRecord } from "../engine/records.ts";
@@ -9,18 +9,17 @@ import type { ComputeOptions, ComputePrograms } from "./programs.ts";
 import { ComputeDirectories } from "./storage/compute-directories.ts";
 
 /**
- * The servers, and the proxy through which clients reach them.
- * The engine needs the driver when it is made, so the driver exists first. Its work waits until the computes are
- * attached.
+ * The computes of one sandbox, and the proxy through which clients reach them. The engine needs `driver` when the
+ * engine is made, so `driver` exists before `attach`. Operations wait until `attach` has succeeded.
  */
 export class Computes {
   readonly #programs: ComputePrograms;
   readonly #options: ComputeOptions;
-  /** How the sandbox's clock has run so far. */
+  /** The history of the sandbox's clock. */
   readonly #clock = new ClockRecord();
   readonly #attached = Promise.withResolvers<Assembled>();
   #current: Assembled | undefined;
-  /** Resolves when the servers match the present records. */
+  /** Resolves when no server of replaced records runs any more. */
   #replaced: Promise<void> = Promise.resolve();
   #isStopping = false;
 
@@ -30,7 +29,7 @@ export class Computes {
     this.#attached.promise.catch(() => {});
   }
 
-  /** Does the real work of the engine's operations. */
+  /** Carries out the engine's operations on servers and data. */
   readonly driver: ComputeDriver = {
     carryOut: (operation) => this.#carryOut(operation),
     noteClock: (anchor) => this.#clock.note(anchor),
@@ -44,7 +43,8 @@ export class Computes {
   }
 
   /**
-   * Ends the servers that a killed sandbox has left, listens for clients, and starts the computes that should run.
+   * Opens the data directories, ends servers that a killed sandbox has left, listens for clients, and starts the
+   * servers of active endpoints.
    * @throws ComputeSetupError
    */
   async attach(host: ComputeHost): Promise<void> {
@@ -70,7 +70,7 @@ export class Computes {
     return await attached.fleet.schema(branchId, database);
   }
 
-  /** Ends every connection and every server. After that, no work begins. */
+  /** Ends every connection and every server. Afterwards no operation begins. */
   async stop(): Promise<void> {
     const attached = this.#current;
     if (attached === undefined) return;
@@ -83,9 +83,9 @@ export class Computes {
   }
 
   /**
-   * Must be called after all records were replaced: it ends every server, and starts those that the new records need.
-   * Operations that begin meanwhile wait.
-   * @param keep whether branches that still exist keep their data.
+   * Must be called after all records were replaced: ends every server, and starts the servers of endpoints that are
+   * active in the new records. Operations wait until the old servers have ended.
+   * @param keep whether branches that still exist keep their data
    */
   replace({ keep }: { readonly keep: boolean }): void {
     const attached = this.#current;
@@ -101,7 +101,9 @@ export class Computes {
     });
   }
 
-  /** Converts a time of the sandbox's clock to the machine's clock, both in epoch milliseconds. @throws ComputeError */
+  /**
+   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds. @throws ComputeError
+   */
   #wallTimeOf(timeMs: number): number {
     const wallMs = wallTimeOf(this.#clock.spans, timeMs);
     if (wallMs === undefined) throw new ComputeError("the clock was changed too often since that time");
@@ -109,8 +111,8 @@ export class Computes {
   }
 
   /**
-   * Returns why the data that a branch had at a time cannot be recovered; `undefined`: it can. @param timeMs epoch
-   * milliseconds of the sandbox's clock
+   * Returns why a branch's data of a time cannot be recovered; `undefined`: it can.
+   * @param timeMs epoch milliseconds of the sandbox's clock
    */
   #pastProblem(branchId: string, timeMs: number): string | undefined {
     const fromMs = this.#current?.fleet.historyFromMs(branchId) ?? 0;
@@ -124,10 +126,11 @@ export class Computes {
   async #carryOut(operation: OperationRecord): Promise<void> {
     const attached = await this.#attached.promise;
     await this.#replaced;
-    // Its record stays unfinished, so the next start begins it again.
+    // This promise never settles, so the operation's record stays unfinished, and the next start of the sandbox begins
+    // the operation again.
     if (this.#isStopping) return await new Promise<never>(() => {});
     await attached.listenFor(operation.endpointId);
-    // The records must be stored before an operation changes data.
+    // The records must be on disk before an operation changes data.
     await attached.host.records.written();
     try {
       await attached.fleet.carryOut(operation);

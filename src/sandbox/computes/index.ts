@@ -1,4 +1,4 @@
-/** What the sandbox may import of its computes. */
+/** The exports of the computes for the other folders of the sandbox. */
 export { Computes } from "./computes.ts";
 export { ComputeSetupError } from "./postgres/compute-error.ts";
 export { type ComputeOptions, findComputePrograms } from "./programs.ts";

@@ -1,4 +1,4 @@
-/** Runs work one at a time for each key. */
+/** Runs work one piece at a time for each key, such as a branch id. */
 
 /** A queue for each key. Work for different keys runs at the same time. */
 export class KeyedQueue {
@@ -6,8 +6,8 @@ export class KeyedQueue {
   #isClosed = false;
 
   /**
-   * Waits for the work that is running. Other work never begins, now or later, and its caller gets no result. Nor does
-   * the caller of work that fails from now on, because the end of the queue may be the cause.
+   * Waits for the running work, and begins no other work, now or later. The promises of that other work never settle.
+   * Nor do those of work that fails from now on, because the stop may be the cause.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -19,11 +19,11 @@ export class KeyedQueue {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());
   }
 
-  /** Runs work that holds all of these keys. Work that holds keys must not wait for other work of this queue. */
+  /** Runs work when no other work holds any of these keys. The work must not wait for other work of this queue. */
   async run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const held = [...new Set(keys)];
     const earlier = held.map((key) => this.#tails.get(key));
-    // All keys are taken in one step, so two pieces of work never wait for each other.
+    // All keys are taken in one step, so no two pieces of work wait for each other.
     const done = Promise.withResolvers<void>();
     for (const key of held) this.#tails.set(key, done.promise);
     try {

@@ -1,10 +1,10 @@
-/** Finds the programs that computes need. */
+/** Finds PostgreSQL and PgBouncer on this machine. */
 import { findBinaries, type PostgresBinaries } from "./postgres/binaries.ts";
 import { ComputeSetupError } from "./postgres/compute-error.ts";
 import { findPooler } from "./postgres/pooler.ts";
 import { chooseSystemUser, type SystemUser } from "./postgres/system-user.ts";
 
-/** The options of computes. */
+/** The options of a sandbox with computes. */
 export interface ComputeOptions {
   /** The folder with `postgres` and `initdb`. `undefined`: the folder of the npm package. */
   readonly postgresBin: string | undefined;
@@ -12,12 +12,12 @@ export interface ComputeOptions {
   readonly pgbouncerBin: string | undefined;
   /** The maximum number of computes that run at the same time. */
   readonly maxComputes: number;
-  /** The address at which clients of databases connect, and the port; port 0: a free port. */
+  /** The address for clients of databases. Port 0: the system chooses a free port. */
   readonly host: string;
   readonly port: number;
 }
 
-/** The programs that were found and tested. At this point nothing runs, and nothing was written. */
+/** The programs that were found and run once as a test. No server runs yet, and nothing was written. */
 export interface ComputePrograms {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;

@@ -1,4 +1,4 @@
-/** Keeps the history of the data of branches, so that earlier times can be recovered. */
+/** Keeps the history of each branch's data, from which the data of earlier times is recovered. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { link, rm } from "node:fs/promises";
 import path from "node:path";
@@ -9,40 +9,37 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import { type ComputeDirectories, holderOfBranch } from "../storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "../storage/copy-data.ts";
 
-/** The parts that histories of branches need. */
+/** What the history is made from. */
 export interface HistoryParts {
   readonly directories: ComputeDirectories;
   readonly user: SystemUser;
 }
 
-/** One period of a branch's history: a copy of the data, and the write-ahead log since then. */
+/** One period of a branch's history: a base (a copy of the data), and the write-ahead log since that copy. */
 export interface Period {
   /** PostgreSQL's data directory with the copy. No server runs on it. */
   readonly base: string;
-  /**
-   * Directories with segments of the write-ahead log. If several have a segment of the same name, the first directory
-   * counts.
-   */
+  /** Directories with segments of the write-ahead log. If a segment is in several directories, the first one counts. */
   readonly logs: readonly string[];
 }
 
 /**
- * A new period begins when the present one has this many megabytes of write-ahead log. If its base has more data, the
- * size of the base counts instead.
+ * A period is full when it has this many megabytes of write-ahead log, or as many as its base if the base is larger.
  */
 const periodMb = 64;
 
-/** The number of periods that are kept. With only one, a new period would leave almost no history. */
+/** The number of periods to keep. With one, a new period would delete almost the whole history. */
 const keptPeriods = 2;
 
 /**
- * The history of the branches' data.
- * Each branch has a base copy and the write-ahead log since then, from which every later moment can be recovered.
- * PostgreSQL's archiver links finished segments into the directory of the newest period.
- * `<branch>/history/<n>` is a period. It holds `wal`, `data` and `from`. If `data` is absent, the template is the base.
- * `from` is the time from which the base can be used; without it the base is not complete, and the period before it
+ * The history of each branch's data: a base copy and the write-ahead log since then. PostgreSQL can recover every later
+ * time from both.
+ * Each period is a folder `<branch>/history/<n>` with `data` (the base), `wal` (finished segments of the log) and
+ * `from` (the first time that can be recovered).
+ * Without `data`, the template is the base. Without `from`, the base is not complete yet, and the period before it
  * continues.
- * `inherited` has the log of the branch from which the data was copied. So a branch whose base is the template needs no
+ * PostgreSQL's archiver links finished segments into `wal` of the newest period.
+ * `inherited` has the log of the branch from which the data was copied, so a branch whose base is the template needs no
  * base of its own.
  */
 export class BranchHistory {
@@ -53,8 +50,8 @@ export class BranchHistory {
   }
 
   /**
-   * Notes in the staged directory of a branch that its data is a copy of the template. The template is then the base of
-   * its history.
+   * Begins the history of a branch whose data is a copy of the template. The template is the base. @param staged the
+   * branch's unfinished directory
    */
   async beginAtTemplate(staged: string): Promise<void> {
     const period = path.join(staged, "history", "1");
@@ -63,9 +60,10 @@ export class BranchHistory {
   }
 
   /**
-   * Begins the history of a branch whose staged directory holds the data of another branch. If the other branch has its
-   * own base, nothing happens, and `prepare` makes a base later.
-   * @param wallMs the time of the data, in epoch milliseconds of the machine's clock; `undefined`: now.
+   * Begins the history of a branch whose data is a copy of another branch's data. If the base of the other branch is
+   * not the template, nothing happens here, and `prepare` makes a base later.
+   * @param staged the unfinished directory of the new branch
+   * @param wallMs the time of the data, in epoch milliseconds of the machine's clock; `undefined`: now
    */
   async inherit(sourceId: string, staged: string, wallMs: number | undefined): Promise<void> {
     const period = this.periodAt(sourceId, wallMs ?? Number.POSITIVE_INFINITY);
@@ -73,13 +71,13 @@ export class BranchHistory {
     const inherited = path.join(staged, "history", "1", inheritedName);
     await this.beginAtTemplate(staged);
     this.#parts.directories.makeFolder(inherited);
-    // If several directories of the source have a segment of the same name, the first one also counts in the copy.
+    // The directories come in the order in which they count. The first link of a segment stays.
     for (const log of period.logs) await linkLog(log, inherited);
   }
 
   /**
-   * Gives a branch a base if it has none. Its primary must not run.
-   * @returns the directory for finished segments of the write-ahead log.
+   * Makes the first base of a branch, if it has none. The branch's primary must not run.
+   * @returns the directory for finished segments of the write-ahead log
    */
   async prepare(branchId: string): Promise<string> {
     const { directories, user } = this.#parts;
@@ -96,7 +94,7 @@ export class BranchHistory {
     return path.join(this.#pathOf(branchId, this.#folders(branchId).at(-1) ?? 1), "wal");
   }
 
-  /** Whether the present period has so much write-ahead log that a new one should begin. */
+  /** Whether the newest complete period is full, so that a new one should begin. */
   isPeriodFull(branchId: string): boolean {
     const last = this.#periods(branchId).at(-1);
     if (last === undefined) return false;
@@ -105,14 +103,14 @@ export class BranchHistory {
     return logMb >= periodMb && logMb >= sizeOfBaseMb(path.join(folder, "data"));
   }
 
-  /** Makes the folder of a new period. Its archive must be in use before `completePeriod`. */
+  /** Makes the folder of a new period. The server must archive into it before `completePeriod` is called. */
   openPeriod(branchId: string): void {
     const folders = this.#folders(branchId);
     if (folders.at(-1) !== this.#periods(branchId).at(-1)) return;
     this.#makeFolders(this.#pathOf(branchId, (folders.at(-1) ?? 0) + 1));
   }
 
-  /** Gives the new period its base, a copy of the running primary, and removes old periods. */
+  /** Copies the running primary as the base of the new period, and removes old periods. */
   async completePeriod(branchId: string, primary: PostgresServer): Promise<void> {
     const { directories, user } = this.#parts;
     await this.#fillPeriod(branchId, { fromMs: undefined, copy: (target) => copyRunning(primary, { target, user }) });
@@ -121,8 +119,8 @@ export class BranchHistory {
   }
 
   /**
-   * Returns the first time that can be recovered, in epoch milliseconds of the machine's clock. 0: every time since the
-   * branch was created.
+   * Returns the earliest time that can be recovered, in epoch milliseconds of the machine's clock; 0: every time since
+   * the branch was created.
    */
   firstMs(branchId: string): number {
     const [first] = this.#periods(branchId);
@@ -130,8 +128,8 @@ export class BranchHistory {
   }
 
   /**
-   * Returns the period from which a time can be recovered; `undefined`: the history begins later, or the branch has
-   * none.
+   * Returns the period from which a time can be recovered; `undefined`: the history begins later, or there is no
+   * history.
    */
   periodAt(branchId: string, wallMs: number): Period | undefined {
     const { directories } = this.#parts;
@@ -141,8 +139,8 @@ export class BranchHistory {
     const later = this.#folders(branchId).filter((folder) => folder >= number);
     return {
       base: existsSync(own) ? own : this.#templateData,
-      // Segments that are not archived yet are still in the server's directory. Inherited segments end at the time of
-      // the copy.
+      // The server's own directory has the segments that are not archived yet. If the branch has a segment of the same
+      // name as an inherited one, its own segment counts.
       logs: [
         ...later.map((folder) => path.join(this.#pathOf(branchId, folder), "wal")),
         path.join(directories.dataOf(holderOfBranch(branchId)), "pg_wal"),
@@ -155,7 +153,7 @@ export class BranchHistory {
     return path.join(this.#parts.directories.template, "data");
   }
 
-  /** Returns the numbers of all periods in the order of time, including one without a base. */
+  /** Returns the numbers of all periods in ascending order, also of a period without a complete base. */
   #folders(branchId: string): readonly number[] {
     const folder = path.join(this.#parts.directories.of(holderOfBranch(branchId)), "history");
     if (!existsSync(folder)) return [];
@@ -164,7 +162,7 @@ export class BranchHistory {
       .sort((a, b) => a - b);
   }
 
-  /** Returns the numbers of the periods that are complete. */
+  /** Returns the numbers of the complete periods in ascending order. */
   #periods(branchId: string): readonly number[] {
     return this.#folders(branchId).filter((folder) => existsSync(path.join(this.#pathOf(branchId, folder), "from")));
   }
@@ -178,8 +176,8 @@ export class BranchHistory {
   }
 
   /**
-   * Fills a period with its base. @param fill its `fromMs` is the time from which the base can be used; `undefined`:
-   * the end of the copy
+   * Makes the base of the newest period, and marks the period as complete.
+   * @param fill `fromMs`: the first time that can be recovered; `undefined`: the time at which the copy ends
    */
   async #fillPeriod(
     branchId: string,
@@ -190,7 +188,7 @@ export class BranchHistory {
     const staged = directories.stage();
     try {
       await copy(path.join(staged, "data"));
-      // An attempt that was interrupted by a crash may have left this directory.
+      // A crash during an earlier attempt may have left this directory.
       await directories.remove(path.join(folder, "data"));
       await directories.settle(path.join(staged, "data"), path.join(folder, "data"));
       await this.#complete(folder, fromMs ?? Date.now());
@@ -211,12 +209,15 @@ export class BranchHistory {
 
 const inheritedName = "inherited";
 
-/** Links the segments of a directory of the write-ahead log. A segment that is still being written is copied. */
+/**
+ * Links the segments of a directory into another directory. The server may still write to its last segment after the
+ * link.
+ */
 async function linkLog(from: string, to: string): Promise<void> {
   if (!existsSync(from)) return;
   for (const name of readdirSync(from).filter((file) => /^[0-9A-F]{8}([0-9A-F]{16}|\.history)$/.test(file))) {
     await link(path.join(from, name), path.join(to, name)).catch((error: NodeJS.ErrnoException) => {
-      // PostgreSQL has removed the segment since the folder was read, or an earlier copy has linked it.
+      // ENOENT: PostgreSQL has removed the segment meanwhile. EEXIST: an earlier directory had the segment.
       if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
     });
   }
@@ -227,8 +228,8 @@ function countOf(directory: string): number {
 }
 
 /**
- * Returns the size of a base without its write-ahead log, in megabytes; 0: there is none. The log holds what was written
- * during the copy. If it counted, a copy on a slow disk would make the next period longer.
+ * Returns the size of a base in megabytes, without its own write-ahead log; 0: the base is the template. That log has
+ * what was written during the copy. On a slow disk it is large, and would make the next period longer.
  */
 function sizeOfBaseMb(directory: string): number {
   if (!existsSync(directory)) return 0;

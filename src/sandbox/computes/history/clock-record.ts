@@ -1,28 +1,29 @@
-/** Remembers how the sandbox's clock ran, to convert its times to the machine's clock. */
+/** Stores how the sandbox's clock ran, and converts its times to the machine's clock. */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import type { ClockAnchor } from "../../engine/clock.ts";
 
-/** One stretch of the sandbox's clock, from one change of the clock to the next. Times are epoch milliseconds. */
+/** A time span in which the sandbox's clock was not changed. All times are epoch milliseconds. */
 export interface ClockSpan {
-  /** The start by the machine's clock, which PostgreSQL uses for its commits. */
+  /** The start of the span by the machine's clock. PostgreSQL stamps commits with that clock. */
   readonly wallMs: number;
-  /** The time of the sandbox's clock at that moment. */
+  /** The sandbox's time at the start of the span. */
   readonly sandboxMs: number;
   /** Sandbox milliseconds per millisecond of the machine; 0: the clock stood still. */
   readonly rate: number;
 }
 
 /**
- * This part of a millisecond is added to a whole one, because the time of a commit is finer than the time in a request.
+ * Is added to a requested time. Requests name whole milliseconds, and PostgreSQL stamps commits with microseconds. So
+ * all commits within the requested millisecond count.
  */
 const wholeMs = 0.999;
 
 /**
- * Returns the last moment of the machine's clock at which the sandbox's clock showed a time.
- * @param spans in the order in which they began.
- * @returns epoch milliseconds, with a fraction; `Infinity`: the clock stands still at that time; `undefined`: the
- *   time is before the first span.
+ * Returns the last time of the machine's clock at which the sandbox's clock showed a time.
+ * @param spans in the order in which they began
+ * @returns epoch milliseconds, with a fraction; `Infinity`: the sandbox's clock still shows this time, because it
+ *   stands still; `undefined`: the time is before the first span
  */
 export function wallTimeOf(spans: readonly ClockSpan[], timeMs: number): number | undefined {
   const index = spans.findLastIndex(({ sandboxMs }) => sandboxMs <= timeMs);
@@ -34,8 +35,8 @@ export function wallTimeOf(spans: readonly ClockSpan[], timeMs: number): number 
 }
 
 /**
- * Returns the time of the sandbox's clock at a moment of the machine's clock. Before the first span, it is the start of
- * that span.
+ * Returns the sandbox's time at a time of the machine's clock. A time before the first span gets the start of that
+ * span.
  */
 export function sandboxTimeOf(spans: readonly ClockSpan[], wallMs: number): number {
   const index = Math.max(
@@ -48,12 +49,12 @@ export function sandboxTimeOf(spans: readonly ClockSpan[], wallMs: number): numb
   return Math.min(span.sandboxMs + passedMs, spans[index + 1]?.sandboxMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** The maximum number of remembered changes of the clock. Data from before them cannot be found. */
+/** The maximum number of remembered changes of the clock. The data of times before them cannot be recovered. */
 const mostSpans = 1_000;
 
 /**
- * Stores in a file how the sandbox's clock ran. With it, a time of the sandbox leads to the right part of the
- * write-ahead log.
+ * The history of the sandbox's clock, in a file. Recovery needs it: PostgreSQL stamps commits by the machine's clock,
+ * but clients name times of the sandbox's clock.
  */
 export class ClockRecord {
   #spans: readonly ClockSpan[] = [];
@@ -68,11 +69,13 @@ export class ClockRecord {
   note({ mode, scale, sandboxMs }: ClockAnchor): void {
     const span: ClockSpan = { wallMs: Date.now(), sandboxMs, rate: mode === "stepped" ? 0 : scale };
     this.#spans = [...this.#spans, span].slice(-mostSpans);
-    // The file grows by one line for each change, because a stepped clock changes often.
+    // Only one line is written: a stepped clock changes often, and the file may hold 1,000 lines.
     if (this.#file !== undefined) appendFileSync(this.#file, lineOf(span));
   }
 
-  /** Reads the spans of earlier runs from the file, and adds later ones to it. @throws Error of the file system */
+  /**
+   * Reads the spans of earlier runs from the file. Later spans are added to the file. @throws Error of the file system
+   */
   async open(file: string): Promise<void> {
     const earlier = existsSync(file) ? readFileSync(file, "utf8").split("\n").flatMap(readSpan) : [];
     this.#spans = [...earlier, ...this.#spans].slice(-mostSpans);
@@ -86,7 +89,7 @@ function lineOf(span: ClockSpan): string {
   return `${JSON.stringify(span)}\n`;
 }
 
-/** Reads one line. A crash may have cut the last line. */
+/** Reads one line. A line that a crash has cut off is left out. */
 function readSpan(line: string): readonly ClockSpan[] {
   try {
     return [JSON.parse(line) as ClockSpan];

@@ -1,4 +1,4 @@
-/** Removes all rows from a server. */
+/** Removes all rows from all tables of a server, for branches that copy only the schema. */
 import { AdminConnection } from "../postgres/admin-connection.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 
@@ -25,8 +25,8 @@ const ofExtension = (oid: string): string =>
   `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = ${oid} AND d.deptype = 'e')`;
 
 /**
- * The SQL that empties one database. With `replica`, ordinary triggers do not fire. One TRUNCATE covers all tables,
- * because they may refer to each other.
+ * The SQL that empties one database. With `replica`, ordinary triggers do not run. One TRUNCATE names all tables,
+ * because foreign keys may connect them.
  */
 const emptyOneDatabase = `DO $$
 DECLARE

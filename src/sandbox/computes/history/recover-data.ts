@@ -1,4 +1,4 @@
-/** Recovers the data of an earlier time. */
+/** Recovers the data that a branch had at an earlier time. */
 import path from "node:path";
 import { ComputeError } from "../postgres/compute-error.ts";
 import { writeOwned } from "../postgres/copy-tree.ts";
@@ -16,23 +16,21 @@ export interface RecoveryOrder
 }
 
 /**
- * Makes the data of an earlier time in `dataDirectory`, which must not exist. PostgreSQL itself recovers it from a base
- * copy and the write-ahead log. The result holds exactly what was committed by then.
+ * Makes `dataDirectory`, which must not exist, with the data of an earlier time. PostgreSQL recovers it from a base
+ * copy and the write-ahead log. The result has exactly the commits until `wallMs`.
  * @throws ComputeError with PostgreSQL's reason, or Error of the file system
  */
 export async function recoverData({ period, wallMs, ...place }: RecoveryOrder): Promise<void> {
   const { dataDirectory, user } = place;
   await copyAtRest({ source: period.base, target: dataDirectory, user });
   await writeOwned(path.join(dataDirectory, "recovery.signal"), "", user);
-  // Nothing waits for the disk here. After a crash of the machine, the unfinished data is thrown away, like any
-  // unfinished copy.
+  // `isTemporary`: nothing waits for the disk, because after a crash of the machine an unfinished copy is deleted.
   const recover = (targetMs: number | undefined) =>
     withBriefServer({ ...place, isTemporary: true, recovery: { logs: period.logs, targetMs } }, async () => {});
   try {
     await recover(Number.isFinite(wallMs) ? wallMs : undefined);
   } catch (error) {
-    // PostgreSQL stops at the first commit after the target time. If there is none, the whole log belongs to the
-    // target.
+    // PostgreSQL looks for the first commit after the target time. If there is none, every commit in the log is wanted.
     if (!(error instanceof ComputeError) || !error.message.includes(targetNotReached)) throw error;
     await recover(undefined);
   }
@@ -41,8 +39,9 @@ export async function recoverData({ period, wallMs, ...place }: RecoveryOrder): 
 const targetNotReached = "recovery ended before configured recovery target was reached";
 
 /**
- * Writes all committed data of a running primary to its write-ahead log, and adds a commit. A recovery needs that
- * commit to find the times before it. @throws PostgresError
+ * Adds a commit to the running primary's write-ahead log, and finishes the log's segment. PostgreSQL recovers a time
+ * only if it finds a later commit.
+ * @throws PostgresError
  */
 export async function markPresent({ admin }: PostgresServer): Promise<void> {
   await admin.query("SELECT pg_current_xact_id()");

@@ -1,4 +1,4 @@
-/** Changes roles and databases on a server. */
+/** Changes the roles and databases of a server by SQL, as the API wants them. */
 import path from "node:path";
 import { AdminConnection, PostgresError, quoteName, quoteText } from "../postgres/admin-connection.ts";
 import { ComputeError } from "../postgres/compute-error.ts";
@@ -7,8 +7,8 @@ import { makeVerifier, verifierText } from "../protocol/scram.ts";
 import type { ObjectStep } from "./plan-objects.ts";
 
 /**
- * Carries out the steps on the server of a primary. Each step may be repeated after a crash: it leaves as it is what
- * exists already or is gone already.
+ * Carries out the steps on a primary. A step may be repeated after a crash: it does nothing if its object exists, or is
+ * gone, already.
  * @throws ComputeError with PostgreSQL's message
  */
 export async function applyObjects(server: PostgresServer, steps: readonly ObjectStep[]): Promise<void> {
@@ -57,7 +57,7 @@ async function applyStep(server: PostgresServer, step: ObjectStep): Promise<void
 }
 
 async function loginClause(password: string | undefined): Promise<string> {
-  // The statement holds the verifier and not the password, because statements can appear in the server's log.
+  // The statement has the verifier in place of the password, because PostgreSQL may log the statement.
   if (password === undefined) return "NOLOGIN PASSWORD NULL";
   return `LOGIN PASSWORD ${quoteText(verifierText(await makeVerifier(password)))}`;
 }
@@ -74,7 +74,7 @@ async function setOwner(
   await admin.query(`ALTER DATABASE ${quoteName(name)} OWNER TO ${quoteName(ownerName)}`);
 }
 
-/** PostgreSQL renames only a database without sessions. */
+/** Renames a database, after its sessions were ended: PostgreSQL refuses to rename a database with sessions. */
 async function renameDatabase(
   admin: AdminConnection,
   { from, to }: { readonly from: string; readonly to: string },
@@ -89,8 +89,8 @@ async function renameDatabase(
 }
 
 /**
- * Drops a role. In each database, the role's objects go to the database's owner. The databases that the role made by
- * SQL go to the sandbox's own role.
+ * Drops a role. Its objects in each database get the database's owner as owner. Databases that the role owns get the
+ * sandbox's own role as owner.
  */
 async function dropRole(server: PostgresServer, name: string): Promise<void> {
   const { admin } = server;

@@ -1,8 +1,10 @@
-/** Plans how the roles and databases of a server become those of the API. */
+/** Compares the roles and databases of the API with those last applied to a server, and plans the changes. */
 import { createHash } from "node:crypto";
 import type { DatabaseRecord, RoleRecord } from "../../engine/records.ts";
 
-/** The roles and databases that were last applied to the server of a branch. They are stored beside its data. */
+/**
+ * The roles and databases that were last applied to the server of a branch. A file beside the branch's data has them.
+ */
 export interface AppliedObjects {
   readonly roles: readonly { readonly name: string; readonly passwordHash: string | null }[];
   readonly databases: readonly { readonly id: string; readonly name: string; readonly ownerName: string }[];
@@ -22,7 +24,7 @@ export type ObjectStep =
   | { readonly kind: "RenameDatabase"; readonly from: string; readonly to: string }
   | { readonly kind: "DropDatabase"; readonly name: string };
 
-/** What is stored for a server to which no role or database was applied yet. */
+/** The value before anything was applied to a server. */
 export const nothingApplied: AppliedObjects = { roles: [], databases: [] };
 
 /** Returns what is stored about applied roles and databases, with hashes in place of passwords. */

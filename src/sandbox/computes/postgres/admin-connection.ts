@@ -6,7 +6,7 @@ import { protocolVersion3, startupPacket } from "../protocol/startup.ts";
 /** PostgreSQL refused a statement or a connection. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
-  /** The SQLSTATE; "" if the connection was lost. */
+  /** The SQLSTATE; "": the connection was lost. */
   readonly code: string;
 
   constructor(code: string, text: string) {
@@ -44,7 +44,7 @@ export class AdminConnection {
 
   /**
    * Opens a connection. @param socketPath the server's Unix socket
-   * @throws PostgresError, also if no server listens (then code is "")
+   * @throws PostgresError; its code is "" if no server listens
    */
   static async open(socketPath: string, database = "postgres"): Promise<AdminConnection> {
     const connection = new AdminConnection(connect(socketPath));
@@ -52,7 +52,7 @@ export class AdminConnection {
     return connection;
   }
 
-  /** Runs one statement, or several in one transaction. @returns the rows. @throws PostgresError */
+  /** Runs one statement, or several statements in one transaction. @returns the rows. @throws PostgresError */
   query(sql: string): Promise<readonly Row[]> {
     if (this.#loss !== undefined) return Promise.reject(this.#loss);
     const ended = this.#enqueue(sql);

@@ -8,7 +8,7 @@ import type { SystemUser } from "./system-user.ts";
 
 const run = promisify(execFile);
 
-/** A working installation of PostgreSQL. */
+/** The programs of one PostgreSQL installation that can run here. */
 export interface PostgresBinaries {
   /** The absolute path of the program. */
   readonly postgres: string;

@@ -1,4 +1,4 @@
-/** Checks the settings of a user with PostgreSQL. */
+/** Lets PostgreSQL check the settings of a user. */
 import type { PostgresBinaries } from "./binaries.ts";
 import { ComputeError } from "./compute-error.ts";
 import { GuardedProcess } from "./guarded-process.ts";
@@ -6,9 +6,9 @@ import { userSettings } from "./server-settings.ts";
 import type { SystemUser } from "./system-user.ts";
 
 /**
- * Starts PostgreSQL once to check the settings. A running server is not affected.
- * @param dataDirectory any data directory.
- * @throws ComputeError with PostgreSQL's message when it refuses a setting
+ * Starts PostgreSQL once, only to check the settings. Running servers are not affected.
+ * @param dataDirectory any data directory
+ * @throws ComputeError with PostgreSQL's message about the wrong setting
  */
 export async function checkSettings(
   pgSettings: Readonly<Record<string, string>>,
@@ -21,7 +21,7 @@ export async function checkSettings(
   const given = userSettings(pgSettings);
   if (given.length === 0) return;
   const settings = given.flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  // To print one value, PostgreSQL reads all settings and then ends.
+  // With `-C`, PostgreSQL reads all settings, prints one value and ends.
   const args = ["-D", dataDirectory, "-C", "block_size", ...settings];
   const judge = new GuardedProcess({ program: binaries.postgres, args, user });
   await judge.ended;

@@ -1,16 +1,16 @@
-/** Copies directories for the servers. */
+/** Copies directories, and writes files, for the system user that runs the servers. */
 import { constants, type Dirent } from "node:fs";
 import { chown, copyFile, mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { SystemUser } from "./system-user.ts";
 
-/** The options of a copy. */
+/** How a directory is copied. */
 export interface CopyOptions {
-  /** The owner of the copy. */
+  /** The owner of all copied files. */
   readonly user: SystemUser;
   /** Whether to leave an entry out. @param name the path relative to the source, with `/` */
   readonly leavesOut: (name: string) => boolean;
-  /** Whether a server may remove files of the source during the copy. */
+  /** Whether a server may remove files of the source during the copy. Then a missing file is no error. */
   readonly mayChange: boolean;
 }
 
@@ -18,9 +18,8 @@ export interface CopyOptions {
 const width = 4;
 
 /**
- * Copies a directory with all its content. If the file system can share blocks between files (reflink), the copy uses
- * that.
- * @param target must not exist.
+ * Copies a directory with all its content. If the file system can share blocks between files (reflink), the copy does.
+ * @param target must not exist
  * @throws Error of the file system
  */
 export async function copyTree(source: string, target: string, options: CopyOptions): Promise<void> {
@@ -54,7 +53,7 @@ async function makeDirectories({ source, target, name }: Place, options: CopyOpt
   }
 }
 
-/** Copies one file. */
+/** Copies one file, and gives it the owner. */
 export async function copyOne(
   source: string,
   target: string,
@@ -69,14 +68,14 @@ export async function copyOne(
   await giveTo(target, user);
 }
 
-/** Writes a file that belongs to the servers' user. After a crash the file is complete or absent. */
+/** Writes a file of the servers' user. After a crash, the file has its old or its new content. */
 export async function writeOwned(file: string, text: string, user: SystemUser): Promise<void> {
   await writeFile(`${file}.new`, text, { mode: 0o600 });
   await giveTo(`${file}.new`, user);
   await rename(`${file}.new`, file);
 }
 
-/** Makes the servers' user the owner of a file, if that is another user. */
+/** Makes the servers' user the owner of a file, if the sandbox runs as another user. */
 async function giveTo(file: string, { uid, gid }: SystemUser): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(file, uid, gid);
 }

@@ -1,35 +1,35 @@
-/** Runs a server process that never outlives the sandbox. */
+/** Runs a server process that always ends when the sandbox ends, even if the sandbox is killed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { SystemUser } from "./system-user.ts";
 
 /**
- * The text of a shell script that runs between the sandbox and a server. When its standard input ends, it sends the
- * server the signals that are its first argument, in their order. The input ends when the sandbox closes it or is
- * killed, so no server outlives the sandbox.
+ * A shell script that starts the server as its child. Its first argument is a list of signals. When the script's
+ * standard input ends, it sends these signals to the server in their order. The input ends when the sandbox closes it
+ * or is killed.
  */
 const guard =
   'ends=$1; shift; exec 3<&0; "$@" </dev/null 3<&- & server=$!; exec >/dev/null 2>&1; read -r line <&3; ' +
   "for each in $ends; do kill -$each $server; done; wait $server";
 
 /**
- * The signals that end a program. INT is a fast shutdown of PostgreSQL. But the shell starts its child with INT ignored, so
- * INT alone would be lost if it came before PostgreSQL has its own signal handlers. TERM ends the child at that time.
+ * The signals that end a program. INT is PostgreSQL's fast shutdown. But the shell starts its child with INT ignored,
+ * until PostgreSQL sets its own signal handlers. Before that, TERM ends the child.
  */
 const signals = { inOrder: "TERM INT", atOnce: "KILL" } as const;
 
-/** The number of bytes that are kept of the process's last output. */
+/** The number of characters that are kept of the last output. */
 const keptBytes = 8_192;
 
-/** The program to run. */
+/** The program to run, as a child of the shell script. */
 export interface GuardedCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly user: SystemUser;
-  /** How the program is ended. @default "inOrder" */
+  /** Which signals end the program. `atOnce` is KILL. @default "inOrder" */
   readonly ends?: keyof typeof signals;
 }
 
-/** A server process that always ends when the sandbox ends. */
+/** A running server process, and its last output. */
 export class GuardedProcess {
   readonly #shell: ChildProcess;
   #output = "";
@@ -43,7 +43,8 @@ export class GuardedProcess {
     this.#shell = spawn("/bin/sh", ["-c", guard, "sh", signals[ends], program, ...args], {
       ...identity,
       cwd: "/",
-      // So Ctrl-C in a terminal reaches only the sandbox, and the sandbox stops its servers in order.
+      // A process group of its own: Ctrl-C in a terminal reaches only the sandbox, which then stops its servers in
+      // order.
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
       env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" },
@@ -53,8 +54,8 @@ export class GuardedProcess {
     };
     this.#shell.stdout?.on("data", keep);
     this.#shell.stderr?.on("data", keep);
-    // The output ends when every process that can write to it has ended. Either the server ended by itself, or the
-    // shell's work is done.
+    // The output ends when the server and its children have ended. Then the script must end too, so its input is
+    // closed.
     this.#shell.stderr?.on("end", () => this.#shell.stdin?.end());
     this.#shell.stdin?.on("error", () => {});
     this.ended = new Promise((resolve) => {
@@ -75,17 +76,17 @@ export class GuardedProcess {
     return this.#hasEnded;
   }
 
-  /** The exit code. `null`: the process has not ended, could not be started, or was killed. */
+  /** The exit code; `null`: the process has not ended, was not started, or was killed. */
   get exitCode(): number | null {
     return this.#exitCode;
   }
 
-  /** Asks the process to end. */
+  /** Asks the process to end, by the signals in `ends`. */
   stop(): void {
     this.#shell.stdin?.end();
   }
 
-  /** Returns why the process ended: the last line of its output that names a reason. */
+  /** Returns why the process ended: the last output line with an error, without its prefix, or else the last line. */
   lastWords(): string {
     const lines = this.#output.trim().split("\n");
     const reason = lines.findLast((line) => /FATAL|PANIC|ERROR|error:|could not/.test(line)) ?? lines.at(-1) ?? "";

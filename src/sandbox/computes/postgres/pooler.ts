@@ -1,4 +1,4 @@
-/** Runs PgBouncer in front of a server. */
+/** Runs PgBouncer in front of a server, for pooled connections. */
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -11,13 +11,13 @@ import type { PostgresServer } from "./postgres-server.ts";
 import { probeSocket } from "./socket-probe.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/** The folders into which Debian and other systems install PgBouncer. */
+/** The folders where PgBouncer usually is. */
 const usualFolders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
 
 /**
  * Finds PgBouncer.
- * @param given the path that the user has given, which must exist; `undefined`: the usual folders are searched.
- * @returns `undefined`: it is not installed.
+ * @param given the path that the user gives, which must exist; `undefined`: the usual folders are searched
+ * @returns the path; `undefined`: PgBouncer is not installed
  * @throws ComputeSetupError
  */
 export function findPooler(given: string | undefined): string | undefined {
@@ -43,8 +43,9 @@ export class Pooler {
   }
 
   /**
-   * Starts PgBouncer. @param directory for its files and its socket; it belongs to the servers' user. @throws
-   * ComputeError
+   * Starts PgBouncer.
+   * @param directory for its files and its socket; it belongs to the servers' user
+   * @throws ComputeError
    */
   static async start(
     program: string,
@@ -54,7 +55,7 @@ export class Pooler {
     const settings = path.join(directory, "pgbouncer.ini");
     await writeOwned(path.join(directory, "users.txt"), `"${adminRole}" ""\n`, user);
     await writeOwned(settings, poolerSettings(directory, server), user);
-    // By a softer signal, PgBouncer waits until running transactions have ended. It has no data that could be lost.
+    // After a softer signal, PgBouncer would wait for running transactions. It has no data that could be lost.
     const process = new GuardedProcess({ program, args: ["-q", settings], user, ends: "atOnce" });
     const socketPath = path.join(directory, ".s.PGSQL.6432");
     const deadlineMs = performance.now() + startDeadlineMs;
@@ -73,7 +74,7 @@ export class Pooler {
 }
 
 /**
- * Returns the configuration of PgBouncer. The proxy has checked the password, so PgBouncer only asks the server whether
+ * Returns the configuration of PgBouncer. The proxy has checked the password, so PgBouncer asks the server only whether
  * the role exists.
  */
 function poolerSettings(directory: string, { place }: PostgresServer): string {

@@ -10,7 +10,7 @@ import { GuardedProcess } from "./guarded-process.ts";
 import { socketFileName } from "./server-settings.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/** The directories of a server to start. They exist, and the data directory holds its configuration. */
+/** The directories of a server. They exist, and the data directory has its configuration. */
 export interface ServerPlace {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
@@ -72,12 +72,12 @@ export class PostgresServer {
     return this.#admin;
   }
 
-  /** Returns why the server ended, in its own words. */
+  /** Returns PostgreSQL's own message about the end of the server. */
   lastWords(): string {
     return this.#process.lastWords();
   }
 
-  /** Stops the server: connections are closed, and all committed data is kept. A second call also waits for the end. */
+  /** Stops the server and waits for its end. Connections are closed, and all committed data is kept. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#admin.close();
@@ -110,7 +110,7 @@ async function endsWithin(server: GuardedProcess, milliseconds: number): Promise
   return isEnded;
 }
 
-/** Sends a signal to a server that this sandbox started and that has not ended. So the pid in its file is right. */
+/** Sends a signal to a server that has not ended. So the pid in `postmaster.pid` is the pid of this server. */
 async function signalServer(dataDirectory: string, signal: NodeJS.Signals): Promise<void> {
   const text = await readFile(path.join(dataDirectory, "postmaster.pid"), "utf8").catch(() => "");
   const pid = Number(text.split("\n")[0]);

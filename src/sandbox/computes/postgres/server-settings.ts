@@ -1,39 +1,35 @@
-/** Writes the configuration of a server. */
+/** Writes the configuration of a server: `postgresql.conf` and `pg_hba.conf`. */
 import { sharedBuffersMb } from "../../engine/compute-sizes.ts";
 
-/** The values that the configuration of one server depends on. */
+/** The values from which the configuration of one server is made. */
 export interface ServerNeeds {
   readonly maxConnections: number;
-  /** The settings that the user has given. Settings that the control plane owns are left out. */
+  /** The settings of the user. Those that belong to the control plane are left out. */
   readonly pgSettings: Readonly<Record<string, string>>;
   /** The directory of the server's Unix socket. */
   readonly socketDirectory: string;
-  /** The directory of the primary's Unix socket, for a hot standby. `undefined`: the server follows no primary. */
+  /** The directory of the primary's Unix socket, for a standby; `undefined`: the server follows no primary. */
   readonly primarySocketDirectory: string | undefined;
-  /**
-   * The directory into which finished segments of the write-ahead log are linked. `undefined`: they are not archived.
-   */
+  /** The directory into which finished segments of the write-ahead log are linked; `undefined`: none. */
   readonly archiveDirectory?: string | undefined;
-  /** If set, the server recovers the data of an earlier time and continues from there. */
+  /** If set, the server first recovers the data of an earlier time. */
   readonly recovery?: Recovery | undefined;
-  /** Whether the data may be damaged if the machine crashes. This is right for a temporary directory. */
+  /** Whether a crash of the machine may damage the data. This is right for data that is deleted at the end. */
   readonly isTemporary: boolean;
 }
 
-/** What a server recovers. */
+/** What a server recovers at its start. */
 export interface Recovery {
-  /** Directories with segments of the write-ahead log. For each segment, the first directory that has it is used. */
+  /** Directories with segments of the write-ahead log. If a segment is in several directories, the first one counts. */
   readonly logs: readonly string[];
-  /**
-   * Commits until this time count, in epoch milliseconds of the machine's clock. `undefined`: all commits of the log.
-   */
+  /** Commits until this time are recovered, in epoch milliseconds of the machine's clock; `undefined`: all commits. */
   readonly targetMs: number | undefined;
 }
 
 /** The size of a segment of the write-ahead log, in megabytes. */
 export const walSegmentMb = 4;
 
-/** Names and prefixes of settings that belong to the control plane. A user cannot change them. */
+/** Settings that belong to the control plane. A user cannot change them. */
 const ownedNames = new Set([
   "allow_alter_system",
   "config_file",
@@ -66,7 +62,7 @@ const ownedNames = new Set([
   "wal_sync_method",
 ]);
 
-/** Prefixes of settings that run programs, or that decide what is recovered. A user cannot change them. */
+/** Prefixes of settings that run programs, or decide what is recovered. A user cannot change them. */
 const ownedPrefixes = /^(archive|recovery|restore|ssl)_/i;
 
 /** Returns the user's settings without those that the control plane owns. */
@@ -85,8 +81,8 @@ export function maxConnectionsIn(settings: string): number {
 }
 
 /**
- * Settings for data that is thrown away at the end. The system then writes the data to disk late, because removing it
- * would have to wait for that.
+ * Settings for data that is deleted at the end. PostgreSQL does not force writes to disk: the deletion would wait for
+ * them.
  */
 const temporarySettings = {
   fsync: "off",
@@ -96,8 +92,8 @@ const temporarySettings = {
 };
 
 /**
- * Returns the text of `postgresql.conf`. The control plane's settings come last, because PostgreSQL uses the last
- * value.
+ * Returns the text of `postgresql.conf`. If a name is there twice, PostgreSQL uses the last value. So the user's
+ * settings come after the defaults, and the control plane's settings come last.
  */
 export function serverSettings(needs: ServerNeeds): string {
   const { socketDirectory, primarySocketDirectory, isTemporary } = needs;
@@ -123,7 +119,7 @@ export function serverSettings(needs: ServerNeeds): string {
     ...recoverySettings(needs.recovery),
   };
   const defaults = {
-    // With a short interval, a new standby follows its primary at once. So does a standby whose primary comes back.
+    // With a short interval, a standby follows a new or restarted primary at once.
     wal_retrieve_retry_interval: "500ms",
     log_min_messages: "warning",
     timezone: "UTC",
@@ -135,8 +131,8 @@ export function serverSettings(needs: ServerNeeds): string {
 }
 
 /**
- * Returns the settings of the archive. Finished segments are linked and not copied, so the server must not write to
- * them again.
+ * Returns the settings of the archive. A finished segment is linked, not copied. So the server must not write to the
+ * segment again (`wal_recycle`).
  */
 function archiveSettings(directory: string | undefined): Readonly<Record<string, string>> {
   const command = directory === undefined ? "" : `ln -f "%p" ${shellWord(`${directory}/`)}"%f"`;
@@ -147,7 +143,7 @@ function recoverySettings(recovery: Recovery | undefined): Readonly<Record<strin
   if (recovery === undefined) return {};
   const copies = recovery.logs.map((directory) => `cp ${shellWord(`${directory}/`)}"%f" "%p" 2>/dev/null`);
   return {
-    // No client may see the data before the target time is reached.
+    // No client may see data before the target time is reached.
     hot_standby: "off",
     restore_command: copies.join(" || "),
     recovery_target_timeline: "latest",
@@ -156,7 +152,7 @@ function recoverySettings(recovery: Recovery | undefined): Readonly<Record<strin
   };
 }
 
-/** Formats a time with microseconds, as PostgreSQL stores the time of commits. */
+/** Formats a time with microseconds, the precision of PostgreSQL's commit times. */
 function timestampOf(timeMs: number): string {
   const wholeMs = Math.floor(timeMs);
   const micros = Math.floor((timeMs - wholeMs) * 1000);
@@ -172,5 +168,8 @@ function quoted(value: string): string {
   return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "''").replaceAll("\n", "\\n")}'`;
 }
 
-/** The text of `pg_hba.conf`. The proxy checks passwords, and only the sandbox can reach the Unix socket. */
+/**
+ * The text of `pg_hba.conf`. It trusts every role: only the sandbox can reach the Unix socket, and the proxy has
+ * checked the password.
+ */
 export const accessRules = "local all all trust\nlocal replication all trust\n";

@@ -1,7 +1,7 @@
 /** Checks whether a process listens on a Unix socket. */
 import { connect } from "node:net";
 
-/** The result of connecting to a Unix socket. `Unclear`: the error does not prove that no process listens. */
+/** `Refused`: no process listens on the socket. `Unclear`: the error does not prove this. */
 export type SocketProbe = "Accepted" | "Refused" | "Unclear";
 
 /** Connects to a Unix socket and closes the connection at once. */

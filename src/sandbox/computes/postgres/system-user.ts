@@ -1,7 +1,7 @@
 /** Chooses the system user that runs the servers. */
 import { readFileSync } from "node:fs";
 
-/** The system user that runs PostgreSQL. `undefined` fields: the user of the sandbox. */
+/** The system user that runs PostgreSQL. If `uid` and `gid` are `undefined`, it is the user of the sandbox. */
 export interface SystemUser {
   readonly uid: number | undefined;
   readonly gid: number | undefined;
@@ -9,7 +9,7 @@ export interface SystemUser {
   readonly name: string;
 }
 
-/** Users that are tried in this order. `initdb` needs a user with a name. */
+/** The users to choose from, in this order. `initdb` refuses a user without a name. */
 const unprivilegedNames = ["postgres", "nobody"];
 
 /**

@@ -1,18 +1,18 @@
-/** The SQL statements that fill the template. */
+/** The SQL statements that fill the databases of the template. */
 
 /**
- * Returns the SQL statements for the databases of the template.
- * They make the view of the file cache. The view shows what the server did since its start in all databases, because
- * the sandbox removes earlier statistics. Pages have 8 KB. `file_cache_used` is the number of pages that were read into
- * the cache, at most as many as fit.
- * @param version the major version of PostgreSQL.
+ * Returns the SQL statements for one database of the template.
+ * They make the view `neon_stat_file_cache`. It counts all databases since the server's start, because the sandbox
+ * removes older statistics. `file_cache_used` is the number of pages of 8 KB that were read, or the size of the cache
+ * if that is smaller.
+ * @param version the major version of PostgreSQL
  * @see docs/sandbox.md, "Compute sizes"
  */
 export function templateStatements(version: number, database: string): readonly string[] {
   return [...(database === "template1" ? sharedStatements : []), fileCacheView(version), grantView];
 }
 
-/** These statements change roles, which belong to the whole server. */
+/** Roles belong to the whole server, so these statements run in one database only. */
 const sharedStatements = [
   "CREATE ROLE neon_superuser CREATEDB CREATEROLE NOLOGIN BYPASSRLS",
   "GRANT pg_read_all_data, pg_write_all_data, pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",

@@ -1,10 +1,9 @@
 /**
- * Messages of PostgreSQL's frontend/backend protocol, version 3: how they are split, and the few that the sandbox
- * itself writes.
+ * Splits and writes messages of PostgreSQL's frontend/backend protocol, version 3.
  * @see https://www.postgresql.org/docs/18/protocol-message-formats.html (read 2026-11)
  */
 
-/** A message of the protocol. Its type is one character: `R` authentication, `K` cancel key, `Z` ready, `E` error, … */
+/** One message. The type is one character, for instance `R` authentication, `K` cancel key, `Z` ready, `E` error. */
 export interface Message {
   readonly type: string;
   /** The bytes after the length. */
@@ -30,20 +29,17 @@ export function int32(value: number): Buffer {
   return bytes;
 }
 
-/** The bytes are not a message of the protocol, or the message is longer than the sandbox allows. */
+/** The received bytes break the protocol, or are more than the sandbox allows. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Splits a stream of bytes into messages. It keeps at most one incomplete message. */
+/** Splits a stream of bytes into messages. It keeps the bytes of an incomplete message. */
 export class MessageReader {
   readonly #longestBytes: number;
   #pending: Buffer = Buffer.alloc(0);
 
-  /**
-   * Makes an empty reader. @param longestBytes the maximum length of one message in bytes, including its type byte and
-   * its length
-   */
+  /** @param longestBytes the maximum length of one message, including its type byte and its length */
   constructor(longestBytes: number) {
     this.#longestBytes = longestBytes;
   }
@@ -56,7 +52,7 @@ export class MessageReader {
     return messages;
   }
 
-  /** Returns the bytes after the last complete message. */
+  /** Returns the bytes of the incomplete message. */
   rest(): Buffer {
     return this.#pending;
   }
@@ -74,7 +70,7 @@ export class MessageReader {
   }
 }
 
-/** The fields of a PostgreSQL error. */
+/** The fields of an error that PostgreSQL sends. */
 export interface ErrorFields {
   readonly severity: string;
   /** The SQLSTATE, five characters. */

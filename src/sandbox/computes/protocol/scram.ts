@@ -1,16 +1,13 @@
-/** Checks passwords by SCRAM-SHA-256, as PostgreSQL does. */
+/** Checks passwords of clients by SCRAM-SHA-256, as PostgreSQL does. */
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 
 const derive = promisify(pbkdf2);
 
-/** The number of iterations that PostgreSQL uses by default. */
+/** PostgreSQL's default number of iterations. */
 const defaultIterations = 4096;
 
-/**
- * The data that a server stores instead of a password, as in `pg_authid.rolpassword`.
- * @see RFC 5802, part 3
- */
+/** The data that a server stores in place of a password, as in `pg_authid.rolpassword`. @see RFC 5802, part 3 */
 export interface ScramVerifier {
   readonly iterations: number;
   readonly salt: Buffer;
@@ -32,7 +29,7 @@ export function verifierText({ iterations, salt, storedKey, serverKey }: ScramVe
   return `SCRAM-SHA-256$${iterations}:${base64(salt)}$${base64(storedKey)}:${base64(serverKey)}`;
 }
 
-/** Parses the text of a verifier. @returns `undefined`: the text is no verifier of this method */
+/** Parses the text of a verifier; `undefined`: the text is no SCRAM-SHA-256 verifier. */
 export function parseVerifier(text: string): ScramVerifier | undefined {
   const match = /^SCRAM-SHA-256\$(\d{1,7}):([^$]+)\$([^:]+):(.+)$/.exec(text);
   if (match === null) return undefined;
@@ -42,7 +39,9 @@ export function parseVerifier(text: string): ScramVerifier | undefined {
   return { iterations: Number(iterations), salt, storedKey, serverKey };
 }
 
-/** Returns a verifier for a role that does not exist. It looks like a real one, and no password matches it. */
+/**
+ * Returns a verifier that no password matches. It looks like a real one, so a client does not learn which roles exist.
+ */
 export function impossibleVerifier(): ScramVerifier {
   return {
     iterations: defaultIterations,
@@ -52,20 +51,20 @@ export function impossibleVerifier(): ScramVerifier {
   };
 }
 
-/** Whether a password in clear text matches the verifier. */
+/** Whether a password in clear text belongs to the verifier. */
 export async function isPassword(password: string, verifier: ScramVerifier): Promise<boolean> {
   const salted = await derive(password.normalize("NFKC"), verifier.salt, verifier.iterations, 32, "sha256");
   return timingSafeEqual(sha256(hmac(salted, "Client Key")), verifier.storedKey);
 }
 
-/** The methods that a server offers, in the order of preference. */
+/** The methods that the proxy offers, the preferred one first. */
 export const scramMethods = ["SCRAM-SHA-256-PLUS", "SCRAM-SHA-256"] as const;
 export type ScramMethod = (typeof scramMethods)[number];
 
 /** The client's message breaks the rules of SCRAM, or its proof is wrong. */
 export class ScramError extends Error {
   override readonly name = "ScramError";
-  /** True: the password is wrong. False: the message could not be parsed. */
+  /** Whether the password is wrong. If not, the client's message is not valid. */
   readonly isWrongPassword: boolean;
 
   constructor(text: string, isWrongPassword = false) {
@@ -75,13 +74,14 @@ export class ScramError extends Error {
 }
 
 /**
- * The server's part of one SCRAM exchange.
+ * The server's side of one SCRAM login. Call `begin` with the client's first message, then `finish` with its second
+ * one.
  * @see RFC 5802, RFC 5929 (tls-server-end-point)
  */
 export class ScramExchange {
   readonly #verifier: ScramVerifier;
   readonly #method: ScramMethod;
-  /** The hash of the server's certificate. */
+  /** The hash of the server's certificate, which a client with channel binding also sends. */
   readonly #endPoint: Buffer;
   #gs2Header = "";
   #clientFirstBare = "";
@@ -93,7 +93,7 @@ export class ScramExchange {
     this.#endPoint = endPoint;
   }
 
-  /** Handles the first message of the client. @returns the server's answer. @throws ScramError */
+  /** Answers the first message of the client. @throws ScramError */
   begin(clientFirst: string): string {
     const match = /^((?:n|y|p=([A-Za-z0-9.-]+)),[^,]*,)(n=[^,]*,r=([\x21-\x2b\x2d-\x7e]{1,256}).*)$/s.exec(clientFirst);
     if (match === null) throw new ScramError("malformed SCRAM message");
@@ -104,8 +104,8 @@ export class ScramExchange {
     if (binding !== undefined && binding !== "tls-server-end-point") {
       throw new ScramError("unsupported SCRAM channel-binding type");
     }
-    // "y" means that the client supports channel binding and believes that the server does not. But the server has
-    // offered it.
+    // "y" means: the client supports channel binding, and believes that the server does not. But the server has offered
+    // it, so an attacker may have changed the offer.
     if (header.startsWith("y")) throw new ScramError("SCRAM channel binding negotiation error");
     this.#gs2Header = header;
     this.#clientFirstBare = bare;
@@ -115,7 +115,7 @@ export class ScramExchange {
     return this.#serverFirst;
   }
 
-  /** Handles the second message of the client. @returns the server's last message. @throws ScramError */
+  /** Checks the second message of the client. @returns the server's last message. @throws ScramError */
   finish(clientFinal: string): string {
     const match = /^(c=([^,]+),r=([^,]+)(?:,[^p][^,]*)*),p=([^,]+)$/s.exec(clientFinal);
     if (match === null) throw new ScramError("malformed SCRAM message");

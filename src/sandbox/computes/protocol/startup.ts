@@ -1,5 +1,6 @@
 /**
- * The first packet of a connection, which has no type byte. It is a startup message or one of three special requests.
+ * Parses and writes the first packet of a connection, which has no type byte: a startup message, or a request for TLS,
+ * for GSS encryption, or to cancel a statement.
  */
 
 import { ProtocolError, zeroTerminated } from "./messages.ts";
@@ -13,9 +14,9 @@ export type FirstPacket =
   | { readonly kind: "Cancel"; readonly key: Buffer; readonly packet: Buffer }
   | { readonly kind: "Startup"; readonly startup: StartupMessage };
 
-/** The parameters of a session. */
+/** The startup message, which opens a session. */
 export interface StartupMessage {
-  /** The protocol version; the major version is in the upper 16 bits. */
+  /** The protocol version. The upper 16 bits are the major version. */
   readonly version: number;
   /** The parameters in the order of the packet: `user`, `database`, `options`, … */
   readonly parameters: ReadonlyMap<string, string>;
@@ -25,7 +26,7 @@ const codes = { cancel: 80877102, tls: 80877103, gss: 80877104 } as const;
 
 /**
  * Parses the first packet at the start of a buffer.
- * @returns `undefined` while the packet is incomplete; `length`: its number of bytes.
+ * @returns the packet and its `length` in bytes; `undefined`: the packet is incomplete
  * @throws ProtocolError
  */
 export function readFirstPacket(bytes: Buffer): { readonly packet: FirstPacket; readonly length: number } | undefined {

@@ -3,12 +3,12 @@ import { lookup } from "node:dns/promises";
 import { createServer, type Server } from "node:net";
 import { ComputeSetupError } from "../postgres/compute-error.ts";
 
-/** The numbers of the blocks `127.<number>.0.0/16` that sandboxes use. */
+/** The blocks are `127.<number>.0.0/16`, with these numbers. */
 const blocks = { first: 64, last: 127 } as const;
 
 /**
- * A block of loopback addresses that belongs to one sandbox. Each endpoint gets its own address in the block. So a
- * client that cannot resolve the endpoint's name still reaches the right endpoint.
+ * A block of loopback addresses that belongs to one sandbox. Each endpoint gets its own address in the block, so a
+ * client reaches the endpoint without resolving a name.
  */
 export interface AddressBlock {
   /** The number of the block: its addresses are `127.<number>.x.y`. */
@@ -18,8 +18,9 @@ export interface AddressBlock {
 }
 
 /**
- * Claims a block that no other sandbox of this machine has, by listening on its first address.
- * @param port the port for clients of databases; not 0.
+ * Claims a block that no other sandbox on this machine has. The sandbox claims the block by listening on its first
+ * address.
+ * @param port the port for clients of databases; not 0
  * @throws ComputeSetupError when no block is free
  */
 export async function claimBlock(port: number): Promise<AddressBlock> {
@@ -42,7 +43,7 @@ function listenOn(host: string, port: number): Promise<Server | undefined> {
   });
 }
 
-/** Whether this machine resolves the host names of endpoints. Systems with nss-myhostname do. */
+/** Whether this machine resolves the host names of endpoints to itself, as systems with nss-myhostname do. */
 export async function resolvesNames(): Promise<boolean> {
   try {
     const { address } = await lookup("ep-probe.us-east-2.aws.sandbox.localhost");

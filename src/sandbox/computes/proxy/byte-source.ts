@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { ProtocolError } from "../protocol/messages.ts";
 
 /**
- * The bytes of a client, at most `limitBytes` of them. If the client sends more, ends or fails, the waiting read fails.
+ * The first bytes of a client, at most `limitBytes`. If the client sends more, ends or fails, the waiting read fails.
  */
 export class ByteSource {
   readonly #stream: Duplex;
@@ -29,16 +29,16 @@ export class ByteSource {
     stream.on("error", this.#onError);
   }
 
-  /** Makes the waiting read and every later one fail. */
+  /** Makes the waiting read fail, and every later one. */
   fail(error: Error): void {
     this.#failure ??= error;
     this.#wake?.();
   }
 
   /**
-   * Waits until `read` finds a value at the start of the bytes, and removes its bytes.
-   * @param read returns `undefined` while it needs more bytes.
-   * @throws what `read` throws, or ProtocolError when the client ends
+   * Waits until `read` finds a value at the start of the bytes, and removes the bytes of that value.
+   * @param read returns `undefined` while the value is incomplete
+   * @throws what `read` throws; ProtocolError when the client ends or sends too much
    */
   async next<T>(read: (bytes: Buffer) => { readonly value: T; readonly length: number } | undefined): Promise<T> {
     for (;;) {
@@ -54,7 +54,7 @@ export class ByteSource {
     }
   }
 
-  /** Ends the reading. @returns the remaining bytes */
+  /** Stops reading. @returns the bytes that were not used */
   release(): Buffer {
     this.#stream.pause();
     this.#stream.off("data", this.#onData);

@@ -1,8 +1,8 @@
-/** Passes requests to cancel a statement to the right server. */
+/** Sends a client's request to cancel a statement to the server that runs the statement. */
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** The time limit of a server for a cancel request, in milliseconds. */
+/** The time limit for the server to take a cancel request, in milliseconds. */
 const deadlineMs = 10_000;
 
 /** Remembers for each cancel key the server that gave it. Keys may have any length. */

@@ -1,4 +1,4 @@
-/** Serves one client of a database, from its first byte to its end. */
+/** Serves one client of a database: TLS, login, and then the connection to its server. */
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -16,7 +16,7 @@ import {
   noEndpointError,
 } from "./endpoint-name.ts";
 
-/** The compute that a client's session goes to. */
+/** The running compute that a client's session goes to. */
 export interface SessionTarget {
   /** Returns the verifier of a role's password; `undefined`: the role cannot log in with a password. */
   verifierOf(user: string): Promise<ScramVerifier | undefined>;
@@ -24,13 +24,13 @@ export interface SessionTarget {
   join(client: TLSSocket, unread: Buffer, startup: StartupMessage): Promise<void>;
 }
 
-/** The functions of the proxy that a session uses. */
+/** What a session uses of the proxy. */
 export interface SessionParts {
-  /** Accepts a TLS handshake on a connection whose first bytes were put back. */
+  /** Does the TLS handshake on a connection. Bytes that were read already must be put back first. */
   upgrade(socket: Socket): Promise<TLSSocket>;
   /** Starts the compute of an endpoint if it is idle, and returns it. @throws ClientError */
   target(name: EndpointName): Promise<SessionTarget>;
-  /** Passes a cancel request to the server. */
+  /** Sends a cancel request to the server that gave its key. */
   cancel(key: Buffer, packet: Buffer): Promise<void>;
   /**
    * Returns the endpoint to whose own address the client has connected; `undefined`: the address belongs to no
@@ -39,7 +39,7 @@ export interface SessionParts {
   endpointOfAddress(localAddress: string | undefined): EndpointName | undefined;
 }
 
-/** The time limit for a client's login data, in milliseconds. The time to start the compute does not count. */
+/** The time limit for a client to send its login, in milliseconds. The start of the compute does not count. */
 const loginDeadlineMs = 30_000;
 
 /** The maximum number of bytes that a client may send before its session begins. */
@@ -51,7 +51,7 @@ const insecure = {
   hint: "Connect by TLS: add sslmode=require to the connection string.",
 };
 
-/** Serves one client from its first byte to its end. Never rejects. */
+/** Serves one client until its connection closes. Never rejects. */
 export async function serveClient(socket: Socket, parts: SessionParts): Promise<void> {
   socket.setNoDelay(true);
   const opening = new Deadline(socket);
@@ -72,7 +72,7 @@ export async function serveClient(socket: Socket, parts: SessionParts): Promise<
   }
 }
 
-/** Ends a connection that takes too long, and its waiting reads. */
+/** Closes the connection of a client that does not log in within `loginDeadlineMs`, and makes its waiting read fail. */
 class Deadline {
   #source: ByteSource | undefined;
   readonly #timeout: NodeJS.Timeout;
@@ -104,7 +104,7 @@ type Opened =
 const tlsHandshake = 0x16;
 
 async function openConnection(socket: Socket, opening: Deadline, parts: SessionParts): Promise<Opened> {
-  // A client may first ask for GSS encryption, and then for TLS.
+  // A client may ask for GSS encryption first, and for TLS after the refusal.
   for (let asked = 0; asked < 3; asked++) {
     const source = opening.reading(socket);
     const packet = await source.next((bytes) => {
@@ -119,7 +119,8 @@ async function openConnection(socket: Socket, opening: Deadline, parts: SessionP
       continue;
     }
     const isDirect = "isDirect" in packet;
-    // The client has sent unencrypted bytes after its request for TLS. They would look as if they came over TLS.
+    // These bytes came before the TLS handshake, unencrypted. An attacker could have sent them, so they must not count
+    // as the client's.
     if (!isDirect && unread.length > 0) throw new ProtocolError("the client sent data before the TLS handshake");
     if (isDirect) socket.unshift(unread);
     else socket.write("S");
@@ -184,7 +185,7 @@ async function verifierOrNone(target: SessionTarget, user: string): Promise<Scra
 
 /**
  * Returns the hash of the certificate for channel binding. RFC 5929 requires the hash algorithm of the certificate's
- * signature. This is SHA-256 for the sandbox's own certificates.
+ * signature, which is SHA-256 for the sandbox's certificates.
  */
 function endPointOf(client: TLSSocket): Buffer {
   const certificate = client.getCertificate();

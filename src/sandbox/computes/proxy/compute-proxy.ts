@@ -1,10 +1,10 @@
-/** The proxy through which clients reach the servers. */
+/** Listens for clients of databases. The proxy does TLS, checks passwords, and connects each client with its server. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { ProtocolError } from "../protocol/messages.ts";
 import { type SessionParts, serveClient } from "./client-session.ts";
 
-/** The options and parts of the proxy. */
+/** What the proxy is made from. */
 export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
   /** Returns a certificate for host names or addresses, as PEM. */
   readonly certificateFor: (names: readonly string[]) => { readonly cert: string; readonly key: string };
@@ -12,13 +12,13 @@ export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
   readonly onBug: (error: unknown) => void;
 }
 
-/** Names that every certificate contains, for clients that connect to the machine's own address. */
+/** Names in every certificate, for clients that connect to this machine directly. */
 const machineNames = ["localhost", "127.0.0.1", "::1"];
 
-/** The maximum number of certificates in memory. */
+/** The maximum number of certificates that are kept in memory. */
 const keptContexts = 1_000;
 
-/** Listens for clients of all endpoints on one port, with TLS. */
+/** Listens on one port for clients of all endpoints, with TLS. */
 export class ComputeProxy {
   readonly #parts: ProxyParts;
   readonly #contexts = new Map<string, SecureContext>();
@@ -40,7 +40,7 @@ export class ComputeProxy {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Stops listening on an address. Its open connections stay. */
+  /** Stops listening on an address. Open connections stay. */
   leave(host: string): void {
     this.#servers.get(host)?.close();
     this.#servers.delete(host);
@@ -56,7 +56,7 @@ export class ComputeProxy {
   #serve(socket: Socket): void {
     this.#clients.add(socket);
     socket.once("close", () => this.#clients.delete(socket));
-    // An error ends the connection, and a read that is waiting then fails. So nothing has to be done here.
+    // An error closes the socket, and the session's waiting read then fails. So this listener has nothing to do.
     socket.on("error", () => {});
     const parts: SessionParts = { ...this.#parts, upgrade: (plain) => this.#upgrade(plain) };
     serveClient(socket, parts).catch(this.#parts.onBug);

@@ -1,10 +1,10 @@
-/** Listens on the addresses of endpoints. */
+/** Listens on the loopback addresses of endpoints. */
 import type { EndpointRecord } from "../../engine/records.ts";
 import { ComputeError } from "../postgres/compute-error.ts";
 import type { ComputeProxy } from "./compute-proxy.ts";
 import type { EndpointName } from "./endpoint-name.ts";
 
-/** The endpoints that have their own loopback address as host. */
+/** The endpoints whose host is a loopback address of their own. */
 export class EndpointAddresses {
   readonly #port: number;
   readonly #endpoints = new Map<string, string>();
@@ -19,11 +19,11 @@ export class EndpointAddresses {
     return endpointId === undefined ? undefined : { endpointId, isPooled: false };
   }
 
-  /** Listens on the endpoint's address, if it has one. @throws ComputeError when it is in use */
+  /** Listens on the address of the endpoint, if its host is one. @throws ComputeError when the address is in use */
   async add(proxy: ComputeProxy, { id, host }: Pick<EndpointRecord, "id" | "host">): Promise<void> {
     if (!/^127\.[0-9.]+$/.test(host)) return;
     const isListening = this.#endpoints.has(host);
-    // After a reset, the address may belong to another endpoint.
+    // After a reset, the same address may belong to another endpoint.
     this.#endpoints.set(host, id);
     if (isListening) return;
     try {
@@ -35,7 +35,7 @@ export class EndpointAddresses {
     }
   }
 
-  /** Stops listening for endpoints that no longer exist. */
+  /** Stops listening for endpoints that `isThere` denies. */
   drop(proxy: ComputeProxy, isThere: (endpointId: string) => boolean): void {
     for (const [host, endpointId] of this.#endpoints) {
       if (isThere(endpointId)) continue;

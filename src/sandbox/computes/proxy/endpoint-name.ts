@@ -1,6 +1,6 @@
-/** Finds out which endpoint a client asks for. */
+/** Finds the endpoint that a client wants to reach. */
 
-/** The endpoint that a client names, and by which of its two host names. */
+/** The endpoint that a client names. Each endpoint has two host names: a direct one and a pooled one. */
 export interface EndpointName {
   readonly endpointId: string;
   /** Whether the client asks for a pooled connection. */
@@ -15,8 +15,8 @@ function nameOf(text: string): EndpointName {
 }
 
 /**
- * Reads the endpoint from the host name in the client's TLS handshake (SNI): it is the first label of a name with
- * several labels. `localhost` names no endpoint.
+ * Reads the endpoint from the host name in the client's TLS handshake (SNI): it is the first label. A name with one
+ * label, such as `localhost`, names no endpoint.
  */
 export function endpointOfServerName(serverName: string | false | null | undefined): EndpointName | undefined {
   if (typeof serverName !== "string" || !serverName.includes(".")) return undefined;
@@ -25,8 +25,8 @@ export function endpointOfServerName(serverName: string | false | null | undefin
 }
 
 /**
- * Removes `endpoint=<id>` from the startup parameter `options`, because the server does not know it.
- * @returns `options` without it; `undefined`: nothing is left.
+ * Reads `endpoint=<id>` from the startup parameter `options`, and removes it, because PostgreSQL does not know it.
+ * @returns the endpoint, and `options` without it; `undefined`: nothing is left
  */
 export function endpointOfOptions(options: string | undefined): {
   readonly endpoint: EndpointName | undefined;
@@ -41,7 +41,7 @@ export function endpointOfOptions(options: string | undefined): {
   };
 }
 
-/** Removes `endpoint=<id>;` or `endpoint=<id>$` from the start of a password. */
+/** Reads `endpoint=<id>;` or `endpoint=<id>$` from the start of a password, and removes it. */
 export function endpointOfPassword(
   password: string,
 ): { readonly endpoint: EndpointName; readonly password: string } | undefined {
@@ -49,7 +49,7 @@ export function endpointOfPassword(
   return id === undefined ? undefined : { endpoint: nameOf(id), password: password.slice(prefix?.length) };
 }
 
-/** The error for a client that names no endpoint. It says what the client must add. */
+/** The error for a client that names no endpoint. Its hint says what to add. */
 export const noEndpointError = {
   code: "08004",
   message: "the connection names no endpoint",

@@ -1,4 +1,4 @@
-/** Connects a client with its server. */
+/** Connects a client that has logged in with the server of its endpoint. */
 import { connect, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { MessageReader } from "../protocol/messages.ts";
@@ -6,13 +6,13 @@ import { type StartupMessage, startupPacket } from "../protocol/startup.ts";
 import type { CancelKeys } from "./cancel-keys.ts";
 import { ClientError } from "./client-error.ts";
 
-/** The maximum number of bytes of a message at the start of a session. Such messages are short. */
+/** The maximum length in bytes of a message before the session is ready. Such messages are short. */
 const longestOpeningBytes = 1024 * 1024;
 
-/** The two sides of a session: a client that has logged in, and its server. */
+/** A client that has logged in, and the server to connect with. */
 export interface Joint {
   readonly client: TLSSocket;
-  /** The bytes that the client has sent after its login. */
+  /** Bytes that the client has sent after its login and that no server has received. */
   readonly unread: Buffer;
   readonly socketPath: string;
   readonly startup: StartupMessage;
@@ -20,7 +20,7 @@ export interface Joint {
 }
 
 /**
- * Passes bytes between a client and a server until one of them ends.
+ * Passes bytes between client and server until one of them closes.
  * @throws ClientError when the server cannot be reached
  */
 export async function joinServer({ client, unread, socketPath, startup, cancelKeys }: Joint): Promise<void> {
@@ -41,7 +41,7 @@ export async function joinServer({ client, unread, socketPath, startup, cancelKe
     else ended.reject(new ClientError({ code: "57P03", message: "the compute has just stopped; connect again" }));
   });
   client.on("error", () => server.destroy());
-  // The client still gets the last bytes of the server.
+  // `destroySoon` first sends the last bytes of the server to the client.
   server.once("close", () => {
     client.destroySoon();
     ended.resolve();
@@ -56,8 +56,8 @@ export async function joinServer({ client, unread, socketPath, startup, cancelKe
 }
 
 /**
- * Reads the cancel key from the server's first messages.
- * @returns a function to call at the end of the session
+ * Reads the cancel key from the server's first messages, and remembers the server that gave it.
+ * @returns a function that forgets the key; to call at the end of the session
  */
 function rememberKey(server: Socket, socketPath: string, cancelKeys: CancelKeys): () => void {
   const reader = new MessageReader(longestOpeningBytes);

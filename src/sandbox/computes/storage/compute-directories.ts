@@ -1,4 +1,4 @@
-/** The directories of all computes. */
+/** The directories in which computes keep their data. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -11,22 +11,23 @@ import { makeTemporaryFolder, type TemporaryFolder } from "./temporary-folder.ts
 
 const run = promisify(execFile);
 
-/**
- * The owner of a data directory: a branch (its primary), a read-only endpoint (its standby), or a snapshot of the API.
- */
+/** Whose data a directory holds: a branch (for its primary), a read-only endpoint (for its standby), or a snapshot. */
 export type Holder = { readonly kind: "branches" | "replicas" | "snapshots"; readonly id: string };
 
-/** Returns the owner of a branch's data directory. */
+/** Returns the holder of a branch's data. */
 export const holderOfBranch = (id: string): Holder => ({ kind: "branches", id });
 
 /**
- * The directories of all computes in the sandbox's data directory.
- * `branches/<id>`, `replicas/<id>` and `snapshots/<id>` each hold `data`, which is PostgreSQL's own directory. Such a
- * directory exists completely or not at all. An unfinished one is in `new`, which is emptied at each start.
+ * The directories of all computes, in the sandbox's data directory.
+ * `branches/<id>`, `replicas/<id>` and `snapshots/<id>` each have a folder `data`, PostgreSQL's data directory. Such a
+ * directory is complete or does not exist. Unfinished directories are in `new`, which is emptied at each start.
  */
 export class ComputeDirectories {
   readonly root: string;
-  /** The directories of Unix sockets. Their paths are short, because the path of a socket has at most 107 bytes. */
+  /**
+   * The directories of Unix sockets. They are in the system's temporary folder, because the path of a socket has at
+   * most 107 bytes.
+   */
   readonly #sockets: TemporaryFolder;
   readonly #user: SystemUser;
   #counter = 0;
@@ -38,8 +39,8 @@ export class ComputeDirectories {
   }
 
   /**
-   * Makes the directories. Unfinished ones of a killed sandbox are removed.
-   * @param data the sandbox's data directory; it exists, and no other sandbox uses it.
+   * Makes the directories, and removes unfinished ones that a killed sandbox has left.
+   * @param data the sandbox's data directory; it exists, and no other sandbox uses it
    * @throws ComputeSetupError when PostgreSQL's user cannot access them
    */
   static async open(data: string, user: SystemUser): Promise<ComputeDirectories> {
@@ -68,12 +69,12 @@ export class ComputeDirectories {
     return path.join(this.root, "new");
   }
 
-  /** Returns the directory of a branch or standby. It may not exist. */
+  /** Returns the directory of a branch, standby or snapshot. It may not exist. */
   of({ kind, id }: Holder): string {
     return path.join(this.root, kind, id);
   }
 
-  /** Returns PostgreSQL's data directory of a branch or standby. It may not exist. */
+  /** Returns PostgreSQL's data directory of a branch, standby or snapshot. It may not exist. */
   dataOf(holder: Holder): string {
     return path.join(this.of(holder), "data");
   }
@@ -91,12 +92,12 @@ export class ComputeDirectories {
     return [...this.list("branches"), ...this.list("replicas"), ...this.list("snapshots")];
   }
 
-  /** The directory of the template. Branches without a parent are copies of it. */
+  /** The directory of the template. A branch without a parent begins as a copy of the template. */
   get template(): string {
     return path.join(this.root, "template");
   }
 
-  /** Makes a new, empty directory that belongs to the servers' user. */
+  /** Makes a new, empty directory in `new`. It belongs to the servers' user. */
   stage(): string {
     const directory = this.#unusedName();
     this.makeFolder(directory);
@@ -124,7 +125,10 @@ export class ComputeDirectories {
     return directory;
   }
 
-  /** Returns a random name, because for a moment a server of a killed sandbox may still write to its own directory. */
+  /**
+   * Returns a random path in `new`. A path is never used twice: a server of a killed sandbox may still write to its old
+   * directory for a moment.
+   */
   #unusedName(): string {
     return path.join(this.#staging, randomUUID());
   }
@@ -141,13 +145,13 @@ export class ComputeDirectories {
   }
 }
 
-/** Returns the major version of the server that wrote a data directory; `undefined`: there is none. */
+/** Returns the major version of PostgreSQL that wrote a data directory; `undefined`: it is no data directory. */
 export function dataVersionOf(dataDirectory: string): number | undefined {
   const file = path.join(dataDirectory, "PG_VERSION");
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
 }
 
-/** Lets the group of PostgreSQL's user pass through a data directory that belongs to root, and allows nothing more. */
+/** Lets the group of PostgreSQL's user pass through a data directory of root. It gives no other right. */
 function letThrough(data: string, { uid, gid }: SystemUser): void {
   if (uid === undefined || gid === undefined) return;
   const { uid: owner, mode } = lstatSync(data);

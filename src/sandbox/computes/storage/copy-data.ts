@@ -1,4 +1,4 @@
-/** Copies the data of a server. */
+/** Copies a PostgreSQL data directory, while its server runs or does not run. */
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { AdminConnection } from "../postgres/admin-connection.ts";
@@ -15,7 +15,7 @@ export interface DataCopy {
   readonly user: SystemUser;
 }
 
-/** Files that belong to one server and are not copied. */
+/** Files that belong to one server only, and so are not in a copy. */
 const ofTheServer =
   /^(postmaster\.(pid|opts)|standby\.signal|pg_replslot\/.+|pg_stat\/.+|pg_stat_tmp\/.+|postgresql\.auto\.conf\.tmp)$/;
 
@@ -29,13 +29,13 @@ export async function copyAtRest({ source, target, user }: DataCopy): Promise<vo
 }
 
 /**
- * Copies the data of a running primary in a consistent state. PostgreSQL's own backup functions mark the state, and the
- * copy contains the write-ahead log up to its end.
+ * Copies the data of a running primary in a consistent state: PostgreSQL's backup functions mark its begin and end, and
+ * the copy has the write-ahead log between them.
  * @throws PostgresError, or Error of the file system
  */
 export async function copyRunning(server: PostgresServer, { target, user }: Omit<DataCopy, "source">): Promise<void> {
   const source = server.place.dataDirectory;
-  // The backup belongs to this connection. If something fails, the backup ends with the connection.
+  // PostgreSQL ends the backup with this connection, also if something fails.
   const backup = await AdminConnection.open(server.socketPath);
   try {
     await backup.query("SELECT pg_backup_start('sandbox', true)");
@@ -50,7 +50,7 @@ export async function copyRunning(server: PostgresServer, { target, user }: Omit
   }
 }
 
-/** Returns the name of the log segment in which recovery begins. */
+/** Returns the name of the log segment with which recovery begins. */
 function firstSegmentOf(label: string): string {
   return /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/m.exec(label)?.[1] ?? "";
 }

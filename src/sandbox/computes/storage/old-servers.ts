@@ -9,12 +9,12 @@ import { ComputeSetupError } from "../postgres/compute-error.ts";
 
 const run = promisify(execFile);
 
-/** The time limit for an old server to end after each signal, in milliseconds. */
+/** The time limit after each signal, in milliseconds. */
 const patienceMs = 10_000;
 
 /**
- * Ends the server that still uses a data directory, if there is one. No committed data is lost: the next server
- * recovers it from the write-ahead log.
+ * Ends the server that still uses a data directory, if there is one. Committed data is kept: the next server recovers
+ * it from the write-ahead log.
  * @throws ComputeSetupError when the server does not end
  */
 export async function endOldServer(dataDirectory: string): Promise<void> {
@@ -36,13 +36,16 @@ function pidOf(dataDirectory: string): number | undefined {
   return Number.isInteger(pid) && pid > 1 ? pid : undefined;
 }
 
-/** Whether the process is still the server of the directory. Another process may have the pid by now. */
+/**
+ * Whether a process is the server of the data directory. After a crash, the system may have given the pid to another
+ * process.
+ */
 async function isServerOf(pid: number, dataDirectory: string): Promise<boolean> {
   try {
     const { stdout } = await run("ps", ["-o", "command=", "-ww", "-p", String(pid)], { timeout: 5_000 });
     return stdout.includes(dataDirectory);
   } catch (error) {
-    // Without `ps`, as in small images, Linux still shows the command line in /proc.
+    // Small images have no `ps`. Then Linux shows the command line in /proc.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") return false;
     const file = `/proc/${pid}/cmdline`;
     return existsSync(file) && readFileSync(file, "utf8").includes(dataDirectory);
@@ -53,7 +56,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     signalProcess(pid, signal);
   } catch {
-    // The server has ended meanwhile.
+    // The server has just ended.
   }
 }
 

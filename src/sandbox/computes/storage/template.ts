@@ -12,7 +12,7 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import { templateStatements } from "../postgres/template-statements.ts";
 import type { ComputeDirectories } from "./compute-directories.ts";
 
-/** The parts from which the template is made. */
+/** What the template is made with. */
 export interface TemplateParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
@@ -20,9 +20,9 @@ export interface TemplateParts {
 }
 
 /**
- * Makes the data directory of the template. It holds an empty PostgreSQL with the sandbox's own role, and the view of
- * the file cache in every database. If it exists, nothing happens.
- * @param signal ends initdb when it is aborted.
+ * Makes the template's data directory, if there is none. It has an empty PostgreSQL with the sandbox's own role, and
+ * the view `neon_stat_file_cache` in every database.
+ * @param signal ends initdb when it is aborted
  * @throws ComputeError, also when the signal is aborted
  */
 export async function ensureTemplate(parts: TemplateParts, signal: AbortSignal): Promise<void> {

@@ -14,15 +14,15 @@ export interface TemporaryFolder {
 }
 
 /**
- * A folder that is younger than this, in milliseconds, stays even without a socket: its process may be about to make
- * the socket.
+ * A folder without a socket stays if it is younger than this, in milliseconds: its process may be about to make the
+ * socket.
  */
 const youngMs = 60_000;
 
 /**
- * Makes a folder, and removes the folders of killed processes. A living process listens on a socket in its folder; the
- * kernel closes that socket when the process ends.
- * @param prefix the start of the folder's name, such as `sandbox-sockets-`.
+ * Makes a folder, and removes the folders of killed processes. A living process listens on a socket in its folder, and
+ * the kernel closes that socket when the process ends.
+ * @param prefix the start of the folder's name, such as `sandbox-sockets-`
  */
 export async function makeTemporaryFolder(prefix: string): Promise<TemporaryFolder> {
   await removeAbandoned(prefix);
@@ -62,7 +62,7 @@ async function isAbandoned(folder: string): Promise<boolean> {
   return stats !== undefined && Date.now() - stats.mtimeMs > youngMs;
 }
 
-/** Removes a folder. A folder of another user stays. */
+/** Removes a folder, if this user may remove it. */
 async function removeIfPossible(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
