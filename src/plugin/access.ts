@@ -1,4 +1,7 @@
-/** Opens the cluster and the control plane for `kubectl endpoints`, with the user's own rights. */
+/**
+ * Connects `kubectl endpoints` to the cluster, with the user's own rights, and to the control plane, with the user's
+ * key.
+ */
 import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
 import { createKeySource } from "../control-plane/key-source.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
@@ -28,15 +31,15 @@ const timeoutMs = 10_000;
 const pageLimit = 500;
 const mostPages = 1_000;
 
-/** The cluster, with the rights of the user's kubeconfig. */
+/** The cluster as the user of the kubeconfig may use it. */
 export interface ClusterAccess extends NamespaceReads, PlaneReads {
   /** The namespace of the kubeconfig's context; `default` if there is none. */
   readonly namespace: string;
   get(namespace: string, name: string): Promise<ComputeEndpoint>;
   getAccess(namespace: string, name: string): Promise<DatabaseAccess>;
-  /** Returns the stored object unparsed, so that a plan can be made with another spec. */
+  /** Returns the stored object without parsing it, so that its spec can be replaced for a plan. */
   getStored(namespace: string, name: string): Promise<unknown>;
-  /** Sets an annotation of a ComputeEndpoint. The plugin writes nothing else to the cluster. */
+  /** Sets an annotation of a ComputeEndpoint. This is the plugin's only write to the cluster. */
   annotate(key: ResourceKey, annotation: string, value: string): Promise<void>;
   /** Returns every ComputeEndpoint of the cluster. */
   list(): Promise<readonly ComputeEndpoint[]>;
@@ -113,7 +116,7 @@ async function listAll(connection: KubernetesConnection, what: string, path: str
   throw new Error(`the cluster has more than ${mostPages * pageLimit} ${what}`);
 }
 
-/** Returns the result of the read, or why there is none: the object is not there, or the user has no right to it. */
+/** Returns the result of the read. `Absent`: there is no such object. `Forbidden`: the user may not read it. */
 async function orRefusal<T>(read: Promise<T>): Promise<T | "Absent" | "Forbidden"> {
   try {
     return await read;
@@ -126,8 +129,8 @@ async function orRefusal<T>(read: Promise<T>): Promise<T | "Absent" | "Forbidden
 }
 
 /**
- * Opens the control plane that CONTROL_PLANE_URL names, with CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.
- *
+ * Connects to the control plane that CONTROL_PLANE_URL names, with the key in CONTROL_PLANE_API_KEY or in the file
+ * CONTROL_PLANE_API_KEY_FILE.
  * @throws Error when a setting is missing
  */
 export function openService(env: Environment, version: string): ControlPlaneClient {

@@ -20,7 +20,8 @@ export function operationsText({ status }: ComputeEndpoint): string {
 
 /**
  * Returns the endpoints that no resource of this cluster owns. Pure.
- * @param serviceUrl the control plane of the list. An endpoint of another control plane may have the same id.
+ * @param serviceUrl the URL of the control plane that listed them; an endpoint of another control plane may have the
+ *   same id
  */
 export function unownedEndpoints(
   endpoints: readonly ObservedEndpoint[],
@@ -39,10 +40,9 @@ export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
 }
 
 /**
- * Returns the manifest of a resource that adopts an endpoint unchanged. It manages no field, and keeps the endpoint
- * when it is deleted. Pure.
- *
- * @param controlPlaneRef the control plane of the endpoint; `undefined`: the one of the operator's settings
+ * Returns the manifest of a resource that adopts an endpoint and changes nothing about it. If the resource is deleted,
+ * the endpoint stays. Pure.
+ * @param controlPlaneRef the control plane of the endpoint; `undefined`: the control plane of the settings
  */
 export function adoptionManifest(
   endpoint: ObservedEndpoint,
@@ -63,7 +63,7 @@ export function adoptionManifest(
   };
 }
 
-/** Returns manifests as the text of one List for kubectl. JSON is also YAML. Pure. */
+/** Returns manifests as one List for `kubectl apply`. The text is JSON, which is also YAML. Pure. */
 export function manifestsText(manifests: readonly object[]): string {
   return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }, undefined, 2)}\n`;
 }

@@ -1,4 +1,4 @@
-/** Finds the control plane that a resource or an option names, for `kubectl endpoints`. */
+/** Finds the ControlPlane or ClusterControlPlane that a resource or an option of `kubectl endpoints` names. */
 import type { PlaneProblem } from "../decide/project-grant.ts";
 import { keyText } from "../domain/resource-store.ts";
 import { planeProblems } from "../planes/plane-status.ts";
@@ -6,20 +6,20 @@ import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { type ControlPlaneRef, type PlaneResource, planeIdOf, planeName } from "../resource/control-plane-resource.ts";
 
-/** A control plane that a resource or an option names. */
+/** The reference to a ControlPlane or ClusterControlPlane in a resource or an option. */
 export interface NamedPlane {
   readonly ref: ControlPlaneRef;
-  /** The namespace of the resource that names it. */
+  /** The namespace of the resource or the option. */
   readonly namespace: string;
 }
 
-/** What the user may see of a control plane. */
+/** The result of reading a control plane's resource with the rights of the user. */
 export type PlaneReading =
   | { readonly kind: "Found"; readonly plane: PlaneResource }
   | { readonly kind: "Absent" }
   | { readonly kind: "Forbidden" };
 
-/** A control plane that a resource names, and what the user may see of it. */
+/** The control plane that a resource names, and the result of reading it. */
 export interface ReadPlane {
   readonly named: NamedPlane;
   readonly reading: PlaneReading;
@@ -52,14 +52,12 @@ const words: Readonly<Record<ControlPlaneRef["kind"], readonly string[]>> = {
   ClusterControlPlane: ["clustercontrolplane", "clustercontrolplanes", "ccpl"],
 };
 
-/** Whether a name such as `cpl/own` means a control plane. Pure. */
+/** Whether a name has the kind of a control plane before its slash, such as `cpl/own`. Pure. */
 export function isPlaneName(text: string): boolean {
   return Object.values(words).some((known) => known.includes(text.split("/")[0]?.toLowerCase() ?? ""));
 }
 
-/**
- * Returns what prevents the operator from using the control plane; `undefined`: the user can see no such reason. Pure.
- */
+/** Returns why the operator cannot use the control plane; `undefined`: no reason is visible to the user. Pure. */
 export function problemOf({ reading, named: { ref, namespace } }: ReadPlane): PlaneProblem | undefined {
   const planeId = planeIdOf(ref, namespace);
   if (reading.kind === "Absent") {
@@ -68,16 +66,16 @@ export function problemOf({ reading, named: { ref, namespace } }: ReadPlane): Pl
   if (reading.kind === "Forbidden") return undefined;
   const { spec, status } = reading.plane;
   const stalled = conditionOf(status.conditions, "Stalled");
-  // A refused key stalls the control plane too, but its resources report the refusal themselves.
+  // A refused key also stalls the control plane. But the resources that use it report the refused key themselves, so it
+  // is no problem here.
   const isUnusable = spec.kind === "Invalid" || (stalled?.status === "True" && stalled.reason !== "Unauthorized");
   return isUnusable ? planeProblems.notReady(planeId) : undefined;
 }
 
 /**
  * Compares CONTROL_PLANE_URL with the URL of a control plane. Pure.
- *
- * @param serviceUrl CONTROL_PLANE_URL in the form of ownership records
- * @returns true if they are equal, or the control plane has no valid URL; false: the user cannot read the control plane
+ * @param serviceUrl CONTROL_PLANE_URL in the form that status stores
+ * @returns true: they are equal, or the control plane has no valid URL; false: the user cannot read the control plane
  * @throws Error when they differ
  */
 export function requireSameUrl(reading: PlaneReading, { ref, namespace }: NamedPlane, serviceUrl: string): boolean {
@@ -91,10 +89,8 @@ export function requireSameUrl(reading: PlaneReading, { ref, namespace }: NamedP
 }
 
 /**
- * Compares CONTROL_PLANE_URL with the URL in the record of a resource, for a control plane whose URL the plugin cannot
- * read. Pure.
- *
- * @throws Error when they differ, although the operator accepts the record
+ * Compares CONTROL_PLANE_URL with the URL in the resource's status, if the plugin cannot read the control plane. Pure.
+ * @throws Error when they differ, unless the operator itself does not accept that URL (`IdentityUnproven`)
  */
 export function requireRecordedUrl({ key, status }: ComputeEndpoint, serviceUrl: string): void {
   const recorded = (status.ownership ?? status.createIntent)?.serviceUrl ?? serviceUrl;

@@ -1,4 +1,4 @@
-/** Computes what the operator would do next for a resource, and describes it. */
+/** Computes what the operator would do next for a ComputeEndpoint, and describes that step. */
 import { parseAllDocuments } from "yaml";
 import type { Identity } from "../decide/identity.ts";
 import type { Plan } from "../decide/plan.ts";
@@ -18,39 +18,39 @@ import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
-/** The facts from which a plan is made. */
+/** Everything that the operator would know when it plans. */
 interface PlanInput {
   readonly resource: ComputeEndpoint;
   /** Every other ComputeEndpoint of the cluster. */
   readonly others: readonly ComputeEndpoint[];
   readonly identity: Identity;
   readonly clock: Clock;
-  /** `undefined`: it cannot be used, see `problem`. */
+  /** The control plane of the resource; `undefined`: it cannot be used, see `problem`. */
   readonly controlPlane: ControlPlaneReads | undefined;
-  /** Why the operator cannot use the control plane. @default it can */
+  /** Why the operator cannot use the control plane. @default no problem */
   readonly problem?: PlaneProblem | undefined;
   readonly grants: KnownGrants;
 }
 
-/** A plan, and the operation that it waits for. */
+/** The next plan of a resource, and the operation that delays the plan. */
 export interface PlannedStep {
   readonly plan: Plan;
   /**
-   * The id of the operation that locks the project: the change is sent after its end. `undefined`: nothing delays the
-   * change.
+   * The id of the operation that locks the project. The operator sends the change after the end of that operation.
+   * `undefined`: no operation delays the plan.
    */
   readonly afterOperation: string | undefined;
-  /** The user may not read the grants of Namespaces, so the plan uses the grant that status shows. */
+  /** Whether the plan uses the grant that the status shows, because the user may not read the grants of Namespaces. */
   readonly isGrantAssumed: boolean;
 }
 
-/** The operator's default settings. */
+/** The default settings of the operator. The plugin does not know other settings. */
 const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
 
 /**
- * Returns what a freshly started operator would do next for a resource.
- * It runs the operator's own read and decision of one reconcile, with an empty memory, and writes nothing. A running
- * operator may wait where this plan acts: after a failure, or because it first sends a change of another resource.
+ * Returns what the operator would do next for a resource, directly after its start. The plugin runs the operator's own
+ * code for one reconcile, up to the decision, and writes nothing. A running operator may wait where this plan acts:
+ * after a failure, or while it sends a change of another resource first.
  * @throws ControlPlaneError when the project cannot be read
  */
 export async function planNow(input: PlanInput): Promise<PlannedStep> {
@@ -86,17 +86,17 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
 }
 
 /**
- * Returns the grant that the status shows: the operator's last result. The user may have no right to read the
- * Namespace.
+ * Returns the grant that the status shows, which is the operator's latest result. It stands in for Namespaces that the
+ * user may not read.
  */
 function grantShownBy({ status }: ComputeEndpoint): ProjectGrant {
   const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "ProjectNotGranted";
   return isRefused ? { mayChange: false, mayAdopt: false } : fullGrant;
 }
 
-/** A planned step, and whether it was certainly made with the right control plane. */
+/** A planned step, and whether CONTROL_PLANE_URL was compared with the resource's control plane. */
 export interface CheckedStep extends PlannedStep {
-  /** The user may not read the control plane of the resource, so CONTROL_PLANE_URL is used without a check. */
+  /** Whether CONTROL_PLANE_URL was not compared, because the user may not read the control plane of the resource. */
   readonly isUrlAssumed: boolean;
 }
 
@@ -144,7 +144,7 @@ function textOf(plan: Plan): string {
   }
 }
 
-/** A ComputeEndpoint from a file, in the form in which the API server would store it. */
+/** A ComputeEndpoint from a file, completed to the form that the API server would store. */
 interface FileManifest {
   readonly metadata: {
     readonly name: string;
@@ -158,8 +158,8 @@ interface FileManifest {
 }
 
 /**
- * Returns the stored object after this manifest is applied: it has the manifest's spec, and also the manifest's
- * annotations. Pure.
+ * Returns the stored object as it is after `kubectl apply` of this manifest: with the manifest's spec, and with its
+ * annotations added. Pure.
  */
 export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: FileManifest): object {
   const object = stored as { readonly metadata: { readonly annotations?: object } };
@@ -168,9 +168,8 @@ export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: 
 }
 
 /**
- * Parses a ComputeEndpoint from YAML or JSON.
- * It adds a uid and the finalizer, as the API server and the operator would.
- * @throws Error when the text is not YAML, or holds no ComputeEndpoint of this name.
+ * Finds one ComputeEndpoint in YAML or JSON. Adds a uid and the finalizer, as the API server and the operator would.
+ * @throws Error when the text is not YAML, or has no ComputeEndpoint of this name
  */
 export function manifestIn(text: string, name: string | undefined, namespace: string): FileManifest {
   const found = objectsIn(text).find(

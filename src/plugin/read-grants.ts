@@ -1,4 +1,4 @@
-/** Reads grants with the user's rights, for `kubectl endpoints`. */
+/** Reads with the user's rights which projects a namespace may use (its grants), for `kubectl endpoints`. */
 import {
   fullGrant,
   type GrantMode,
@@ -10,31 +10,31 @@ import {
 import type { NamespaceGrants } from "../domain/resource-store.ts";
 import type { ReadPlane } from "./named-plane.ts";
 
-/** The parts of a Namespace that grants depend on. */
+/** The annotation and labels of a Namespace, on which its grants depend. */
 export type NamespaceFacts = Pick<NamespaceGrants, "annotation" | "labels">;
 
-/** Reads Namespaces with the rights of the user. */
+/** Reads Namespaces with the user's rights. */
 export interface NamespaceReads {
-  /** Returns every Namespace by name. `undefined`: the user may not list Namespaces. */
+  /** Returns every Namespace, by name; `undefined`: the user may not list Namespaces. */
   listNamespaces(): Promise<ReadonlyMap<string, NamespaceFacts> | undefined>;
-  /** Returns one Namespace. `undefined`: there is none, it cannot be parsed, or the user may not read it. */
+  /** Returns one Namespace; `undefined`: it does not exist, cannot be parsed, or the user may not read it. */
   getNamespace(namespace: string): Promise<NamespaceFacts | undefined>;
 }
 
-/** The operator's settings about grants. */
+/** The settings of the operator that decide about grants. */
 export interface GrantSettings {
   readonly projectGrants: GrantMode;
   /** The namespaces that the operator watches. Empty: all of them. */
   readonly watchNamespaces: readonly string[];
 }
 
-/** The grants as far as they are known. `undefined`: too little of the namespace can be read. */
+/** Returns the grant of a namespace for a project; `undefined`: the user may read too little to know the grant. */
 export type KnownGrants = (...parameters: Parameters<GrantOf>) => ProjectGrant | undefined;
 
 /**
- * Reads the grants as the operator sees them, as far as the user's rights allow.
- * @param namespaces the namespaces whose grants are needed
- * @param plane the control plane that the resource names; `undefined`: that of the settings
+ * Reads the grants that the operator would see, as far as the user may read them.
+ * @param namespaces the namespaces of the resources in the plan
+ * @param plane the control plane that the resource names; `undefined`: the control plane of the settings
  * @throws KubernetesError when the API server cannot be read for another reason than missing rights
  */
 export async function readGrants(
@@ -53,10 +53,10 @@ export async function readGrants(
   return rulesOf(plane) === undefined ? annotationGrants(known, settings) : ruleGrants(known, settings, plane);
 }
 
-/** The Namespaces that could be read. */
+/** The Namespaces that the user may read. */
 interface KnownNamespaces {
   readonly facts: ReadonlyMap<string, NamespaceFacts | undefined>;
-  /** Whether every Namespace is there that the operator sees. */
+  /** Whether `facts` has every Namespace that the operator watches. */
   readonly isComplete: boolean;
 }
 
@@ -77,8 +77,8 @@ async function readNamespaces(
 /** Returns the grants that the annotations of the Namespaces give. */
 function annotationGrants({ facts, isComplete }: KnownNamespaces, { projectGrants: mode }: GrantSettings): KnownGrants {
   const isAnyAnnotated = [...facts.values()].some((each) => each?.annotation !== undefined);
-  // In this mode, a namespace without the annotation depends on all other Namespaces. A Namespace that cannot be read
-  // may have the annotation.
+  // With `WhenUsed`, a namespace without the annotation may use a project only if no Namespace has the annotation. A
+  // Namespace that the user cannot read may have it.
   const isOpen = mode === "WhenUsed" && !isAnyAnnotated && !isComplete;
   return (namespace, projectId) => {
     const found = facts.get(namespace);
@@ -87,7 +87,7 @@ function annotationGrants({ facts, isComplete }: KnownNamespaces, { projectGrant
   };
 }
 
-/** Returns the grants that `projects` of a ClusterControlPlane gives. */
+/** Returns the grants that `spec.projects` of a ClusterControlPlane gives. */
 function ruleGrants(
   { facts }: KnownNamespaces,
   { projectGrants: mode }: GrantSettings,
@@ -100,7 +100,7 @@ function ruleGrants(
     const found = facts.get(namespace);
     const read = { annotation: undefined, labels: undefined, isAnyAnnotated: false, isTerminating: false, ...found };
     const grant = planeGrantOf(resource, { namespace, projectId, facts: read }, mode);
-    // A selector may select a Namespace whose labels the user cannot read.
+    // A selector may select a Namespace whose labels the user cannot read, so the refusal is not certain.
     return !grant.mayChange && found === undefined && isBySelector ? undefined : grant;
   };
 }

@@ -26,7 +26,7 @@ import { appliedTo, type CheckedStep, manifestIn, planNow, planText } from "./pl
 import { readGrants } from "./read-grants.ts";
 import { accessNextSteps, exitCodeOf, exitCodes, explain, explanationText, nextSteps, planeNextSteps } from "./why.ts";
 
-/** The input of a run of the plugin. */
+/** What a run of the plugin gets from its process: environment, streams and version. */
 export interface PluginOptions {
   readonly env: Environment;
   readonly out: NodeJS.WritableStream;
@@ -45,8 +45,8 @@ interface ListingOptions extends CommonOptions {
 }
 
 /**
- * Runs one command.
- * @returns the exit code: 0 success, 1 failed, 2 wrong usage, 3 the operator still has work, 4 a person must act.
+ * Runs one command of `kubectl endpoints`.
+ * @returns the exit code: 0 success, 1 failed, 2 wrong usage, 3 the operator still has work, 4 a person must act
  */
 export async function runPlugin(args: readonly string[], options: PluginOptions): Promise<number> {
   const run = new PluginRun(options);
@@ -104,7 +104,7 @@ const planeOption = [
   "controlplane/NAME or clustercontrolplane/NAME. Default: the control plane of the operator's settings",
 ] as const;
 
-/** One run of the plugin. It opens connections when a command needs them, and closes them at the end. */
+/** One run of the plugin. It connects when a command needs a connection, and closes all connections at the end. */
 class PluginRun {
   exitCode: number = exitCodes.ok;
   readonly #options: PluginOptions;
@@ -164,9 +164,10 @@ class PluginRun {
   }
 
   /**
-   * Whether CONTROL_PLANE_URL needs no trust: the resource uses the control plane of the settings, or the URLs are
-   * equal.
-   * @throws Error if CONTROL_PLANE_URL is not the URL of the control plane, or of the resource's record
+   * Whether CONTROL_PLANE_URL is known to be right: the resource uses the control plane of the settings, or the URL of
+   * its control plane could be read and does not differ.
+   * @throws Error when CONTROL_PLANE_URL differs from the URL of the control plane, or from the URL in the resource's
+   *   status
    */
   #isUrlKnown(resource: ComputeEndpoint, { serviceUrl }: ControlPlaneClient, plane: ReadPlane | undefined): boolean {
     const isCompared = plane === undefined || requireSameUrl(plane.reading, plane.named, serviceUrl);
@@ -200,7 +201,7 @@ class PluginRun {
   };
 
   /**
-   * Returns the control plane of the option; `undefined`: there is no such option.
+   * Returns the control plane that the option `--control-plane` names; `undefined`: there is no such option.
    * @throws Error when it cannot be used, CONTROL_PLANE_URL is not its URL, or the user may not read it
    */
   async #listedPlane({ controlPlane, namespace }: ListingOptions): Promise<NamedPlane | undefined> {
@@ -226,7 +227,8 @@ class PluginRun {
 
   async #change(name: string, options: CommonOptions, action: PowerAction): Promise<void> {
     const resource = await this.#resource(name, options);
-    // The environment has the key only for the control plane of the settings. Only the operator reaches any other one.
+    // CONTROL_PLANE_URL and the key are for the control plane of the settings. Only the operator has the keys of other
+    // control planes.
     if (!this.#options.env.CONTROL_PLANE_URL || planeOf(resource) !== settingsPlane) {
       await this.#askOperator(resource, options, action);
       return;
@@ -243,8 +245,8 @@ class PluginRun {
   }
 
   /**
-   * Asks the operator by an annotation, because the plugin cannot reach the control plane. A new value of the
-   * annotation acts once.
+   * Asks the operator by an annotation, because the plugin cannot send the request itself. The operator acts once for
+   * each new value of the annotation.
    */
   async #askOperator({ key }: ComputeEndpoint, options: CommonOptions, action: PowerAction): Promise<void> {
     const annotation = action === "start" ? annotations.wakeRequestedAt : annotations.suspendRequestedAt;
@@ -273,8 +275,8 @@ class PluginRun {
   }
 
   /**
-   * Returns the resource to plan for. If a file is given, this is the stored resource with the spec of the file, or the
-   * file's resource if none is stored. Else it is the stored resource.
+   * Returns the resource to plan for: the stored resource. With a file, its spec comes from the file. If no resource is
+   * stored, it is the one of the file.
    */
   async #planned(name: string | undefined, options: CommonOptions & { filename?: string }): Promise<ComputeEndpoint> {
     const { filename } = options;

@@ -11,7 +11,10 @@ import {
 } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
 
-/** The exit codes, for scripts. */
+/**
+ * The exit codes of `kubectl endpoints`. `goesOn`: the operator still has work. `personMustAct`: the operator waits for
+ * a person.
+ */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, goesOn: 3, personMustAct: 4 } as const;
 
 /** The explanation of a resource. */
@@ -21,21 +24,24 @@ interface Explanation {
   readonly reason: string;
   readonly message: string;
   readonly nextStep: string;
-  /** What the resource waits for: nothing, the operator, or a person. */
+  /** What the resource waits for. `Nothing`: it is Ready. */
   readonly waitsFor: "Nothing" | "Operator" | "Person";
-  /** When the condition last changed, RFC 3339; `undefined`: not known. */
+  /** When the decisive condition last changed, RFC 3339; `undefined`: not known. */
   readonly since: string | undefined;
   /** The unfinished operations, as `action (status)`. */
   readonly inFlight: readonly string[];
 }
 
-/** The parts of a resource of any kind that its explanation needs. */
+/** The fields of a resource of any kind that explain its state. */
 interface Explained {
   readonly key: ResourceKey;
   readonly status: Partial<Pick<ComputeEndpointStatus, "conditions" | "operations">>;
 }
 
-/** Explains a resource from its status alone. Pure. @param nextSteps what a person can do, by reason of its kind */
+/**
+ * Explains a resource from its status alone. Pure.
+ * @param nextSteps what a person can do, by the reason of the condition
+ */
 export function explain(resource: Explained, nextSteps: Readonly<Record<string, string>>): Explanation {
   const { conditions } = resource.status;
   const { namespace } = resource.key;
@@ -63,8 +69,8 @@ export function explain(resource: Explained, nextSteps: Readonly<Record<string, 
 }
 
 /**
- * Returns the most important condition: one that needs a person, else a deletion that waits, else a failed operation, else
- * Ready.
+ * Returns the condition that decides what the resource waits for. It is Stalled if that is True, else Reconciling if a
+ * deletion waits (`InUse`), else a failed operation if the resource is Ready, else Ready.
  */
 function decisiveOf({ status: { conditions } }: Explained): Condition | undefined {
   const stalled = conditionOf(conditions, "Stalled");
@@ -76,7 +82,7 @@ function decisiveOf({ status: { conditions } }: Explained): Condition | undefine
   return isReady && failed?.status === "False" ? failed : conditionOf(conditions, "Ready");
 }
 
-/** Reasons that need a person although the operator also tries again. */
+/** Reasons of conditions other than Stalled that need a person. The operator also tries again. */
 const personReasons: ReadonlySet<string> = new Set(["Unauthorized", "Paused", "OperationFailed"]);
 
 function waitsFor({ status: { conditions } }: Explained, { type, reason }: Condition): Explanation["waitsFor"] {
@@ -90,7 +96,7 @@ export function exitCodeOf({ waitsFor }: Explanation): number {
   return { Nothing: exitCodes.ok, Operator: exitCodes.goesOn, Person: exitCodes.personMustAct }[waitsFor];
 }
 
-/** Returns an explanation as text for people. Pure. */
+/** Returns an explanation as text, followed by the next step. Pure. */
 export function explanationText(explanation: Explanation): string {
   const { resource, ready, reason, message, nextStep, since, inFlight } = explanation;
   const lines = [
@@ -102,7 +108,7 @@ export function explanationText(explanation: Explanation): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** What a person can do about the reasons that ComputeEndpoints and DatabaseAccesses share. */
+/** The next steps for reasons that ComputeEndpoints and DatabaseAccesses share. */
 const commonNextSteps = {
   UpToDate: "Nothing to do.",
   OperationInFlight: "Wait. If it lasts, look at the operation in the control plane.",
@@ -117,7 +123,7 @@ const commonNextSteps = {
     "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
 } as const satisfies Partial<Record<ConditionReason & (AccessProgressReason | AccessStallReason | "UpToDate"), string>>;
 
-/** What a person can do about each reason of a ComputeEndpoint. The pages in docs/ have more. */
+/** The next step for each reason of a ComputeEndpoint. The pages in docs/ say more. */
 export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   ...commonNextSteps,
   ...remedies,
@@ -150,7 +156,7 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   OwnershipConflict: "Set spec.deletionPolicy: Retain on one of the two resources and delete that one.",
 };
 
-/** What a person can do about each reason of a DatabaseAccess. */
+/** The next step for each reason of a DatabaseAccess. */
 export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStallReason | "UpToDate", string>> = {
   ...commonNextSteps,
   ...accessRemedies,
@@ -175,7 +181,7 @@ export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStall
   SecretsForbidden: "Run the kubectl create rolebinding command of the message.",
 };
 
-/** What a person can do about each reason of a ControlPlane or a ClusterControlPlane. */
+/** The next step for each reason of a ControlPlane or a ClusterControlPlane. */
 export const planeNextSteps: Readonly<Record<PlaneReason, string>> = {
   CertificateAuthorityMissing: "Put a PEM certificate into the Secret of spec.connection.caSecretRef.",
   InUse: "Delete the resources that use this control plane, with deletionPolicy Retain to keep their endpoints.",

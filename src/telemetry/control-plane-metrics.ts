@@ -2,19 +2,23 @@
 import type { ControlPlaneObserver, PlaneObserver, ThrottledReason } from "../domain/control-plane.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** The upper bounds of the request histogram in seconds, up to the longest deadline of a call. */
+/** The upper bounds of the request histogram in seconds. The last one is the longest deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
-/** The upper bounds of the budget histogram in seconds, from no wait to the longest wait of a request. */
+/**
+ * The upper bounds of the histogram of waits for the request budget, in seconds. The last one is the longest wait of a
+ * request.
+ */
 const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
 
 const throttledReasons: readonly ThrottledReason[] = ["TooManyRequests", "HeldBack", "BudgetUsedUp"];
 
-/** The name of the control plane of the settings. */
+/** The value of the label `control_plane` for the control plane of the settings. */
 const ofSettings = "settings";
 
 /**
- * Makes the metrics of requests to the control plane. Their labels have few values: route templates, methods, codes.
+ * Makes the metrics of requests to the control plane. Their labels have few different values: route templates, methods,
+ * codes.
  */
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
@@ -46,7 +50,7 @@ export function createControlPlaneMetrics(
     "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.",
     () => [[{}, unreadableCount()]],
   );
-  // The series exists from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  // The series exists from the start, because Prometheus does not see the rise of a counter that first appears at 1.
   locked.inc({ reason: "ConflictingOperations" }, 0);
 
   const ofPlane = createPlaneMetrics(registry);
@@ -62,7 +66,7 @@ export function createControlPlaneMetrics(
   };
 }
 
-/** Makes the metrics that name the control plane. */
+/** Makes the metrics with the label `control_plane`. */
 function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
   const throttled = registry.counter(
     "control_plane_throttled_total",
@@ -79,7 +83,8 @@ function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
     "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
     ["control_plane"],
   );
-  // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  // The series of a control plane exist before its first event, because Prometheus does not see the rise of a counter
+  // that first appears at 1.
   const shown = new Set<string>();
   const appear = (controlPlane: string) => {
     if (shown.has(controlPlane)) return;

@@ -1,12 +1,14 @@
-/** Makes the registry of the metrics, and limits the values of open labels. */
+/** Makes the metrics of the registry, and limits the number of values of a label. */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from "prom-client";
 
 export type Labels = Readonly<Record<string, string>>;
 export type Series = readonly [labels: Labels, value: number];
 
-/** The registry that holds the metrics. Its type allows exemplars, which prom-client ties to one output format. */
+/**
+ * The registry of all metrics. `metrics()` of prom-client is not used, because it renames counters permanently;
+ * `renderScrape` writes the text. The OpenMetrics type allows exemplars.
+ */
 export class MetricsRegistry extends Registry<OpenMetricsContentType> {
-  /** Its own `metrics()` is not used, because it renames counters permanently. @see render-scrape.ts */
   constructor() {
     super();
     this.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
@@ -45,8 +47,8 @@ interface ComputedMetric {
 }
 
 /**
- * A metric that stores nothing, because prom-client would hash and copy thousands of series at each scrape. It does not
- * check that a series comes twice.
+ * A metric whose series are computed at each scrape. It stores nothing, because prom-client would hash and copy
+ * thousands of series. It does not notice a series that comes twice.
  */
 class Computed extends Gauge {
   readonly #metric: ComputedMetric;
@@ -59,18 +61,21 @@ class Computed extends Gauge {
   override async get() {
     const { series, type } = this.#metric;
     const values = Array.from(series(), ([labels, value]) => ({ labels, value }));
-    // The types of prom-client declare a number for `type`, which is this text.
+    // prom-client's types declare a number for `type`, but its code uses this text.
     return { ...(await super.get()), type: type as never, values };
   }
 }
 
-/** The maximum length of a label value. No word of the control plane is longer. */
+/** The maximum length of a label value. Every known word of the control plane is shorter. */
 const longestValue = 64;
 
-/** Turns an open string into a label value. The number of different label values is limited. */
+/** Converts any text into a label value. The number of different label values is limited. */
 export type BoundedLabel = (value: string) => string;
 
-/** Limits the values of a label: the first `limit` different values are kept, and every later one becomes `other`. */
+/**
+ * Limits the values of a label. The first `limit` values are kept. Later values, empty values and very long values
+ * become `other`.
+ */
 export function createBoundedLabel(limit: number): BoundedLabel {
   const seen = new Set<string>();
   return (value) => {

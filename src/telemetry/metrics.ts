@@ -1,4 +1,7 @@
-/** Puts all metrics together, with those of the queue, the reconciles, the watch and the process. */
+/**
+ * Makes all metrics of the process. Those of the queue, the reconciles, the watch and the process itself are declared
+ * here.
+ */
 import { getHeapStatistics } from "node:v8";
 import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
@@ -21,7 +24,7 @@ type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunni
 /** The statistics of the watch that each scrape reads. */
 export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
 
-/** The sources of the metrics. The functions are called at each scrape and must not throw. */
+/** The sources of the metrics. Their functions are called at each scrape, and must not throw. */
 export interface MetricsOptions extends ResourceGaugesOptions {
   /** The version of this program. */
   readonly version: string;
@@ -29,29 +32,29 @@ export interface MetricsOptions extends ResourceGaugesOptions {
   readonly workers: number;
   /** The sources of the DatabaseAccess metrics. @default none */
   readonly accesses?: AccessMetricsOptions | undefined;
-  /** Returns the number of endpoints that carry this cluster's token and belong to no resource. */
+  /** Returns the number of endpoints whose name has this cluster's token and that no resource owns. */
   readonly orphanCount: () => number;
-  /** Returns the number of objects in the control plane's latest lists that could not be parsed. */
+  /** Returns the number of objects that could not be parsed in the latest lists of the control plane. */
   readonly unreadableCount: () => number;
   readonly queueStats: () => RunningStats;
   readonly watchStats: () => ReflectorStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
 }
 
-/** All metrics of this process: ports that the other folders call, and the text of a scrape. */
+/** All metrics of this process: the ports through which other folders report events, and the text of a scrape. */
 export interface Metrics {
   readonly operations: OperationMetrics;
   readonly reconciles: ReconcileObserver;
   readonly queue: WorkQueueObserver;
   readonly controlPlane: ControlPlaneObserver & PlaneObserver;
   readonly access: SecretObserver;
-  /** Reports the lateness of a timer. @param seconds how late the timer fired */
+  /** Reports how late a timer has fired, in seconds. */
   readonly eventLoopDelayed: (seconds: number) => void;
   /** Returns the text of one scrape. */
   render(format: ScrapeFormat): Promise<Scrape>;
 }
 
-/** The maximum number of actions in labels: about three times the known ones. */
+/** The maximum number of different actions in labels. About a third of this number is known. */
 const maxActions = 100;
 
 /** Makes a registry with every metric. @see docs/metrics.md */
@@ -84,7 +87,7 @@ const controller = "computeendpoint";
 
 const queueLabels = { name: controller, controller };
 
-/** The upper bounds of the wait histogram in seconds, from no wait to a long backlog. */
+/** The upper bounds of the histogram of waits in the work queue, in seconds. */
 const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
 
 /**
@@ -116,7 +119,7 @@ function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningS
     "How long the longest work in progress has been running.",
     () => [[queueLabels, stats().longestRunningSeconds]],
   );
-  // The series exists from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  // The series exist from the start, because Prometheus does not see the rise of a counter that first appears at 1.
   depth.set(queueLabels, 0);
   adds.inc(queueLabels, 0);
   retries.inc(queueLabels, 0);
@@ -134,8 +137,8 @@ const reconcileBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 const reconcileResults: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
 /**
- * Makes the metrics of reconciles, with controller-runtime's names, so that dashboards made for it work.
- * @param workers the maximum number of reconciles at the same time.
+ * Makes the metrics of reconciles. They have controller-runtime's names, so that its dashboards work.
+ * @param workers the maximum number of reconciles at the same time
  * @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21)
  */
 function createReconcileMetrics(registry: MetricsRegistry, workers: number): ReconcileObserver {
@@ -165,7 +168,7 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
     "Number of currently used workers per controller.",
     labelNames,
   );
-  // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  // The series exist from the start, because Prometheus does not see the rise of a counter that first appears at 1.
   for (const result of reconcileResults) {
     total.inc({ controller, result }, 0);
   }
@@ -184,7 +187,7 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
   };
 }
 
-/** Registers the metrics of the watch; the counters have the names of client-go. */
+/** Registers the metrics of the watch. The counters have client-go's names. */
 function registerWatchMetrics(registry: MetricsRegistry, stats: () => ReflectorStats): void {
   const labels = { name: controller };
   registry.computed(
@@ -213,10 +216,12 @@ function registerWatchMetrics(registry: MetricsRegistry, stats: () => ReflectorS
   );
 }
 
-/** The upper bounds of the lateness histogram in seconds: usual, up to a lateness that probes notice. */
+/**
+ * The upper bounds in seconds of the histogram of late timers, from the usual lateness to one that makes probes fail.
+ */
 const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Makes the metrics of the process. @returns a function that reports how late a timer fired, in seconds */
+/** Makes the metrics of the process. @returns a function that reports how late a timer has fired, in seconds */
 function createProcessMetrics(registry: MetricsRegistry, version: string): Metrics["eventLoopDelayed"] {
   registry.computed("endpoint_operator_build_info", "Always 1; the label version names the running version.", () => [
     [{ version }, 1],

@@ -4,10 +4,13 @@ import type { EndedOperation, OperationMetrics } from "../domain/operation.ts";
 import { keyText } from "../domain/resource-store.ts";
 import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 
-/** The upper bounds of the duration histogram in seconds, up to the longest operation that was seen to succeed. */
+/**
+ * The upper bounds of the duration histogram in seconds. The last one is above the longest operation that was seen to
+ * succeed.
+ */
 const durationBucketsSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800];
 
-/** The maximum length of an exemplar's name and value together, in characters, as OpenMetrics states it. */
+/** The maximum length of an exemplar in characters, name and value together, from OpenMetrics. */
 const longestExemplar = 128;
 
 /** Makes the counters of ended operations. When a resource is gone, its failure counters are removed. */
@@ -62,7 +65,10 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   };
 }
 
-/** Returns the operation's id as an exemplar. An id that is too long is left out, because prom-client would throw. */
+/**
+ * Returns the exemplar with the operation's id. Without an id, or with a long one, it is empty, because prom-client
+ * would throw.
+ */
 function exemplarOf({ operationId }: EndedOperation): Readonly<Record<string, string>> {
   const isAllowed = operationId !== "" && "operation_id".length + operationId.length <= longestExemplar;
   return isAllowed ? { operation_id: operationId } : {};

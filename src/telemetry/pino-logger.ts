@@ -7,7 +7,11 @@ import { withoutSecrets } from "../domain/without-secrets.ts";
 interface PinoLoggerOptions {
   /** The log level, one of pino's names. */
   readonly level: string;
-  /** Returns the forms of the secrets in use now. None of them is written in a text of others. @default none */
+  /**
+   * Returns the secrets in use now, in every form in which a text may contain them. Only fields with names of objects
+   * may show them.
+   * @default none
+   */
   readonly knownSecrets?: () => readonly string[];
   /** Where the lines are written. @default standard output */
   readonly stream?: DestinationStream;
@@ -15,9 +19,9 @@ interface PinoLoggerOptions {
 
 /**
  * Makes a logger of JSON lines: `time` (RFC 3339), `level` (its name), `message`, and the fields.
- * A warning or an error is written before the call returns. The other lines wait for 50 ms at most, and are written
- * together then, or when the process exits. SIGKILL can lose them. Secrets are removed from fields and errors; the message is a constant
- * of the code. Never throws.
+ * A warning or an error is written before the call returns. Other lines wait for 50 ms at most, or until the process
+ * exits, and are written together. SIGKILL can lose them.
+ * Secrets are removed from fields and errors. The message is a constant of the code. Never throws.
  */
 export function createPinoLogger(options: PinoLoggerOptions): Logger {
   const { knownSecrets = () => [] } = options;
@@ -34,7 +38,7 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
   );
   const write = (level: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
     if (log.isLevelEnabled(level)) {
-      // They are asked for once in each line, because a key file may change between two lines.
+      // A key file may change between two lines, so each line asks for the secrets.
       const known = knownSecrets();
       const redact: Redact = (text) => withoutSecrets(text, known);
       log[level](redactValue(fields, redact) as object, message);
@@ -46,21 +50,21 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
-/** Where lines go, and how to write at once what waits. */
+/** The stream of the log lines, and a function that writes the waiting lines at once. */
 interface Output {
   readonly stream: DestinationStream;
   flush(): void;
 }
 
-/** Lines wait until they have this many characters, or for `waitingMs`. */
+/** When this many characters wait, they are written at once. */
 const waitingCharacters = 8_192;
 
 /** The longest time that a line waits, in milliseconds. */
 const waitingMs = 50;
 
 /**
- * Opens standard output. In a burst, a write for each line would cost as much as a request. A closed output ends the
- * log, and not the process.
+ * Opens standard output. Lines are written together, because in a burst each write would cost as much as a request. If
+ * the output is closed, log lines are lost, and the process continues.
  */
 function createOutput(): Output {
   const target = destination({ fd: 1, sync: true });
@@ -68,7 +72,7 @@ function createOutput(): Output {
   const flush = () => {
     const lines = waiting;
     waiting = "";
-    // A flush of the target itself would try for ever to write to a closed output.
+    // The target's own flush would try for ever to write to a closed output.
     if (lines !== "") {
       target.write(lines);
     }
@@ -91,21 +95,21 @@ const hidden = "[redacted]";
 const secretField =
   /password|passwd|secret|api[_-]?key|authorization|connection[_-]?(string|ur[il])|(access|bearer)token/i;
 
-/** The maximum depth of a log field: enough for an error with its causes. It also ends a cyclic object. */
+/** The maximum depth of a log field: enough for an error with its causes. It also ends a cycle of objects. */
 const deepest = 6;
 
 /** A function that removes secrets from a text. */
 type Redact = (text: string) => string;
 
 /**
- * Names of objects. A tenant chooses its own keys and passwords. If they were removed from these fields, a tenant could
- * remove the name of another tenant from the log.
+ * Fields with names of objects, in which the values of `knownSecrets` stay. A tenant chooses keys and passwords. It
+ * could choose another tenant's name as password, and so remove that name from the log.
  */
 const nameFields = new Set(["namespace", "name", "uid", "kind", "planeId", "project", "projectId", "identity", "step"]);
 
 /**
- * Makes a function that removes what looks like a secret, and the values of `knownSecrets`.
- * @param knownSecrets called for every text, because a key file may change.
+ * Makes a function that removes the values of `knownSecrets`, and everything that looks like a secret.
+ * @param knownSecrets called for every text, because a key file may change
  */
 export function createRedact(knownSecrets: () => readonly string[]): Redact {
   return (text) => withoutSecrets(text, knownSecrets());
@@ -148,7 +152,7 @@ function redactFields(fields: object, redact: Redact, depth: number): Record<str
 }
 
 /**
- * Returns the fields of our own errors. Fields of a library's error are left out, because they may contain headers and
+ * Returns the known fields of an error. Other fields are left out: in a library's error they may have headers and
  * bodies.
  */
 function fieldsOf(error: Error): Record<string, unknown> {

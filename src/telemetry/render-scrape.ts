@@ -1,4 +1,4 @@
-/** Writes the metrics as text in the formats of Prometheus and OpenMetrics. */
+/** Writes the metrics as text, in the format of Prometheus or of OpenMetrics. */
 import { setImmediate as otherWork } from "node:timers/promises";
 import { type MetricObjectWithValues, type MetricValue, Registry } from "prom-client";
 import type { Clock } from "../domain/clock.ts";
@@ -10,10 +10,13 @@ export interface Scrape {
   readonly body: string;
 }
 
-/** What differs between the two text formats. */
+/** The differences between the two text formats. */
 interface Dialect {
   readonly contentType: string;
-  /** Returns the name in the head of a metric. OpenMetrics leaves out the suffix that each sample of a counter has. */
+  /**
+   * Returns the name for the lines HELP and TYPE. In OpenMetrics, it has no `_total`, which each sample of a counter
+   * has.
+   */
   familyOf(metric: Metric): string;
   /** Returns the upper bound of a bucket as text. */
   renderBound(bound: number): string;
@@ -26,7 +29,7 @@ interface Dialect {
 type Metric = MetricObjectWithValues<MetricValue<string>>;
 type Sample = MetricValue<string> & { readonly metricName?: string; readonly exemplar?: StoredExemplar | null };
 
-/** The exemplar that prom-client keeps for a bucket; its types do not declare it. */
+/** The exemplar of a bucket, as prom-client stores it. prom-client's types do not declare it. */
 interface StoredExemplar {
   readonly labelSet: Readonly<Record<string, string>>;
   readonly value: number;
@@ -49,7 +52,7 @@ const prometheusText: Dialect = {
 const openMetricsText: Dialect = {
   contentType: Registry.OPENMETRICS_CONTENT_TYPE,
   familyOf: ({ name, type }) => (String(type) === "counter" ? name.replace(/_total$/, "") : name),
-  // Bounds have a decimal point, as Prometheus 3 writes them in both formats.
+  // Bounds are written with a decimal point, as Prometheus 3 shows them for both formats.
   renderBound: (bound) => (Number.isInteger(bound) ? bound.toFixed(1) : String(bound)),
   escapeHelp: escapeText,
   renderExemplar: ({ labelSet, value, timestamp }) =>
@@ -61,17 +64,16 @@ const openMetricsText: Dialect = {
 const dialects: Readonly<Record<ScrapeFormat, Dialect>> = { Prometheus: prometheusText, OpenMetrics: openMetricsText };
 
 /**
- * Renders the whole registry as one scrape, in either format. prom-client itself can write only one format for a
- * registry. Its OpenMetrics output removes `_total` from the names of counters permanently, and writes bounds and
- * quotes in a wrong form.
+ * Writes all metrics of the registry in one of the formats. prom-client's own OpenMetrics output removes `_total` from
+ * the names of counters permanently, and has wrong bounds and quotes.
  */
 export async function renderScrape(
   registry: Pick<MetricsRegistry, "getMetricsAsJSON">,
   format: ScrapeFormat,
 ): Promise<Scrape> {
   const dialect = dialects[format];
-  // Gauges of resources and histograms show this moment. A counter shows its value when its line is written, so it may
-  // be newer.
+  // This call computes the gauges of resources and the histograms. The value of a counter is read later, when its line
+  // is written.
   const metrics = await registry.getMetricsAsJSON();
   const families: string[] = [];
   for (const metric of metrics) {
@@ -80,12 +82,12 @@ export async function renderScrape(
   return { contentType: dialect.contentType, body: families.join(dialect.separator) + dialect.end };
 }
 
-/** After this many samples other work of the process runs, because there are thousands of samples. */
+/** After this many samples, other work of the process may run. A scrape has thousands of samples. */
 const samplesInARow = 1_000;
 
 async function renderFamily(metric: Metric, dialect: Dialect): Promise<string> {
   const family = dialect.familyOf(metric);
-  // All lines are added to one string, because there are thousands of samples.
+  // One string for all lines is fast, and there are thousands of samples.
   let text = `# HELP ${family} ${dialect.escapeHelp(metric.help)}\n# TYPE ${family} ${metric.type}\n`;
   for (const [index, sample] of metric.values.entries()) {
     if (index > 0 && index % samplesInARow === 0) {
@@ -103,7 +105,10 @@ function renderSample(name: string, sample: Sample, dialect: Dialect): string {
   return `${metricName}${pairs === "" ? "" : `{${pairs}}`} ${renderNumber(value)}${tail}\n`;
 }
 
-/** Renders the labels of a sample. @param renderBound renders the one label that prom-client holds as a number */
+/**
+ * Writes the labels of a sample.
+ * @param renderBound writes `le`, the only label whose value prom-client holds as a number
+ */
 function renderPairs(
   labels: Readonly<Partial<Record<string, string | number>>>,
   renderBound: (bound: number) => string,
@@ -139,12 +144,12 @@ interface MediaRange {
   readonly quality: number;
 }
 
-/** The maximum number of media ranges that are read from the header. */
+/** The maximum number of media ranges that are read from one Accept header. */
 const maxRanges = 32;
 
 /**
- * Chooses the format by the Accept header: OpenMetrics if the header names a supported version and does not prefer
- * plain text. A browser, curl or an empty header gets plain text.
+ * Chooses the format by the Accept header. It is OpenMetrics if the header names a supported version and does not
+ * prefer plain text. Browsers, curl and an empty header get plain text.
  */
 export function scrapeFormatFor(accept: string): ScrapeFormat {
   const ranges = accept.split(",", maxRanges).map(parseRange);
@@ -171,7 +176,7 @@ function parseRange(text: string): MediaRange {
   return { type, version: parameterOf("version"), quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** What the shared scrape needs. */
+/** The clock of the shared scrape, and the function that writes one scrape. */
 interface SharedScrapeOptions {
   readonly clock: Clock;
   readonly render: (format: ScrapeFormat) => Promise<Scrape>;
@@ -184,14 +189,15 @@ interface ScrapeBytes {
 }
 
 /**
- * A rendered scrape is reused for twice the time that rendering took. So scrapes use at most a third of the processor.
+ * A scrape is reused for this many times the time that it took to write, but at most for one second. If it took half a
+ * second or less, scrapes of one format use at most a third of the processor.
  */
 const reuseFactor = 2;
 const longestReuseMs = 1_000;
 
 /**
- * Makes a function that renders the metrics once for all requests that come at the same time.
- * It keeps the bytes while a request may still share them: one copy for each format, however many requests send them.
+ * Makes a function that writes the metrics once for all requests of the same time. It keeps the bytes while they may be
+ * reused: one copy for each format.
  */
 export function createSharedScrape({ clock, render }: SharedScrapeOptions) {
   const shared = new Map<ScrapeFormat, Promise<ScrapeBytes>>();

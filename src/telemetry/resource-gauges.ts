@@ -1,4 +1,4 @@
-/** The metrics about resources. Their gauges are computed from the cache at each scrape. */
+/** The metrics about resources. Gauges are computed from the cache at each scrape. */
 import { isInFlight, type OperationsAge } from "../domain/operation.ts";
 import { type ResourceKey, type SecretObserver, secretWriteCauses } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, projectIdOf, workKeyOf } from "../resource/compute-endpoint.ts";
@@ -13,7 +13,7 @@ import {
   type Series,
 } from "./metrics-registry.ts";
 
-/** The maximum number of states in labels: about three times the known ones. */
+/** The maximum number of different states in labels. About a third of this number is known. */
 const maxStates = 20;
 
 /** The sources of the gauges about resources. */
@@ -21,11 +21,12 @@ export interface ResourceGaugesOptions {
   /** Returns every ComputeEndpoint of the cache. */
   readonly resources: () => readonly ComputeEndpoint[];
   /**
-   * Returns the control plane's clock in epoch milliseconds; `undefined`: it has not shown its clock in this project.
+   * Returns the present time of the control plane's clock in epoch milliseconds; `undefined`: no answer about this
+   * project has shown it yet.
    * @param key the key of the project
    */
   readonly serviceNowMs: (key: string) => number | undefined;
-  /** How old the operator's knowledge of each project's operations is. A project without resources is left out. */
+  /** Returns for each project with resources how long ago its operations were read completely. */
   readonly operationsAges: () => readonly OperationsAge[];
 }
 
@@ -56,7 +57,7 @@ export function registerResourceGauges(
     "compute_endpoint_operation_failed",
     "1 after an operation failed, until the same action succeeds or a person acknowledges the failure.",
     (resource) => {
-      // All actions beyond the limit share the label `other`.
+      // Beyond the limit, several actions have the same label `other`. The set keeps one series for them.
       const actions = new Set(failedActionsOf(resource).map(boundAction));
       return [...actions].map((action) => [{ ...keyLabels(resource.key), action }, 1]);
     },
@@ -71,7 +72,7 @@ export function registerResourceGauges(
       return Number.isFinite(ageMs) ? [[keyLabels(resource.key), Math.max(0, ageMs) / 1000]] : [];
     },
   );
-  // An action that has appeared once stays at 0, so that a graph shows no gap.
+  // An action that has appeared once keeps a series with 0, so that a graph shows no gap.
   const counts = new Map<string, number>();
   registry.computed(
     "compute_endpoint_operations_in_flight",
@@ -107,7 +108,7 @@ function* seriesOfEach<Resource>(
   }
 }
 
-/** Returns the labels of a resource: only these two fields, because a key may have more. */
+/** Returns the labels of a resource. The key may have more fields, which must not become labels. */
 function keyLabels({ namespace, name }: ResourceKey): Labels {
   return { namespace, name };
 }
@@ -123,7 +124,10 @@ function infoLabels(resource: ComputeEndpoint): Labels {
   };
 }
 
-/** Follows the condition, because a failure that a person has acknowledged must not cause an alert. */
+/**
+ * Returns the actions whose failure must cause an alert. The condition decides, because a person can acknowledge a
+ * failure.
+ */
 function failedActionsOf({ status }: ComputeEndpoint): readonly string[] {
   if (conditionOf(status.conditions, "LastOperationSucceeded")?.status !== "False") {
     return [];
@@ -136,14 +140,14 @@ function inFlightOf({ status }: ComputeEndpoint): readonly StatusOperation[] {
   return (status.operations ?? []).filter(isInFlight);
 }
 
-/** What the gauges of DatabaseAccesses are computed from. */
+/** The sources of the gauges about DatabaseAccesses. */
 export interface AccessMetricsOptions {
   readonly resources: () => readonly DatabaseAccess[];
   /** Returns the present time in epoch milliseconds. */
   readonly nowMs: () => number;
 }
 
-/** Makes the metrics of DatabaseAccesses. No label and no value comes from a Secret. */
+/** Makes the metrics of DatabaseAccesses. Labels and values never come from a Secret. */
 export function createAccessMetrics(
   registry: MetricsRegistry,
   { resources, nowMs }: AccessMetricsOptions,
@@ -169,7 +173,7 @@ export function createAccessMetrics(
     "database_access_password_resets_total",
     "Passwords that the control plane reset because the operator asked for it.",
   );
-  // The series exist from the start: Prometheus cannot see the rise of a counter that first appears at 1.
+  // The series exist from the start, because Prometheus does not see the rise of a counter that first appears at 1.
   for (const cause of secretWriteCauses) {
     writes.inc({ cause }, 0);
   }

@@ -7,7 +7,7 @@ import type { ScrapeAccess, ScrapeVerdict, WatchStats } from "../domain/resource
 import type { Metrics } from "./metrics.ts";
 import { createSharedScrape, scrapeFormatFor } from "./render-scrape.ts";
 
-/** What a route returns. */
+/** The answer of a route. */
 interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -16,7 +16,7 @@ interface HttpAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The part of a request that a route needs. */
+/** The headers of a request that routes read. */
 interface HttpRequest {
   /** The Accept header; "" if there is none. */
   readonly accept: string;
@@ -24,15 +24,15 @@ interface HttpRequest {
   readonly authorization: string;
 }
 
-/** The options of a small server for probes and scrapes. */
+/** The options of one of these servers. */
 interface HttpListenerOptions {
-  /** The name of the setting with the address, for messages. */
+  /** The name of the setting that has the address, for error messages. */
   readonly setting: string;
-  /** The address to listen on. With port 0 the system chooses a port. */
+  /** The address to listen on. Port 0: the system chooses a port. */
   readonly address: { readonly host: string; readonly port: number };
   /** The routes for GET and HEAD, by their exact path. */
   readonly routes: Readonly<Record<string, (request: HttpRequest) => Promise<HttpAnswer>>>;
-  /** The maximum number of open connections. The server refuses more. @default 256 */
+  /** The maximum number of open connections. Further connections are refused. @default 256 */
   readonly maxConnections?: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -46,15 +46,15 @@ export interface HttpListener {
   close(): Promise<void>;
 }
 
-/** The time limit for receiving a request, in milliseconds. A request has a few hundred bytes. */
+/** The time limit for receiving a request, in milliseconds. A request is short. */
 const requestTimeoutMs = 5_000;
-/** After this many milliseconds, the server closes the connection of a client that has not read the whole answer. */
+/** The time limit for a client to read the whole answer, in milliseconds. Then the server closes the connection. */
 const writeTimeoutMs = 10_000;
 const closeGraceMs = 1_000;
 
 /**
- * Starts a server for GET and HEAD.
- * @throws Error with the setting and the address, when the address cannot be listened on.
+ * Starts a server that answers GET and HEAD.
+ * @throws Error that names the setting and the address, when the server cannot listen there
  */
 async function startHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
   const server = createServer(
@@ -67,7 +67,7 @@ async function startHttpListener(options: HttpListenerOptions): Promise<HttpList
     },
     (request, response) => {
       void answer(request, options).then((result) => {
-        // After the server has closed, a kept connection would only delay the end of the process.
+        // When the server closes, an idle connection would only delay the end of the process.
         response.shouldKeepAlive &&= server.listening;
         send(response, result, options.clock);
       });
@@ -138,8 +138,8 @@ function plainText(status: number, body: string): HttpAnswer {
 type Address = { readonly host: string; readonly port: number };
 
 /**
- * The maximum number of connections to the metrics server: two scrapers for each of a few Prometheus servers, and
- * people. Each connection may hold a whole scrape in memory.
+ * The maximum number of connections to the metrics server. It is enough for a few Prometheus servers with two scrapers
+ * each, and for people. Each connection may hold a whole scrape in memory.
  */
 const maxScrapers = 32;
 
@@ -147,7 +147,10 @@ const maxScrapers = 32;
 interface HealthServerOptions {
   /** The value of HEALTH_ADDR. */
   readonly address: Address;
-  /** Problems that a restart would solve. @default none: any answer means that the process is alive */
+  /**
+   * Checks that find a problem which a restart would solve.
+   * @default none: any answer means that the process is alive
+   */
   readonly liveChecks?: readonly HealthCheck[];
   readonly readyChecks: readonly HealthCheck[];
   readonly clock: Clock;
@@ -165,7 +168,10 @@ interface MetricsServerOptions {
   readonly logger: Logger;
 }
 
-/** Starts the server for `/livez` and `/readyz`. @throws Error that names HEALTH_ADDR when it cannot be listened on */
+/**
+ * Starts the server for `/livez` and `/readyz`.
+ * @throws Error that names HEALTH_ADDR when the server cannot listen there
+ */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpListener> {
   const { address, liveChecks = [], readyChecks, clock, logger } = options;
   const routes = {
@@ -175,7 +181,7 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpLis
   return startHttpListener({ setting: "HEALTH_ADDR", address, routes, clock, logger });
 }
 
-/** Starts the server for `/metrics`. @throws Error that names METRICS_ADDR when it cannot be listened on */
+/** Starts the server for `/metrics`. @throws Error that names METRICS_ADDR when the server cannot listen there */
 export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
   const { address, metrics, access, clock, logger } = options;
   const scrape = createSharedScrape({ clock, render: metrics.render });
@@ -207,13 +213,13 @@ const refusedScrapes: Readonly<Record<Exclude<ScrapeVerdict, "Allowed">, HttpAns
 export interface HealthCheck {
   /** The name in the answer, for instance `cache-synced`. */
   readonly name: string;
-  /** Returns one line about the problem; `undefined` if there is none. */
+  /** Returns the problem in one line; `undefined`: there is none. */
   readonly problem: () => string | undefined;
 }
 
 /**
- * Runs every check, and answers 200 if none has a problem, else 503. The body lists each check.
- * A check that throws counts as failed. Its error text is left out, because it may contain secrets.
+ * Runs every check. The answer is 200 if no check has a problem, else 503, and its body lists each check. A check that
+ * throws counts as failed; its error text is not shown, because it may have secrets.
  */
 export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   const results = checks.map((check) => ({ name: check.name, problem: problemOf(check) }));
@@ -224,7 +230,7 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   return plainText(isWell ? 200 : 503, [...lines, isWell ? "ok" : "not ok", ""].join("\n"));
 }
 
-/** Makes the checks that the cache is complete and that the watch has received bytes recently. */
+/** Makes two checks: the cache is complete, and the watch has received bytes recently. */
 export function watchChecks(
   stats: () => Pick<WatchStats, "hasSynced" | "silentForMs" | "unlistedNamespaces">,
   staleAfterMs: number,
@@ -244,7 +250,7 @@ export function watchChecks(
   ];
 }
 
-/** Names the namespaces that are not listed. The log has the reasons. */
+/** Returns which namespaces could not be listed. The log has the reasons. */
 function notListed(namespaces: readonly string[]): string {
   const some = namespaces.slice(0, 10).join(", ");
   const where = some === "" ? "" : ` in ${some}${namespaces.length > 10 ? ", …" : ""}`;

@@ -11,7 +11,7 @@ import {
 } from "@opentelemetry/api";
 import { reasonOf, type SpanAttributes, type Tracer } from "../domain/logger.ts";
 
-/** What the tracer is made from. */
+/** The OpenTelemetry tracer, and the function that removes secrets. */
 export interface OtelTracerOptions {
   readonly tracer: OtelTracer;
   /** Removes secrets from every text that becomes an attribute. */
@@ -19,8 +19,8 @@ export interface OtelTracerOptions {
 }
 
 /**
- * Makes the tracer over OpenTelemetry. It finds the current span by the asynchronous context. It uses nothing global of
- * OpenTelemetry, so two tracers in one process do not affect each other.
+ * Makes a `Tracer` that records spans with OpenTelemetry. The current span is kept in the asynchronous context.
+ * OpenTelemetry's global objects are not used, so several tracers in one process do not affect each other.
  */
 export function createOtelTracer({ tracer, redact }: OtelTracerOptions): Tracer {
   const current = new AsyncLocalStorage<Span>();

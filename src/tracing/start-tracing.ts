@@ -12,41 +12,41 @@ import type { Clock } from "../domain/clock.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import { createOtelTracer } from "./otel-tracer.ts";
 
-/** The receiver of the traces, and the attributes of this process. */
+/** The receiver of the spans, and the attributes of this process. */
 interface TracingOptions extends ReportingOptions {
-  /** The base URL of an OTLP receiver over HTTP, without a trailing slash; `/v1/traces` is added. */
+  /** The base URL of an OTLP receiver over HTTP, without a trailing slash. Spans go to `/v1/traces` below the URL. */
   readonly endpoint: string;
   readonly version: string;
-  /** The name of this process among its replicas. */
+  /** The name that distinguishes this process from its replicas. */
   readonly instance: string;
   /** Removes secrets from a text. */
   readonly redact: (text: string) => string;
 }
 
-/** Tracing that is switched on. */
+/** The tracer of this process, and how to stop it. */
 export interface Tracing {
   readonly tracer: Tracer;
   /**
-   * Sends the remaining spans. It may take as long as the exporter's timeout, so the caller needs its own limit. Spans
-   * that cannot be sent are lost; never rejects.
+   * Sends the waiting spans, for as long as the exporter's timeout, so the caller needs a limit of its own. Spans that
+   * cannot be sent are lost. Never rejects.
    */
   shutDown(): Promise<void>;
 }
 
 /**
- * The maximum number of spans that wait to be sent. More spans are dropped, so that a receiver that is down costs
- * little memory.
+ * The maximum number of spans that wait to be sent. More spans are dropped, so memory stays limited while the receiver
+ * is down.
  */
 const mostWaiting = 2_048;
 
-/** The maximum number of characters of one attribute; longer texts are cut. */
+/** The maximum length of an attribute in characters. A longer text is cut. */
 const longestText = 256;
 
 /**
  * Switches tracing on: spans are sent in batches as OTLP (protobuf over HTTP).
- * The exporter itself reads further standard variables: `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION`,
- * `_CERTIFICATE`. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override the values set here. Nothing global of
- * OpenTelemetry is changed.
+ * The exporter also reads the standard variables `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION` and
+ * `_CERTIFICATE`. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` override the attributes set here. OpenTelemetry's
+ * global objects are not changed.
  */
 export function startTracing(options: TracingOptions): Tracing {
   const { endpoint, version, instance, redact } = options;
@@ -70,18 +70,19 @@ export function startTracing(options: TracingOptions): Tracing {
   };
 }
 
-/** What reporting about an exporter needs. */
+/** The clock and the log for reports about lost spans. */
 interface ReportingOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The minimum interval between two log lines about an unstable receiver, in milliseconds. */
+/** The minimum interval between two warnings about lost spans, in milliseconds. */
 const quietMs = 600_000;
 
 /**
- * Returns the same exporter with log lines, at most one every ten minutes. One line is written when spans begin to be
- * lost, and one when they arrive again. A line holds an HTTP status or an error code, never a text of the receiver.
+ * Adds log lines to an exporter. A warning is written when spans begin to be lost, at most once in ten minutes, and an
+ * info line when spans arrive again after a warning. A line has an HTTP status or an error code, never a text of the
+ * receiver.
  */
 export function withReports(inner: SpanExporter, { clock, logger }: ReportingOptions): SpanExporter {
   let isToldLost = false;

@@ -16,7 +16,8 @@ export interface BranchCopiesParts {
   /** Returns the server of the branch's read-write endpoint; `undefined`: it does not run. */
   readonly primaryOf: (branchId: string) => PostgresServer | undefined;
   /**
-   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds. @throws ComputeError
+   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds.
+   * @throws ComputeError
    */
   readonly wallTimeOf: (timeMs: number) => number;
   /** Stops all servers of a branch. The caller's work must hold the branch in the queue. */

@@ -27,7 +27,8 @@ export interface FleetParts extends BranchDataParts {
   /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
   /**
-   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds. @throws ComputeError
+   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds.
+   * @throws ComputeError
    */
   readonly wallTimeOf: (timeMs: number) => number;
   /** Called when a server has ended although the sandbox did not stop it. `why`: the server's last message. */

@@ -102,7 +102,8 @@ export class Computes {
   }
 
   /**
-   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds. @throws ComputeError
+   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds.
+   * @throws ComputeError
    */
   #wallTimeOf(timeMs: number): number {
     const wallMs = wallTimeOf(this.#clock.spans, timeMs);

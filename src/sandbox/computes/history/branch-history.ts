@@ -50,8 +50,8 @@ export class BranchHistory {
   }
 
   /**
-   * Begins the history of a branch whose data is a copy of the template. The template is the base. @param staged the
-   * branch's unfinished directory
+   * Begins the history of a branch whose data is a copy of the template. The template is the base.
+   * @param staged the branch's unfinished directory
    */
   async beginAtTemplate(staged: string): Promise<void> {
     const period = path.join(staged, "history", "1");

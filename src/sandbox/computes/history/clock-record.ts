@@ -74,7 +74,8 @@ export class ClockRecord {
   }
 
   /**
-   * Reads the spans of earlier runs from the file. Later spans are added to the file. @throws Error of the file system
+   * Reads the spans of earlier runs from the file. Later spans are added to the file.
+   * @throws Error of the file system
    */
   async open(file: string): Promise<void> {
     const earlier = existsSync(file) ? readFileSync(file, "utf8").split("\n").flatMap(readSpan) : [];

@@ -43,7 +43,8 @@ export class AdminConnection {
   }
 
   /**
-   * Opens a connection. @param socketPath the server's Unix socket
+   * Opens a connection.
+   * @param socketPath the server's Unix socket
    * @throws PostgresError; its code is "" if no server listens
    */
   static async open(socketPath: string, database = "postgres"): Promise<AdminConnection> {

@@ -13,8 +13,8 @@ export function queryInteger(least: number, most: number) {
 }
 
 /**
- * Returns the query schema of a list with pages. @param longest the maximum page size, and the page size if the request
- * names no `limit`
+ * Returns the query schema of a list with pages.
+ * @param longest the maximum page size, and the page size if the request names no `limit`
  */
 export const pageQuery = (longest: number) =>
   z.object({

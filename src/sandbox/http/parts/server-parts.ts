@@ -47,8 +47,8 @@ export interface ServerParts {
   /** Returns the address for clients of databases; `undefined`: no computes run, so no endpoint can be reached. */
   readonly databaseAddress?: () => DatabaseAddress | undefined;
   /**
-   * Returns the schema of a branch's database as SQL; `undefined`: no computes run. @throws Error with a message for
-   * the client
+   * Returns the schema of a branch's database as SQL; `undefined`: no computes run.
+   * @throws Error with a message for the client
    */
   readonly schemaOf?: ((branchId: string, database: string) => Promise<string>) | undefined;
   /** Returns the other addresses of the sandbox. They are known after it listens. */
