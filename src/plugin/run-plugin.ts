@@ -164,8 +164,8 @@ class PluginRun {
   }
 
   /**
-   * Whether CONTROL_PLANE_URL is known to be right: the resource uses the control plane of the settings, or the URL of
-   * its control plane could be read and does not differ.
+   * Whether CONTROL_PLANE_URL is known to be right. It is if the resource uses the control plane of the settings, or if
+   * the plugin could compare it with the URL of the resource's control plane.
    * @throws Error when CONTROL_PLANE_URL differs from the URL of the control plane, or from the URL in the resource's
    *   status
    */

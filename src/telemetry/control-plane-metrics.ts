@@ -83,8 +83,8 @@ function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
     "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
     ["control_plane"],
   );
-  // The series of a control plane exist before its first event, because Prometheus does not see the rise of a counter
-  // that first appears at 1.
+  // A control plane has its series from the start, because Prometheus does not see the rise of a counter that first
+  // appears at 1.
   const shown = new Set<string>();
   const appear = (controlPlane: string) => {
     if (shown.has(controlPlane)) return;

@@ -80,9 +80,8 @@ interface ReportingOptions {
 const quietMs = 600_000;
 
 /**
- * Adds log lines to an exporter. A warning is written when spans begin to be lost, at most once in ten minutes, and an
- * info line when spans arrive again after a warning. A line has an HTTP status or an error code, never a text of the
- * receiver.
+ * Adds log lines to an exporter: a warning when spans begin to be lost, at most once in ten minutes, and an info line
+ * when spans arrive again. A line has an HTTP status or an error code, never a text of the receiver.
  */
 export function withReports(inner: SpanExporter, { clock, logger }: ReportingOptions): SpanExporter {
   let isToldLost = false;

@@ -39,8 +39,8 @@ const keptPeriods = 2;
  * Without `data`, the template is the base. Without `from`, the base is not complete yet, and the period before it
  * continues.
  * PostgreSQL's archiver links finished segments into `wal` of the newest period.
- * `inherited` has the log of the branch from which the data was copied, so a branch whose base is the template needs no
- * base of its own.
+ * `inherited` has the log of the branch from which the data was copied. With it, a branch whose base is the template
+ * needs no base of its own.
  */
 export class BranchHistory {
   readonly #parts: HistoryParts;

@@ -1,9 +1,9 @@
 /** The SQL query that reads the schema of a database. */
 
 /**
- * A query that returns the schema of a database as SQL statements, in an order in which they can run: schemas,
- * extensions, types, sequences, functions, tables, views, constraints, indexes, triggers. It leaves out objects of
- * extensions, the sandbox's own view, privileges, comments, policies and rules.
+ * A query that returns the schema of a database as SQL statements. They can run in this order: schemas, extensions,
+ * types, sequences, functions, tables, views, constraints, indexes, triggers.
+ * It leaves out objects of extensions, the sandbox's own view, privileges, comments, policies and rules.
  */
 export const schemaStatements = `
 WITH spaces AS (

@@ -1,6 +1,6 @@
 /**
- * Parses and writes the first packet of a connection, which has no type byte: a startup message, or a request for TLS,
- * for GSS encryption, or to cancel a statement.
+ * Parses and writes the first packet of a connection, which has no type byte. It opens a session, or asks for TLS, for
+ * GSS encryption, or to cancel a statement.
  */
 
 import { ProtocolError, zeroTerminated } from "./messages.ts";

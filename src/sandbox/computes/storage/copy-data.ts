@@ -29,8 +29,8 @@ export async function copyAtRest({ source, target, user }: DataCopy): Promise<vo
 }
 
 /**
- * Copies the data of a running primary in a consistent state: PostgreSQL's backup functions mark its begin and end, and
- * the copy has the write-ahead log between them.
+ * Copies the data of a running primary in a consistent state. PostgreSQL's backup functions mark the begin and the end
+ * of the copy, and the copy has the write-ahead log between them.
  * @throws PostgresError, or Error of the file system
  */
 export async function copyRunning(server: PostgresServer, { target, user }: Omit<DataCopy, "source">): Promise<void> {

@@ -27,8 +27,8 @@ interface Passage {
 const replayHeader = "x-sandbox-replay";
 
 /**
- * Adds these steps to every API request: log it, apply its fault, check its key, the rate limit and the rights of the
- * key, and refuse fields that the sandbox does not support.
+ * Adds the checks to every API request: the key, the rate limit, the rights of the key, and fields that the sandbox
+ * does not support. It also logs the request and applies its fault.
  */
 export class Lifecycle {
   readonly #app: FastifyInstance;

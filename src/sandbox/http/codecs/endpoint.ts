@@ -109,8 +109,8 @@ const withoutName = {} as typeof nameField;
 export function endpointFields(profile: Profile) {
   const shortest = profile.shortestSuspendSeconds;
   const isDelay = (seconds: number): boolean => seconds <= 0 || seconds >= shortest;
-  // zod does not check which sizes exist: the engine answers 400 for a size that does not exist, and 422 for one that
-  // is too large.
+  // zod does not check which sizes exist. The engine does: 400 for a size that does not exist, 422 for one that is too
+  // large.
   const size = z
     .number()
     .positive()

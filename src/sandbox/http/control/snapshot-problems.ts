@@ -56,8 +56,8 @@ function ruleProblems({ projects, branches, endpoints }: Content): readonly stri
 }
 
 /**
- * Checks the sequence numbers. Counters must not be lower than any number in use, no number may occur twice, and
- * operations must be created in the order of their numbers.
+ * Checks the sequence numbers. A counter is not lower than any number in use, and no number occurs twice. Operations
+ * were created in the order of their numbers, and none ends before it begins.
  */
 function orderProblems(content: Content): readonly string[] {
   const { projects, branches, endpoints, operations, roles, databases, keys, counters } = content;
