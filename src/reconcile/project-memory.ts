@@ -39,7 +39,7 @@ export interface ProjectMemory {
   operationsReadAtMs: number;
   /** When the next poll is due, if nothing changes until then. */
   nextPollAtMs: number;
-  /** When ended changes were last compared with the control plane. */
+  /** When it was last time to compare ended changes, and they were compared. See `comparedNow`. */
   comparedAtMs: number;
   /** The last change of the project that the control plane accepted. */
   lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
