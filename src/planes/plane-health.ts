@@ -33,7 +33,7 @@ const failingForMs = 30_000;
 
 /**
  * Without a failed call for these milliseconds, the control plane no longer counts as failing. The longest backoff is
- * shorter, so no resource needs the control plane now.
+ * shorter, so no resource tries to use the control plane any more.
  */
 const failureLastsMs = 600_000;
 
@@ -51,7 +51,9 @@ export class PlaneHealth {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #state: PlaneState = { credentials: undefined, lastError: undefined, currentError: undefined };
-  /** The failed calls since the last answer. */
+  /**
+   * The failed calls in a row: the times of the first and the last one, in monotonic milliseconds, and their number.
+   */
   #row: { readonly sinceMs: number; readonly lastMs: number; readonly count: number } | undefined;
 
   /** @param onChange called when credentials or the reason of the current error change; must not throw */
@@ -100,8 +102,8 @@ export class PlaneHealth {
       currentError = undefined;
     } else if (
       error.reason === "Unauthorized" ||
-      // While it fails, the first reason stays, unless the key is refused. If the status followed every failed call, it
-      // would be written with every call.
+      // While the control plane fails, the first reason stays, unless the key is refused. Otherwise the status would be
+      // written after every call with another reason.
       (currentError === undefined && count + 1 >= failuresInRow && nowMs - sinceMs >= failingForMs)
     ) {
       const { reason, message } = error;

@@ -25,7 +25,7 @@ import { secretName } from "./plane-key.ts";
 import { isUnused, type PlaneUsers, planeEvents, planeStatus } from "./plane-status.ts";
 import type { Planes } from "./planes.ts";
 
-/** The parts of the keeper. */
+/** The stores that the keeper reads and writes, and the sources of its decisions. */
 export interface PlaneKeeperOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -50,7 +50,7 @@ export interface PlaneKeeperOptions {
 const restMs = 60_000;
 /** The interval at which the keeper looks for a new key after a refusal, in milliseconds. */
 const refusedAgainMs = 5_000;
-/** The Secret is not read again within this many milliseconds because of changed resources. */
+/** When resources change, the Secret is read again only if the last read is at least this old, in milliseconds. */
 const freshMs = 2_000;
 
 type PlaneStore = ResourceStore<PlaneResource, ControlPlaneStatus>;
@@ -118,7 +118,8 @@ export class PlaneKeeper {
 
   /**
    * Whether the control plane may be released: no Secret carries the finalizer, or only Secrets of namespaces that are
-   * being deleted. There the operator's rights may be deleted first. The operator can then never release the Secrets.
+   * being deleted. In such a namespace the operator's rights may be deleted first, and then it can never release the
+   * Secrets.
    */
   #mayGo(planeId: string, { secrets }: Held): boolean {
     const { namespaces, logger } = this.#options;
@@ -156,8 +157,9 @@ export class PlaneKeeper {
     );
     const isAllReleased = noted.length > 0 && kept.length + released.secrets.length === 0;
     if (isBeingDeleted(resource) && isUnused(users) && isAllReleased) {
-      // The removal of the last finalizer may take effect late, when a new user needs the Secret again. Holding it again
-      // begins with a note in status. That makes another version, so the API server then refuses the late removal.
+      // First, status is stored without the released Secrets. If a new resource needs the Secret then, the keeper notes
+      // the Secret in status again, which makes another version. So the API server refuses a removal of the last
+      // finalizer that arrives late.
       const { heldSecrets: _released, ...status } = resource.status;
       planes.note(plane.id, await store.patchStatus(resource, status));
     }

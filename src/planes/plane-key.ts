@@ -108,7 +108,7 @@ async function readValue(secrets: Pick<SecretStore, "read">, place: ValuePlace) 
   return { text, secret };
 }
 
-/** The parts that reading the key needs. */
+/** The source of the Secrets, and the callbacks of one `PlaneKey`. */
 export interface PlaneKeyOptions {
   readonly clock: Clock;
   /** Reads the Secrets now; `undefined`: there is no valid spec that names any. Never throws. */
@@ -151,8 +151,8 @@ export class PlaneKey implements KeySource {
   }
 
   /**
-   * Returns the key. @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is no key. Its text
-   * names no Secret.
+   * Returns the key.
+   * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is no key. Its text names no Secret.
    */
   async current(): Promise<string> {
     const isRefused = this.#known?.kind === "Read" && this.#known.key === this.#refusedKey;
@@ -160,7 +160,7 @@ export class PlaneKey implements KeySource {
     if (reading?.kind !== "Read") {
       throw new ControlPlaneError("Unauthorized", "the control plane has no usable API key", { effect: "NotApplied" });
     }
-    // The key may be in use for long after the last answer of the API server.
+    // The key is reported at every use, because it may be in use long after the last answer of the API server.
     this.#options.onKey(reading.key);
     return reading.key;
   }
@@ -174,7 +174,8 @@ export class PlaneKey implements KeySource {
   }
 
   /**
-   * Returns the Secrets, read again if the last read is `maxAgeMs` or longer ago. @param maxAgeMs @default one minute
+   * Returns the Secrets, read again if the last read is `maxAgeMs` or longer ago.
+   * @param maxAgeMs @default one minute
    */
   async read(maxAgeMs: number = readAgainMs): Promise<SecretsReading | undefined> {
     if (this.#options.clock.monotonicMs() >= this.#nextReadMs - readAgainMs + maxAgeMs) {
@@ -215,7 +216,7 @@ export class PlaneKey implements KeySource {
   }
 }
 
-/** Returns a text that is equal for readings that mean the same to the resources which use the key. */
+/** Returns a text that changes if the key, the certificate authority or the kind of the result changes. */
 function markOf(reading: SecretsReading | undefined): string {
   return reading?.kind === "Read" ? JSON.stringify([reading.key, reading.authority]) : (reading?.kind ?? "None");
 }

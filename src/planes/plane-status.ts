@@ -92,7 +92,7 @@ const keyNotUsedYet: Reported = {
   message: "The API key can be read. No resource has used the control plane yet.",
 };
 
-/** Returns the first problem that prevents the use of the control plane; without a problem, that it is usable. */
+/** Returns the first problem that prevents the use of the control plane, or that there is none. */
 function standingOf(facts: PlaneFacts): Standing {
   const { resource, reading, credentials, currentError } = facts;
   const stalled = ({ reason, message }: Reported) => ({ isReady: false, isStalled: true, reason, message });
@@ -191,7 +191,8 @@ export function isUnused({ count, isComplete }: PlaneUsers): boolean {
 }
 
 /**
- * Returns the ComputeEndpoints that have something in a control plane, or that may create or search something there.
+ * Returns the ComputeEndpoints that need a control plane: they may own or have created an endpoint there, or may change
+ * something there.
  */
 export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): readonly ComputeEndpoint[] {
   return resources.filter((resource) => {
@@ -208,7 +209,8 @@ export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: Grant
 const nothingSent = "the operator creates, changes and deletes nothing for this resource";
 
 /**
- * Why the resources that name a control plane cannot use it. The namespaces that use a control plane see only its name.
+ * Why the resources that name a control plane cannot use it. The texts appear in the namespaces of these resources, so
+ * they contain nothing of the control plane but its name.
  */
 export const planeProblems = {
   /** The cluster does not serve the kind, or the operator may not read it. */

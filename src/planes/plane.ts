@@ -33,14 +33,12 @@ export interface PlaneTarget {
 export interface PlaneConnection {
   readonly access: ControlPlaneAccess;
   readonly unreadableCount: () => number;
-  /**
-   * Changes the request budget. Knowledge about the control plane stays: a pause that it asked for, and a refused key.
-   */
+  /** Changes the request budget. The pause after a 429 and the refusal of a key stay in effect. */
   setRequestsPerMinute(requestsPerMinute: number | undefined): void;
   close(): Promise<void>;
 }
 
-/** The parts of one control plane. */
+/** The sources of one control plane, its limits, and its callbacks. */
 export interface PlaneOptions {
   readonly clock: Clock;
   readonly secrets: HeldSecrets;
@@ -92,7 +90,7 @@ export class Plane {
     this.#key = this.#newKey(undefined);
   }
 
-  /** The key of the present spec. It is read only for this URL and from these Secrets, and is sent nowhere else. */
+  /** The key of the present spec. It is read only from the Secrets of this spec, and sent only to its URL. */
   get key(): PlaneKey {
     return this.#key;
   }
@@ -146,7 +144,7 @@ export class Plane {
    */
   note(resource: PlaneResource | undefined): boolean {
     const before = this.#resource;
-    // The limits of the settings change the spec without another version.
+    // The settings of the operator limit the spec, so it may change although the resource has the same version.
     const hasOtherSpec = !isSameStored(before?.spec, resource?.spec);
     const isSameVersion = before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion;
     if (isSameVersion && !hasOtherSpec) {
@@ -259,8 +257,9 @@ export class Plane {
   }
 
   /**
-   * Reads the resource once more before another key is used. A watch may be late. If a person changes URL and key
-   * together, the new key must not go to the former URL. What was edited before the Secret is seen then.
+   * Reads the resource once more before another key is used, because the watch may be late. If a person changes URL and
+   * key together, the new key must not go to the former URL. This read shows every edit that was made before the Secret
+   * changed.
    */
   async #confirmed(key: PlaneKey, reading: SecretsReading): Promise<SecretsReading> {
     try {

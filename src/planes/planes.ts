@@ -21,7 +21,7 @@ import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeProblems } from "./plane-status.ts";
 import { type TenantLimits, TenantPlanes } from "./tenant-limits.ts";
 
-/** The parts of the control planes. */
+/** The sources of all control planes, their limits, and the control plane of the settings. */
 export interface PlanesOptions extends PlaneOptions {
   readonly settings: Pick<ControlPlaneUnit, "access" | "projects">;
   readonly grantMode: GrantMode;
@@ -70,7 +70,8 @@ export class Planes {
   }
 
   /**
-   * Whether the operator knows by now how the control plane is described. Before that, its resources are not decided.
+   * Whether the operator knows by now how the control plane is described. Before that, it decides nothing about the
+   * resources that use it.
    */
   isSettled(planeId: string): boolean {
     if (planeId === settingsPlane) {
@@ -121,8 +122,8 @@ export class Planes {
     const { namespaces, grantMode } = this.#options;
     const facts = namespaces.grantsOf(namespace);
     if (resource?.spec.kind !== "Valid") {
-      // A ControlPlane belongs to the namespace. A ClusterControlPlane that does not exist looks like one without
-      // `projects`. So a namespace without a grant cannot find out which ones exist.
+      // A ControlPlane belongs to its namespace. A ClusterControlPlane that does not exist looks like one without
+      // `projects`, so that a namespace without a grant cannot find out which ones exist.
       return kindOfPlane(id) === "ClusterControlPlane" ? projectGrantOf(projectId, facts, grantMode) : fullGrant;
     }
     return planeGrantOf(resource, { namespace, projectId, facts }, grantMode);

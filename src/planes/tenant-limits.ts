@@ -17,9 +17,9 @@ export interface TenantLimits {
 }
 
 /**
- * Returns the control plane as the operator may use it. A request budget above the limit is lowered, also the one
- * that it gets because it asks for none. If its host is not allowed, or the namespace has too many control planes, its
- * spec counts as invalid and nothing is sent. Pure.
+ * Returns the control plane as the operator may use it. A request budget above the limit is lowered, and so is the
+ * usual budget of a ControlPlane that asks for none. If its host is not allowed, or the namespace has too many control
+ * planes, its spec counts as invalid and nothing is sent. Pure.
  * @param isSurplus whether the namespace has too many older ones
  */
 export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSurplus: boolean): PlaneResource {
@@ -59,8 +59,8 @@ export class TenantPlanes {
   }
 
   /**
-   * Notes a ControlPlane. @param resource `undefined`: it is gone
-   * @returns by id, the noted one and each other one that is used from now on, or no longer used; within the limits
+   * Notes a ControlPlane. `resource` is `undefined` if it is gone.
+   * @returns by id and within the limits: the noted one, and each other one whose use begins or ends because of that
    */
   note(namespace: string, planeId: string, resource: PlaneResource | undefined) {
     const limits = this.#limits;
@@ -87,7 +87,7 @@ export class TenantPlanes {
   }
 }
 
-/** Compares only with those in use where it can, because a namespace may have thousands of ControlPlanes. */
+/** Replaces a ControlPlane, and keeps the oldest ones in use. A namespace may have thousands, so few are compared. */
 function replace(
   { stored, used }: OneNamespace,
   planeId: string,
@@ -112,7 +112,7 @@ function compareAge(a: PlaneResource, b: PlaneResource): number {
 }
 
 /**
- * Whether the host name of a control plane may lead to this machine or link. It may for an administrator's own control plane,
+ * Whether the host name of a control plane may lead to this machine or link. That is allowed for a ClusterControlPlane,
  * and for a host that the settings list by its whole name. Pure.
  */
 export function mayBeNearby(
