@@ -37,7 +37,7 @@ import { sendWish, storeSent, type Wish } from "./send-access-change.ts";
 const atOnce = 4;
 /** The maximum number of waiting resources that one reconcile decides again. */
 const waitingLimit = 20;
-/** Status reports that a change waits only after this many milliseconds. */
+/** After this many milliseconds, status reports that a change waits. */
 const quietWaitMs = 5_000;
 /** The interval at which a Secret is compared with the operator's last write, in milliseconds. */
 const secretCheckMs = 45_000;

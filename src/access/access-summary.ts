@@ -52,7 +52,7 @@ const retainBoth =
 
 export const unchanged: AccessSummary = { kind: "Unchanged" };
 
-/** The results of steps after which the operator goes on by itself. */
+/** The results of steps after which the resource is not finished, with the reason. */
 export const waits = {
   creating: (type: AccessObject["type"]) =>
     type === "Role"

@@ -8,7 +8,8 @@ export interface LeaderFence {
 }
 
 /**
- * A call was not sent, because of this process and not of resource or control plane. The reconcile is repeated later.
+ * A call was not sent. The cause is this process, not the resource or the control plane, so the status stays as it is.
+ * The reconcile is repeated.
  */
 export class PutOffError extends Error {
   override readonly name: string = "PutOffError";

@@ -191,8 +191,8 @@ export function isUnused({ count, isComplete }: PlaneUsers): boolean {
 }
 
 /**
- * Returns the ComputeEndpoints that need a control plane: they may own or have created an endpoint there, or may change
- * something there.
+ * Returns the ComputeEndpoints that need a control plane: a record shows or may hide that they have something there, or
+ * they may still change something there.
  */
 export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): readonly ComputeEndpoint[] {
   return resources.filter((resource) => {

@@ -40,7 +40,7 @@ export const clusterControlPlaneNames = {
 } as const;
 
 /**
- * The annotation of a Namespace with the projects that its resources may name. An administrator of the cluster sets it.
+ * An annotation of a Namespace: the projects that resources in it may name. An administrator of the cluster sets it.
  */
 export const grantAnnotation = `${group}/projects`;
 

@@ -11,8 +11,8 @@ export interface CelRule {
 export const celRules = (...rules: readonly CelRule[]) => ({ "x-kubernetes-validations": rules });
 
 /**
- * A rule of the API server. `holds` checks it here too. It is absent for a rule about a change, or that zod checks
- * already.
+ * A rule of the API server. `holds` checks the rule here too. It is absent if the rule is about a change, or if the zod
+ * schema contains the check already.
  */
 export interface SharedRule<Value> extends CelRule {
   readonly holds?: (value: Value) => boolean;

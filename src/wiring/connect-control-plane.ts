@@ -34,8 +34,8 @@ export interface ConnectOptions {
 }
 
 /**
- * The control plane to connect to. No resource describes the one of the settings, and no status shows how its calls
- * end.
+ * The control plane to connect to. For the control plane of the settings, `controlPlane` and `watchCalls` are absent:
+ * no resource describes it, and no status shows its health.
  */
 export interface ConnectTarget
   extends Pick<PlaneTarget, "url" | "keys" | "onNewKey">,

@@ -121,13 +121,13 @@ export class ControlPlanes {
     };
   }
 
-  /** Reconciles a control plane, because a resource that names it or its own status may have changed. */
+  /** Queues a control plane, because the resources that name it, its spec, its key or its health may have changed. */
   usersChanged(planeId: string): void {
     if (this.#isLeading && planeId !== settingsPlane) this.#queue.add(planeId, "Urgent");
   }
 
   /**
-   * Reconciles all control planes: grants or labels of Namespaces have changed, or more of their users can be counted.
+   * Queues all control planes: grants or labels of Namespaces have changed, or more of the resources can be counted.
    */
   allChanged(): void {
     for (const planeId of this.planes.ids()) {

@@ -54,7 +54,7 @@ const repeatMs = 360_000;
 const queueCapacity = 2_000;
 /** The maximum number of sent events that are remembered. The oldest are forgotten first. */
 const memoryCapacity = 1_000;
-/** The maximum number of events sent at once, and then per second. A single change may cause many events. */
+/** The maximum number of events sent at once. A single change may cause many. */
 const burst = 100;
 /** The number of events per second after such a burst. */
 const perSecond = 10;

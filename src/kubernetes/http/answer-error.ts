@@ -58,8 +58,8 @@ export function errorForStatus(what: string, status: StatusAnswer): KubernetesEr
 }
 
 function reasonFor(status: StatusAnswer): KubernetesReason {
-  // The patch named the uid of a deleted object, and another object has the name now. The API server takes the patch
-  // for a change of the uid.
+  // The patch named the uid of a deleted object, and another object has the name now. The API server refuses the patch
+  // like a change of the uid.
   if (status.code === 422 && status.fields.includes("metadata.uid")) {
     return "Conflict";
   }
