@@ -23,7 +23,10 @@ export interface ComputeChoice {
   readonly maxComputes?: number | undefined;
 }
 
-/** The arguments of `attach`: the opened state of the sandbox, and what runs around it. */
+/**
+ * The arguments of `attach`: the opened state of the sandbox, its data directory, its pacemaker and its certificate
+ * authority.
+ */
 export interface ComputeSurroundings {
   readonly state: SandboxState;
   /** The sandbox's data directory; `undefined`: its state is in memory only. */

@@ -41,7 +41,7 @@ export interface SandboxOptions {
   readonly timeScale?: number | undefined;
   /**
    * How long an operation runs, in milliseconds of the sandbox's clock.
-   * @default 300 to 1000; with `compute`, as long as its real work takes
+   * @default 300 to 1000; with `compute`, as long as the real work of the operation takes
    */
   readonly operationLatencyMs?: number | EngineSettings["operationLatencyMs"] | undefined;
   /** The time between two availability checks of a branch, in milliseconds of the sandbox's clock. @default 24 hours */

@@ -11,8 +11,8 @@ const dayMs = 86_400_000;
 export interface Usage {
   readonly activeMs: number;
   /**
-   * Milliseconds times compute units. A compute that scales counts with its minimum size, because the sandbox has no
-   * load.
+   * Milliseconds times compute units. A compute that scales counts with its minimum size, because the sandbox measures
+   * no load.
    */
   readonly unitMs: number;
 }
