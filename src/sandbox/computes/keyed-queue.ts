@@ -6,8 +6,8 @@ export class KeyedQueue {
   #isClosed = false;
 
   /**
-   * Waits for the running work, and begins no other work, now or later. The promises of that other work never settle.
-   * Nor do those of work that fails from now on, because the stop may be the cause.
+   * Waits for the running work, and begins no other work, now or later. The promises of other work never settle. A
+   * failure from now on does not settle its promise either, because the stop may be its cause.
    */
   async close(): Promise<void> {
     this.#isClosed = true;

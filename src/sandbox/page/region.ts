@@ -6,7 +6,7 @@ import { Html, html } from "./html.ts";
 export interface Row {
   /** The key, unique in its region. It stays the same while the line is about the same object. */
   readonly key: string;
-  /** One element. Its text stays the same while nothing about it changes. */
+  /** The HTML of one element. If it differs from the HTML that was sent before, the row is sent again. */
   readonly content: Html;
 }
 

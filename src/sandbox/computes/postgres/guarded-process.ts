@@ -4,8 +4,8 @@ import type { SystemUser } from "./system-user.ts";
 
 /**
  * A shell script that starts the server as its child. Its first argument is a list of signals. When the script's
- * standard input ends, it sends these signals to the server in their order. The input ends when the sandbox closes it
- * or is killed.
+ * standard input ends, the script sends these signals to the server in their order. The input ends when the sandbox
+ * closes the input or is killed.
  */
 const guard =
   'ends=$1; shift; exec 3<&0; "$@" </dev/null 3<&- & server=$!; exec >/dev/null 2>&1; read -r line <&3; ' +

@@ -1,4 +1,4 @@
-/** Copies a PostgreSQL data directory, while its server runs or does not run. */
+/** Copies a PostgreSQL data directory, whether its server runs or not. */
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { AdminConnection } from "../postgres/admin-connection.ts";

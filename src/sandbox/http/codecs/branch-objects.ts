@@ -1,4 +1,7 @@
-/** Shows roles, databases and connections in answers, and parses requests about them. */
+/**
+ * The schemas of roles, databases and connection strings in requests and answers, and the conversion of records into
+ * answers.
+ */
 import { z } from "zod";
 import type { Connection, DatabaseAddress } from "../../engine/branch-objects.ts";
 import { type DatabaseRecord, nameText, type RoleRecord } from "../../engine/records.ts";

@@ -1,4 +1,4 @@
-/** Shows branches in answers, and parses requests about them. */
+/** The schemas of branches in requests and answers, and the conversion of branch records into answers. */
 import { z } from "zod";
 import type { DatabaseAddress } from "../../engine/branch-objects.ts";
 import type { NewBranch } from "../../engine/branches.ts";

@@ -1,4 +1,4 @@
-/** Shows endpoints in answers, and parses requests about them. */
+/** The schemas of endpoints in requests and answers, and the conversion of endpoint records into answers. */
 import { z } from "zod";
 import type { EndpointChanges } from "../../engine/endpoint-changes.ts";
 import type { Mutation } from "../../engine/endpoints.ts";

@@ -1,4 +1,4 @@
-/** Shows operations in answers. */
+/** The schema of operations in answers, and the conversion of operation records into it. */
 import { z } from "zod";
 import { operationExtras, type Profile, profiles } from "../../engine/profile.ts";
 import type { OperationRecord } from "../../engine/records.ts";

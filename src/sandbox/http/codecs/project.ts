@@ -1,4 +1,4 @@
-/** Shows projects in answers, and parses requests about them. */
+/** The schemas of projects in requests and answers, and the conversion of project records into answers. */
 import { z } from "zod";
 import type { Engine } from "../../engine/engine.ts";
 import type { Profile } from "../../engine/profile.ts";

@@ -36,7 +36,9 @@ const computeBody = z.object({
     .optional(),
 });
 
-/** Adds the routes. The imitated client connects, and reads statistics of the compute. */
+/**
+ * Adds the routes of the imitated client: it connects to an endpoint, and reads the size and statistics of the compute.
+ */
 export function computeRoutes(app: FastifyInstance, { engine, pacemaker }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();

@@ -96,7 +96,10 @@ interface Fault {
   readonly letGo: Set<() => void>;
 }
 
-/** The faults that tests have added. If several faults fit a request, the first one that is not used up is applied. */
+/**
+ * The faults that tests have added. If several faults fit a request, the first one applies that has skipped enough
+ * requests and is not used up.
+ */
 export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
   #replaced = new AbortController();
@@ -151,12 +154,12 @@ export class FaultRegistry {
     return this.#faults.delete(id);
   }
 
-  /** Aborted when all records are replaced. Late requests (`applyLate`) of before are then dropped. */
+  /** Aborted when all records are replaced. Requests that `applyLate` has set aside are then dropped. */
   get replaced(): AbortSignal {
     return this.#replaced.signal;
   }
 
-  /** Drops the late requests (`applyLate`). Must be called when all records are replaced. */
+  /** Drops the requests that `applyLate` has set aside. Must be called when all records are replaced. */
   forgetLate(): void {
     this.#replaced.abort();
     this.#replaced = new AbortController();

@@ -29,7 +29,7 @@ export const pageQuery = (longest: number) =>
 /** One page of a list in the order of `sequence`. */
 export interface Page<R> {
   readonly items: readonly R[];
-  /** The cursor of the next page; `undefined`: this page is empty. */
+  /** The cursor after the last record of the page; `undefined`: the page is empty. */
   readonly cursor: string | undefined;
   readonly isLast: boolean;
 }
