@@ -93,7 +93,7 @@ export class SandboxClock {
     this.#anchorAt(Math.max(notBeforeMs, sandboxMs + passedMs));
   }
 
-  /** Moves the clock forward, in every mode. @throws RangeError when that is past the end */
+  /** Moves the clock forward, in every mode. @throws RangeError when the new time is after `endOfTimeMs` */
   advance(milliseconds: number): void {
     const nowMs = this.nowMs() + milliseconds;
     requireBeforeEnd(nowMs);

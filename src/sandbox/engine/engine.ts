@@ -77,9 +77,10 @@ export interface EngineParts {
 
 /**
  * The control plane without HTTP and disk. It holds all objects, all rules and the time.
- * It is synchronous and deterministic: its state depends only on the calls, their times and the seed. Each call first
- * carries out everything that has become due, such as the end of an operation, in order and at the due times. So one
- * long step of the clock has the same result as many short ones. Each call is one transaction of the store.
+ * It is synchronous and deterministic: its state depends only on the calls, their times, the seed and the results of
+ * real work. Each call first carries out everything that has become due, such as the end of an operation, in order and
+ * at the due times. So one long step of the clock has the same result as many short ones. Each call is one transaction
+ * of the store.
  * Errors: a method throws `Refusal` if it refuses the request; any other error is a bug.
  */
 export class Engine {

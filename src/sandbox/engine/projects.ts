@@ -114,7 +114,7 @@ function primaryBranchOf(world: World, project: ProjectRecord, creation: Project
 
 /**
  * Changes a project. A change of the history retention starts apply_storage_config. When logical replication is
- * switched on, every active compute is suspended. It cannot be switched off again.
+ * switched on, every active compute is suspended. Logical replication cannot be switched off again.
  * @throws Refusal NotFound, Locked, NotAllowed, Invalid
  */
 export function updateProject(world: World, projectId: string, changes: ProjectChanges): ProjectMutation {

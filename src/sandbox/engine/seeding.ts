@@ -15,7 +15,7 @@ type BranchSeed = ProjectSeed["branches"][number];
 type EndpointSeed = BranchSeed["endpoints"][number];
 
 /**
- * Fills an empty engine with a fixture. It starts no operation.
+ * Fills an empty engine with a fixture. No operation starts.
  * @throws Refusal when plan or profile do not allow an endpoint of the fixture. The message names the place of the
  *   endpoint.
  */
