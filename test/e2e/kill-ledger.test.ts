@@ -4,7 +4,7 @@ import { outcomeOf } from "../../src/domain/operation.ts";
 import type { OperatorProcess } from "../support/e2e-operator.ts";
 import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
-import { countsOf } from "../support/ledger/expected-counts.ts";
+import { countsOf } from "../support/expected-counts.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { waitUntil } from "../support/wait-until.ts";
 

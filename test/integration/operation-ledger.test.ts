@@ -10,7 +10,7 @@ import {
   loggedSeconds,
   secondsOf,
   sumOf,
-} from "../support/ledger/expected-counts.ts";
+} from "../support/expected-counts.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorldAt, type World } from "../support/world.ts";
@@ -89,8 +89,8 @@ async function settle(world: World): Promise<void> {
 }
 
 /**
- * Like test/contract/ledger, but against a real API server. There are fewer runs, because starting kubectl takes
- * long.
+ * The same on simulated time: the named cases of test/simulation/cases/counts.ts. There are few runs here, because
+ * starting kubectl takes long.
  */
 test.each(Array.from({ length: runs }, (_, index) => index + 1))(
   "seed %i, restarts and replicas that hand over, kept by a real API server → counted exactly what ended",

@@ -159,6 +159,20 @@ export const mutations: readonly Mutation[] = [
     caughtBy: { workload: "create" },
   },
   {
+    name: "the watermark of a counted operation is not stored",
+    file: "operations/reduce-operations.ts",
+    find: "mustStore: step.ended.length > 0 ||",
+    replace: "mustStore: step.ended.length < 0 ||",
+    caughtBy: { namedCase: "stops" },
+  },
+  {
+    name: "a long history is read only one page far",
+    file: "operations/reader.ts",
+    find: "maxPages: 10,",
+    replace: "maxPages: 1,",
+    caughtBy: { namedCase: "long outage" },
+  },
+  {
     name: "what has ended is not counted",
     file: "reconcile/report.ts",
     find: "countEnded(targets, resource.key, log.ended);",

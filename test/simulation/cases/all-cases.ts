@@ -1,6 +1,7 @@
 /** The list of all named cases. */
 import { accessCases } from "./accesses.ts";
 import { clockCases } from "./clocks.ts";
+import { countCases } from "./counts.ts";
 import { createCases } from "./creates.ts";
 import { guardCases } from "./guards.ts";
 import { manyProjectCases } from "./many-projects.ts";
@@ -15,6 +16,7 @@ export const namedCases: readonly NamedCase[] = [
   ...ownerCases,
   ...clockCases,
   ...guardCases,
+  ...countCases,
   ...manyProjectCases,
   ...accessCases,
   ...planeCases,

@@ -8,22 +8,30 @@ import type { Oracle } from "./oracle.ts";
 const pollMs = 60_000;
 
 const counter = /^compute_endpoint_operations_total\{(?<labels>[^}]*)\} (?<value>\d+)$/gm;
+const gaps = /^compute_endpoint_operation_log_gaps_total (?<value>\d+)$/m;
 
 /**
- * Checks that every ended operation is counted at most once. If no process died and no record was lost, it must be
- * counted exactly once.
+ * Checks that every ended operation is counted at most once, and none from before an adoption. If every process could
+ * end its work and no record was lost, each operation must be counted exactly once, and none may be missing in the
+ * history that was read.
  */
 export function countedOnce(world: World): Oracle {
   return {
     atEnd() {
+      const { history } = world;
       const counted = countsOf(world.metricsPages);
-      const recorded = new Set([...world.history.recordedIds.values()].flatMap((ids) => [...ids]));
+      const recorded = new Set([...history.recordedIds.values()].flatMap((ids) => [...ids]));
       const ended = world.services
         .flatMap((service) => world.projectIds.flatMap((projectId) => service.history(projectId)))
         .filter(({ status }) => isEnded(status));
-      const atMost = tally(ended.filter(({ endpointId }) => endpointId === undefined || recorded.has(endpointId)));
+      const mayCount = ({ id, endpointId, updatedMs }: OperationRecord) =>
+        endpointId === undefined ||
+        (recorded.has(endpointId) &&
+          // A disguised operation ends for the operator when the control plane shows it as it is.
+          (world.service.everDisguised.has(id) || updatedMs >= ownedFromMs(world, endpointId)));
+      const atMost = tally(ended.filter(mayCount));
       // After an etcd restore, or without status, the operator cannot know what it has counted.
-      const isLost = world.history.etcdRestoredAtMs !== undefined || world.history.statusLost.size > 0;
+      const isLost = history.etcdRestoredAtMs !== undefined || history.statusLost.size > 0;
       for (const [kind, count] of isLost ? [] : counted) {
         if (count > (atMost.get(kind) ?? 0))
           world.violate("Counting", `${kind}: ${count} counted, ${atMost.get(kind) ?? 0} ended`);
@@ -33,17 +41,32 @@ export function countedOnce(world: World): Oracle {
   };
 }
 
-/** Whether every operation must be counted: no process died, and no record was lost. */
-function isExact({ history, service, options }: World): boolean {
-  // While a control plane cannot be used, nothing of it is read.
-  if (options.hasPlanes === true) return false;
-  const { deaths, robbed, etcdRestoredAtMs, statusLost } = history;
-  if (statusLost.size > 0) return false;
-  return deaths === 0 && robbed.size === 0 && etcdRestoredAtMs === undefined && service.everDisguised.size === 0;
+/**
+ * Returns the time from which the operator may count operations of an endpoint, in milliseconds of the engine. An
+ * adopted endpoint has a history that belongs to another client.
+ */
+function ownedFromMs({ history, service, time }: World, endpointId: string): number {
+  const first = history.firstRecords.get(endpointId);
+  if (first?.origin !== "Adopted" || history.etcdRestoredAtMs !== undefined) return Number.NEGATIVE_INFINITY;
+  // The read that the adoption followed may be this old.
+  return service.engineNowMs() - time.nowMs() + first.atMs - pollMs;
 }
 
-/** Checks the operations of endpoints that an existing resource has created itself. */
+/** Whether every operation must be counted: every process could end its work, and no record was lost. */
+function isExact({ history, service, options, faults }: World): boolean {
+  // While a control plane cannot be used, nothing of it is read.
+  if (options.hasPlanes === true) return false;
+  const { deaths, kills, robbed, etcdRestoredAtMs, statusLost } = history;
+  if (statusLost.size > 0) return false;
+  // A process that ends while it does not know whether a status was stored takes its counts with it.
+  const isComplete = deaths === 0 || (kills === 0 && faults.hit.size === 0);
+  return isComplete && robbed.size === 0 && etcdRestoredAtMs === undefined && service.everDisguised.size === 0;
+}
+
+/** Checks the operations of endpoints that an existing resource has created itself, and that no history was skipped. */
 function requireAll(world: World, ended: readonly OperationRecord[], counted: ReadonlyMap<string, number>): void {
+  const skipped = world.metricsPages.map((page) => Number(gaps.exec(page)?.groups?.value ?? 0));
+  if (skipped.some((count) => count > 0)) world.violate("Counting", "a part of the history was not read");
   const own = new Set(
     world.resources().flatMap((resource) => {
       const record = ownershipOf(resource);

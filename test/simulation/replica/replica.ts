@@ -67,7 +67,8 @@ export class Replica {
     void (async () => {
       const surroundings = { clock: this.machine.clockOf(process), logger: loggerOf(this.#world, process) };
       const isInTime = await stopOperator(parts, () => parts.close(), surroundings);
-      if (!isInTime) log.add(this.machine.name, "has work that did not end in time");
+      if (isInTime) this.#world.history.stopped.add(process.identity);
+      else log.add(this.machine.name, "has work that did not end in time");
       process.crash();
     })();
   }
@@ -85,6 +86,7 @@ export class Replica {
     if (this.#isOver) return;
     const world = this.#world;
     world.history.deaths += 1;
+    if (!world.history.stopped.has(this.process?.identity ?? "")) world.history.kills += 1;
     world.log.add(this.machine.name, "is gone, with everything in its memory");
     world.time.after(restartMs, { isDead: false, pausedUntilMs: 0 }, () => this.start());
   }

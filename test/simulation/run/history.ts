@@ -52,8 +52,14 @@ export class History {
   isWatchHarmed = false;
   /** The time at which each call to the control plane was sent. */
   readonly serviceCallMs: number[] = [];
-  /** How often a process was killed or ended by itself. */
+  /** How often a process ended before the end of the run. */
   deaths = 0;
+  /** How often a process was killed, or ended with work that was not done. */
+  kills = 0;
+  /** The processes that ended on demand, after all their work was done. */
+  readonly stopped = new Set<string>();
+  /** The first record of each endpoint, by the endpoint's id: its origin, and when it was stored. */
+  readonly firstRecords = new Map<string, { readonly origin: string | undefined; readonly atMs: number }>();
   /** When a generation of a resource was stored, by `uid generation`. */
   readonly generationMs = new Map<string, number>();
   /** Every origin of an ownership record so far. */
@@ -110,6 +116,7 @@ export class History {
     const { endpointId: recorded, origin } = ownershipOf(object) ?? {};
     if (origin !== undefined) this.origins.add(origin);
     if (recorded !== undefined) {
+      if (!this.firstRecords.has(recorded)) this.firstRecords.set(recorded, { origin, atMs: this.#nowMs() });
       const ids = this.recordedIds.get(uid) ?? new Set();
       this.recordedIds.set(uid, ids.add(recorded));
     }

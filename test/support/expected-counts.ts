@@ -1,5 +1,5 @@
 /** Computes how many operations the operator should have counted. */
-import { outcomeOf } from "../../../src/domain/operation.ts";
+import { outcomeOf } from "../../src/domain/operation.ts";
 
 /** An operation as the control plane's API shows it. */
 export interface LoggedOperation {
