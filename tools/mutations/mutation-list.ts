@@ -484,8 +484,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a late removal of a control plane's last finalizer meets a Secret that is held again",
     file: "planes/plane-keeper.ts",
-    find: "if (isBeingDeleted(resource) && noted.length > 0",
-    replace: "if (!isBeingDeleted(resource) && noted.length > 0",
+    find: "if (isBeingDeleted(resource) && isUnused(users) && isAllReleased)",
+    replace: "if (!isBeingDeleted(resource) && isUnused(users) && isAllReleased)",
     caughtBy: { namedCase: "plane goes late" },
   },
   {
