@@ -37,6 +37,7 @@ export function recordOf(
 
 type Observed = Pick<AccessObservation, "spec" | "endpoint" | "objects">;
 
+/** Returns the record of the role or database that spec names, on the endpoint's branch. */
 export function objectOf(
   { spec, endpoint }: Pick<Observed, "spec" | "endpoint">,
   type: ObjectType,

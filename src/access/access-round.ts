@@ -52,6 +52,7 @@ type Decided =
   /** The resource is being deleted, and nothing is left to delete in the control plane. */
   | { readonly kind: "Released" };
 
+/** Works on the DatabaseAccesses of one project in one reconcile. Its methods are steps of that reconcile, see `KindRound`. */
 export class AccessRound implements KindRound {
   readonly #context: AccessContext;
   readonly #worked: Map<string, WorkedAccess>;

@@ -50,6 +50,7 @@ const stalled = (reason: AccessStallReason, message: string): AccessSummary => (
 const retainBoth =
   "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
 
+/** The result of a step that does not change the conditions. */
 export const unchanged: AccessSummary = { kind: "Unchanged" };
 
 /** The results of steps after which the resource is not finished, with the reason. */

@@ -105,8 +105,8 @@ export async function observeAccess(
 
 /**
  * Returns the next role or database to delete in the control plane; `undefined`: nothing is left to delete. If a branch
- * is gone, its roles and databases are gone too. The control plane does not delete a role that owns a database, so a
- * role stays if it owns one that stays, and an event reports that.
+ * is gone, its roles and databases are gone too. The control plane does not delete a role that owns a database. So a
+ * role stays if it owns a database that stays, and an event reports that.
  * @throws ControlPlaneError
  */
 export async function nextToDelete(

@@ -6,8 +6,8 @@ import type { Operation } from "../domain/operation.ts";
 import { parseJson } from "../http/exchange.ts";
 
 /*
- * Only the fields that every profile sends are required. A missing field and `null` both mean absent, unknown fields are
- * ignored, and every enum is an open string.
+ * Only the fields that every control plane sends are required. A missing field and `null` both mean absent. Unknown
+ * fields are ignored, and every enum is an open string.
  * @see docs/control-plane.md, "Objects"
  * @see https://api-docs.neon.tech/reference (roles, databases; read 2026-11-22)
  */

@@ -65,6 +65,7 @@ export interface ControlPlane extends BranchObjects {
 /** A check before a call: it starts the call, or throws instead. */
 export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
+/** The checks before reads and before writes. */
 export interface CallGuards {
   readonly read: CallGuard;
   readonly write: CallGuard;
@@ -150,11 +151,13 @@ export interface Caller {
   readonly project: string;
 }
 
+/** A branch and its project. */
 export interface BranchPath {
   readonly projectId: string;
   readonly branchId: string;
 }
 
+/** A role, as the control plane last showed it. */
 export interface ObservedRole {
   readonly name: string;
   /** True: the control plane lets no client change this role. */
@@ -163,6 +166,7 @@ export interface ObservedRole {
   readonly updatedTime: string;
 }
 
+/** A database, as the control plane last showed it. */
 export interface ObservedDatabase {
   readonly name: string;
   readonly ownerName: string;

@@ -146,6 +146,7 @@ const shortest = 8;
  */
 const mostCharacters = 4_000_000;
 
+/** Remembers the secrets that were in use recently, so that logs and messages leave them out. */
 export class RecentSecrets {
   readonly #clock: Clock;
   readonly #lasting: readonly string[];

@@ -105,8 +105,9 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   async #isServed(): Promise<boolean> {
     const path = `/apis/${group}/${version}`;
     const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
-    // Only a list of kinds without this one proves that the kind is not served. ComputeEndpoint is of the same group, so a
-    // 404 here is the page of a proxy, or an API server that cannot serve the operator at all.
+    // Only a list of kinds without this one proves that the kind is not served. A 404 does not prove it:
+    // ComputeEndpoint is in the same list. A 404 comes from a proxy, or from an API server that cannot serve the
+    // operator at all.
     const { resources } = ((await this.#options.connection.request(call)) ?? {}) as { readonly resources?: unknown };
     if (!Array.isArray(resources)) {
       throw new KubernetesError("UnreadableAnswer", `cannot ${call.what}: the answer holds no list of kinds`);

@@ -27,6 +27,7 @@ export type SecretsReading =
   /** The API server gave no usable answer. A key that was read before stays in use. */
   | { readonly kind: "Unanswered"; readonly message: string };
 
+/** Returns the name of a Secret for messages. */
 export function secretName({ namespace, name }: ResourceKey): string {
   return `Secret ${namespace}/${name}`;
 }

@@ -14,6 +14,7 @@ import { PlaneHealth } from "./plane-health.ts";
 import { PlaneKey, readPlaneSecrets, type SecretsReading } from "./plane-key.ts";
 import { mayBeNearby, type TenantLimits } from "./tenant-limits.ts";
 
+/** The control plane to connect to, its key, and its callbacks. */
 export interface PlaneTarget {
   readonly url: string;
   readonly keys: KeySource;
@@ -71,6 +72,7 @@ interface Target {
   readonly keyPlace: string;
 }
 
+/** One control plane that a resource describes. It connects again if URL or Secret change. */
 export class Plane {
   readonly id: string;
   readonly #options: PlaneOptions;

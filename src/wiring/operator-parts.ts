@@ -75,6 +75,7 @@ const notPermittedPauseMs = 1_000;
  */
 const longestReadAgainMs = 10_000;
 
+/** The options, the open connections, and the facts about cluster and process that were read at the start. */
 export type Foundation = OperatorOptions & {
   readonly connection: KubernetesConnection;
   readonly leaseConnection: KubernetesConnection;

@@ -68,7 +68,7 @@ export interface ConnectionOptions {
   readonly maxBodyBytes?: number;
 }
 
-/** The maximum number of characters that are read of an error answer to a stream request. */
+/** The maximum number of bytes that are read of an error answer to a stream request. */
 const maxErrorBytes = 64 * 1024;
 
 /** Makes a connection. It opens no socket yet; the first call does. */

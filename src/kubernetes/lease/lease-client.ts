@@ -34,6 +34,7 @@ export interface LeaseCallBounds {
   readonly signal?: AbortSignal;
 }
 
+/** Reads and writes one Lease. Each call has a time limit of its own. */
 export interface LeaseClient {
   /** Reads the Lease. @returns `undefined` if there is none. @throws KubernetesError */
   read(bounds: LeaseCallBounds): Promise<StoredLease | undefined>;

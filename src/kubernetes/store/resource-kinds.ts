@@ -23,6 +23,7 @@ import {
 } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, Condition, StatusOperation } from "../../resource/status-schema.ts";
 
+/** How watch, cache and store treat the kind ComputeEndpoint. */
 export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointStatus> = {
   kind,
   many: `${kind}s`,
@@ -88,6 +89,7 @@ const both: Pick<
   unreadableMembers: () => [],
 };
 
+/** How watch, cache and store treat the kind ControlPlane. */
 export const controlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> = {
   ...controlPlaneNames,
   ...both,
@@ -95,6 +97,7 @@ export const controlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> =
   parse: parseControlPlane,
 };
 
+/** How watch, cache and store treat the kind ClusterControlPlane. */
 export const clusterControlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> = {
   ...clusterControlPlaneNames,
   ...both,

@@ -17,6 +17,7 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
+/** The calls that list and watch the objects of one path. */
 export interface ListWatch {
   /** Lists one page. @throws KubernetesError; reason `Expired` when the token is too old */
   list(
@@ -137,10 +138,12 @@ interface ListMetadata {
   readonly continue?: unknown;
 }
 
+/** A line of a watch is longer than the limit. */
 export class LineTooLongError extends SyntaxError {
   override readonly name = "LineTooLongError";
 }
 
+/** A watch ended in the middle of a line. */
 export class TruncatedLineError extends SyntaxError {
   override readonly name = "TruncatedLineError";
 }
