@@ -15,7 +15,7 @@ import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../
 import type { ConnectionSettings } from "./binding.ts";
 import type { BoundEndpoint, FindEndpoint } from "./endpoint-reference.ts";
 
-/** The stores, sources and settings that all reconciles of DatabaseAccesses use. */
+/** The stores and settings that all reconciles of DatabaseAccesses use. */
 export interface AccessParts extends Pick<ReconcileContext, "clock" | "random" | "logger" | "events" | "policy"> {
   readonly observer: SecretObserver;
   /** The DatabaseAccesses of the namespaces that are listed. The others are not reconciled. */

@@ -93,7 +93,7 @@ const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
 /** While the key is refused, the gate asks the source for another key at this interval, in milliseconds. */
 const nextKeyAfterMs = 1_000;
 
-/** The sources of the gate, and its callbacks. No callback may throw. */
+/** The clock and the API key of the gate, and its callbacks. No callback may throw. */
 interface CredentialGateOptions {
   readonly clock: Clock;
   readonly keys: KeySource;

@@ -32,7 +32,7 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
   get(key: ResourceKey): Resource | undefined;
   /**
    * Returns the resource to act on, usually from the cache. If our last write had no answer, or was refused because the
-   * object had changed, it is read from the API server first. `undefined`: there is none.
+   * object had changed, the operator reads the resource from the API server first. `undefined`: there is none.
    * @throws KubernetesError when the resource must be read and cannot be.
    */
   current(key: ResourceKey): Promise<Resource | undefined>;

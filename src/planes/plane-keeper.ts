@@ -25,7 +25,7 @@ import { secretName } from "./plane-key.ts";
 import { isUnused, type PlaneUsers, planeEvents, planeStatus } from "./plane-status.ts";
 import type { Planes } from "./planes.ts";
 
-/** The stores that the keeper reads and writes, and the sources of its decisions. */
+/** The control planes, their stores and Secrets, and the events that the keeper publishes. */
 export interface PlaneKeeperOptions {
   readonly clock: Clock;
   readonly logger: Logger;

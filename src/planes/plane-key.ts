@@ -109,14 +109,14 @@ async function readValue(secrets: Pick<SecretStore, "read">, place: ValuePlace) 
   return { text, secret };
 }
 
-/** The source of the Secrets, and the callbacks of one `PlaneKey`. */
+/** How one `PlaneKey` reads its Secrets, and its callbacks. */
 export interface PlaneKeyOptions {
   readonly clock: Clock;
   /** Reads the Secrets now; `undefined`: there is no valid spec that names any. Never throws. */
   readonly read: () => Promise<SecretsReading | undefined>;
   /**
-   * Whether a key stays in use although it can no longer be read. That is so if its namespace is being deleted, and
-   * the right to its Secrets was deleted first.
+   * Whether a key that can no longer be read stays in use. Its namespace is being deleted then, and the operator's
+   * right to read its Secrets may be gone already.
    */
   readonly isKeptInMemory: () => boolean;
   /** Called when the key or the certificate authority has changed, appeared or disappeared. Must not throw. */

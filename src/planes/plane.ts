@@ -39,7 +39,7 @@ export interface PlaneConnection {
   close(): Promise<void>;
 }
 
-/** The sources of one control plane, its limits, and its callbacks. */
+/** The clock, the Secrets, the limits and the callbacks that one control plane uses. */
 export interface PlaneOptions {
   readonly clock: Clock;
   readonly secrets: HeldSecrets;

@@ -21,7 +21,7 @@ import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeProblems } from "./plane-status.ts";
 import { type TenantLimits, TenantPlanes } from "./tenant-limits.ts";
 
-/** The sources of all control planes, their limits, and the control plane of the settings. */
+/** The control plane of the settings, and the grants and limits for the described ones. */
 export interface PlanesOptions extends PlaneOptions {
   readonly settings: Pick<ControlPlaneUnit, "access" | "projects">;
   readonly grantMode: GrantMode;

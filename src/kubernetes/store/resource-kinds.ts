@@ -1,4 +1,4 @@
-/** How watch, cache and store treat each kind of resource, and the parser of its stored objects. */
+/** The kinds of resources for watch, cache and store: finalizer, index and parser of each kind. */
 
 import type { Logger } from "../../domain/logger.ts";
 import type { StoredIdentity } from "../../domain/resource-store.ts";
