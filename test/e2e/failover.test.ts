@@ -180,7 +180,7 @@ test("the leader alone loses the API server → it ends, and the standby takes o
   expect(await isLeader(pair.standby.operator), "it ended before its lease did").toBe(false);
   const figures = await expectTakenOver(pair, { atMs, boundMs: takeoverBoundMs });
   const last = (await lastServiceWriteMs(pair, pair.pushed)) - atMs;
-  expect(last, "no write at the service begins that the lease may not cover").toBeLessThan(8_000);
+  expect(last, "no write at the control plane begins that the lease may not cover").toBeLessThan(8_000);
   await tell(context, { ...figures, leaderEndedAfterMs: endedAtMs - atMs, leadersLastWriteMs: last });
 });
 

@@ -15,7 +15,7 @@ async function startSandbox(options: SandboxProcessOptions = {}): Promise<Sandbo
   return sandbox;
 }
 
-test("a service that is not there yet → the condition says so, the operator lives on, Ready once it is there", async () => {
+test("a control plane that is not there yet → the condition says so, the operator lives on, Ready once it is there", async () => {
   const [port = 0] = await findFreePorts(1);
   const apiKey = newApiKey();
   const world = await E2eWorld.start({ url: `http://127.0.0.1:${port}/api/v2`, apiKey });
@@ -61,7 +61,7 @@ test.each([
   expect(operator.exit).toBeUndefined();
 });
 
-test("a key that the service refuses → CredentialsValid False; a new one in its file → Ready without a restart", async () => {
+test("a key that the control plane refuses → CredentialsValid False; a new one in its file → Ready without a restart", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const keyFile = path.join(folder, "api-key");

@@ -70,7 +70,7 @@ const valid: readonly (readonly [what: string, spec: object])[] = [
   ["suspend after a second", { ...base, suspend: { mode: "After", afterSeconds: 1 } }],
   ["suspend after 7 days", { ...base, suspend: { mode: "After", afterSeconds: 604_800 } }],
   ["suspend never", { ...base, suspend: { mode: "Never" } }],
-  ["suspend as the service does", { ...base, suspend: { mode: "ServiceDefault" } }],
+  ["suspend as the control plane does", { ...base, suspend: { mode: "ServiceDefault" } }],
   [
     "pooler and settings",
     { ...base, pooler: { enabled: true, mode: "Transaction" }, settings: { pgSettings: { work_mem: "64MB" } } },

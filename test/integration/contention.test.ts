@@ -106,7 +106,7 @@ test("status lost, names echoed, then deleted → the endpoint with our token go
   expect(await world.sandbox.endpoints(project)).toEqual([]);
 });
 
-test("an operation fails while the resource is paused → said all the same", async () => {
+test("an operation fails while the resource is paused → reported all the same", async () => {
   const world = await startWorld();
   await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
   const { status } = await world.untilReady("orders");
@@ -120,7 +120,7 @@ test("an operation fails while the resource is paused → said all the same", as
   expect(await world.eventReasons("orders")).toContain("OperationFailed");
 });
 
-test("a move to a branch that the service finds occupied by a replica → Stalled, not tried over and over", async () => {
+test("a move to a branch that the control plane finds occupied by a replica → Stalled, not tried over and over", async () => {
   const world = await startWorld();
   const replicaId = await world.sandbox.createForeign(project, branches.staging, "read_only");
   await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });

@@ -37,7 +37,7 @@ test("two accounts with the same ids → each resource has its endpoint at the c
   await world.kubectl.run(["delete", "clustercontrolplane/second", "--timeout=30s"]);
 });
 
-test("no Secret, no key in it, no right, then a key → each said with its remedy, nothing is sent, then it goes on", async () => {
+test("no Secret, no key in it, no right, then a key → each reported with its remedy, nothing is sent, then it goes on", async () => {
   const planes = await startPlaneWorld();
   const { world, second } = planes;
   const { kubectl, namespace } = world;

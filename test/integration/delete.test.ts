@@ -92,7 +92,7 @@ test("the list and the endpoint's own answer disagree → not gone, the finalize
   expect(await world.sandbox.endpoints(project)).toEqual([]);
 });
 
-test("a lost project is no proof: deletion waits and names the remedy, and Retain works without the service", async () => {
+test("a lost project is no proof: deletion waits and names the remedy, and Retain works without the control plane", async () => {
   const world = await startWorld();
   await world.apply("orders", orders);
   await world.untilReady("orders");

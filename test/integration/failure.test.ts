@@ -91,7 +91,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       expect(await world.sandbox.endpoints(project)).toEqual([]);
     });
 
-    test("400 → Stalled Rejected with the service's words; an edit gets a new try at once", async () => {
+    test("400 → Stalled Rejected with the control plane's words; an edit gets a new try at once", async () => {
       const world = await startWorld({ sandbox: { profile } });
       await world.sandbox.fault(
         { method: "POST", path: endpointsPath, times: 1 },
@@ -122,7 +122,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       expect(await world.sandbox.endpoints(project)).toHaveLength(1);
     });
 
-    test("the free tier's refusal of a replica → named with the service's words", async () => {
+    test("the free tier's refusal of a replica → named with the control plane's words", async () => {
       const world = await startWorld({ sandbox: { profile } });
       await world.apply("replica", { projectId: "tiny-owl-654321", branchId: "br-calm-hill-654321", type: "ReadOnly" });
       await world.until("replica", "Retrying with the reason", ({ status }) => {

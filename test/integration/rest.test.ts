@@ -35,7 +35,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     const changes = (await world.sandbox.requests()).filter(({ method }) => method !== "GET");
     expect(changes.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
     for (const name of names) {
-      expect(await world.eventReasons(name), "said once").toEqual(["EndpointCreated", "EndpointReady"]);
+      expect(await world.eventReasons(name), "reported once").toEqual(["EndpointCreated", "EndpointReady"]);
     }
   });
 });
@@ -51,7 +51,7 @@ test("from apply to Ready → at most four writes to a resource", async () => {
   expect([...kinds].sort()).toEqual(["computeendpoints", "events"]);
 });
 
-test("at rest → calls to the service grow with projects, not with resources", async () => {
+test("at rest → calls to the control plane grow with projects, not with resources", async () => {
   const world = await startWorld({ environment: { PROJECT_POLL_SECONDS: "1" } });
   await settle(world);
   const since = (await world.sandbox.requests()).at(-1)?.sequence ?? 0;

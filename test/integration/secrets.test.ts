@@ -10,7 +10,7 @@ const endpointsPath = `/api/v2/projects/${project}/endpoints`;
 
 // These tests check that the texts arrived without their secrets. The last test of `npm test` checks that no other
 // output of operators contains a secret.
-test("errors of the service that quote key, password and connection string → shown everywhere without them", async () => {
+test("errors of the control plane that quote key, password and connection string → shown everywhere without them", async () => {
   const apiKey = newSecret("api-key");
   // Only this profile shows why an operation failed.
   const profile = "public";

@@ -8,7 +8,7 @@ const small = { compute: { minUnits: 0.25, maxUnits: 0.25 } };
 const large = { compute: { minUnits: 1, maxUnits: 2 } };
 
 describe.each(["seed", "public"] as const)("profile %s", (profile) => {
-  test("size change → the compute restarts, said beforehand, and the resource is Ready again", async () => {
+  test("size change → the compute restarts, reported beforehand, and the resource is Ready again", async () => {
     const world = await startWorld({ sandbox: { profile } });
     await world.apply("orders", { ...orders, ...small });
     await world.untilReady("orders");
@@ -24,7 +24,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     expect((await world.sandbox.endpoints(project))[0]).toMatchObject({ autoscaling_limit_max_cu: 2 });
   });
 
-  test("settings and pooler → the service has them; a field taken out of spec is left alone, and said", async () => {
+  test("settings and pooler → the control plane has them; a field taken out of spec is left alone, and this is reported", async () => {
     const world = await startWorld({ sandbox: { profile } });
     const managed = {
       settings: { pgSettings: { work_mem: "64MB" } },
@@ -79,7 +79,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 });
 
-test("two resources that swap branches → said, nothing lost", async () => {
+test("two resources that swap branches → reported, nothing lost", async () => {
   const world = await startWorld();
   await world.apply("left", orders);
   await world.apply("right", { ...orders, branchId: branches.staging });

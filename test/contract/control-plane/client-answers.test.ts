@@ -125,7 +125,7 @@ describe("a successful answer", () => {
     expect((await client.listOperations(project, { limit: 7 })).cursor).toBeUndefined();
   });
 
-  test("a create → the whole body, the service's words for the type, and what it started", async () => {
+  test("a create → the whole body, the control plane's words for the type, and what it started", async () => {
     await using service = await startRawService(
       json(201, { endpoint: { ...leanEndpoint, pending_state: "active" }, operations: [leanOperation] }),
     );

@@ -52,12 +52,12 @@ describe("an error status", () => {
   test.each(refused)(
     "%i in the documented shape → %s, effect of a write %s, of a read none",
     async (status, reason, effect) => {
-      await using service = await startRawService(refusal(status, "the service's own words"));
+      await using service = await startRawService(refusal(status, "the control plane's own words"));
       await using client = clientOf(service.url);
       const ofWrite = await failureOf(client.createEndpoint(project, creation));
       expect(ofWrite).toMatchObject({ reason, effect });
       expect(ofWrite.message).toBe(
-        `cannot create the endpoint: the control plane answered ${status}: the service's own words`,
+        `cannot create the endpoint: the control plane answered ${status}: the control plane's own words`,
       );
       const ofRead = await failureOf(client.listEndpoints(project));
       expect(ofRead).toMatchObject({ reason, effect: "NotApplied", subject: "Project" });
@@ -316,7 +316,7 @@ describe("a connection that breaks", () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  test("a kept connection that the service has closed → with a request budget, the second try of a read succeeds", async () => {
+  test("a kept connection that the control plane has closed → with a request budget, the second try of a read succeeds", async () => {
     await using service = await startRawService(json(200, { endpoints: [] }));
     await using bare = clientOf(service.url);
     const taken: Caller[] = [];
@@ -346,7 +346,7 @@ describe("a connection that breaks", () => {
     await Promise.all(hanging);
   });
 
-  test("idle connections that the service has closed → a write does not meet them", async () => {
+  test("idle connections that the control plane has closed → a write does not meet them", async () => {
     await using service = await startRawService(json(200, { endpoints: [] }));
     await using client = clientOf(service.url);
     await client.listEndpoints(project);

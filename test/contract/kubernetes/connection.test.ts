@@ -258,7 +258,7 @@ describe("a connection", () => {
     });
   });
 
-  it("credentials that cannot be read → Unauthorized, without what the plugin said", async () => {
+  it("credentials that cannot be read → Unauthorized, without the plugin's output", async () => {
     const broken = createConnection({
       credentials: { ...credentials, current: () => Promise.reject(new Error("plugin printed s3cret")) },
       clock: systemClock,

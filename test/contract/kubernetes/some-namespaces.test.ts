@@ -53,7 +53,7 @@ async function startWatch() {
   return { clock, server, forbidden, reported, errors, watch };
 }
 
-test("one of two namespaces may not be listed → the other one is watched, and it is said which one is missing; then both", async () => {
+test("one of two namespaces may not be listed → the other one is watched, and the missing one is reported; then both", async () => {
   const { clock, server, forbidden, reported, errors, watch } = await startWatch();
   await waitUntil(() => (reported.length > 0 && clock.nextTimerInMs === 400) || undefined, {
     what: "one list, one pause",

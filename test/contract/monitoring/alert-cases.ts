@@ -56,7 +56,7 @@ const operationFailed: readonly AlertCase[] = [
   },
   {
     alert: "ComputeEndpointOperationFailed",
-    name: "the new leader knows of its success → resolves, whatever the old one said last",
+    name: "the new leader knows of its success → resolves, whatever the old one reported last",
     series: { [exported(podA)]: ofOldLeader, [failed(podA)]: ofOldLeader, [exported(podB)]: ofNewLeader },
     firing: { "5m30s": startFailed, "6m": [] },
   },

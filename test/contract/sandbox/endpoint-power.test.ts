@@ -79,7 +79,7 @@ describe("bodies that no request needs", () => {
 });
 
 describe("auto-suspend", () => {
-  test("no activity for 300 s → a suspend_compute of the service, idle", async () => {
+  test("no activity for 300 s → a suspend_compute of the control plane, idle", async () => {
     const client = await freshSandbox();
     const id = await client.activeEndpoint(branches.orders);
     await client.advance(299_999);

@@ -141,7 +141,7 @@ describe("other refusals", () => {
     expect((await client.api("POST", `${paid}/endpoints`, { body, headers: charset })).status).toBe(201);
   });
 
-  test("unknown project, branch, endpoint, operation → 404 with the service's words", async () => {
+  test("unknown project, branch, endpoint, operation → 404 with the control plane's words", async () => {
     const client = await freshSandbox();
     const messages = await Promise.all([
       client.api("GET", "/projects/none/endpoints"),

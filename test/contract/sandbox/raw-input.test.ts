@@ -71,7 +71,7 @@ describe("what is not HTTP", () => {
 
 describe("bodies that lie", () => {
   test.each<[string, (client: SandboxClient) => readonly string[]]>([
-    ["shorter than said", (client) => [postHead(client, "Content-Length: 5000"), create]],
+    ["shorter than declared", (client) => [postHead(client, "Content-Length: 5000"), create]],
     ["half a chunk", (client) => [postHead(client, "Transfer-Encoding: chunked"), "400\r\n", create]],
     [
       "chunks without the last",
@@ -84,7 +84,7 @@ describe("bodies that lie", () => {
     expect(await stateOf(client)).toEqual(before);
   });
 
-  test("longer than said → what was said counts: 400 for half a body, nothing changes", async () => {
+  test("longer than declared → the declared length counts: 400 for half a body, nothing changes", async () => {
     const client = await freshSandbox();
     const before = await stateOf(client);
     const answers = await sendRaw(client.sandbox.port, [`${postHead(client, "Content-Length: 10")}${create}`]);
@@ -101,7 +101,7 @@ describe("bodies that lie", () => {
   });
 
   test.each<[string, (client: SandboxClient) => readonly (string | Buffer)[]]>([
-    ["said", (client) => [postHead(client, "Content-Length: 104857600")]],
+    ["declared", (client) => [postHead(client, "Content-Length: 104857600")]],
     [
       "sent in one chunk",
       (client) => [postHead(client, "Transfer-Encoding: chunked"), "6400000\r\n", Buffer.alloc(0x6400000, " ")],

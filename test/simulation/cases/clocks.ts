@@ -14,7 +14,7 @@ const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =
 export const clockCases: readonly NamedCase[] = [
   {
     id: "clock back, edit",
-    name: "the service's clock steps back an hour → an edit is Ready within minutes",
+    name: "the control plane's clock steps back an hour → an edit is Ready within minutes",
     why: "a resource is Not Ready for an hour although its database is as it should be",
     plan: planOf({
       world: {
@@ -26,7 +26,7 @@ export const clockCases: readonly NamedCase[] = [
   },
   {
     id: "clock back, deletion",
-    name: "the service's clock steps back an hour → a deletion ends",
+    name: "the control plane's clock steps back an hour → a deletion ends",
     why: "the deletion never starts, and the namespace cannot be removed",
     plan: planOf({
       world: clock({ steps: [{ fromMs: 30_000, byMs: -hourMs }] }),
@@ -39,7 +39,7 @@ export const clockCases: readonly NamedCase[] = [
   },
   {
     id: "two clocks",
-    name: "two machines of the service differ by a minute → Ready soon after the operation has ended",
+    name: "two machines of the control plane differ by a minute → Ready soon after the operation has ended",
     why: "a finished operation counts as running, because an older answer carries a later time",
     plan: planOf({
       world: clock({ secondMachineMs: 60_000, steps: [{ fromMs: 8_000, byMs: -60_000 }] }),
@@ -50,7 +50,7 @@ export const clockCases: readonly NamedCase[] = [
   {
     id: "operation dated ahead",
     name: "an operation that is dated ahead never ends → the resource can be deleted",
-    why: "a wrong record of the service blocks the deletion of a namespace for hours",
+    why: "a wrong record of the control plane blocks the deletion of a namespace for hours",
     plan: planOf({
       steps: [
         apply(1_000, "orders", readWrite(branch(1))),
@@ -80,7 +80,7 @@ export const clockCases: readonly NamedCase[] = [
   },
   {
     id: "clock three hours ahead",
-    name: "the service is three hours ahead, and one apply_config fails → the database is restarted few times",
+    name: "the control plane is three hours ahead, and one apply_config fails → the database is restarted few times",
     why: "eight restarts in three hours, each of which drops every connection",
     plan: planOf({
       world: clock({ offsetMs: 3 * hourMs }),
@@ -102,7 +102,7 @@ export const clockCases: readonly NamedCase[] = [
   ].map(
     (row): NamedCase => ({
       id: row.id,
-      name: `the service's times are ${row.words}, and an apply_config fails and is undone → the change is sent again`,
+      name: `the control plane's times are ${row.words}, and an apply_config fails and is undone → the change is sent again`,
       why: "DriftPersists in place of another try: a person has to act on a failure that was over in a second",
       plan: planOf({
         world: clock(row.clock),

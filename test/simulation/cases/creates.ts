@@ -55,7 +55,7 @@ export const createCases: readonly NamedCase[] = [
   {
     id: "late POST of a replica",
     name: "the POST of a replica lands late → no second one beside it",
-    why: "the service refuses a second read-write endpoint, but takes any number of replicas",
+    why: "the control plane refuses a second read-write endpoint, but takes any number of replicas",
     plan: planOf({
       world: { profile: "seed" },
       faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: true } }),
@@ -64,7 +64,7 @@ export const createCases: readonly NamedCase[] = [
   },
   {
     id: "late POST and clock",
-    name: "the service's clock steps back before the POST of a replica lands → no second one beside it",
+    name: "the control plane's clock steps back before the POST of a replica lands → no second one beside it",
     why: "the endpoint is dated before the intent, and without a name only its date and fields could tell whose it is",
     plan: planOf({
       world: {
@@ -100,7 +100,7 @@ export const createCases: readonly NamedCase[] = [
   {
     id: "status lost",
     name: "etcd goes back to a state without ownership, and the resource is deleted → its endpoint goes too",
-    why: "the service shows the token, so the endpoint can be found",
+    why: "the control plane shows the token, so the endpoint can be found",
     plan: planOf({
       world: { operationLatencyMs: { min: 15_000, max: 20_000 } },
       steps: [
@@ -180,8 +180,8 @@ export const createCases: readonly NamedCase[] = [
   },
   {
     id: "clock behind, killed",
-    name: "the service's clock is two minutes behind ours, and the operator is killed before it records → nothing leaks",
-    why: "a time of the service is compared with a time of ours, so the endpoint looks older than the intent",
+    name: "the control plane's clock is two minutes behind ours, and the operator is killed before it records → nothing leaks",
+    why: "a time of the control plane is compared with a time of ours, so the endpoint looks older than the intent",
     plan: planOf({
       world: {
         profile: "seed",
@@ -276,7 +276,7 @@ export const createCases: readonly NamedCase[] = [
   ),
   {
     id: "denied by one machine",
-    name: "a resource is gone when its create is answered, and one machine of the service denies the endpoint → it is deleted all the same",
+    name: "a resource is gone when its create is answered, and one machine of the control plane denies the endpoint → it is deleted all the same",
     why: "a database runs, costs money, and nothing in the cluster knows of it",
     plan: planOf({
       faults: scripted({

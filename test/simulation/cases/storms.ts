@@ -214,7 +214,7 @@ export const stormCases: readonly NamedCase[] = [
   ...[-3_600_000, 3_600_000].map(
     (byMs): NamedCase => ({
       id: `service clock ${byMs > 0 ? "forward" : "back"} beside a crash`,
-      name: `the service's clock steps ${byMs > 0 ? "forward" : "back"} an hour as the operator dies after a POST → one endpoint, Ready`,
+      name: `the control plane's clock steps ${byMs > 0 ? "forward" : "back"} an hour as the operator dies after a POST → one endpoint, Ready`,
       why: "the intent and its endpoint seem to be an hour apart, and a second database is created",
       plan: planOf({
         world: { profile: "seed", serviceClock: { ...rightServiceClock, steps: [{ fromMs: 1_050, byMs }] } },

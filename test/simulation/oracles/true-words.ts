@@ -64,7 +64,7 @@ function judgeReady(world: World, resource: StoredObject, sentMs: number): void 
   const endpointId = ownershipOf(resource)?.endpointId ?? "";
   const comparedMs = Math.max(readMs.get(String(specOf(resource).projectId)) ?? -1, readMs.get(endpointId) ?? -1);
   if (comparedMs < writtenMs)
-    world.violate("S8", "Ready is said of a generation that was not compared since it was written");
+    world.violate("S8", "Ready is reported for a generation that was not compared since it was written");
   const goneMs = world.history.goneMs.get(endpointId);
   const shownIn = (read: string) => world.history.shownMs.get(read) ?? -1;
   const shownMs = Math.max(shownIn(String(specOf(resource).projectId)), shownIn(endpointId));
@@ -76,5 +76,5 @@ function judgeReady(world: World, resource: StoredObject, sentMs: number): void 
     !isFromBefore &&
     !world.history.unread.has(endpointId)
   )
-    world.violate("S8", "Ready is said of an endpoint that is gone");
+    world.violate("S8", "Ready is reported for an endpoint that is gone");
 }

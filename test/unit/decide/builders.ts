@@ -289,7 +289,10 @@ export function failed(
   change: Partial<Extract<Outcome, { kind: "Failed" }>> & { readonly subject?: ControlPlaneError["subject"] } = {},
 ): Extract<Outcome, { kind: "Failed" }> {
   const { subject, ...rest } = change;
-  const error = new ControlPlaneError(reason, "cannot do it: the service said no", { effect: "NotApplied", subject });
+  const error = new ControlPlaneError(reason, "cannot do it: the control plane refused it", {
+    effect: "NotApplied",
+    subject,
+  });
   return { kind: "Failed", error, forMs: 0, lockHolder: undefined, ...rest };
 }
 

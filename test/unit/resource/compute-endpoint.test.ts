@@ -104,7 +104,7 @@ describe("a stored object", () => {
     expect(projectsOf(parseComputeEndpoint({ metadata }))).toEqual([noProject]);
   });
 
-  it("of another kind → is refused; of a kind that is not said → is not", () => {
+  it("of another kind → is refused; without a kind → is not", () => {
     expect(() => parseComputeEndpoint({ kind: "Service", metadata })).toThrow();
     expect(parseComputeEndpoint({ kind: "ComputeEndpoint", metadata }).uid).toBe("u1");
   });

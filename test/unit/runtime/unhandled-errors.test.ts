@@ -5,7 +5,7 @@ import type { LogFields } from "../../../src/domain/logger.ts";
 import { endOnUnhandledErrors } from "../../../src/runtime/shutdown.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 
-it.each(["uncaughtException", "unhandledRejection"])("%s → said, then the process ends", (event) => {
+it.each(["uncaughtException", "unhandledRejection"])("%s → logged, then the process ends", (event) => {
   const emitter = new EventEmitter();
   const seen: string[] = [];
   const error = (fields: LogFields, message: string) =>

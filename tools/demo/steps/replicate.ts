@@ -15,7 +15,7 @@ export const replicate: Step = {
     await kubectl(story, ["apply", "-f", samples.replicasFile]);
     await watch.show("three replicas are Ready", (rows) => samples.replicas.every((name) => isSettled(rows, name)));
     story.terminal.success(
-      `all three Ready in ${secondsSince(startMs)}, one create at a time: the service locks the project`,
+      `all three Ready in ${secondsSince(startMs)}, one create at a time: the control plane locks the project`,
     );
   },
 };

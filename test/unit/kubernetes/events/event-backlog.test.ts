@@ -60,7 +60,7 @@ describe("more events than go out at once", () => {
     expect(recorder.stats()).toEqual({ sent: 30, dropped: 270 });
   });
 
-  it("a thousand other things were said since → the oldest is forgotten, and said again as a new event", async () => {
+  it("a thousand other events were reported since → the oldest is forgotten, and reported again as a new event", async () => {
     const { clock, connection, recorder } = startRecorder();
     const ofUid = (uid: string) => ({ ...orders, uid });
     recorder.record(ofUid("first"), created);
@@ -75,7 +75,7 @@ describe("more events than go out at once", () => {
     expect(connection.calls.slice(-2).map(({ method }) => method)).toEqual(["PATCH", "POST"]);
   });
 
-  it("said ahead of a change while a thousand warnings wait → sent before them, and takes no turn of theirs", async () => {
+  it("reported ahead of a change while a thousand warnings wait → sent before them, and delays none of them", async () => {
     const { clock, recorder, recordMany, uids } = startRecorder();
     recordMany(1_100, failed);
     await settlePromises();
@@ -96,7 +96,7 @@ describe("more events than go out at once", () => {
     expect(uids().filter((uid) => uid.startsWith("u"))).toHaveLength(200);
   });
 
-  it("the burst is used up, and something is said ahead → sent at that moment", async () => {
+  it("the burst is used up, and an event is reported ahead of a change → sent at that moment", async () => {
     const { recorder, recordMany, uids } = startRecorder();
     recordMany(100);
     await settlePromises();
@@ -105,14 +105,14 @@ describe("more events than go out at once", () => {
     expect(uids().at(-1)).toBe("restarting");
   });
 
-  it("nothing but what is said ahead → is not paced", async () => {
+  it("only events reported ahead of a change → is not paced", async () => {
     const { recordMany, recorder } = startRecorder();
     recordMany(1_000, restarting);
     await settlePromises();
     expect(recorder.stats()).toEqual({ sent: 1_000, dropped: 0 });
   });
 
-  it("said again while it waits behind more than a thousand → one event that counts both", async () => {
+  it("reported again while it waits behind more than a thousand → one event that counts both", async () => {
     const { clock, connection, recorder, recordMany } = startRecorder();
     recordMany(2_000);
     await settlePromises();
@@ -128,7 +128,7 @@ describe("more events than go out at once", () => {
     expect(recorder.stats()).toEqual({ sent: 2_001, dropped: 0 });
   });
 
-  it("said again, and waits until the first is long forgotten → counted on the first all the same", async () => {
+  it("reported again, and waits until the first is long forgotten → counted on the first all the same", async () => {
     const { clock, connection, recorder, recordMany, sent } = startRecorder();
     recorder.record(orders, created);
     await settlePromises();
@@ -143,7 +143,7 @@ describe("more events than go out at once", () => {
     expect(sent().at(-1)).toEqual(["PATCH", 2]);
   });
 
-  it("said again while the first is under way, and again → one event, whose count rises", async () => {
+  it("reported again while the first is under way, and again → one event, whose count rises", async () => {
     const { connection, recorder, sent } = startRecorder();
     const gates = [Promise.withResolvers<object>(), Promise.withResolvers<object>(), Promise.withResolvers<object>()];
     connection.respond = () => gates[connection.calls.length - 1]?.promise;
@@ -163,7 +163,7 @@ describe("more events than go out at once", () => {
     expect(recorder.stats()).toEqual({ sent: 6, dropped: 0 });
   });
 
-  it("said again while the first is under way and then lost → an event of its own", async () => {
+  it("reported again while the first is under way and then lost → an event of its own", async () => {
     const { connection, recorder, sent } = startRecorder();
     const gate = Promise.withResolvers<object>();
     connection.respond = () => gate.promise;

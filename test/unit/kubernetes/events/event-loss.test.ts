@@ -8,7 +8,7 @@ const failed: ResourceEvent = { type: "Warning", reason: "OperationFailed", acti
 const lossMessage = "events were dropped: too many waited, or the process stopped";
 
 describe("events that are lost", () => {
-  it("lost at a full queue, said again when there is room → sent", async () => {
+  it("lost at a full queue, reported again when there is room → sent", async () => {
     const { clock, recorder, recordMany, uids } = startRecorder();
     recordMany(2_100);
     recorder.record({ ...orders, uid: "late" }, created);
@@ -21,7 +21,7 @@ describe("events that are lost", () => {
     expect(recorder.stats()).toEqual({ sent: 2_001, dropped: 101 });
   });
 
-  it("good news that made room for a warning, said again → sent once more as news, counted once", async () => {
+  it("good news that made room for a warning, reported again → sent once more as news, counted once", async () => {
     const { clock, recorder, recordMany, uids } = startRecorder();
     recordMany(2_000);
     recorder.record({ ...orders, uid: "failed" }, failed);
@@ -45,7 +45,7 @@ describe("events that are lost", () => {
     expect(recorder.stats()).toEqual({ sent: 2_002, dropped: 1 });
   });
 
-  it("under way and said again at the end of the process → each counted once", async () => {
+  it("under way and reported again at the end of the process → each counted once", async () => {
     const { clock, connection, recorder } = startRecorder();
     const gate = Promise.withResolvers<object>();
     connection.respond = () => gate.promise;

@@ -12,7 +12,7 @@ function queueOf(capacity: number, ...items: readonly QueuedEvent[]) {
   return { queue, lost: lost.filter((id) => id !== undefined) };
 }
 
-it("an order → kept within a rank: what is said ahead, warnings, all others", () => {
+it("an order → kept within a rank: events reported ahead of a change, warnings, all others", () => {
   const { queue } = queueOf(10, news("a"), warning("b"), ahead("c"), news("d"), warning("e"), ahead("f"));
   expect(queue.size).toBe(6);
   const taken = Array.from({ length: 7 }, () => [queue.isNextAhead, queue.takeNext()?.id]);
@@ -32,7 +32,7 @@ it("full of warnings → the newest is lost", () => {
   expect(queueOf(2, warning("a"), warning("b"), warning("c")).lost).toEqual(["c"]);
 });
 
-it("full, and something is said ahead → good news is lost, then warnings, never what was said ahead before", () => {
+it("full, and an event is reported ahead of a change → good news is lost, then warnings, never an earlier event of this kind", () => {
   const { queue, lost } = queueOf(3, warning("a"), warning("b"), news("c"), ahead("d"), ahead("e"), ahead("f"));
   expect(lost).toEqual(["c", "b", "a"]);
   expect([ahead("g"), warning("h"), news("i")].map((item) => queue.join(item)?.id)).toEqual(["g", "h", "i"]);

@@ -21,7 +21,7 @@ describe("texts that many resources have in common", () => {
     const { size } = pool;
     expect(size).toBeGreaterThanOrEqual(7);
     withSharedTexts(structuredClone(full), pool);
-    expect(pool.size, "nothing new is said").toBe(size);
+    expect(pool.size, "no new text").toBe(size);
   });
 
   it("an empty status → stays empty", () => {

@@ -11,7 +11,7 @@ describe("resource versions", () => {
     expect(compareResourceVersions("0", "00")).toBe(0);
   });
 
-  it("that are no numbers → nothing is said, so nothing is dropped for being old", () => {
+  it("that are no numbers → no order is known, so nothing is dropped for being old", () => {
     expect(compareResourceVersions("abc", "10")).toBeUndefined();
     expect(compareResourceVersions("abc", "abc")).toBe(0);
     expect(isOlder("abc", "10")).toBe(false);
