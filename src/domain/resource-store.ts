@@ -109,7 +109,7 @@ export class KubernetesError extends Error {
  * Returns for how many milliseconds an overloaded API server asked to wait; 0 for none. At most one minute counts,
  * because the longer pause of a proxy would stop the operator for hours.
  */
-export function askedPauseMs(error: unknown): number {
+export function boundedRetryAfterMs(error: unknown): number {
   return Math.min(error instanceof KubernetesError ? (error.retryAfterMs ?? 0) : 0, 60_000);
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import {
-  askedPauseMs,
+  boundedRetryAfterMs,
   type EventRecorder,
   type GrantSource,
   type HeldSecrets,
@@ -78,7 +78,7 @@ export class PlaneKeeper {
         const message = "reconcile of a control plane failed; the operator tries again";
         this.#options.logger.warn({ planeId, err: error }, message);
       }
-      const delayMs = askedPauseMs(error);
+      const delayMs = boundedRetryAfterMs(error);
       return delayMs > 0 ? { kind: "RequeueAfter", delayMs } : { kind: "Retry" };
     }
   }

@@ -3,7 +3,7 @@ import { backoffMs, type Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
-import { askedPauseMs, KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
+import { boundedRetryAfterMs, KubernetesError, type StoredIdentity } from "../domain/resource-store.ts";
 import { resourceFields } from "./report.ts";
 
 /**
@@ -50,7 +50,7 @@ export async function guarded(
   } catch (error) {
     entry.storeFailures += 1;
     const delays = { firstMs: hasMoved(error) ? 5 : firstMs, longestMs: 60_000 };
-    entry.dueAtMs = clock.monotonicMs() + Math.max(backoffMs(entry.storeFailures, delays), askedPauseMs(error));
+    entry.dueAtMs = clock.monotonicMs() + Math.max(backoffMs(entry.storeFailures, delays), boundedRetryAfterMs(error));
     onFailure(error);
     // A conflict is ordinary. The loss of the lease is logged elsewhere, and throttled requests are counted.
     if (!hasMoved(error) && !(error instanceof PutOffError) && !isThrottled(error)) {

@@ -442,8 +442,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an overloaded API server is not left alone as long as it asks",
     file: "reconcile/in-parallel.ts",
-    find: "askedPauseMs(error));",
-    replace: "askedPauseMs(undefined));",
+    find: "boundedRetryAfterMs(error));",
+    replace: "boundedRetryAfterMs(undefined));",
     caughtBy: { namedCase: "API server overloaded" },
   },
   {

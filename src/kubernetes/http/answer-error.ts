@@ -1,6 +1,6 @@
 /** Makes errors from answers of the API server, and from requests without an answer. */
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
-import { askedPauseMs, KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
+import { boundedRetryAfterMs, KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
 import { type HttpOutcome, parseRetryAfter } from "../../http/exchange.ts";
 
 /**
@@ -191,5 +191,5 @@ function codeOf(error: unknown): string | undefined {
  * @returns milliseconds, at most one minute; 0 if the server asked for nothing.
  */
 export function retryAfterMsOf(error: unknown): number {
-  return askedPauseMs(error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error);
+  return boundedRetryAfterMs(error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error);
 }
