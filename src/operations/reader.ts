@@ -4,7 +4,7 @@ import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError, resultOrError } from "../domain/control-plane-error.ts";
 import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
 import { KnownOperations, type OperationsSnapshot } from "./known-operations.ts";
-import type { LogNeed } from "./watermark.ts";
+import type { HistoryRange } from "./watermark.ts";
 
 /** The control plane's calls that reading the operation log needs. */
 type OperationSource = Pick<ControlPlane, "listOperations" | "getOperation">;
@@ -41,8 +41,8 @@ export interface OperationLogGap {
 /** The input of one read of the log. */
 interface OperationsRead {
   readonly projectId: string;
-  /** The needs of all resources of the project that have a watermark. @see logNeedOf */
-  readonly needs: readonly LogNeed[];
+  /** The needs of all resources of the project that have a watermark. @see historyRangeOf */
+  readonly needs: readonly HistoryRange[];
   /** The last `Date` header, in epoch milliseconds of the control plane's clock; `undefined`: there was none. */
   readonly serviceTimeMs: number | undefined;
 }
@@ -63,7 +63,7 @@ interface Run {
 
 /** What a resource needs of the log, and the snapshot that it has used last: `undefined`: none of this process. */
 interface ResourceUse {
-  readonly need: LogNeed;
+  readonly need: HistoryRange;
   readonly used: { readonly revision: number; readonly sinceMs: number } | undefined;
 }
 
@@ -162,7 +162,7 @@ export class ProjectOperations {
    * Notes that a resource has used a snapshot. Call it when the resource's new status is stored, or needed no write.
    * @param need the part of the log that the resource needs from now on, by its stored status.
    */
-  noteReduced(need: LogNeed, { revision, reachMs }: OperationsSnapshot): void {
+  noteReduced(need: HistoryRange, { revision, reachMs }: OperationsSnapshot): void {
     const { uid, sinceMs } = need;
     const used = this.#uses.get(uid)?.used;
     const isUsed = used !== undefined || sinceMs >= reachMs || sinceMs < this.#floorMs;

@@ -63,7 +63,7 @@ const unknownPatienceMs = 3_600_000;
 const listSettleMs = 60_000;
 
 /** Which part of its project's operation log one resource needs. Times as in `LogMark`. */
-export interface LogNeed {
+export interface HistoryRange {
   readonly uid: string;
   /** The start of the operation history range to read. */
   readonly sinceMs: number;
@@ -78,7 +78,7 @@ export interface LogNeed {
  * records are not proven its own. Such a resource never counts, so the log would be read back again and again.
  * @returns `undefined`: the resource has no log yet, or its watermark cannot be parsed.
  */
-export function logNeedOf(uid: string, stored: OperationWatermark | undefined): LogNeed | undefined {
+export function historyRangeOf(uid: string, stored: OperationWatermark | undefined): HistoryRange | undefined {
   const mark = parseMark(stored);
   if (mark === undefined) {
     return undefined;

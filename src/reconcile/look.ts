@@ -10,7 +10,7 @@ import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import { outcomeOf } from "../domain/operation.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { reduceOperations } from "../operations/reduce-operations.ts";
-import { logNeedOf } from "../operations/watermark.ts";
+import { historyRangeOf } from "../operations/watermark.ts";
 import { type ReadContext, readById, readEndpoints, readOperations, readsByIdLimit } from "./observe-project.ts";
 import { remember } from "./project-memory.ts";
 import { isAskedFor, type Round, type WorkedResource } from "./round.ts";
@@ -240,7 +240,7 @@ export async function lookAt(
   const { project } = round;
   const needs = round.worked
     .filter((worked) => round.isObservable(worked))
-    .flatMap(({ resource: { uid, status } }) => logNeedOf(uid, status.operationWatermark) ?? []);
+    .flatMap(({ resource: { uid, status } }) => historyRangeOf(uid, status.operationWatermark) ?? []);
   expectOwnOperations(round);
   const operations = await readOperations(context, project, needs);
   const snapshot = project.snapshot ?? (await readEndpoints(context, project));

@@ -6,7 +6,7 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint, ProjectSnapshot, ReadById } from "../domain/endpoint.ts";
 import { holdsProjectLock, type Operation } from "../domain/operation.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
-import type { LogNeed } from "../operations/watermark.ts";
+import type { HistoryRange } from "../operations/watermark.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { ProjectMemory } from "./project-memory.ts";
 
@@ -32,7 +32,7 @@ const readsAtOnce = 4;
 export async function readOperations(
   { clock, controlPlane }: ReadContext,
   project: ProjectMemory,
-  needs: readonly LogNeed[],
+  needs: readonly HistoryRange[],
 ): Promise<OperationsSnapshot> {
   const { projectId, serviceTime } = project;
   const serviceTimeMs = serviceTime?.source === "DateHeader" ? serviceTime.timeMs : undefined;

@@ -9,7 +9,7 @@ import { reasonOf } from "../domain/logger.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { type LogSubject, reduceOperations } from "../operations/reduce-operations.ts";
-import { logNeedOf } from "../operations/watermark.ts";
+import { historyRangeOf } from "../operations/watermark.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
@@ -57,7 +57,7 @@ export async function settleStep(context: ReconcileContext, round: Round, settle
   entry.storeFailures = 0;
   forgetStored(worked, stored);
   reportStep(context, stored);
-  const need = operations && logNeedOf(resource.uid, stored.status.operationWatermark);
+  const need = operations && historyRangeOf(resource.uid, stored.status.operationWatermark);
   if (operations !== undefined && need !== undefined) {
     round.project.operations.noteReduced(need, operations);
   }

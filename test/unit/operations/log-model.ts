@@ -3,7 +3,7 @@ import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { compareNewestFirst, type Operation } from "../../../src/domain/operation.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import { type OperationLogState, reduceOperations } from "../../../src/operations/reduce-operations.ts";
-import { logNeedOf } from "../../../src/operations/watermark.ts";
+import { historyRangeOf } from "../../../src/operations/watermark.ts";
 import { endpoint, operation, ownership, project, stored, subject } from "./log-builders.ts";
 
 /** The next event at the control plane or in the operator. */
@@ -114,7 +114,7 @@ export class LogModel {
 
   async look({ lag, lost, failsById }: { lag: number; lost: number; failsById: boolean }): Promise<void> {
     const listed = this.#history.at(-1 - lag) ?? this.#history[0] ?? [];
-    const needs = this.#resources.flatMap(({ uid, state }) => logNeedOf(uid, state.operationWatermark) ?? []);
+    const needs = this.#resources.flatMap(({ uid, state }) => historyRangeOf(uid, state.operationWatermark) ?? []);
     const read = { projectId: project, needs, serviceTimeMs: this.#lastDateMs };
     const snapshot = await this.#reader.read(this.#source(listed, failsById), read);
     const serviceTimeMs = this.#nature.sendsDate ? Math.floor(this.#serviceMs / 1_000) * 1_000 : undefined;
@@ -132,7 +132,7 @@ export class LogModel {
       if (index !== lost) {
         if (step.mustStore) resource.state = stored(step.state);
         this.counted.push(...step.ended.map(({ operationId }) => operationId));
-        const need = logNeedOf(resource.uid, resource.state.operationWatermark);
+        const need = historyRangeOf(resource.uid, resource.state.operationWatermark);
         if (need !== undefined) this.#reader.noteReduced(need, snapshot);
       }
     }

@@ -8,7 +8,7 @@ import {
   ProjectOperations,
   type ProjectOperationsOptions,
 } from "../../../src/operations/reader.ts";
-import type { LogNeed } from "../../../src/operations/watermark.ts";
+import type { HistoryRange } from "../../../src/operations/watermark.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { nowMs, operation as operationAt, project } from "./log-builders.ts";
 
@@ -20,7 +20,7 @@ const idsOf = ({ operations }: OperationsSnapshot) => operations.map(({ id }) =>
 const newestFirst = (operations: readonly Operation[]) => [...operations].reverse().map(({ id }) => id);
 
 /** Makes the need of a resource whose watermark is at operation n. */
-const need = (n: number, uid = "uid-a", unfinishedIds: readonly string[] = []): LogNeed => ({
+const need = (n: number, uid = "uid-a", unfinishedIds: readonly string[] = []): HistoryRange => ({
   ...{ uid, unfinishedIds, sinceMs: createdMs(n), certainMs: createdMs(n) },
 });
 
@@ -34,7 +34,7 @@ class Scene {
   /** The operations, oldest first. */
   listed: readonly Operation[] = [];
   readonly byId = new Map<string, Operation>();
-  needs: readonly LogNeed[] = [];
+  needs: readonly HistoryRange[] = [];
   serviceTimeMs: number | undefined;
   beforeAnswer: (call: string) => void = () => {};
 

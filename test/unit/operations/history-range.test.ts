@@ -1,17 +1,17 @@
 /** Tests how far back the operation log is read. */
 import { describe, expect, it } from "vitest";
-import { logNeedOf } from "../../../src/operations/watermark.ts";
+import { historyRangeOf } from "../../../src/operations/watermark.ts";
 import { at, begunState, operation, reduceAll } from "./log-builders.ts";
 
-describe("what a resource needs of the log", () => {
+describe("the operation history range that a resource needs", () => {
   it("no log has begun, or its watermark cannot be read → nothing", () => {
-    expect(logNeedOf("uid-a", undefined)).toBeUndefined();
+    expect(historyRangeOf("uid-a", undefined)).toBeUndefined();
     const damaged = { sinceTime: "", createdTime: "?", ids: [], unfinishedIds: [] };
-    expect(logNeedOf("uid-a", damaged)).toBeUndefined();
+    expect(historyRangeOf("uid-a", damaged)).toBeUndefined();
   });
 
   it("nothing was met yet → everything since just before the creation, not since the floor before that", () => {
-    const need = logNeedOf("uid-a", begunState().operationWatermark);
+    const need = historyRangeOf("uid-a", begunState().operationWatermark);
     expect(need).toEqual({
       uid: "uid-a",
       sinceMs: Date.parse(at(-3_602)),
@@ -22,7 +22,7 @@ describe("what a resource needs of the log", () => {
 
   it("operations were met → back to the floor; all but the last minute of it has certainly been counted", () => {
     const [step] = reduceAll([{ listed: [operation("a", -9), operation("b", -20, { status: "running" })] }]);
-    expect(logNeedOf("uid-a", step?.state.operationWatermark)).toEqual({
+    expect(historyRangeOf("uid-a", step?.state.operationWatermark)).toEqual({
       uid: "uid-a",
       sinceMs: Date.parse(at(-5_409)) + 1,
       certainMs: Date.parse(at(-69)),
