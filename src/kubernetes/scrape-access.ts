@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { ScrapeAccess, ScrapeVerdict } from "../domain/resource-store.ts";
+import type { ScrapeAccess, ScrapeDecision } from "../domain/resource-store.ts";
 import { TokenBucket } from "../runtime/fair-line.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 
@@ -16,7 +16,7 @@ interface ScrapeAccessOptions {
 const timeoutMs = 3_000;
 
 /** After this many milliseconds a token is checked again. So a right that is granted or withdrawn takes effect soon. */
-const holdsForMs: Readonly<Record<ScrapeVerdict, number>> = {
+const holdsForMs: Readonly<Record<ScrapeDecision, number>> = {
   Allowed: 60_000,
   Forbidden: 5_000,
   Unauthenticated: 5_000,
@@ -29,7 +29,7 @@ const newTokens = { capacity: 20, perSecond: 2 };
 
 /** The result of a check, and until when it is used, in monotonic milliseconds. */
 interface Remembered {
-  readonly verdict: Promise<ScrapeVerdict>;
+  readonly decision: Promise<ScrapeDecision>;
   untilMs: number;
   isAllowed: boolean;
 }
@@ -43,7 +43,7 @@ export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOp
   const known = new Map<string, Remembered>();
   const bucket = new TokenBucket({ clock, ...newTokens });
 
-  const ask = async (token: string): Promise<ScrapeVerdict> => {
+  const ask = async (token: string): Promise<ScrapeDecision> => {
     try {
       return await review(connection, token);
     } catch (error) {
@@ -54,20 +54,20 @@ export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOp
       return "Unknown";
     }
   };
-  const remember = (key: string, token: string): Promise<ScrapeVerdict> => {
-    const verdict = ask(token);
+  const remember = (key: string, token: string): Promise<ScrapeDecision> => {
+    const decision = ask(token);
     // While a check runs, every scrape with this token waits for its result.
-    const entry: Remembered = { verdict, untilMs: Number.POSITIVE_INFINITY, isAllowed: false };
+    const entry: Remembered = { decision, untilMs: Number.POSITIVE_INFINITY, isAllowed: false };
     known.delete(key);
     known.set(key, entry);
     if (known.size > rememberedTokens) {
       forgetOne(known);
     }
-    void verdict.then((answer) => {
+    void decision.then((answer) => {
       entry.untilMs = clock.monotonicMs() + holdsForMs[answer];
       entry.isAllowed = answer === "Allowed";
     });
-    return verdict;
+    return decision;
   };
   return async (authorization) => {
     const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
@@ -77,7 +77,7 @@ export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOp
     const key = createHash("sha256").update(token).digest("base64");
     const entry = known.get(key);
     if (entry !== undefined && clock.monotonicMs() < entry.untilMs) {
-      return await entry.verdict;
+      return await entry.decision;
     }
     return entry === undefined && !bucket.tryTake() ? "Unknown" : await remember(key, token);
   };
@@ -101,7 +101,7 @@ interface ReviewStatus {
 }
 
 /** Asks the API server about a token. @throws KubernetesError */
-async function review(connection: KubernetesConnection, token: string): Promise<ScrapeVerdict> {
+async function review(connection: KubernetesConnection, token: string): Promise<ScrapeDecision> {
   const create = async (group: string, kind: "TokenReview" | "SubjectAccessReview", spec: object) => {
     const path = `/apis/${group}/v1/${kind.toLowerCase()}s`;
     const body = { apiVersion: `${group}/v1`, kind, spec };

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { ScrapeAccess, ScrapeVerdict, WatchStats } from "../domain/resource-store.ts";
+import type { ScrapeAccess, ScrapeDecision, WatchStats } from "../domain/resource-store.ts";
 import type { Metrics } from "./metrics.ts";
 import { createSharedScrape, scrapeFormatFor } from "./render-scrape.ts";
 
@@ -187,17 +187,17 @@ export function startMetricsServer(options: MetricsServerOptions): Promise<HttpL
   const scrape = createSharedScrape({ clock, render: metrics.render });
   const routes = {
     "/metrics": async ({ accept, authorization }: HttpRequest) => {
-      const verdict = access === undefined ? "Allowed" : await access(authorization);
-      return verdict === "Allowed"
+      const decision = access === undefined ? "Allowed" : await access(authorization);
+      return decision === "Allowed"
         ? { status: 200, ...(await scrape(scrapeFormatFor(accept))) }
-        : refusedScrapes[verdict];
+        : refusedScrapes[decision];
     },
   };
   return startHttpListener({ setting: "METRICS_ADDR", address, routes, maxConnections: maxScrapers, clock, logger });
 }
 
 /** The answers to scrapes that are not allowed. */
-const refusedScrapes: Readonly<Record<Exclude<ScrapeVerdict, "Allowed">, HttpAnswer>> = {
+const refusedScrapes: Readonly<Record<Exclude<ScrapeDecision, "Allowed">, HttpAnswer>> = {
   Unauthenticated: {
     ...plainText(401, "send a bearer token that the Kubernetes API server accepts\n"),
     headers: { "www-authenticate": "Bearer" },
