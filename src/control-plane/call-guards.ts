@@ -34,7 +34,7 @@ export function budgetGuards(budget: Pick<RequestBudget, "take">, caller: Caller
   return { read, write };
 }
 
-interface ThrottleGateOptions {
+interface ThrottleGuardOptions {
   readonly clock: Clock;
   readonly observer: Pick<ControlPlaneObserver, "throttled">;
 }
@@ -48,7 +48,7 @@ const throttlePauses = { firstMs: 5_000, longestMs: 60_000 };
  * Errors: a call that is held back throws `Throttled`, effect `NotApplied`, with the remaining time. The observer
  * counts only such calls; the client counts the 429 itself.
  */
-export function throttleGuard({ clock, observer }: ThrottleGateOptions): CallGuard {
+export function throttleGuard({ clock, observer }: ThrottleGuardOptions): CallGuard {
   let openAtMs = Number.NEGATIVE_INFINITY;
   let pausesInARow = 0;
 
@@ -90,11 +90,11 @@ function throttled(message: string, retryAfterMs: number, cause?: unknown): Cont
 /** The time until the next probe. It doubles with each refused probe. */
 const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
 
-/** While the key is refused, the gate asks the source for another key at this interval, in milliseconds. */
+/** While the key is refused, the guard asks the source for another key at this interval, in milliseconds. */
 const nextKeyAfterMs = 1_000;
 
-/** The clock and the API key of the gate, and its callbacks. No callback may throw. */
-interface CredentialGateOptions {
+/** The clock and the API key of the guard, and its callbacks. No callback may throw. */
+interface RefusedKeyGuardOptions {
   readonly clock: Clock;
   readonly keys: KeySource;
   /** Called once for each new key, because requests that were held back can be tried again. */
@@ -104,7 +104,7 @@ interface CredentialGateOptions {
 }
 
 /** Holds back the requests of all clients that use a refused key. */
-interface CredentialGate {
+interface RefusedKeyGuard {
   readonly guard: CallGuard;
   /** Stops the search for another key. */
   stop(): void;
@@ -120,12 +120,12 @@ interface Refusal {
 }
 
 /**
- * Makes the gate, which holds requests back after a 401. After each growing delay it lets one call through as a probe,
- * and never two at a time. While the control plane refuses the key, the gate asks its source for another key every
+ * Makes the guard, which holds requests back after a 401. After each growing delay it lets one call through as a probe,
+ * and never two at a time. While the control plane refuses the key, the guard asks its source for another key every
  * second. A new key is tried at once.
  * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
  */
-export function createCredentialGate(options: CredentialGateOptions): CredentialGate {
+export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedKeyGuard {
   const { clock, keys, onNewKey = () => {}, onJudged = () => {} } = options;
   /** `undefined`: the last key was accepted, or none was tried yet. */
   let refusal: Refusal | undefined;

@@ -1,6 +1,6 @@
 /** Connects to a control plane: makes the client, the checks before its calls, and the request budget. */
 import type { Config } from "../config.ts";
-import { budgetGuards, createCredentialGate, fenceGuard, throttleGuard } from "../control-plane/call-guards.ts";
+import { budgetGuards, createRefusedKeyGuard, fenceGuard, throttleGuard } from "../control-plane/call-guards.ts";
 import { type ControlPlaneClientOptions, createControlPlane } from "../control-plane/create-control-plane.ts";
 import { RequestBudget } from "../control-plane/request-budget.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
@@ -69,11 +69,11 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     ifInUse(() => options.observer.callBegan(name));
     return throttle(call);
   };
-  const credentials = createCredentialGate({ clock, keys, onNewKey, onJudged });
-  const gated: CallGuard = (call) => watchCalls(() => credentials.guard(() => counted(call)));
+  const refusedKey = createRefusedKeyGuard({ clock, keys, onNewKey, onJudged });
+  const guarded: CallGuard = (call) => watchCalls(() => refusedKey.guard(() => counted(call)));
   const fenced = fenceGuard(fence, writeTimeoutMs);
-  const gates: CallGuards = { read: gated, write: (call) => fenced(() => gated(call)) };
-  const controlPlane = guardCalls(client, gates);
+  const guards: CallGuards = { read: guarded, write: (call) => fenced(() => guarded(call)) };
+  const controlPlane = guardCalls(client, guards);
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const { serviceUrl } = client;
@@ -90,7 +90,7 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     stopWaiting: () => budget.close(),
   };
   const close = async () => {
-    credentials.stop();
+    refusedKey.stop();
     await closeClient();
   };
   const setRequestsPerMinute: PlaneConnection["setRequestsPerMinute"] = (limit) =>

@@ -1,4 +1,4 @@
-/** A control plane in memory, for tests of the gates. */
+/** A control plane in memory, for tests of the call guards. */
 import type { ControlPlane, EndpointList, Mutation, OperationPage } from "../../../src/domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
