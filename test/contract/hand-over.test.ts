@@ -77,7 +77,7 @@ test.each([
       return undefined;
     };
     await waitUntil(look, { what: "it has stopped" });
-    expect(await stopping, "passes have ended").toBe(true);
+    expect(await stopping, "reconciles have ended").toBe(true);
     expect(releases()).toHaveLength(count);
   },
 );

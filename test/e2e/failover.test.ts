@@ -46,13 +46,13 @@ async function startPair(settingsOfLeader: (world: E2eWorld) => Promise<Record<s
   );
   await world.apply("pushed", pushed, { type, compute: sizes.after });
   await lock.untilHit(3);
-  return { world, replicas, leader, standby, pushed, asked, lock, asking: askForPasses(world, "asked") };
+  return { world, replicas, leader, standby, pushed, asked, lock, asking: askForReconciles(world, "asked") };
 }
 
 type Pair = Awaited<ReturnType<typeof startPair>>;
 
 /** Asks for one reconcile after the other until it is stopped. */
-function askForPasses(world: E2eWorld, name: string) {
+function askForReconciles(world: E2eWorld, name: string) {
   let isOver = false;
   let answered = 0;
   const run = async () => {
@@ -60,7 +60,7 @@ function askForPasses(world: E2eWorld, name: string) {
       const value = randomUUID();
       await world.annotate(name, "reconcileRequestedAt", value);
       const isEchoed = () => world.resources.get(name)?.status.lastHandledReconcileAt === value;
-      await waitUntil(() => isOver || isEchoed() || undefined, { what: "the pass is echoed", timeoutMs: 60_000 });
+      await waitUntil(() => isOver || isEchoed() || undefined, { what: "the reconcile is echoed", timeoutMs: 60_000 });
       answered += 1;
     }
   };
@@ -76,7 +76,7 @@ function askForPasses(world: E2eWorld, name: string) {
     stop,
     async untilAnswered(more: number) {
       const from = answered;
-      await waitUntil(() => answered >= from + more || undefined, { what: "passes are made", timeoutMs: 60_000 });
+      await waitUntil(() => answered >= from + more || undefined, { what: "reconciles are made", timeoutMs: 60_000 });
     },
   };
 }
@@ -124,7 +124,7 @@ async function expectEndedAsLost({ operator }: Replica): Promise<void> {
   });
 }
 
-async function tell({ annotate }: TestContext, figures: Readonly<Record<string, number>>): Promise<void> {
+async function annotateFigures({ annotate }: TestContext, figures: Readonly<Record<string, number>>): Promise<void> {
   const text = Object.entries(figures).map(([name, value]) => `${name} ${Math.round(value)}`);
   await annotate(text.join(", "), "measured");
 }
@@ -134,7 +134,7 @@ test("kill -9 of the leader → the standby takes over when the lease has run ou
   await pair.asking.untilAnswered(3);
   await pair.leader.operator.kill();
   const atMs = Date.now();
-  await tell(context, await expectTakenOver(pair, { atMs, boundMs: takeoverBoundMs }));
+  await annotateFigures(context, await expectTakenOver(pair, { atMs, boundMs: takeoverBoundMs }));
 });
 
 test("SIGTERM → the lease is handed over, the standby works soon", async (context) => {
@@ -143,10 +143,10 @@ test("SIGTERM → the lease is handed over, the standby works soon", async (cont
   expect(await pair.leader.operator.stop()).toEqual({ code: 0, signal: null });
   const atMs = Date.now();
   expect(pair.leader.operator.output()).toContain('"lease released"');
-  await tell(context, await expectTakenOver(pair, { atMs, boundMs: releaseBoundMs }));
+  await annotateFigures(context, await expectTakenOver(pair, { atMs, boundMs: releaseBoundMs }));
 });
 
-test("SIGSTOP for longer than the lease, in the middle of a pass → when it wakes it writes nothing and ends", async (context) => {
+test("SIGSTOP for longer than the lease, in the middle of a reconcile → when it wakes it writes nothing and ends", async (context) => {
   const pair = await startPair();
   const { leader, replicas, standby, asking, pushed } = pair;
   await asking.untilAnswered(3);
@@ -163,7 +163,7 @@ test("SIGSTOP for longer than the lease, in the middle of a pass → when it wak
   await expectEndedAsLost(leader);
   const endedAfterWakingMs = Date.now() - wokeAtMs;
   const figures = await expectTakenOver(pair, { atMs, boundMs: takeoverBoundMs });
-  await tell(context, { ...figures, endedAfterWakingMs });
+  await annotateFigures(context, { ...figures, endedAfterWakingMs });
 });
 
 test("the leader alone loses the API server → it ends, and the standby takes over after that", async (context) => {
@@ -181,7 +181,7 @@ test("the leader alone loses the API server → it ends, and the standby takes o
   const figures = await expectTakenOver(pair, { atMs, boundMs: takeoverBoundMs });
   const last = (await lastServiceWriteMs(pair, pair.pushed)) - atMs;
   expect(last, "no write at the control plane begins that the lease may not cover").toBeLessThan(8_000);
-  await tell(context, { ...figures, leaderEndedAfterMs: endedAtMs - atMs, leadersLastWriteMs: last });
+  await annotateFigures(context, { ...figures, leaderEndedAfterMs: endedAtMs - atMs, leadersLastWriteMs: last });
 });
 
 async function lastServiceWriteMs({ replicas }: Pair, project: TestProject): Promise<number> {

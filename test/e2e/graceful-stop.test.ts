@@ -59,15 +59,15 @@ test("a restart over settled resources, after SIGTERM and after SIGKILL → no w
   const atRest = (await world.operatorWrites()).length;
   expect(atRest).toBeGreaterThan(0);
   const second = await world.startOperator();
-  await untilPasses(second, scenes.length);
+  await untilReconciles(second, scenes.length);
   await second.kill();
   const third = await world.startOperator();
-  await untilPasses(third, scenes.length);
+  await untilReconciles(third, scenes.length);
   expect((await world.operatorWrites()).slice(atRest)).toEqual([]);
 
   // Each requested reconcile is confirmed by one write. If the operator had more to write, it would have written it by
   // now.
-  await forEach(scenes, (scene) => passBy(world, scene));
+  await forEach(scenes, (scene) => reconcileBy(world, scene));
   const writes = (await world.operatorWrites()).slice(atRest).map(({ objectRef }) => objectRef);
   expect(writes.map((ref) => `${ref?.name} ${ref?.resource}/${ref?.subresource}`).sort()).toEqual([
     "replica computeendpoints/status",
@@ -76,7 +76,7 @@ test("a restart over settled resources, after SIGTERM and after SIGKILL → no w
 });
 
 /** Waits until the operator has made this number of reconciles without an error. */
-async function untilPasses(operator: OperatorProcess, count: number): Promise<void> {
+async function untilReconciles(operator: OperatorProcess, count: number): Promise<void> {
   let seen = 0;
   await waitUntil(
     async () => {
@@ -85,12 +85,12 @@ async function untilPasses(operator: OperatorProcess, count: number): Promise<vo
       seen = good.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
       return seen >= count ? true : undefined;
     },
-    { what: `${count} passes`, lastSeen: () => seen },
+    { what: `${count} reconciles`, lastSeen: () => seen },
   );
 }
 
-async function passBy(world: E2eWorld, { name }: Scene): Promise<void> {
+async function reconcileBy(world: E2eWorld, { name }: Scene): Promise<void> {
   const value = `${Date.now()}`;
   await world.annotate(name, "reconcileRequestedAt", value);
-  await world.resources.until(name, "the pass is echoed", ({ status }) => status.lastHandledReconcileAt === value);
+  await world.resources.until(name, "the reconcile is echoed", ({ status }) => status.lastHandledReconcileAt === value);
 }

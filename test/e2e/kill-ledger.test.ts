@@ -50,14 +50,14 @@ async function killSomewhere({ world, random }: Scene, operator: OperatorProcess
   await operator.exited;
 }
 
-interface PassLine {
+interface ReconcileLine {
   readonly message: string;
   readonly name: string;
   readonly counted?: number;
 }
 
 /** Returns the operator's log lines about reconciles. It writes such a line directly after it has counted. */
-function passesOf(operator: OperatorProcess): readonly PassLine[] {
+function reconcilesOf(operator: OperatorProcess): readonly ReconcileLine[] {
   const lines = operator
     .output()
     .split("\n")
@@ -66,13 +66,16 @@ function passesOf(operator: OperatorProcess): readonly PassLine[] {
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-const countedIn = (lines: readonly PassLine[]) => sum(lines.map(({ counted = 0 }) => counted));
+const countedIn = (lines: readonly ReconcileLine[]) => sum(lines.map(({ counted = 0 }) => counted));
 
 /**
  * Returns, for each resource, the number of status writes that took effect without a log line, because the reconcile
  * did not end.
  */
-async function interruptedPasses({ world }: Scene, lines: readonly PassLine[]): Promise<ReadonlyMap<string, number>> {
+async function interruptedReconciles(
+  { world }: Scene,
+  lines: readonly ReconcileLine[],
+): Promise<ReadonlyMap<string, number>> {
   const writes = (await world.operatorWrites()).filter(
     ({ objectRef, responseStatus }) =>
       objectRef?.resource === "computeendpoints" &&
@@ -96,7 +99,7 @@ async function settle({ world, sandbox, projects }: Scene): Promise<void> {
       for (const name of names) {
         const value = `${performance.now()}`;
         await world.annotate(name, "reconcileRequestedAt", value);
-        await world.resources.until(name, "a pass", ({ status }) => status.lastHandledReconcileAt === value);
+        await world.resources.until(name, "a reconcile", ({ status }) => status.lastHandledReconcileAt === value);
       }
       return (await operations()).length === before.length || undefined;
     },
@@ -105,7 +108,7 @@ async function settle({ world, sandbox, projects }: Scene): Promise<void> {
 }
 
 test.for(seeds)(
-  "seed %i, kill -9 again and again → never counted twice, short by passes in progress at most",
+  "seed %i, kill -9 again and again → never counted twice, short by reconciles in progress at most",
   async (seed, { annotate }) => {
     const sandbox = await SandboxProcess.start({ profile: seed % 2 === 0 ? "public" : "seed" });
     try {
@@ -124,10 +127,10 @@ test.for(seeds)(
       await settle(scene);
       const last = operators.at(-1) as OperatorProcess;
       const page = sum([...countsOf(await last.scrape()).values()]);
-      expect(page, "what the log says is what the counters rose by").toBe(countedIn(passesOf(last)));
+      expect(page, "the log reports what the counters rose by").toBe(countedIn(reconcilesOf(last)));
 
-      const lines = operators.flatMap(passesOf);
-      const interrupted = await interruptedPasses(scene, lines);
+      const lines = operators.flatMap(reconcilesOf);
+      const interrupted = await interruptedReconciles(scene, lines);
       expect(sum([...interrupted.values()])).toBeLessThanOrEqual(kills * workers);
       for (const [name, project] of projects) {
         const own = (await sandbox.operations(project)).filter(
@@ -135,7 +138,7 @@ test.for(seeds)(
         );
         const ended = own.filter((each) => ["Succeeded", "Failed"].includes(outcomeOf(each))).length;
         const counted = countedIn(lines.filter((line) => line.name === name));
-        const story = `seed ${seed}, ${name}: ${ended} ended, ${counted} counted, ${interrupted.get(name)} passes interrupted`;
+        const story = `seed ${seed}, ${name}: ${ended} ended, ${counted} counted, ${interrupted.get(name)} reconciles interrupted`;
         await annotate(story, "measured");
         expect(counted, story).toBeLessThanOrEqual(ended);
         expect(counted === ended || (interrupted.get(name) ?? 0) > 0, story).toBe(true);

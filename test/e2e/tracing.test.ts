@@ -37,9 +37,9 @@ test("the bundle with a receiver that wants a key → spans arrive, the key show
   const { status } = await expectExactlyOne(scene);
   const create = await receiver.untilSpan("the create", ({ name }) => name.startsWith("POST "));
   expect(create.attributes["operation.ids"]).toContain(status.operations?.at(-1)?.id);
-  const pass = await receiver.untilSpan("its pass", ({ spanId }) => spanId === create.parentSpanId);
-  expect(pass).toMatchObject({ name: "reconcile", attributes: { "reconcile.plan": "CreateEndpoint" } });
-  expect(pass.resource).toMatchObject({ "service.name": "databases", "deployment.environment.name": "test" });
+  const reconcile = await receiver.untilSpan("its reconcile", ({ spanId }) => spanId === create.parentSpanId);
+  expect(reconcile).toMatchObject({ name: "reconcile", attributes: { "reconcile.plan": "CreateEndpoint" } });
+  expect(reconcile.resource).toMatchObject({ "service.name": "databases", "deployment.environment.name": "test" });
   expect(receiver.headers.map((headers) => headers["x-receiver-key"])).toContain(key);
 
   receiver.mood = "Hangs";

@@ -96,7 +96,7 @@ test("an ownership record that cannot be read, or speaks of another uid → noth
   await world.apply("orders", { branchId: branches.orders, type: "ReadWrite", compute: { minUnits: 2, maxUnits: 2 } });
   await world.untilStalled("orders", "IdentityUnproven");
   await world.delete("orders");
-  await world.pass("orders");
+  await world.reconcile("orders");
   const changes = (await world.sandbox.requests()).filter(({ method }) => method !== "GET");
   expect(changes.map(({ method }) => method)).toEqual(["POST"]);
 

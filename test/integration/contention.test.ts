@@ -78,7 +78,7 @@ describe("a resource that was removed by force during its create", () => {
       world.apply("heir", { branchId: branches.orders, type: "ReadWrite", adoption: { policy: "AdoptOrCreate" } }),
     );
     const { status } = await world.untilReady("heir");
-    await world.pass("heir");
+    await world.reconcile("heir");
     expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
     expect(await world.eventReasons("heir")).not.toContain("EndpointGone");
   });
@@ -127,7 +127,7 @@ test("a move to a branch that the control plane finds occupied by a replica → 
   await world.untilReady("orders");
   await world.apply("orders", { branchId: branches.staging, type: "ReadWrite" });
   await world.untilStalled("orders", "BranchOccupied");
-  for (let passes = 0; passes < 3; passes += 1)
+  for (let reconciles = 0; reconciles < 3; reconciles += 1)
     await world.sandbox.untilRequests(4, (await world.sandbox.requests()).length);
   const refused = (await world.sandbox.requests()).filter(({ method }) => method === "PATCH");
   expect(refused).toHaveLength(1);

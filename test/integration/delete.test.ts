@@ -84,8 +84,8 @@ test("the list and the endpoint's own answer disagree → not gone, the finalize
   await world.sandbox.fault({ method: "GET", path }, { kind: "status", status: 404, message: "endpoint not found" });
   await world.sandbox.fault({ method: "DELETE", path }, { kind: "status", status: 404, message: "endpoint not found" });
   await world.delete("orders");
-  await world.pass("orders");
-  await world.pass("orders");
+  await world.reconcile("orders");
+  await world.reconcile("orders");
   expect((await world.get("orders"))?.metadata.finalizers).toEqual(["endpoint-operator.dev/endpoint"]);
   await world.sandbox.clearFaults();
   await world.untilGone("orders", 60_000);

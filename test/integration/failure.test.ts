@@ -34,7 +34,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       expect(metrics).toMatch(/compute_endpoint_operation_failures_total\{[^}]*action="start_compute"[^}]*\} 1/);
       expect(metrics).toMatch(new RegExp(`compute_endpoint_operation_failed\\{[^}]*${labels}[^}]*\\} 1`));
 
-      await world.pass("orders");
+      await world.reconcile("orders");
       const again = await world.get("orders");
       expect(
         conditionOf(again?.status.conditions, "LastOperationSucceeded")?.status,
@@ -151,7 +151,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       });
       expect(seen.status.ownership).toEqual(before.status.ownership);
       await world.delete("orders");
-      await world.pass("orders");
+      await world.reconcile("orders");
       expect((await world.get("orders"))?.metadata.finalizers).toEqual(["endpoint-operator.dev/endpoint"]);
       await world.sandbox.clearFaults();
       await world.untilGone("orders", 60_000);
@@ -252,7 +252,7 @@ describe("a replica's create whose answer is lost", () => {
     );
     await world.apply("replica", { branchId: branches.main, type: "ReadOnly" });
     await world.untilReady("replica");
-    await world.pass("replica");
+    await world.reconcile("replica");
     expect(await world.sandbox.endpoints(project)).toHaveLength(1);
   });
 });

@@ -91,7 +91,7 @@ test("the owner of a resource is deleted → the garbage collector deletes the r
   await world.kubectl.run(["-n", world.namespace, "delete", "configmap", "application"]);
   // The collector looks for new kinds of resources every 30 s.
   await world.untilGone("orders", 60_000);
-  await world.pass("independent");
+  await world.reconcile("independent");
   expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
 });
 

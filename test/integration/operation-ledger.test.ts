@@ -77,7 +77,7 @@ async function settle(world: World): Promise<void> {
   await waitUntil(
     async () => {
       await world.sandbox.untilUnlocked(project);
-      for (const name of names) await world.pass(name);
+      for (const name of names) await world.reconcile(name);
       const operations = await operationsOf(world);
       const isQuiet = operations.length === known && operations.every((each) => outcomeOf(each) !== "InFlight");
       known = operations.length;

@@ -5,7 +5,7 @@ import { streamFaults } from "../support/fault-proxy/known-faults.ts";
 import { startProxiedApiServer } from "../support/fault-proxy/proxied-api-server.ts";
 import { branches, startWorld } from "../support/world.ts";
 
-test("the watch tells nothing any more → passes go by the answers to their own writes: no conflict, nothing twice", async () => {
+test("the watch reports nothing any more → reconciles go by the answers to the own writes: no conflict, nothing twice", async () => {
   const { url, caFile } = sharedApiServer();
   const { token } = await serviceAccountAccess("endpoint-operator-system", "endpoint-operator");
   const { proxy, kubeconfigFile } = await startProxiedApiServer({ url, caFile, token });

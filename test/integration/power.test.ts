@@ -11,13 +11,13 @@ test("suspend and wake by annotation → each acts once and is echoed; a read wa
     return status.state === "idle" && status.lastHandledSuspendAt === "1";
   });
   await world.untilReady("orders");
-  await world.pass("orders");
+  await world.reconcile("orders");
   expect((await world.get("orders"))?.status.state).toBe("idle");
   await world.annotate("orders", "wakeRequestedAt", "1");
   await world.until("orders", "active and echoed", ({ status }) => {
     return status.state === "active" && status.lastHandledWakeAt === "1";
   });
-  await world.pass("orders");
+  await world.reconcile("orders");
   const sent = (await world.sandbox.requests()).filter(({ path }) => /\/(start|suspend)$/.test(path));
   expect(sent.map(({ method, path }) => `${method} ${path.split("/").at(-1)}`)).toEqual(["POST suspend", "POST start"]);
   expect(sent.every(({ path }) => path.includes(project))).toBe(true);

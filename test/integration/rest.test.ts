@@ -21,16 +21,16 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   test("settled resources → no Kubernetes write, however often they are looked at; none after a restart", async () => {
     const world = await startWorld({ sandbox: { profile } });
     await settle(world);
-    for (const name of names) await world.pass(name);
+    for (const name of names) await world.reconcile(name);
     const before = await resourceWrites(world);
 
     // An annotation asks for a reconcile, and status repeats its value. Each reconcile causes this one status write and
     // no other.
-    for (const name of names) await world.pass(name);
+    for (const name of names) await world.reconcile(name);
     expect(await resourceWrites(world)).toBe(before + names.length);
 
     await world.restartOperator();
-    for (const name of names) await world.pass(name);
+    for (const name of names) await world.reconcile(name);
     expect(await resourceWrites(world), "only the echoes").toBe(before + 2 * names.length);
     const changes = (await world.sandbox.requests()).filter(({ method }) => method !== "GET");
     expect(changes.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);

@@ -101,7 +101,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     await world.apply("orders", orders);
     await world.untilStalled("orders", "EndpointExists");
     await world.restartOperator();
-    await world.pass("orders");
+    await world.reconcile("orders");
     await world.untilStalled("orders", "EndpointExists");
     expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([foreignId]);
     await world.apply("orders", { ...orders, adoption: { policy: "AdoptOrCreate", endpointId: foreignId } });
@@ -115,7 +115,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     await world.apply("second", orders);
     await world.untilStalled("second", "ClaimedByAnother");
     await world.restartOperator();
-    await Promise.all([world.pass("first"), world.pass("second")]);
+    await Promise.all([world.reconcile("first"), world.reconcile("second")]);
     await world.untilStalled("second", "ClaimedByAnother");
     const after = await world.untilReady("first");
     expect(after.status.ownership).toEqual(before.status.ownership);
@@ -148,7 +148,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       (seen) => seen.status.failedActions !== undefined,
     );
     await world.restartOperator();
-    const again = await world.pass("orders");
+    const again = await world.reconcile("orders");
     expect(again.status.failedActions).toEqual(failed.status.failedActions);
     expect(await world.metrics(), "counted once, by the process that saw it").not.toMatch(
       /compute_endpoint_operation_failures_total\{[^}]*action="suspend_compute"/,

@@ -8,7 +8,7 @@ import { branches, project, startWorld } from "../support/world.ts";
 const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
 const create = "POST /projects/{project_id}/endpoints";
 
-const passOf = (name: string, plan: string) => (span: ReceivedSpan) =>
+const reconcileOf = (name: string, plan: string) => (span: ReceivedSpan) =>
   span.name === "reconcile" && span.attributes["resource.name"] === name && span.attributes["reconcile.plan"] === plan;
 
 /** Returns a span that has arrived. */
@@ -18,7 +18,7 @@ function spanIn(receiver: OtlpReceiver, isWanted: (span: ReceivedSpan) => boolea
   return span;
 }
 
-test("a resource that is applied → the pass that creates, and within it the call, its operations, and the status write", async () => {
+test("a resource that is applied → the reconcile that creates, and within it the call, its operations, and the status write", async () => {
   const receiver = await OtlpReceiver.start();
   const world = await startWorld({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint } });
   await world.apply("orders", orders);
@@ -27,10 +27,10 @@ test("a resource that is applied → the pass that creates, and within it the ca
   // The operator sends the last traces while it stops, so the test need not wait afterwards.
   await world.stopOperator();
 
-  const pass = spanIn(receiver, passOf("orders", "CreateEndpoint"));
-  expect(pass.parentSpanId).toBeUndefined();
-  expect(pass.isFailed).toBe(false);
-  expect(pass.attributes).toEqual({
+  const reconcile = spanIn(receiver, reconcileOf("orders", "CreateEndpoint"));
+  expect(reconcile.parentSpanId).toBeUndefined();
+  expect(reconcile.isFailed).toBe(false);
+  expect(reconcile.attributes).toEqual({
     "k8s.namespace.name": world.namespace,
     "resource.name": "orders",
     "resource.uid": metadata.uid,
@@ -39,7 +39,7 @@ test("a resource that is applied → the pass that creates, and within it the ca
     "reconcile.outcome": "Accepted",
     "operation.ids": [operationId],
   });
-  const children = receiver.childrenOf(pass);
+  const children = receiver.childrenOf(reconcile);
   const call = children.find(({ name }) => name === create);
   expect(call?.attributes).toEqual({
     "http.request.method": "POST",
@@ -62,8 +62,8 @@ test("a resource that is applied → the pass that creates, and within it the ca
     "k8s.verb": "patch",
   });
   for (const child of [call, write]) {
-    expect(child?.startNanos).toBeGreaterThanOrEqual(pass.startNanos);
-    expect(child?.endNanos).toBeLessThanOrEqual(pass.endNanos);
+    expect(child?.startNanos).toBeGreaterThanOrEqual(reconcile.startNanos);
+    expect(child?.endNanos).toBeLessThanOrEqual(reconcile.endNanos);
   }
   expect(
     receiver.spans().filter(({ name }) => name === create),
@@ -72,7 +72,7 @@ test("a resource that is applied → the pass that creates, and within it the ca
   const events = receiver.spans().filter(({ name }) => name === "create events");
   expect(events.map(({ parentSpanId }) => parentSpanId)).toEqual(events.map(() => undefined));
   expect(events.length).toBeGreaterThan(0);
-  expect(pass.resource).toMatchObject({ "service.name": "endpoint-operator", "service.version": "0.0.0-test" });
+  expect(reconcile.resource).toMatchObject({ "service.name": "endpoint-operator", "service.version": "0.0.0-test" });
 });
 
 test("a service that asks to wait, and then refuses → failed spans with status, reason and wait", async () => {
@@ -94,9 +94,9 @@ test("a service that asks to wait, and then refuses → failed spans with status
     { "http.response.status_code": 429, "error.type": "Throttled", "retry_after.seconds": 1 },
     { "http.response.status_code": 400, "error.type": "Malformed" },
   ]);
-  const passes = receiver.spans().filter(({ spanId }) => calls.some(({ parentSpanId }) => parentSpanId === spanId));
+  const reconciles = receiver.spans().filter(({ spanId }) => calls.some(({ parentSpanId }) => parentSpanId === spanId));
   expect(
-    passes.map(({ isFailed, attributes }) => [
+    reconciles.map(({ isFailed, attributes }) => [
       isFailed,
       attributes["reconcile.outcome"],
       attributes["reconcile.reason"],

@@ -129,7 +129,7 @@ test("an adopted endpoint is deleted by another hand → Stalled, not replaced",
   await world.sandbox.untilUnlocked(project);
   await world.sandbox.api("DELETE", `/projects/${project}/endpoints/${foreignId}`);
   await world.untilStalled("orders", "EndpointGone");
-  await world.pass("orders");
+  await world.reconcile("orders");
   expect(await world.sandbox.endpoints(project)).toEqual([]);
 });
 
@@ -157,7 +157,7 @@ test("paused → nothing but status is written; deletion waits too; unpaused it 
   });
   expect(conditionOf(paused.status.conditions, "Ready")?.status).toBe("Unknown");
   await world.delete("orders");
-  await world.pass("orders");
+  await world.reconcile("orders");
   expect(await world.sandbox.endpoints(project)).toMatchObject([{ autoscaling_limit_max_cu: 0.25 }]);
   await world.kubectl.run(["-n", world.namespace, "annotate", "cpe", "orders", "endpoint-operator.dev/paused-"]);
   await world.untilGone("orders");

@@ -224,10 +224,14 @@ export class World {
   }
 
   /** Requests a reconcile and waits until it has ended. By then the operator has done all work that was due. */
-  async pass(name: string): Promise<StoredResource> {
+  async reconcile(name: string): Promise<StoredResource> {
     const value = randomUUID();
     await this.annotate(name, "reconcileRequestedAt", value);
-    return this.until(name, "the requested pass was made", ({ status }) => status.lastHandledReconcileAt === value);
+    return this.until(
+      name,
+      "the requested reconcile was made",
+      ({ status }) => status.lastHandledReconcileAt === value,
+    );
   }
 
   /** Returns the operator's writes to the resources of this namespace, oldest first. */

@@ -5,7 +5,7 @@ import { randomPlans } from "../../test/simulation/workloads/random-runs.ts";
 import { chains } from "../../test/simulation/workloads/transitions.ts";
 import { isUsageError, UsageError } from "../process/usage-error.ts";
 import { type Range, runInThreads } from "./pool.ts";
-import { tellSeed } from "./tell-seed.ts";
+import { printRun } from "./print-run.ts";
 
 const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--accesses | --planes] [--known]
        npm run simulate -- --seed SEED [--accesses | --planes] [--whole] [--resource NAME]
@@ -36,7 +36,7 @@ async function main(args: readonly string[]): Promise<number> {
   });
   const task = values.planes ? "Planes" : values.accesses ? "Accesses" : "Seeds";
   if (values.seed !== undefined)
-    return await tellSeed(randomPlans[task](numberOf(values.seed)), {
+    return await printRun(randomPlans[task](numberOf(values.seed)), {
       isWhole: values.whole,
       resource: values.resource,
     });

@@ -208,7 +208,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorQueueNotDraining",
-    name: "one pass hangs and nothing is taken any more → fires; it ends → resolves",
+    name: "one reconcile hangs and no key is taken any more → fires; it ends → resolves",
     series: {
       [queue("workqueue_longest_running_processor_seconds")]: "0+30x50 0x20",
       [queue("workqueue_queue_duration_seconds_sum")]: "5x70",

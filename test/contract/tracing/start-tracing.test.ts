@@ -31,7 +31,7 @@ describe("startTracing", () => {
     const receiver = await OtlpReceiver.start();
     const { tracing, lines } = tracingTo(receiver.endpoint);
     const before = BigInt(Date.now()) * 1_000_000n;
-    await tracing.tracer.inSpan({ name: "pass", attributes: { "resource.name": "is made-up-key" } }, () =>
+    await tracing.tracer.inSpan({ name: "reconcile", attributes: { "resource.name": "is made-up-key" } }, () =>
       tracing.tracer.inSpan(call, async () => {
         tracing.tracer.annotate({ "operation.ids": ["op-1", "op-2"] });
         tracing.tracer.addEvent("operation", { "operation.id": "op-1" });
@@ -39,17 +39,17 @@ describe("startTracing", () => {
       }),
     );
     await tracing.shutDown();
-    const pass = await receiver.untilSpan("the pass", ({ name }) => name === "pass");
-    expect(pass).toMatchObject({ parentSpanId: undefined, kind: 1, isFailed: false });
-    expect(pass.attributes).toEqual({ "resource.name": "is [redacted]" });
-    expect(pass.startNanos).toBeGreaterThanOrEqual(before - 1_000_000n);
-    expect(pass.endNanos).toBeGreaterThanOrEqual(pass.startNanos);
-    expect(pass.resource).toMatchObject({
+    const reconcile = await receiver.untilSpan("the reconcile", ({ name }) => name === "reconcile");
+    expect(reconcile).toMatchObject({ parentSpanId: undefined, kind: 1, isFailed: false });
+    expect(reconcile.attributes).toEqual({ "resource.name": "is [redacted]" });
+    expect(reconcile.startNanos).toBeGreaterThanOrEqual(before - 1_000_000n);
+    expect(reconcile.endNanos).toBeGreaterThanOrEqual(reconcile.startNanos);
+    expect(reconcile.resource).toMatchObject({
       "service.name": "endpoint-operator",
       "service.version": "7.8.9",
       "service.instance.id": "pod-1",
     });
-    expect(receiver.childrenOf(pass)).toMatchObject([
+    expect(receiver.childrenOf(reconcile)).toMatchObject([
       {
         name: call.name,
         kind: 3,
@@ -77,11 +77,11 @@ describe("startTracing", () => {
     const receiver = await OtlpReceiver.start();
     receiver.mood = "Hangs";
     const { tracing } = tracingTo(receiver.endpoint);
-    const pass = (number: number) =>
-      tracing.tracer.inSpan({ name: "pass", attributes: { number } }, async () => number);
-    for (let number = 0; number < 512; number += 1) await pass(number);
+    const reconcile = (number: number) =>
+      tracing.tracer.inSpan({ name: "reconcile", attributes: { number } }, async () => number);
+    for (let number = 0; number < 512; number += 1) await reconcile(number);
     await waitUntil(() => receiver.headers.length === 1 || undefined, { what: "the first batch hangs" });
-    for (let number = 512; number < 5_000; number += 1) expect(await pass(number)).toBe(number);
+    for (let number = 512; number < 5_000; number += 1) expect(await reconcile(number)).toBe(number);
     receiver.mood = "Takes";
     void tracing.shutDown();
     await receiver.untilSpan("the last that had room", ({ attributes }) => attributes.number === 512 + 2_048 - 1);

@@ -97,7 +97,7 @@ describe("an ended operation", () => {
     expect(countedIn(looks, from)).toEqual([[], ["a"], []]);
   });
 
-  it("ended in an answer, dated before the log begins → is not counted: nothing tells whether it was before", () => {
+  it("ended in an answer, dated before the log begins → is not counted: it may have been counted before", () => {
     const from = begunState({ ownership: ownership({ origin: "Adopted" }) });
     expect(countedIn([{ listed: [], subject: { answered: [op("a", -90_000)] } }], from)).toEqual([[]]);
   });

@@ -33,10 +33,10 @@ describe("a shutdown", () => {
   });
 
   it("a step that never ends → the next one begins when its time is over", async () => {
-    const { clock, begun, ended } = begin({ passes: never, lease: never, close: async () => {} });
+    const { clock, begun, ended } = begin({ reconciles: never, lease: never, close: async () => {} });
     await clock.advance(5_000);
-    expect(await ended).toEqual(["passes", "lease"]);
-    expect(begun).toEqual(["passes at 0", "lease at 1000", "close at 2000"]);
+    expect(await ended).toEqual(["reconciles", "lease"]);
+    expect(begun).toEqual(["reconciles at 0", "lease at 1000", "close at 2000"]);
   });
 
   it("a step that fails, one that says it is not done → named, and the rest goes on", async () => {

@@ -11,7 +11,7 @@ function capture(level: string, knownSecrets: () => readonly string[] = () => []
 describe("createPinoLogger", () => {
   test("a line → one JSON object with time, level name, message and fields only", () => {
     const { logger, lines, entries } = capture("info");
-    logger.info({ namespace: "shop", name: "orders" }, "pass ended");
+    logger.info({ namespace: "shop", name: "orders" }, "reconcile ended");
     expect(lines[0]?.endsWith("\n")).toBe(true);
     expect(entries()).toEqual([
       {
@@ -19,14 +19,14 @@ describe("createPinoLogger", () => {
         time: expect.stringMatching(/^\d{4}-.*Z$/),
         namespace: "shop",
         name: "orders",
-        message: "pass ended",
+        message: "reconcile ended",
       },
     ]);
   });
 
   test("a tenant chose the name of another tenant as its key → gone from texts, and names stay", () => {
     const { logger, entries } = capture("info", () => ["payments-prod"]);
-    logger.info({ namespace: "payments-prod", name: "payments-prod", why: "key payments-prod" }, "pass ended");
+    logger.info({ namespace: "payments-prod", name: "payments-prod", why: "key payments-prod" }, "reconcile ended");
     expect(entries()).toMatchObject([{ namespace: "payments-prod", name: "payments-prod", why: "key [redacted]" }]);
   });
 

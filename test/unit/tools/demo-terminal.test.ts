@@ -4,9 +4,9 @@ import { curlWords } from "../../../tools/demo/scene/sandbox-client.ts";
 import { shellWords } from "../../../tools/demo/scene/shell-words.ts";
 import { Terminal } from "../../../tools/demo/scene/terminal.ts";
 
-function written(tell: (terminal: Terminal) => void, isColoured = false): readonly string[] {
+function written(write: (terminal: Terminal) => void, isColoured = false): readonly string[] {
   let text = "";
-  tell(
+  write(
     new Terminal({
       write: (part) => {
         text += part;
@@ -50,9 +50,9 @@ test("a word that is wider than the terminal → what the shell joins is the wor
 });
 
 test("colour → only where it is wanted", () => {
-  const tell = (terminal: Terminal) => terminal.success("done");
-  expect(written(tell)).toEqual(["ok  done"]);
-  expect(written(tell, true)).toEqual(["\u001b[32mok  done\u001b[39m"]);
+  const write = (terminal: Terminal) => terminal.success("done");
+  expect(written(write)).toEqual(["ok  done"]);
+  expect(written(write, true)).toEqual(["\u001b[32mok  done\u001b[39m"]);
 });
 
 test("words for a shell → only what needs quotes has them, and the value of an option alone", () => {

@@ -8,12 +8,12 @@ import type { Terminal } from "../scene/terminal.ts";
 export const page: Step = {
   title: "What the person on call received",
   async play({ terminal, monitoring }) {
-    tellPages(terminal, monitoring);
+    printPages(terminal, monitoring);
   },
 };
 
 /** Prints every notification in the order of arrival. Without monitoring, it prints how to get notifications. */
-export function tellPages(terminal: Terminal, monitoring: Monitoring): void {
+export function printPages(terminal: Terminal, monitoring: Monitoring): void {
   if (monitoring.kind === "Missing") {
     terminal.say(
       `deploy/monitoring/rules.yaml has the alert, ${failedAlert}; here nothing evaluates it. Prometheus and Alertmanager are wanted:`,
@@ -22,13 +22,13 @@ export function tellPages(terminal: Terminal, monitoring: Monitoring): void {
     return;
   }
   const { alerts } = monitoring.stack.pager;
-  for (const alert of alerts) tell(terminal, alert);
+  for (const alert of alerts) printAlert(terminal, alert);
   terminal.success(
     "a real Prometheus with the rules of deploy/monitoring saw it fail, a real Alertmanager reported it and its end",
   );
 }
 
-function tell(terminal: Terminal, { status, labels, annotations }: NotifiedAlert): void {
+function printAlert(terminal: Terminal, { status, labels, annotations }: NotifiedAlert): void {
   const { alertname, ...others } = labels;
   const words = Object.entries(others).map(([name, value]) => `${name}=${value}`);
   terminal.quote(`${status.toUpperCase()}  ${alertname}  ${words.join(" ")}`);

@@ -21,17 +21,17 @@ function tracedConnection() {
 }
 
 describe("withWriteSpans", () => {
-  test("a status patch within a pass → a span in the pass's with verb, resource, subresource and HTTP status", async () => {
+  test("a status patch within a reconcile → a span in the span of the reconcile, with verb, resource, subresource and HTTP status", async () => {
     const { inner, tracer, traced, spans } = tracedConnection();
     inner.respond = ({ onStatus }) => {
       onStatus?.(200);
       return { kind: "ComputeEndpoint" };
     };
     const write = () => traced.request(call("PATCH", `${orders}/status`));
-    expect(await tracer.inSpan({ name: "pass", attributes: {} }, write)).toEqual({ kind: "ComputeEndpoint" });
+    expect(await tracer.inSpan({ name: "reconcile", attributes: {} }, write)).toEqual({ kind: "ComputeEndpoint" });
     expect(spans()[0]).toEqual({
       name: "patch computeendpoints/status",
-      parent: "pass",
+      parent: "reconcile",
       failure: undefined,
       events: [],
       attributes: {
@@ -60,10 +60,10 @@ describe("withWriteSpans", () => {
     });
   });
 
-  test("an event → a span that stands alone, whichever pass happens to be under way", async () => {
+  test("an event → a span that stands alone, also during a reconcile", async () => {
     const { tracer, traced, spans } = tracedConnection();
     const write = () => traced.request(call("POST", eventsPath("shop")));
-    await tracer.inSpan({ name: "pass", attributes: {} }, write);
+    await tracer.inSpan({ name: "reconcile", attributes: {} }, write);
     expect(spans()[0]).toMatchObject({ name: "create events", parent: undefined });
   });
 

@@ -5,7 +5,7 @@ import { shrink } from "../../test/simulation/run/shrink.ts";
 import type { Violation } from "../../test/simulation/run/violation.ts";
 
 /** The options of the output. */
-export interface TellOptions {
+export interface PrintOptions {
   /** True: the run is not shortened. */
   readonly isWhole: boolean;
   /** Only events of this resource, or of all resources. @default everything */
@@ -13,21 +13,21 @@ export interface TellOptions {
 }
 
 /** Prints the events of a random run. A run that breaks a promise is shortened first. @returns the exit code */
-export async function tellSeed(plan: RunPlan, { isWhole, resource }: TellOptions): Promise<number> {
+export async function printRun(plan: RunPlan, { isWhole, resource }: PrintOptions): Promise<number> {
   const { violations } = await run(plan);
   const first = violations.find((violation) => !isKnown(violation, plan)) ?? violations[0];
-  if (first === undefined || isWhole) return tell(plan, resource);
+  if (first === undefined || isWhole) return printEvents(plan, resource);
   console.log(`Seed ${plan.world.seed} breaks ${first.promise}: ${first.text}\nMaking the run shorter ...\n`);
   const words = wordsOf(first);
   const short = await shrink(plan, (found) => found.some((violation) => wordsOf(violation) === words));
-  return await tell(short, resource);
+  return await printEvents(short, resource);
 }
 
 function wordsOf({ promise, text }: Violation): string {
   return `${promise} ${text.replaceAll(/\d+/g, "N")}`;
 }
 
-async function tell(plan: RunPlan, resource: string | undefined): Promise<number> {
+async function printEvents(plan: RunPlan, resource: string | undefined): Promise<number> {
   const { world, violations } = await run(plan);
   const { profile, machines, serviceClock, hasElection, operationLatencyMs } = plan.world;
   console.log(JSON.stringify({ profile, machines, serviceClock, hasElection, operationLatencyMs }));
