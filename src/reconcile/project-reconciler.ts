@@ -54,7 +54,7 @@ export class ProjectReconciler {
     }
     const wanted = wantedLook(round, context.projectPollMs);
     if (wanted !== undefined) {
-      await this.#look(round, unit, wanted, slot);
+      await this.#observeAndAct(round, unit, wanted, slot);
     }
     return this.#requeue(round, unit);
   }
@@ -72,7 +72,7 @@ export class ProjectReconciler {
   }
 
   /** Observes the project, decides, chooses and acts. If the project cannot be read, status reports that. */
-  async #look(round: Round, unit: ControlPlaneUnit, wanted: WantedLook, slot: WorkerSlot): Promise<void> {
+  async #observeAndAct(round: Round, unit: ControlPlaneUnit, wanted: WantedLook, slot: WorkerSlot): Promise<void> {
     const { project, facts } = round;
     const { due } = wanted;
     const held = project.readFailure;
