@@ -91,7 +91,7 @@ export type Foundation = OperatorOptions & {
  */
 export class OperatorParts {
   readonly leadership: Leadership;
-  readonly gate: ClosableFence;
+  readonly fence: ClosableFence;
   readonly watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
   readonly metrics: Metrics;
   readonly events: QueuedEventRecorder;
@@ -114,10 +114,10 @@ export class OperatorParts {
     const { config, clock, logger, connection, random, instance } = foundation;
     this.#foundation = foundation;
     this.leadership = this.#createLeadership();
-    this.gate = new ClosableFence(this.leadership);
+    this.fence = new ClosableFence(this.leadership);
     const watched = { connection, clock, logger, random, namespaces: config.watchNamespaces };
     this.watch = new KindWatch(computeEndpointKind, {
-      ...{ ...watched, fence: this.gate, onList: () => this.leadership.nudge() },
+      ...{ ...watched, fence: this.fence, onList: () => this.leadership.nudge() },
       // A new leader reconciles every resource, so a standby does not have to remember changes.
       onChange: (key, origin) => this.#isLeading && this.#changed(key, origin === "Listed" ? "Background" : "Urgent"),
     });
@@ -132,7 +132,7 @@ export class OperatorParts {
       groupOf: (project) => this.#projectKeys.namespaceOf(project),
     });
     this.events = new QueuedEventRecorder({
-      ...{ connection, fence: this.gate, clock, logger, instance, random },
+      ...{ connection, fence: this.fence, clock, logger, instance, random },
       isBusy: () => this.#pool.activeWorkers() > config.workers / 4,
     });
     this.#projects = this.#newProjects();
@@ -211,7 +211,7 @@ export class OperatorParts {
   }
 
   #stopForGood(why: string): void {
-    this.gate.close();
+    this.fence.close();
     void this.#pool.stop(0);
     this.#failed.resolve(why);
   }
@@ -270,7 +270,7 @@ export class OperatorParts {
       queueStats: () => this.#queue.stats(),
       watchStats: () => this.watch.stats(),
       // Only the leader reports: otherwise two replicas would both report every resource.
-      leader: { leaseName: config.leaseName, isLeader: () => this.gate.mayStartEffect(0) },
+      leader: { leaseName: config.leaseName, isLeader: () => this.fence.mayStartEffect(0) },
     });
   }
 
@@ -320,7 +320,7 @@ export class OperatorParts {
   }
 
   #connect(target: Parameters<typeof connectControlPlane>[1]): PlaneConnection {
-    return connectControlPlane({ ...this.#foundation, observer: this.metrics.controlPlane, fence: this.gate }, target);
+    return connectControlPlane({ ...this.#foundation, observer: this.metrics.controlPlane, fence: this.fence }, target);
   }
 
   #createPlanes(): ControlPlanes {
@@ -329,12 +329,12 @@ export class OperatorParts {
     const { databasePort: port, databaseSslMode: sslMode, watchNamespaces, projectGrants } = config;
     const tenantLimits = { ...config.tenantLimits, usualRequestsPerMinute: config.requestsPerMinute };
     return new ControlPlanes({
-      ...{ connection, account, clock, logger, random, onKey, tenantLimits, watchNamespaces, fence: this.gate },
+      ...{ connection, account, clock, logger, random, onKey, tenantLimits, watchNamespaces, fence: this.fence },
       ...{ namespaces: this.#grants, grantMode: projectGrants, events: this.events },
       settings: { access: this.#settings.access, projects: this.#projects },
       onUnused: (planeId) => this.metrics.controlPlane.keyForgotten(planeId),
       newProjects: () => this.#newProjects(),
-      connect: (target) => this.#connect({ ...target, client: describedClient?.({ ...target, fence: this.gate }) }),
+      connect: (target) => this.#connect({ ...target, client: describedClient?.({ ...target, fence: this.fence }) }),
       onUsable: (planeId) => {
         for (const { key } of this.watch.store.inProject(planeId)) {
           this.#changed(key, "Urgent");
@@ -360,7 +360,7 @@ export class OperatorParts {
   #createAccesses(): DatabaseAccesses {
     const { config, connection, account } = this.#foundation;
     return new DatabaseAccesses({
-      ...{ ...this.#common(), connection, account, fence: this.gate, namespaces: config.watchNamespaces },
+      ...{ ...this.#common(), connection, account, fence: this.fence, namespaces: config.watchNamespaces },
       ...{ findEndpoint: (key) => this.watch.store.get(key), observer: this.metrics.access },
       settingsOf: (planeId) => this.#planes.settingsOf(planeId),
       enqueue: (project, priority) => this.#enqueue(project, priority),
@@ -381,7 +381,7 @@ export class OperatorParts {
       // While the lease is too short for any effect, a reconcile could only read, so none starts.
       work: async (project, slot) => {
         try {
-          if (this.gate.mayStartEffect(writeTimeoutMs)) {
+          if (this.fence.mayStartEffect(writeTimeoutMs)) {
             return await reconciler.reconcile(project, slot);
           }
         } catch (error) {

@@ -101,7 +101,7 @@ export const shutdownLimitMs: number = Object.values(shutdownLimits).reduce((sum
 
 /** Stops a running operator in steps. @returns whether the reconciles ended in time. */
 export async function stopOperator(
-  parts: Pick<OperatorParts, "stopWork" | "events" | "gate" | "leadership">,
+  parts: Pick<OperatorParts, "stopWork" | "events" | "fence" | "leadership">,
   close: () => Promise<unknown>,
   { clock, logger, flushTraces }: Pick<OperatorOptions, "clock" | "logger" | "flushTraces">,
 ): Promise<boolean> {
@@ -117,13 +117,13 @@ export async function stopOperator(
     isQuiet = isInTime && isFlushed;
     return isFlushed;
   };
-  const closeGate = async () => parts.gate.close();
+  const closeFence = async () => parts.fence.close();
   // Work in progress needs the Lease until it ends, so the operator releases the Lease early only if no work is left.
   const handOver = () => (isQuiet ? parts.leadership.release(leaseMs) : parts.leadership.stop());
   const steps = [
     { name: "passes", limitMs: passesMs, run: passes },
     { name: "events", limitMs: eventsMs, run: events },
-    { name: "gate", limitMs: 0, run: closeGate },
+    { name: "fence", limitMs: 0, run: closeFence },
     { name: "lease", limitMs: leaseMs, run: handOver },
     { name: "close", limitMs: closeMs, run: close },
     ...(flushTraces === undefined ? [] : [{ name: "traces", limitMs: tracesMs, run: flushTraces }]),
