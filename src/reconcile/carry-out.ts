@@ -1,4 +1,4 @@
-/** The steps "choose" and "act" of a reconcile. */
+/** The steps "choose" and "act" of a reconcile: chooses the change to send to the control plane, and sends it. */
 
 import { nextFailure } from "../decide/call-failures.ts";
 import type { FailureRow, Outcome, ResourceStep } from "../decide/observation.ts";
@@ -32,7 +32,7 @@ interface Choice {
   readonly others: readonly Decided[];
 }
 
-/** Carries out what one reconcile has decided about its project. */
+/** Sends the change that one reconcile chooses for its project, and stores the results of all its decisions. */
 export class CarryOut {
   readonly #context: ReconcileContext;
   readonly #calls: ProjectCalls;
@@ -59,7 +59,7 @@ export class CarryOut {
     await Promise.all(kinds.map((kind) => kind.look(seen)));
     const { send, furtherUid, others } = await this.#choose(ready, mayChange);
     await Promise.all([
-      // This begins before the change, which gives the worker back at once.
+      // Storing the statuses begins before sending the change, because sending gives the worker back at once.
       this.#calls.whileWorking(async () => {
         const settled = inParallel(others, storesAtOnce, (each) => this.#settle(each));
         await Promise.all([settled, ...kinds.map((kind) => kind.settle(furtherUid))]);
@@ -101,7 +101,10 @@ export class CarryOut {
     );
   }
 
-  /** Remembers since when a resource waits to send a change. A resource that has none to send now waits no longer. */
+  /**
+   * Remembers since when a resource waits to send a change. If it has no change to send now, or its change is held
+   * back, it does not wait any longer.
+   */
   #noteWish(decided: Decided): void {
     const { entry, resource } = decided.worked;
     const isWish = isMutation(decided.plan) && heldBack(decided) === undefined;
@@ -145,7 +148,9 @@ export class CarryOut {
     }
   }
 
-  /** Sends the change, and stores the result. If the change is out of date by then, the resource is decided again. */
+  /**
+   * Sends the change, and stores the result. If the change became out of date before, the resource is decided again.
+   */
   #change({ worked, observation }: Decided, plan: Mutation): Promise<void> {
     const context = this.#context;
     const round = this.#round;
@@ -175,14 +180,17 @@ export class CarryOut {
       worked.resource = sent.resource;
       const { operations } = this.#look;
       const outcome = this.#outcomeOf(worked, plan, sent);
-      // The answer has changed memory and resource, so they are observed again.
+      // Sending has changed the memory and the resource, so the resource is observed again.
       const result = { local: round.observe(worked), observation, plan, outcome };
       await settleStep(context, round, { worked, step: result, operations });
     };
     return guardedStep(context, round, worked, () => inResourceSpan(context, worked.resource, work));
   }
 
-  /** Waits for the request budget. @returns whether the decision is still recent then. @throws ControlPlaneError */
+  /**
+   * Waits for the request budget. @returns false if the wait was so long that the change must be decided again.
+   * @throws ControlPlaneError
+   */
   async #reserveInTime(): Promise<boolean> {
     const { clock } = this.#context;
     const askedMs = clock.monotonicMs();
@@ -203,7 +211,7 @@ export class CarryOut {
     const failure = nextFailure(entry.memory.failure, latest, this.#context);
     remember(entry, { failure });
     if (error.reason === "Locked") {
-      // All changes of the project wait.
+      // The lock belongs to the project, so all its changes wait.
       project.lockedUntilMs = failure.retryAtMs;
     }
     return this.#failed(failure, nowMs);
@@ -256,8 +264,8 @@ export class CarryOut {
 }
 
 /**
- * Removes a decision that would record the same endpoint as an earlier decision of this reconcile. Its resource is
- * decided again.
+ * Removes a decision that would record the same endpoint as an earlier decision of this reconcile. The resource of the
+ * removed decision is decided again.
  */
 function withoutDoubleAdoption(decided: readonly Decided[]): readonly Decided[] {
   const recorded = new Set<string>();

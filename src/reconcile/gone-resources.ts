@@ -1,4 +1,4 @@
-/** Cleans up after resources that are gone, and reports endpoints that no resource owns. */
+/** Forgets resources that no longer exist, deletes abandoned endpoints, and logs orphans. */
 
 import { isTokenOfCluster, ownershipToken, tokenIn } from "../decide/identity.ts";
 import { remoteStateOf } from "../decide/remote-state.ts";
@@ -15,8 +15,8 @@ import type { Round } from "./round.ts";
 import { isLocked } from "./schedule.ts";
 
 /**
- * Removes resources that are gone from the project memory. If the answer to a create of such a resource was never
- * stored, no status names the endpoint. This function notes such an endpoint, and `deleteAbandoned` deletes it.
+ * Removes resources that no longer exist from the project memory. If the answer to a create of such a resource was
+ * never stored, no status names the endpoint. This function notes the endpoint, and `deleteAbandoned` deletes it.
  */
 export function forgetGone(context: ReconcileContext, round: Round): void {
   const { project, facts } = round;

@@ -1,4 +1,4 @@
-/** Works on several items at the same time, and keeps the failure of one resource from the others. */
+/** Works on several items at the same time. The failure of one resource does not affect the others. */
 import { backoffMs, type Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
@@ -7,8 +7,8 @@ import { boundedRetryAfterMs, KubernetesError, type StoredIdentity } from "../do
 import { resourceFields } from "./report.ts";
 
 /**
- * Does the work for each item, at most `limit` items at the same time. If any item fails, it rejects with one of the
- * errors after all begun work has ended. Some items may then not have begun.
+ * Does the work for each item, at most `limit` items at the same time. If the work for an item fails, the promise is
+ * rejected with one of the errors after all begun work has ended. Some items may then be left out.
  */
 export async function inParallel<Item>(
   items: readonly Item[],
@@ -37,7 +37,8 @@ interface Guarded {
 /**
  * Does the work for one resource. A failure makes this resource due again after a backoff, and does not affect the
  * others. An unexpected failure is logged.
- * @param options `firstMs`: the delay after a first failure; `onFailure`: called after a failure
+ * @param options `firstMs`: the delay after a first failure, except a conflict: 5 ms; `onFailure`: called after a
+ * failure
  */
 export async function guarded(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },

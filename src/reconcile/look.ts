@@ -1,4 +1,4 @@
-/** The steps "observe" and "decide" of a reconcile. */
+/** The steps "observe" and "decide" of a reconcile: reads operations and endpoints, and decides about due resources. */
 import type { ProjectClaims } from "../decide/claims.ts";
 import type { LocalObservation, Observation, OperationFacts } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
@@ -25,8 +25,8 @@ export interface Decided {
 }
 
 /**
- * Returns the maximum age of a `Recent` snapshot. A longer list may be older, so that a burst in a large project does
- * not need a full list for every few creates.
+ * Returns the maximum age of a `Recent` snapshot, in milliseconds. The snapshot of a large project may be older,
+ * because its list costs more. So a burst of creates does not list a large project again and again.
  * @see SnapshotAge
  */
 function recentMs({ endpoints }: ProjectSnapshot): number {
@@ -34,14 +34,14 @@ function recentMs({ endpoints }: ProjectSnapshot): number {
 }
 
 /**
- * If several endpoints are needed, the operator reads the list if it has at most this many endpoints for each of them. It
- * reads a single endpoint by id. `#isCheaperById` has two exceptions.
+ * If several endpoints must be read, and the list has at most this many endpoints for each of them, the operator reads
+ * the list. `#isCheaperById` has the whole rule.
  */
 const listedForEach = 20;
 
 /**
- * While other changes of the project wait, ended changes are compared with the control plane at this interval, in
- * milliseconds. So one read shows several of them.
+ * When a change has ended, the operator reads the endpoint again and compares it with spec. While other changes of the
+ * project wait, it does that at this interval, in milliseconds. So one read shows several ended changes.
  */
 const compareAgainMs = 2_000;
 
@@ -120,7 +120,7 @@ export class ProjectLook {
   async see(worked: readonly WorkedResource[]): Promise<void> {
     const unseen = worked.filter((each) => this.needOf(each) !== "Nothing");
     if (this.#isCheaperById(unseen.length) && unseen.every((each) => this.needOf(each) === "OwnEndpoint")) {
-      // If a read by id fails, the list decides.
+      // If a read by id fails, the list is read instead.
       await this.#readById(unseen);
     }
     if (unseen.some((each) => this.needOf(each) !== "Nothing")) {
@@ -214,7 +214,7 @@ export class ProjectLook {
 
 type Changing = Pick<Observation, "resource" | "memory" | "grant" | "project">;
 
-/** Whether everything that may change during one reconcile is unchanged. */
+/** Whether a new decision would have the same input. All other input does not change during one reconcile. */
 function isSameInput(before: Changing, now: Changing): boolean {
   return (
     before.resource === now.resource &&
@@ -227,8 +227,8 @@ function isSameInput(before: Changing, now: Changing): boolean {
 const noOperations: OperationFacts = { ownInFlight: [], inFlightForMs: 0, failedIds: new Set() };
 
 /**
- * Reads the project, and decides about the resources that are due. In a burst, some of them wait for a moment, see
- * `comparedNow`.
+ * Reads the project, and decides about the resources that are due. While changes wait, some due resources are decided a
+ * little later, see `comparedNow`.
  *
  * @throws ControlPlaneError when the operations or the endpoints cannot be listed.
  */
@@ -254,8 +254,8 @@ export async function lookAt(
 }
 
 /**
- * Returns the resources to decide now. In a burst, the comparison of ended changes waits until `compareAgainMs` have
- * passed since the last one, unless the project is read for another resource anyway.
+ * Returns the resources to decide now. While changes wait, the comparison of ended changes waits until `compareAgainMs`
+ * have passed since the last one. If another resource needs a read now, they are compared now too.
  */
 function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResource[]): readonly WorkedResource[] {
   const { project, facts } = round;
@@ -266,7 +266,7 @@ function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResour
   const isBurst = round.isWaiting() && look.snapshot.echoesNames;
   const isTime = compareAtMs <= facts.monotonicMs;
   if (!isBurst || isTime || others.some((worked) => look.needOf(worked) !== "Nothing")) {
-    // A comparison before its time does not move the time: other resources wait for it.
+    // An early comparison does not postpone the regular one, because other resources wait for that one.
     project.comparedAtMs = isTime && ended.length > 0 ? facts.monotonicMs : project.comparedAtMs;
     return due;
   }
@@ -277,7 +277,10 @@ function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResour
   return others;
 }
 
-/** Marks the unfinished operations of our own calls that status names, because a new process does not know them yet. */
+/**
+ * Adds the unfinished operations of our own calls to the operations that the reader awaits. A new process knows them
+ * only from status.
+ */
 function expectOwnOperations({ worked, project }: Round): void {
   for (const { resource } of worked) {
     for (const { id, cause, durationMilliseconds } of resource.status.operations ?? []) {
@@ -288,7 +291,10 @@ function expectOwnOperations({ worked, project }: Round): void {
   }
 }
 
-/** Remembers whether the endpoint of a resource is proven to be gone. A read that proves neither changes nothing. */
+/**
+ * Remembers whether the endpoint of a resource is gone. If the snapshot proves neither that the endpoint exists nor
+ * that it is gone, the memory stays as it is.
+ */
 function noteGone(worked: WorkedResource, snapshot: ProjectSnapshot): void {
   const { entry } = worked;
   const endpointId = ownedIdOf(worked);

@@ -13,7 +13,7 @@ import type { ProjectMemory } from "./project-memory.ts";
 /** The calls of the control plane that only read. */
 export type ControlPlaneReads = Pick<ControlPlane, "listEndpoints" | "getEndpoint" | "listOperations" | "getOperation">;
 
-/** The parts that reading a project needs. */
+/** The clock and the calls with which a project is read. */
 export interface ReadContext {
   readonly clock: Clock;
   readonly controlPlane: ControlPlaneReads;
@@ -25,8 +25,8 @@ export const readsByIdLimit = 20;
 const readsAtOnce = 4;
 
 /**
- * Reads the operations of a project. They are read before the endpoints. So an endpoint is never older than the end of
- * its operation, which would look like drift.
+ * Reads the operations of a project. Call it before the endpoints are read. Otherwise an endpoint may be older than the
+ * end of its operation, and would look like drift.
  * @throws ControlPlaneError
  */
 export async function readOperations(
@@ -44,7 +44,7 @@ export async function readOperations(
   return snapshot;
 }
 
-/** Notes the control plane's clock by the newest operation, if answers have no `Date` header. */
+/** Takes the control plane's time from its newest operation, if answers have no `Date` header. */
 function noteNewestOperation(project: ProjectMemory, { newestListedTime }: OperationsSnapshot, nowMs: number): void {
   const { serviceTime: known } = project;
   const timeMs = Date.parse(newestListedTime ?? "");
@@ -108,7 +108,7 @@ interface ReadsById {
   readonly errors: ReadonlyMap<string, ControlPlaneError>;
 }
 
-/** Reads these endpoints by id. */
+/** Reads these endpoints by id, and returns a snapshot that contains the answers. */
 export async function readById(
   { clock, controlPlane }: ReadContext,
   snapshot: ProjectSnapshot,

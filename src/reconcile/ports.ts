@@ -16,7 +16,7 @@ import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { Projects, WaitingChange } from "./project-memory.ts";
 import type { ReportTargets } from "./report.ts";
 
-/** The parts that every step of a reconcile uses. */
+/** The stores, control planes, reports and settings that every step of a reconcile uses. */
 export interface ReconcileContext extends ReportTargets {
   readonly clock: Clock;
   /** Returns a random number from 0 up to 1. It spreads retries and polls over time. */
@@ -87,7 +87,10 @@ export interface ControlPlaneUnit {
   readonly grantOf: GrantOf;
   /** Why the control plane cannot be used; `undefined`: it can. */
   readonly problem: PlaneProblem | undefined;
-  /** False: it is not known yet how the control plane is described. Only deletions that leave everything in place go on. */
+  /**
+   * False: the operator does not know yet how the control plane is described. Until then it only carries out deletions
+   * that leave everything in the control plane in place.
+   */
   readonly isSettled: boolean;
 }
 
@@ -99,7 +102,7 @@ export interface ProjectKind {
   begin(start: KindRoundStart): KindRound;
 }
 
-/** The data that such a kind receives at the start of a reconcile. */
+/** The data that a further kind receives at the start of a reconcile. */
 export interface KindRoundStart extends Pick<ControlPlaneUnit, "grantOf" | "problem" | "isSettled"> {
   /** The key of the project, with its control plane. */
   readonly key: string;
@@ -120,7 +123,7 @@ export interface KindLook {
   readonly mayChange: boolean;
 }
 
-/** The functions with which such a kind sends the one change of a reconcile. */
+/** The functions with which a further kind sends the one change of a reconcile. */
 export interface KindChange extends Pick<ProjectCalls, "isCurrent"> {
   /**
    * Waits until the request budget allows one request. Call it before the last checks. @returns false if the wait was so

@@ -1,4 +1,4 @@
-/** Finds the projects that a changed resource concerns. */
+/** Finds the projects to reconcile after a change of a resource. */
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 
 /**

@@ -39,7 +39,7 @@ export interface ProjectMemory {
   operationsReadAtMs: number;
   /** When the next poll is due, if nothing changes until then. */
   nextPollAtMs: number;
-  /** When it was last time to compare ended changes, and they were compared. See `comparedNow`. */
+  /** When ended changes were last compared with spec at their regular time. See `comparedNow`. */
   comparedAtMs: number;
   /** The last change of the project that the control plane accepted. */
   lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
@@ -88,13 +88,16 @@ export interface ResourceEntry {
   dueAtMs: number;
   /** The change that the resource waits to send; `undefined`: none. */
   waiting: Pick<WaitingChange, "sinceMs" | "urgency"> | undefined;
-  /** The last change, if it was refused and not applied. Its next try is not announced by an event again. */
+  /** The last change, if it was refused and not applied. No second event announces its next try. */
   refusedChange: { readonly kind: Plan["kind"]; readonly generation: number } | undefined;
-  /** The number of failed steps in a row: reads or writes of the resource, or requests. */
+  /** The number of steps in a row that ended with an error, such as a failed write of the resource. */
   storeFailures: number;
   /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
-  /** The grant and the problem of the control plane at the last reconcile. If they change, the resource is due. */
+  /**
+   * The grant of the resource, and why its control plane cannot be used, at the last reconcile. If one of them changes,
+   * the resource is due.
+   */
   standing: string | undefined;
   /**
    * Writes without an answer, oldest first. Their events and counts wait until the operator knows that the write was
@@ -155,8 +158,8 @@ export function noteStoredIntent(entry: ResourceEntry, { status }: ComputeEndpoi
     }
   } else if (entry.memory.intent?.attempt !== createIntent.attempt) {
     const { attempt } = createIntent;
-    // This process knows the result only of intents that it has written itself. Under any other intent, an earlier
-    // process may have sent a POST.
+    // If this process wrote the intent and got no answer, it sent no POST. Under any other unknown intent, an earlier
+    // process may have sent one.
     const isUnsent = entry.unconfirmed.some(({ unsentAttempt }) => unsentAttempt === attempt);
     const posts = isUnsent ? "NoneSent" : "Unresolved";
     remember(entry, { intent: { attempt, posts, firstSeenMs: nowMs, lastPostMs: undefined } });
@@ -175,7 +178,7 @@ export function rememberOperations(entry: ResourceEntry, ids: readonly string[])
  */
 const emptyProjectsLimit = 200;
 
-/** The parts that the memory needs. */
+/** The options of `Projects`. */
 interface ProjectsOptions {
   readonly clock: Clock;
   /** Makes the reader of a project's operation log. */

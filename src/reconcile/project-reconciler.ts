@@ -26,9 +26,9 @@ import { failResources, guardedStep, settleStep, storesAtOnce } from "./settle-s
  * Reconciles one project: observe → decide → choose → act → store → schedule.
  *
  * Level-triggered: the reason why the project is due does not matter. Guarantees: one reconcile sends at most one
- * change to the control plane. It writes at most one status patch per resource. Before a create or DELETE it writes one
- * more, and another to take an unused intent back. A resource that is decided locally may get one more after the read.
- * A crash between any two steps leaves an ordinary starting state.
+ * change to the control plane. A crash between any two steps leaves an ordinary starting state.
+ * It writes at most one status patch per resource, and one more in each of these cases: before a create or DELETE; to
+ * remove an intent that was not used; after the read, if the resource was also decided locally.
  * Assumption: no two reconciles of one project overlap.
  */
 export class ProjectReconciler {
@@ -155,8 +155,8 @@ export class ProjectReconciler {
 const unusableAgainMs = 1_000;
 
 /**
- * Whether to read again before the retry time, because a person edited a resource or asked for a reconcile. That may
- * have removed the cause of a 400, 403 or 404. After any other failure the operator does not read early.
+ * Whether to read again before the retry time, because a person edited a resource or asked for a reconcile. The person
+ * may have removed the cause of a 400, 403 or 404. After any other failure the operator does not read early.
  */
 function mayTryEarly({ reason }: ControlPlaneError, due: readonly WorkedResource[]): boolean {
   const isRefusal = reason === "Forbidden" || reason === "NotFound" || reason === "Malformed";
@@ -164,12 +164,12 @@ function mayTryEarly({ reason }: ControlPlaneError, due: readonly WorkedResource
 }
 
 /**
- * Handles pauses, `Retain`, invalid specs and finalizers. It runs first, so that an outage of the control plane never
- * delays it.
+ * Decides and stores what needs no control plane: pauses, `Retain`, invalid specs and finalizers. This step comes
+ * first, so that an outage of the control plane never delays it.
  */
 async function settleLocally(context: ReconcileContext, round: Round): Promise<void> {
   for (const worked of round.worked) {
-    // A poll also decides about resources that are not due.
+    // This includes resources that are not due, because a poll decides about them too.
     catchUp(context, round, worked);
   }
   const due = round.worked.filter(({ resource, entry }) => isDue(resource, entry, round.facts.monotonicMs));
@@ -224,7 +224,7 @@ function catchUp(context: ReconcileContext, { facts }: Round, worked: WorkedReso
   confirmWrites(context, worked);
 }
 
-/** Publishes the events and counts of a write without an answer, once it proves to be stored. */
+/** Publishes the events and counts of a write without an answer, once the resource shows that it was stored. */
 function confirmWrites(context: ReconcileContext, { resource, entry }: WorkedResource): void {
   const landed = entry.unconfirmed.find((write) => hasLanded(write, resource.status));
   if (landed !== undefined) {

@@ -37,7 +37,7 @@ interface RoundFacts {
   readonly planeProblem?: PlaneProblem | undefined;
 }
 
-/** What one reconcile of one project begins with, and the resources in the form that its own writes gave them. */
+/** The resources of one reconcile of one project, with the facts and grants to decide about them. */
 export class Round {
   readonly facts: RoundFacts;
   readonly project: ProjectMemory;
@@ -48,7 +48,7 @@ export class Round {
   /** The resources of further kinds. */
   readonly kinds: readonly KindRound[];
   readonly #grantOf: GrantOf;
-  /** Every resource that this reconcile began with. */
+  /** The resources that this reconcile began to work on, including those that it left out later. */
   readonly #own: readonly WorkedResource[];
   readonly #worked: Map<string, WorkedResource>;
 
@@ -102,7 +102,10 @@ export class Round {
     return !isLocal(situationOf(this.observe(worked))) || this.isObservable(worked);
   }
 
-  /** Whether the endpoint of a resource may be read, whatever else is decided about the resource. */
+  /**
+   * Whether the endpoint of a resource may be read, even if the decision needs no control plane. The resource must own
+   * the endpoint, and be deleted or have a grant.
+   */
   isObservable(worked: WorkedResource): boolean {
     const { resource } = worked;
     if (this.facts.planeProblem !== undefined) {
@@ -173,8 +176,8 @@ export class Round {
   }
 
   /**
-   * Returns the claim of a resource that uses another control plane: the endpoint that it owns or may have made. Its
-   * wishes do not matter here.
+   * Returns the claim of a resource that uses another control plane: the endpoint that it owns or may have made. The
+   * endpoint that it asks for does not matter here.
    */
   #claimElsewhere(resource: ComputeEndpoint): Claim {
     const claim = claimOf(resource, this.facts.identity, { answeredEndpointId: undefined, posts: "Unresolved" });
@@ -200,7 +203,7 @@ const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied",
 export function beginRound(context: ReconcileContext, unit: ControlPlaneUnit, key: string): Round {
   const { clock, store, policy, unitOf } = context;
   const { access, projects, grantOf, problem, isSettled } = unit;
-  // A control plane that cannot be used has no URL, and only the cluster is known.
+  // If the control plane cannot be used, its URL is unknown, and the identity has only the cluster.
   const { clusterId = "" } = unitOf(settingsPlane).access?.identity ?? {};
   const identity = access?.identity ?? { clusterId, serviceUrl: "" };
   const monotonicMs = clock.monotonicMs();

@@ -13,8 +13,8 @@ import type { Round, WorkedResource } from "./round.ts";
 const lockPatienceMs = 60_000;
 
 /**
- * Returns the id of an operation that locks the project, as long as it is better to wait for its end than to try.
- * `undefined`: there is none.
+ * Returns the id of an operation that has locked the project for less than `lockPatienceMs`. `undefined`: there is
+ * none.
  */
 export function lockHolderOf(project: ProjectMemory, nowMs: number): string | undefined {
   for (const [id, sinceMs] of project.lockHolders) {
@@ -125,7 +125,7 @@ export function pollIntervalMs(options: {
 }
 
 /**
- * Whether a resource must be reconciled with the control plane: it changed since its last step, or its time has come.
+ * Whether a resource must be decided again: it changed since its last step, or its time has come.
  */
 export function isDue(resource: ComputeEndpoint, entry: ResourceEntry, nowMs: number): boolean {
   return entry.version !== resource.resourceVersion || entry.dueAtMs <= nowMs;
@@ -133,12 +133,13 @@ export function isDue(resource: ComputeEndpoint, entry: ResourceEntry, nowMs: nu
 
 /**
  * Returns the uids of waiting resources in the order in which their changes are tried. The reconcile carries out the
- * first change that is still wanted. A project carries out at most one change at a time.
+ * first change that is still wanted, and no other.
  * | rule | why |
  * |---|---|
  * | deletions come first | other changes may wait for what they free |
  * | then creates whose intent is stored | such a create can delay other creates on its branch |
- * | then one change of each namespace in turn | a burst of one namespace does not delay another |
+ * | all other changes come last | |
+ * | within each of these kinds, namespaces take turns | a burst of one namespace does not delay another |
  * | within a namespace, the oldest comes first | |
  * @param lastNamespace the namespace of the project's last change; its turn comes last.
  */

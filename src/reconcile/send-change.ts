@@ -23,7 +23,7 @@ import {
 } from "./project-memory.ts";
 import { publish } from "./report.ts";
 
-/** A change, and the parts that sending it uses. */
+/** A change, with the memory and the control plane that sending it uses. */
 export interface ChangeToSend {
   readonly step: ResourceStep & { readonly plan: Mutation };
   readonly entry: ResourceEntry;
@@ -46,11 +46,12 @@ export type Sent =
 const checkAgeLimitMs = 1_000;
 
 /**
- * Carries out the one change of a project.
+ * Sends the one change that a reconcile has chosen for its project.
  *
  * Before a create it stores the intent. Before a delete it stores that a DELETE may have been sent. Then it checks the
  * newest version of the resource that it knows. It sends nothing if the resource is gone, is paused, has another
- * generation, or is being deleted since the decision.
+ * generation, or is being deleted since the decision. It also sends nothing if the control plane or the grant has
+ * changed.
  *
  * @throws KubernetesError when the resource cannot be stored or read; PutOffError when nothing may be sent.
  */
@@ -217,7 +218,7 @@ async function request(context: Context, change: ChangeToSend): Promise<Answer |
   }
 }
 
-/** Remembers what a request shows or may have changed. @param answer `undefined`: it failed, or there was nothing to delete */
+/** Updates snapshot and memory after a request. @param answer `undefined`: it failed, or there was nothing to delete */
 function noteAnswer({ step, entry, project }: ChangeToSend, answer: Answer | undefined, nowMs: number): void {
   const isDelete = step.plan.kind === "DeleteEndpoint";
   noteWrite(project, answer, { isDelete, nowMs });

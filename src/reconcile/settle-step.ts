@@ -23,8 +23,8 @@ import type { Round, WorkedResource } from "./round.ts";
 export const storesAtOnce = 8;
 
 /**
- * After these milliseconds, a resource whose change waits reports that in its status: `first` if it has no status yet,
- * else `later`.
+ * After these milliseconds, a resource whose change waits reports the wait in its status: `first` if it has no status
+ * yet, else `later`.
  */
 const waitReportMs = { first: 20_000, later: 5_000 };
 
@@ -112,7 +112,8 @@ async function release(
   try {
     await context.store.removeFinalizer(resource);
   } catch (error) {
-    // If the resource proves to be gone, no later step counts these operations.
+    // If the finalizer was removed although the write failed, the resource gets no later step. `forgetGone` then counts
+    // these operations.
     rememberUnconfirmed(worked.entry, { status: undefined, ended, dropped: [], events: [] });
     throw error;
   }
@@ -153,7 +154,7 @@ export async function failResources(
   );
 }
 
-/** Does the work for one resource. If it fails, this reconcile does no more for the resource. */
+/** Does the work for one resource. If the work fails, this reconcile does nothing more for the resource. */
 export function guardedStep(
   context: ReconcileContext,
   round: Round,
@@ -227,7 +228,7 @@ async function storeStatus(
   }
 }
 
-/** Returns what the reducer of the operation log needs to know about the resource after a step. */
+/** Returns the input of `reduceOperations` for one resource after a step. */
 export function subjectOf(step: ResourceStep): LogSubject {
   const { resource, memory } = step.local;
   return {
