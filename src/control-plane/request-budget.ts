@@ -74,7 +74,7 @@ export class RequestBudget {
   /** Callers that have already got a request from the budget. They go first. */
   readonly #begun = new WeakSet<Caller>();
   /** Background callers whose requests have become urgent. */
-  readonly #hurried = new WeakSet<Caller>();
+  readonly #madeUrgent = new WeakSet<Caller>();
   #urgentGranted = 0;
   #sequence = 0;
   #timer: Timer | undefined;
@@ -140,13 +140,13 @@ export class RequestBudget {
    * Makes the waiting background requests of a project urgent, and those that the same reconciles send later. An edit
    * of the project then does not wait for the turn of a poll.
    */
-  hurry(project: string): void {
+  makeUrgent(project: string): void {
     const polls = [...this.#waiting.Background].filter(({ caller }) => caller.project === project);
     for (const waiting of polls) {
       this.#leave(waiting);
     }
     for (const waiting of polls) {
-      this.#hurried.add(waiting.caller);
+      this.#madeUrgent.add(waiting.caller);
       this.#join(waiting);
     }
     if (polls.length > 0) {
@@ -167,7 +167,7 @@ export class RequestBudget {
   }
 
   #urgencyOf(caller: Caller): Urgency {
-    return this.#hurried.has(caller) ? "Urgent" : caller.urgency;
+    return this.#madeUrgent.has(caller) ? "Urgent" : caller.urgency;
   }
 
   /** Puts a request into the line of its urgency, and sets its longest wait. */

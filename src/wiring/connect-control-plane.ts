@@ -86,7 +86,7 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     get pollsPerMinute() {
       return budget.pollsPerMinute;
     },
-    hurry: (projectId) => budget.hurry(projectId),
+    makeUrgent: (projectId) => budget.makeUrgent(projectId),
     stopWaiting: () => budget.close(),
   };
   const close = async () => {

@@ -234,7 +234,7 @@ export class OperatorParts {
     const { planeId, projectId } = parseProjectKey(project);
     this.#queue.add(project, priority);
     if (priority === "Urgent") {
-      this.#planes.planes.unitOf(planeId).access?.hurry(projectId);
+      this.#planes.planes.unitOf(planeId).access?.makeUrgent(projectId);
     }
     this.#planes.usersChanged(planeId);
   }

@@ -342,9 +342,9 @@ export const mutations: readonly Mutation[] = [
     caughtBy: { namedCase: "many projects, restart" },
   },
   {
-    name: "an edit does not hurry the waiting poll of its project",
+    name: "an edit does not make the waiting poll of its project urgent",
     file: "control-plane/request-budget.ts",
-    find: "this.#hurried.add(waiting.caller);",
+    find: "this.#madeUrgent.add(waiting.caller);",
     replace: "",
     caughtBy: { namedCase: "many projects, edit" },
   },

@@ -109,7 +109,7 @@ export class EventPace {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
   readonly #isBusy: () => boolean;
-  #isHurried = false;
+  #isUnlimited = false;
   /** Ends the present wait. One promise for all waits would keep a callback of each wait in memory. */
   #endWait: (() => void) | undefined;
 
@@ -122,17 +122,17 @@ export class EventPace {
   /** Resolves when one more event may be sent. The sender must await it before it asks for the next turn. */
   async turn(): Promise<void> {
     const giveWayUntilMs = this.#clock.monotonicMs() + longestGiveWayMs;
-    while (this.#isBusy() && this.#clock.monotonicMs() < giveWayUntilMs && !this.#isHurried) {
+    while (this.#isBusy() && this.#clock.monotonicMs() < giveWayUntilMs && !this.#isUnlimited) {
       await this.#wait(checkEveryMs);
     }
-    while (!this.#bucket.tryTake() && !this.#isHurried) {
+    while (!this.#bucket.tryTake() && !this.#isUnlimited) {
       await this.#wait(this.#bucket.waitMs());
     }
   }
 
   /** Ends the limit because the process stops: from now on `turn` does not wait. */
-  hurry(): void {
-    this.#isHurried = true;
+  endLimit(): void {
+    this.#isUnlimited = true;
     this.#endWait?.();
   }
 

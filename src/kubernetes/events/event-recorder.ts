@@ -114,7 +114,7 @@ export class QueuedEventRecorder implements EventRecorder {
   async flush(timeoutMs: number): Promise<boolean> {
     const { clock } = this.#options;
     const dropRest = clock.after(timeoutMs * 0.75, () => this.#loseAll());
-    this.#pace.hurry();
+    this.#pace.endLimit();
     const isInTime = await settlesWithin(clock, timeoutMs, Promise.resolve(this.#sending));
     dropRest.cancel();
     this.#reportDrops();

@@ -45,7 +45,7 @@ export class Reflector<Resource extends StoredIdentity> {
   /** Callers that wait for a list that has not begun yet. */
   #wantedLists: PromiseWithResolvers<void>[] = [];
   /** Aborted to end a watch or a pause early, because a caller wants a list. */
-  #hurry = new AbortController();
+  #listWanted = new AbortController();
   #running: Promise<void> | undefined;
   #resourceVersion = "";
   #listedAtMs = 0;
@@ -100,7 +100,7 @@ export class Reflector<Resource extends StoredIdentity> {
   async listConsistently(timeoutMs: number): Promise<void> {
     const wanted = Promise.withResolvers<void>();
     this.#wantedLists.push(wanted);
-    this.#hurry.abort();
+    this.#listWanted.abort();
     const timer = this.#options.clock.after(timeoutMs, () =>
       wanted.reject(new KubernetesError("TimedOut", "cannot list: the list took too long")),
     );
@@ -125,7 +125,7 @@ export class Reflector<Resource extends StoredIdentity> {
   async #list(): Promise<Outcome> {
     const { scope, logger, clock } = this.#options;
     const waiting = this.#wantedLists.splice(0);
-    this.#hurry = new AbortController();
+    this.#listWanted = new AbortController();
     try {
       const floor = scope.floor();
       const list = await this.#pages.readAll(this.#stopping.signal);
@@ -161,7 +161,7 @@ export class Reflector<Resource extends StoredIdentity> {
       return { next: "List" };
     }
     // The reflector ends the watch itself when the next list is due. It does not count that as a failure.
-    const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal, this.#hurry.signal]);
+    const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal, this.#listWanted.signal]);
     const openedAtMs = clock.monotonicMs();
     try {
       await this.#followWatch(relist.signal);
@@ -272,6 +272,6 @@ export class Reflector<Resource extends StoredIdentity> {
   }
 
   #sleep(delayMs: number): Promise<void> {
-    return pause(this.#options.clock, delayMs, [this.#stopping.signal, this.#hurry.signal]);
+    return pause(this.#options.clock, delayMs, [this.#stopping.signal, this.#listWanted.signal]);
   }
 }

@@ -55,7 +55,7 @@ export class ObservedWorld {
     const { clock, store, controlPlane } = this;
     const access = { identity, forCaller: () => controlPlane, reserve: async () => {}, reserved: controlPlane };
     const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
-    const unit = settingsUnit({ ...access, pollsPerMinute: 1_000, hurry() {}, stopWaiting() {} }, projects);
+    const unit = settingsUnit({ ...access, pollsPerMinute: 1_000, makeUrgent() {}, stopWaiting() {} }, projects);
     const reconciler = new ProjectReconciler({
       ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
       unitOf: () => ({ ...unit, grantOf }),

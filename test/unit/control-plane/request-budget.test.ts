@@ -221,14 +221,14 @@ describe("waiting", () => {
     expect(reported).not.toContain("BudgetUsedUp");
   });
 
-  it("a project is hurried → its polls go with the edits, and so do their later requests; others stay", async () => {
+  it("a project is made urgent → its polls go with the edits, and so do their later requests; others stay", async () => {
     const { clock, sent, send, budget } = start({ perMinute: 60, perSecond: 1, maxWaitMs: 30_000 });
     const poll = background("shop", "edited");
     for (let index = 0; index < 40; index += 1) send(background("shop", "other"));
     send(poll, "edited, in parallel");
     send(poll, "edited");
-    budget.hurry("edited");
-    budget.hurry("unknown");
+    budget.makeUrgent("edited");
+    budget.makeUrgent("unknown");
     await clock.advance(4_000);
     expect(sent.slice(0, 2).map(({ label }) => label)).toEqual(["edited, in parallel", "edited"]);
     const before = sent.length;

@@ -104,7 +104,7 @@ class UnitScene {
       reserve,
       reserved: controlPlane,
       pollsPerMinute: 1_000,
-      hurry() {},
+      makeUrgent() {},
       stopWaiting() {},
     };
   }

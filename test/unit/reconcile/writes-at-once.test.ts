@@ -27,7 +27,7 @@ function slowControlPlane() {
     listOperations: async () => ({ operations: [], unreadableIds: [], cursor: undefined }),
   } as unknown as ControlPlane;
   const reserve = () => new Promise<void>(() => {});
-  const rest = { pollsPerMinute: 1_000, hurry() {}, stopWaiting() {} };
+  const rest = { pollsPerMinute: 1_000, makeUrgent() {}, stopWaiting() {} };
   return { identity, reserved, reserve, forCaller: () => reserved, ...rest };
 }
 

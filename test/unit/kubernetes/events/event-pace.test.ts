@@ -48,22 +48,22 @@ it("much other work → one event a second; no other work → the usual rate", a
   expect(turns.map((ms) => ms - startMs)).toEqual([1_000, 2_000, 2_100, 2_100, 2_500]);
 });
 
-it("a hurry during much other work → every event goes on at once", async () => {
+it("the limit ends during much other work → every event goes on at once", async () => {
   const { clock, pace, turns, take } = start(() => true);
   const taken = take(5);
   await clock.advance(100);
   expect(turns).toHaveLength(0);
-  pace.hurry();
+  pace.endLimit();
   await taken;
   expect(turns).toHaveLength(5);
 });
 
-it("a hurry → every waiting event goes on, and none waits any more", async () => {
+it("the limit ends → every waiting event goes on, and none waits any more", async () => {
   const { clock, pace, turns, take } = start();
   const taken = take(10);
   await clock.advance(0);
   expect(turns).toHaveLength(3);
-  pace.hurry();
+  pace.endLimit();
   await taken;
   expect(turns).toHaveLength(10);
   expect(clock.pendingTimers).toBe(0);
