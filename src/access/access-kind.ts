@@ -20,7 +20,7 @@ export class AccessKind implements ProjectKind {
     const resources = this.#resourcesOf(start);
     this.#forgetOthers(start.key, new Set(resources.map(({ uid }) => uid)));
     const worked = resources
-      .filter((resource) => start.isSettled || isBeingDeleted(resource))
+      .filter((resource) => start.isKnown || isBeingDeleted(resource))
       .map((resource): WorkedAccess => {
         const entry = this.#entryOf(resource, start);
         const mark = this.#markOf(resource, start);
@@ -47,21 +47,13 @@ export class AccessKind implements ProjectKind {
    * Returns a text that describes everything outside the resource that its decisions depend on. Another text makes it
    * due.
    */
-  #markOf(resource: DatabaseAccess, { key, endpoints, grantOf, identity, problem, isSettled }: KindRoundStart): string {
+  #markOf(resource: DatabaseAccess, { key, endpoints, grantOf, identity, problem, isKnown }: KindRoundStart): string {
     const { findEndpoint, unlistedNamespaces } = this.#parts;
     const { mayChange, mayAdopt } = grantOf(resource.key.namespace, parseProjectKey(key).projectId);
     const ofEndpoint = endpointMark(resource, findEndpoint, endpoints);
     // A deletion may wait until another namespace is listed.
     const unlisted = isBeingDeleted(resource) ? [...unlistedNamespaces().keys()] : [];
-    return JSON.stringify([
-      ofEndpoint,
-      mayChange,
-      mayAdopt,
-      isSettled,
-      identity.serviceUrl,
-      problem?.message,
-      unlisted,
-    ]);
+    return JSON.stringify([ofEndpoint, mayChange, mayAdopt, isKnown, identity.serviceUrl, problem?.message, unlisted]);
   }
 
   #entryOf({ uid }: DatabaseAccess, { key, monotonicMs }: KindRoundStart): AccessEntry {

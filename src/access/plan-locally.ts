@@ -60,7 +60,7 @@ function planDeletion(context: AccessContext, resource: DatabaseAccess): LocalPl
   if (doomed.length === 0) {
     return { kind: "Release" };
   }
-  if (!context.isSettled) {
+  if (!context.isKnown) {
     return unchanged;
   }
   const refused = doomed.find((object) => !isDeletionGranted(context, resource, object));

@@ -136,7 +136,7 @@ export class Plane {
   }
 
   /** Whether the operator knows what the Secret holds, or no valid spec names a Secret. */
-  get isSettled(): boolean {
+  get isKnown(): boolean {
     return this.#connection === undefined || this.#key.known !== undefined;
   }
 

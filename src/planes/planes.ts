@@ -43,7 +43,7 @@ export class Planes {
     this.#tenants = new TenantPlanes(options.tenantLimits);
     const grantOf: GrantOf = (namespace, projectId) =>
       projectGrantOf(projectId, namespaces.grantsOf(namespace), grantMode);
-    this.#settings = { ...settings, id: settingsPlane, grantOf, problem: undefined, isSettled: true };
+    this.#settings = { ...settings, id: settingsPlane, grantOf, problem: undefined, isKnown: true };
   }
 
   /** Returns the units of all control planes that are used or described. */
@@ -63,7 +63,7 @@ export class Planes {
     const plane = this.of(planeId);
     const problem = this.#problemOf(plane);
     return {
-      ...{ id: planeId, projects: plane.projects, problem, isSettled: this.isSettled(planeId) },
+      ...{ id: planeId, projects: plane.projects, problem, isKnown: this.isKnown(planeId) },
       access: problem === undefined ? plane.access : undefined,
       grantOf: (namespace, projectId) => this.#grantOf(plane, namespace, projectId),
     };
@@ -73,13 +73,13 @@ export class Planes {
    * Whether the operator knows by now how the control plane is described. Before that, it decides nothing about the
    * resources that use it.
    */
-  isSettled(planeId: string): boolean {
+  isKnown(planeId: string): boolean {
     if (planeId === settingsPlane) {
       return true;
     }
     return (
       kindOfPlane(planeId) === undefined ||
-      (this.#options.standingOf(planeId) !== "NotAsked" && this.of(planeId).isSettled)
+      (this.#options.standingOf(planeId) !== "NotAsked" && this.of(planeId).isKnown)
     );
   }
 

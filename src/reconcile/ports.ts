@@ -91,7 +91,7 @@ export interface ControlPlaneUnit {
    * False: the operator does not know yet how the control plane is described. Until then it only carries out deletions
    * that leave everything in the control plane in place.
    */
-  readonly isSettled: boolean;
+  readonly isKnown: boolean;
 }
 
 /**
@@ -103,7 +103,7 @@ export interface ProjectKind {
 }
 
 /** The data that a further kind receives at the start of a reconcile. */
-export interface KindRoundStart extends Pick<ControlPlaneUnit, "grantOf" | "problem" | "isSettled"> {
+export interface KindRoundStart extends Pick<ControlPlaneUnit, "grantOf" | "problem" | "isKnown"> {
   /** The key of the project, with its control plane. */
   readonly key: string;
   readonly planeId: string;

@@ -49,7 +49,7 @@ export class ProjectReconciler {
     const round = beginRound(context, unit, key);
     forgetGone(context, round);
     await Promise.all([settleLocally(context, round), ...round.kinds.map((kind) => kind.settleLocally())]);
-    if (!unit.isSettled) {
+    if (!unit.isKnown) {
       return { kind: "RequeueAfter", delayMs: unusableAgainMs };
     }
     const wanted = wantedLook(round, context.projectPollMs);

@@ -202,7 +202,7 @@ const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied",
 /** Begins a reconcile: finds the resources of the project, and notes whether their grants have changed. */
 export function beginRound(context: ReconcileContext, unit: ControlPlaneUnit, key: string): Round {
   const { clock, store, policy, unitOf } = context;
-  const { access, projects, grantOf, problem, isSettled } = unit;
+  const { access, projects, grantOf, problem, isKnown } = unit;
   // If the control plane cannot be used, its URL is unknown, and the identity has only the cluster.
   const { clusterId = "" } = unitOf(settingsPlane).access?.identity ?? {};
   const identity = access?.identity ?? { clusterId, serviceUrl: "" };
@@ -215,9 +215,9 @@ export function beginRound(context: ReconcileContext, unit: ControlPlaneUnit, ke
   const elsewhere = all.length === named.length ? [] : named.filter(isOfOther);
   const worked = all
     .filter((resource) => workKeyOf(resource) === key)
-    .filter((resource) => isSettled || (isBeingDeleted(resource) && retainsEndpoint(resource)))
+    .filter((resource) => isKnown || (isBeingDeleted(resource) && retainsEndpoint(resource)))
     .map((resource) => ({ resource, entry: entryFor(project, resource, monotonicMs) }));
-  const start = { key, planeId: unit.id, identity, grantOf, problem, isSettled, monotonicMs, endpoints: all };
+  const start = { key, planeId: unit.id, identity, grantOf, problem, isKnown, monotonicMs, endpoints: all };
   const kinds = (context.kinds ?? []).map((kind) => kind.begin(start));
   project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
   const facts = { nowMs: clock.nowMs(), monotonicMs, identity, policy, planeProblem: problem };

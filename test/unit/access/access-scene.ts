@@ -60,7 +60,7 @@ export class AccessScene {
   /** Why the control plane cannot be used. Its URL is then unknown too. */
   problem: PlaneProblem | undefined;
   /** False: the operator does not know yet how the control plane is described. Then there is a problem too. */
-  isSettled = true;
+  isKnown = true;
   /** The grants of the administrator of the cluster. */
   grantOf: GrantOf = () => fullGrant;
   readonly events: string[] = [];
@@ -185,8 +185,8 @@ export class AccessScene {
       const { clock } = this;
       const { problem } = this;
       const identity = problem === undefined ? this.identity : { ...this.identity, serviceUrl: "" };
-      const { isSettled } = this;
-      const plane = { planeId, identity, problem, isSettled };
+      const { isKnown } = this;
+      const plane = { planeId, identity, problem, isKnown };
       const grantOf: GrantOf = (namespace, id) => this.grantOf(namespace, id);
       const start = { key: project, ...plane, grantOf, monotonicMs: clock.monotonicMs(), endpoints };
       const round = this.#kind.begin(project === "" ? { ...start, endpoints: [] } : start);

@@ -467,14 +467,14 @@ describe("deletion", () => {
     scene.apply("second", { role: { name: "second", deletionPolicy: "Delete" }, secret: { name: "second" } });
     await scene.settle();
     scene.restart();
-    scene.isSettled = false;
+    scene.isKnown = false;
     scene.problem = { reason: "ControlPlaneNotFound", message: "There is none." };
     for (const name of ["app", "second"]) scene.delete(name);
     const before = scene.access("second")?.status;
     await scene.settle(3);
     expect(scene.access("app")).toBeUndefined();
     expect(scene.access("second")?.status).toEqual(before);
-    scene.isSettled = true;
+    scene.isKnown = true;
     await scene.settle(1);
     expect(scene.reasonOf("second")).toBe("ControlPlaneNotFound");
     scene.problem = undefined;

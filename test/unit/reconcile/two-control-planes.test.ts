@@ -72,7 +72,7 @@ class UnitScene {
         projects: this.#projects,
         grantOf: () => fullGrant,
         problem: undefined,
-        isSettled: true,
+        isKnown: true,
         access: this.access,
       },
     });

@@ -58,7 +58,7 @@ function startProjects(projectIds: readonly string[]) {
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   const access = slowControlPlane();
   const unitOf = (id: string) => ({
-    ...{ id, projects, access, grantOf: () => fullGrant, problem: undefined, isSettled: true },
+    ...{ id, projects, access, grantOf: () => fullGrant, problem: undefined, isKnown: true },
   });
   const reconciler = new ProjectReconciler({
     ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger, unitOf },
