@@ -98,7 +98,7 @@ export interface ResourceEntry {
    * The grant of the resource, and why its control plane cannot be used, at the last reconcile. If one of them changes,
    * the resource is due.
    */
-  standing: string | undefined;
+  grantAndProblem: string | undefined;
   /**
    * Writes without an answer, oldest first. Their events and counts wait until the operator knows that the write was
    * stored.
@@ -317,7 +317,7 @@ export function entryFor(project: ProjectMemory, { uid, key, deletionTimestamp }
     refusedChange: undefined,
     storeFailures: 0,
     readFailure: undefined,
-    standing: undefined,
+    grantAndProblem: undefined,
     unconfirmed: [],
   };
   project.resources.set(uid, entry);

@@ -223,19 +223,19 @@ export function beginRound(context: ReconcileContext, unit: ControlPlaneUnit, ke
   const facts = { nowMs: clock.nowMs(), monotonicMs, identity, policy, planeProblem: problem };
   const round = new Round(facts, project, { all, elsewhere, worked, kinds, grantOf });
   for (const each of round.worked) {
-    noteStanding(round, each);
+    noteGrantAndProblem(round, each);
   }
   return round;
 }
 
 /** Makes the resource due if its grant, or the problem of its control plane, has changed. */
-function noteStanding(round: Round, { resource, entry }: WorkedResource): void {
+function noteGrantAndProblem(round: Round, { resource, entry }: WorkedResource): void {
   const { grant, planeProblem } = round.observe({ resource, entry });
-  const standing = `${grant.mayChange} ${grant.mayAdopt} ${planeProblem?.message ?? ""}`;
-  if (entry.standing !== undefined && entry.standing !== standing) {
+  const grantAndProblem = `${grant.mayChange} ${grant.mayAdopt} ${planeProblem?.message ?? ""}`;
+  if (entry.grantAndProblem !== undefined && entry.grantAndProblem !== grantAndProblem) {
     entry.dueAtMs = round.facts.monotonicMs;
   }
-  entry.standing = standing;
+  entry.grantAndProblem = grantAndProblem;
 }
 
 /** Whether a person asked for a reconcile, or changed spec, since the last stored step. */
