@@ -1,4 +1,4 @@
-/** Tests that a server that does not answer changes only the probes that it should, and that every key gets its turn. */
+/** Tests that a server that does not answer changes only the probes that it should, and that every key is reconciled. */
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import type { RunningOperator } from "../../src/wiring/operator.ts";
@@ -96,21 +96,21 @@ test("the API server sends nothing for longer than three minutes → not ready, 
   await advanceUntil(clock, "ready again", async () => (await probe(operator, "/readyz")).status === 200);
 });
 
-test("a control plane that never answers, one worker → each reconcile ends in its time, all keys have their turns, alive", async () => {
+test("a control plane that never answers, one worker → each reconcile ends in its time, all keys are reconciled, alive", async () => {
   const finalizers = ["endpoint-operator.dev/endpoint"];
   const { clock, service, operator } = await start([stored("a", finalizers), stored("b", finalizers)]);
-  const turns = () =>
+  const reconciles = () =>
     ["a", "b"].map((name) => service.requests.filter(({ url }) => url.includes(`/project-${name}/`)).length);
   const startMs = clock.monotonicMs();
-  await advanceUntil(clock, "turns of each", () => Math.min(...turns()) >= 3);
+  await advanceUntil(clock, "reconciles of each", () => Math.min(...reconciles()) >= 3);
   expect(clock.monotonicMs() - startMs).toBeLessThan(120_000);
   expect(await probe(operator, "/livez")).toMatchObject({ status: 200, body: "ok event-loop\nok work-queue\nok\n" });
 });
 
-test("an API server that never answers a write, one worker → each reconcile ends in its time, all keys have their turns, alive", async () => {
+test("an API server that never answers a write, one worker → each reconcile ends in its time, all keys are reconciled, alive", async () => {
   const { clock, api, operator } = await start([stored("a", []), stored("b", [])], false);
   const writesTo = (name: string) =>
     api.requests.filter(({ method, path }) => method === "PATCH" && path.endsWith(`/computeendpoints/${name}`)).length;
-  await advanceUntil(clock, "turns of each", () => writesTo("a") >= 1 && writesTo("b") >= 1);
+  await advanceUntil(clock, "reconciles of each", () => writesTo("a") >= 1 && writesTo("b") >= 1);
   expect(await probe(operator, "/livez")).toMatchObject({ status: 200, body: "ok event-loop\nok work-queue\nok\n" });
 });

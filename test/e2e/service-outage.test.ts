@@ -43,7 +43,7 @@ test.each([
   ],
   ["truncated JSON", { contentType: "application/json", body: '{"endpoints": [{"id": "ep-', status: 200 }],
   ["wrong types", { contentType: "application/json", body: '{"endpoints": {"id": 7}, "operations": 3}', status: 200 }],
-])("a service that answers %s → the condition names it, Ready once it makes sense", async (_, garbage) => {
+])("a control plane that answers %s → the condition names it, Ready once it makes sense", async (_, garbage) => {
   const sandbox = await startSandbox();
   const world = await E2eWorld.start(sandbox);
   const [scene] = scenesOf(sandbox, world);
@@ -82,7 +82,7 @@ test("a key that the control plane refuses → CredentialsValid False; a new one
   expect(operator.exit).toBeUndefined();
 });
 
-test("a service that repeats our key in its errors → the condition quotes it without the key", async () => {
+test("a control plane that repeats our key in its errors → the condition quotes it without the key", async () => {
   const sandbox = await startSandbox();
   const world = await E2eWorld.start(sandbox);
   const [scene] = scenesOf(sandbox, world);

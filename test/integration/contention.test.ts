@@ -36,21 +36,21 @@ describe("many resources of one project", () => {
     expect(await world.sandbox.endpoints(project)).toEqual([]);
   });
 
-  test.each(["paused", "gone"] as const)("the next in line is %s → the one after it has its turn", async (how) => {
+  test.each(["paused", "gone"] as const)("the next in the queue is %s → the one after it goes on", async (how) => {
     const world = await startWorld({ sandbox: { operationLatencyMs: 4_000 }, environment });
     await world.apply("first", { branchId: branches.orders, type: "ReadWrite" });
     await world.until("first", "created", ({ status }) => status.ownership !== undefined);
     await world.apply("second", { branchId: branches.staging, type: "ReadWrite" });
-    await world.until("second", "in line", ({ metadata }) => metadata.finalizers !== undefined);
+    await world.until("second", "in the queue", ({ metadata }) => metadata.finalizers !== undefined);
     await world.apply("third", { branchId: branches.preview, type: "ReadWrite" });
-    await world.until("third", "in line", ({ metadata }) => metadata.finalizers !== undefined);
+    await world.until("third", "in the queue", ({ metadata }) => metadata.finalizers !== undefined);
     await (how === "paused" ? world.annotate("second", "paused", "true") : removeByForce(world, "second"));
     await world.untilReady("first");
     await world.until("third", "created", ({ status }) => status.ownership !== undefined, 8_000);
   });
 });
 
-describe("a service whose lists lag", () => {
+describe("a control plane whose lists lag", () => {
   test.each(["seed", "public"] as const)("a move in profile %s → sent once", async (profile) => {
     const world = await startWorld({ sandbox: { profile }, environment });
     await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });

@@ -43,7 +43,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 });
 
-test("deleted while its start is in flight → waits its turn and goes", async () => {
+test("deleted while its start is in flight → waits for the lock and is deleted", async () => {
   const world = await startWorld({ sandbox: { operationLatencyMs: 1_500 } });
   await world.apply("orders", orders);
   await world.until("orders", "created", ({ status }) => status.ownership !== undefined);

@@ -63,7 +63,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     });
   });
 
-  describe("a service that refuses", () => {
+  describe("a control plane that refuses", () => {
     test("403 → that project is Stalled Forbidden, another one is not touched by it", async () => {
       const world = await startWorld({ sandbox: { profile } });
       await world.sandbox.fault(
@@ -132,7 +132,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     });
   });
 
-  describe("a service that answers nonsense", () => {
+  describe("a control plane that answers nonsense", () => {
     const nonsense = {
       HTML: "<html><body>Bad gateway</body></html>",
       "truncated JSON": '{"endpoints": [{"id": "ep-',

@@ -40,7 +40,7 @@ describe("the store on a real API server", () => {
   let namespace: string;
   let connection: KubernetesConnection;
   let watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
-  const gate = new ClosableFence();
+  const fence = new ClosableFence();
   const changes: string[] = [];
 
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe("the store on a real API server", () => {
       connection,
       namespaces: [namespace],
       onChange: (key, origin) => changes.push(`${key.name} ${origin}`),
-      fence: gate,
+      fence,
       clock: systemClock,
       logger: quietLogger,
     });
@@ -91,7 +91,7 @@ describe("the store on a real API server", () => {
     expect(watch.store.inProject("green-fox-1").map((resource) => resource.key.name)).toContain("before-start");
   });
 
-  it("created, edited, deleted by kubectl → the cache follows and tells the key", async () => {
+  it("created, edited, deleted by kubectl → the cache follows and reports the key", async () => {
     const first = await createResource("followed", { deletionPolicy: "Retain" });
     await patchByHand("followed", { spec: { branchId: "br-2" } });
     await vi.waitFor(() => expect(cached("followed")?.generation).toBe(first.generation + 1), 10_000);
@@ -226,7 +226,7 @@ describe("the store on a real API server", () => {
     );
   });
 
-  it("effects not permitted → nothing is sent, reading goes on", async () => {
+  it("the leader fence is closed → nothing is sent, reading goes on", async () => {
     const resource = await createResource("stopped");
     const closed = new ClosableFence();
     closed.close();
@@ -257,7 +257,7 @@ describe("the store on a real API server", () => {
       connection: lossy,
       namespaces: [namespace],
       onChange() {},
-      fence: gate,
+      fence,
       clock: systemClock,
       logger: quietLogger,
     });
@@ -276,7 +276,7 @@ describe("the store on a real API server", () => {
       connection,
       namespaces: [],
       onChange() {},
-      fence: gate,
+      fence,
       clock: systemClock,
       logger: quietLogger,
       timing: { pageLimit: 2 },

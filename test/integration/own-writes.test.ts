@@ -1,11 +1,11 @@
-/** Tests that the operator works with the answers to its own writes while the watch is silent. */
+/** Tests that the operator works with the answers to its own writes while the watch sends nothing. */
 import { expect, onTestFinished, test } from "vitest";
 import { serviceAccountAccess, sharedApiServer } from "../support/api-server.ts";
 import { streamFaults } from "../support/fault-proxy/known-faults.ts";
 import { startProxiedApiServer } from "../support/fault-proxy/proxied-api-server.ts";
 import { branches, startWorld } from "../support/world.ts";
 
-test("the watch reports nothing any more → reconciles go by the answers to the own writes: no conflict, nothing twice", async () => {
+test("the watch sends nothing any more → reconciles go by the answers to the own writes: no conflict, nothing twice", async () => {
   const { url, caFile } = sharedApiServer();
   const { token } = await serviceAccountAccess("endpoint-operator-system", "endpoint-operator");
   const { proxy, kubeconfigFile } = await startProxiedApiServer({ url, caFile, token });

@@ -75,7 +75,7 @@ test("a resource that is applied → the reconcile that creates, and within it t
   expect(reconcile.resource).toMatchObject({ "service.name": "endpoint-operator", "service.version": "0.0.0-test" });
 });
 
-test("a service that asks to wait, and then refuses → failed spans with status, reason and wait", async () => {
+test("a control plane that asks to wait, and then refuses → failed spans with status, reason and wait", async () => {
   const receiver = await OtlpReceiver.start();
   const world = await startWorld({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint } });
   const path = `/api/v2/projects/${project}/endpoints`;

@@ -19,7 +19,7 @@ import {
   type TestCounts,
   type TierVerdict,
 } from "./test-counts.ts";
-import { lanes, leavesAll, type Tier, tiers } from "./tiers.ts";
+import { leavesAll, queues, type Tier, tiers } from "./tiers.ts";
 
 const usage = `Usage: npm test -- [--tier NAME]... [FILE]...
 
@@ -62,19 +62,19 @@ interface Judged {
 }
 
 /**
- * Runs the tiers, lane beside lane. The output of the first lane is ours. The output of the others is printed when a
- * tier of the first lane has ended, so that outputs do not mix.
+ * Runs the queues of tiers beside each other. The output of the first queue is shown while it runs. The output of the
+ * others is shown when a tier of the first queue has ended, so that outputs do not mix.
  */
 async function* verdictsOf(chosen: readonly Tier[], options: RunTierOptions): AsyncGenerator<Judged> {
-  const [front, ...others] = lanes
-    .map((lane) => ({ lane, tiers: chosen.filter((tier) => tier.lane === lane) }))
+  const [front, ...others] = queues
+    .map((queue) => ({ queue, tiers: chosen.filter((tier) => tier.queue === queue) }))
     .filter((each) => each.tiers.length > 0);
   const othersDone = Promise.withResolvers<void>();
   const end = new AbortController();
   const signal = AbortSignal.any([options.signal, end.signal]);
   const done: (Judged & { readonly output: string })[] = [];
-  const beside = others.map(async ({ lane, tiers: own }) => {
-    const givesWayUntil = lane === "LowPriority" ? othersDone.promise : undefined;
+  const beside = others.map(async ({ queue, tiers: own }) => {
+    const givesWayUntil = queue === "LowPriority" ? othersDone.promise : undefined;
     for (const tier of own) {
       if (!signal.aborted) done.push(await runBeside(tier, { ...options, signal }, givesWayUntil));
     }
@@ -94,7 +94,7 @@ async function* verdictsOf(chosen: readonly Tier[], options: RunTierOptions): As
       yield { tier, verdict: await judge(tier, { ...options, signal }) };
       yield* finished();
     }
-    const ordinary = beside.filter((_, index) => others[index]?.lane !== "LowPriority");
+    const ordinary = beside.filter((_, index) => others[index]?.queue !== "LowPriority");
     void Promise.allSettled(ordinary).then(() => othersDone.resolve());
     for (const run of beside) {
       await run;

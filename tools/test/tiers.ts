@@ -20,30 +20,30 @@ export interface Tier {
   /** The number of test files at the same time. The machine has two cores, and an API server needs one of them. */
   readonly workers: number;
   /**
-   * The time limit of the whole tier, in milliseconds. A tier that runs longer hangs. Of the lane with low priority, the
-   * time counts that no other lane uses.
+   * The time limit of the whole tier, in milliseconds. A tier that runs longer hangs. For the queue with low
+   * priority, only the time after the end of the other queues counts.
    */
   readonly deadlineMs: number;
-  readonly lane: Lane;
+  readonly queue: TierQueue;
 }
 
 /**
- * The lanes run beside each other, because the tests of most tiers mostly wait. The tiers of one lane run one after the
- * other. The last lane has low priority: its tier needs nothing but processor time.
+ * The queues run beside each other, because the tests of most tiers mostly wait. The tiers of one queue run one after
+ * the other. The last queue has low priority: its tier needs nothing but processor time.
  */
-export const lanes = ["First", "Second", "LowPriority"] as const;
+export const queues = ["First", "Second", "LowPriority"] as const;
 
-/** A lane of tiers. */
-export type Lane = (typeof lanes)[number];
+/** The queue in which a tier runs. */
+export type TierQueue = (typeof queues)[number];
 
 const withApiServer: readonly AssetName[] = ["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"];
 
-/** Every tier, in the order in which the tiers of each lane run. */
+/** Every tier, in the order in which the tiers of each queue run. */
 export const tiers: readonly Tier[] = [
-  { name: "unit", lane: "First", assets: [], testTimeoutMs: 10_000, workers: 2, deadlineMs: 5 * 60_000 },
+  { name: "unit", queue: "First", assets: [], testTimeoutMs: 10_000, workers: 2, deadlineMs: 5 * 60_000 },
   {
     name: "contract",
-    lane: "Second",
+    queue: "Second",
     assets: [],
     wantedAssets: ["promtool", "prometheus", "alertmanager", "actionlint"],
     // The outputs of the ledger's random runs, whose operators use no Kubernetes.
@@ -59,7 +59,7 @@ export const tiers: readonly Tier[] = [
   },
   {
     name: "integration",
-    lane: "First",
+    queue: "First",
     assets: withApiServer,
     wantedAssets: ["helm"],
     leaves: {
@@ -75,7 +75,7 @@ export const tiers: readonly Tier[] = [
   },
   {
     name: "e2e",
-    lane: "Second",
+    queue: "Second",
     assets: withApiServer,
     wantedAssets: ["prometheus", "promtool", "alertmanager", "cosign", "helm", "crane", "registry"],
     // Further outputs: of the command line, the sandbox, the plugin, the demo, the demo's operator, and the pager.
@@ -96,7 +96,7 @@ export const tiers: readonly Tier[] = [
   },
   {
     name: "node",
-    lane: "First",
+    queue: "First",
     // If no kubelet can run, its test is skipped with the reason.
     assets: [],
     wantedAssets: [...withApiServer, "kube-scheduler", "kubelet", "helm"],
@@ -106,7 +106,7 @@ export const tiers: readonly Tier[] = [
   },
   {
     name: "simulation",
-    lane: "LowPriority",
+    queue: "LowPriority",
     assets: [],
     // At low priority it gets only what the others leave, so the deadline counts only when they are done. Until then
     // a test may take as long as they do.

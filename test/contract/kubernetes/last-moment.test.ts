@@ -15,7 +15,7 @@ const patch = {
   timeoutMs: 5_000,
 } as const;
 
-describe("a write and its permit", () => {
+describe("a write and the leader fence", () => {
   let server: FakeApiServer;
   let source: CredentialSource;
   let connection: KubernetesConnection;
@@ -33,7 +33,7 @@ describe("a write and its permit", () => {
     await server.stop();
   });
 
-  it("permitted, on a new connection and on one that is kept → sent, for the time that is left", async () => {
+  it("the fence is open, on a new connection and on one that is kept → sent, for the time that is left", async () => {
     const askedMs: number[] = [];
     const fence = { mayStartEffect: (timeoutMs: number) => askedMs.push(timeoutMs) > 0 };
     await connection.request({ ...patch, fence });

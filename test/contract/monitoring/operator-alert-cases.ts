@@ -129,7 +129,7 @@ export const operatorAlertCases: readonly AlertCase[] = [
   },
   {
     alert: "EndpointOperatorOperationsUnseen",
-    name: "a reading does not go back far enough → fires at once, for an hour",
+    name: "a snapshot does not go back far enough → fires at once, for an hour",
     series: {
       [`compute_endpoint_operation_log_gaps_total{${podA}}`]: "0x9 1x200",
       [`compute_endpoint_operation_log_gaps_total{${podB}}`]: "0x210",

@@ -43,7 +43,7 @@ describe("npm test", () => {
     expect(code).toBe(1);
   });
 
-  it("two tiers of two lanes → both are counted, and the output of the second lane stands in one piece", async () => {
+  it("two tiers of two queues → both are counted, and the output of the second queue stands in one piece", async () => {
     const args = ["--tier", "contract", "--tier", "unit", "unit/tools/tiers", "contract/control-plane/key-source"];
     const { code, lines } = await runTests(args, {});
     const headings = lines.filter((line) => line.startsWith("=="));

@@ -77,7 +77,7 @@ export const planeCases: readonly NamedCase[] = [
   },
   {
     id: "crowd of control planes",
-    name: "another namespace makes 500 control planes at once → the control plane of this namespace is ready in its turn",
+    name: "another namespace makes 500 control planes at once → the control plane of this namespace gets its status within seconds",
     why: "a team's control plane waits for minutes behind those of another team",
     plan: planOf({
       world,

@@ -153,7 +153,7 @@ export const stormCases: readonly NamedCase[] = [
   },
   {
     id: "deletions without end",
-    name: "resources of a project come and go all the time → a create among them is sent in its turn",
+    name: "resources of a project come and go all the time → a create among them is Ready within a minute",
     why: "deletions go first, so a stream of them would hold up every other change",
     plan: planOf({
       world: { operationLatencyMs: { min: 1_500, max: 2_500 } },
@@ -193,7 +193,7 @@ export const stormCases: readonly NamedCase[] = [
   },
   {
     id: "handover under two faults",
-    name: "the leader stands still past its lease after a POST whose answer is lost, and the watch of the next is silent → one endpoint",
+    name: "the leader stands still past its lease after a POST whose answer is lost, and the watch of the next sends nothing → one endpoint",
     why: "two faults beside a handover make a second database",
     plan: planOf({
       world: { machines: [rightClock, rightClock], hasElection: true, profile: "seed" },

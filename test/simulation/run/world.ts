@@ -55,7 +55,7 @@ export interface WorldOptions {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** An account of the service: what it holds, and the keys that it accepts. */
+/** An account at the control plane: what it holds, and the keys that it accepts. */
 export interface Account {
   readonly service: Service;
   readonly keys: Set<string>;

@@ -30,7 +30,7 @@ test("a dispatcher that starts the same request again on another connection → 
   expect(await outcome).toMatchObject({ kind: "Lost", timedOut: false });
 });
 
-test("the deadline passes while the request still waits → not sent, and aborted when its turn comes", async () => {
+test("the deadline passes while the request still waits → not sent, and aborted when it leaves the queue", async () => {
   const { dispatcher, handlers } = playedDispatcher();
   const clock = new FakeClock();
   const outcome = exchange(dispatcher, request, { ...limits, clock });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { leavesAll, type Tier, tiers } from "../../../tools/test/tiers.ts";
 
 const tier: Tier = {
-  ...{ name: "some", lane: "First", assets: [], testTimeoutMs: 1, workers: 1, deadlineMs: 1 },
+  ...{ name: "some", queue: "First", assets: [], testTimeoutMs: 1, workers: 1, deadlineMs: 1 },
   leaves: { logs: ["a mark"] },
 };
 const counts = { passed: 3, failed: 0, skipped: 0 };
@@ -27,7 +27,7 @@ test("what two tiers leave → has no mark in common: what one leaves does not s
 });
 
 test("a tier of low priority → it needs no program that others use, and leaves nothing to search", () => {
-  const beside = tiers.filter(({ lane }) => lane === "LowPriority");
+  const beside = tiers.filter(({ queue }) => queue === "LowPriority");
   expect(beside.map(({ name }) => name)).toEqual(["simulation"]);
   expect(beside.flatMap(({ assets, wantedAssets = [], leaves }) => [...assets, ...wantedAssets, leaves])).toEqual([
     undefined,

@@ -182,7 +182,7 @@ describe("taking the lease", () => {
   });
 });
 
-describe("the permit", () => {
+describe("the leader fence", () => {
   it("renewals fail → given only while the lease covers the call, counted from the last renewal that was sent", async () => {
     const here = world();
     let fate: CallFate = "Answered";
@@ -212,7 +212,7 @@ describe("the permit", () => {
     expect([a.may(13_500), a.may(13_501)]).toEqual([true, false]);
   });
 
-  it("a renewal whose answer is lost → no success: the permit does not grow; no loss: it goes on", async () => {
+  it("a renewal whose answer is lost → no success: the leader fence closes no later; no loss: the operator goes on as leader", async () => {
     const here = world();
     let fate: CallFate = "Answered";
     const a = process(here, "a", { fate: (call) => (call === "write" ? fate : "Answered") });
@@ -305,7 +305,7 @@ describe("the permit", () => {
 });
 
 describe("handing over", () => {
-  it("released → the holder is emptied, nothing is permitted any more, a standby leads within 5 s", async () => {
+  it("released → the holder is emptied, the leader fence is closed, a standby leads within 5 s", async () => {
     const here = world();
     const a = process(here, "a");
     await here.clock.advance(0);

@@ -102,7 +102,7 @@ describe("the store", () => {
     expect(connection.calls[1]?.body).toMatchObject({ status: { state: "idle" } });
   });
 
-  it("nothing differs → no request, and the permit is not asked", async () => {
+  it("nothing differs → no request, and the leader fence is not asked", async () => {
     const { connection, store, put, askedMs } = createStore();
     const resource = put(stored({ state: "idle", operations: [] }));
     expect(await store.patchStatus(resource, { operations: [], state: "idle", host: undefined })).toBe(resource);
@@ -196,7 +196,7 @@ describe("the store", () => {
     });
   });
 
-  it("a conflict, and the watch is long in telling why → the next look reads the object as it is", async () => {
+  it("a conflict, and the watch is late with the change → the next look reads the object as it is", async () => {
     const { connection, store, put } = createStore();
     const resource = put(stored({}));
     connection.respond = () => {
