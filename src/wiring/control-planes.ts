@@ -63,7 +63,7 @@ export class ControlPlanes {
     };
     this.planes = new Planes({
       ...{ ...options, secrets },
-      onNews: (planeId) => this.usersChanged(planeId),
+      onNews: (planeId) => this.enqueue(planeId),
       onUsable: (planeId) => {
         if (this.#isLeading) onUsable(planeId);
       },
@@ -82,7 +82,7 @@ export class ControlPlanes {
           throw new KubernetesError("Unavailable", `${planeId} has changed, and the watch has not reported that yet`);
         }
         this.planes.note(planeId, cached);
-        this.usersChanged(planeId);
+        this.enqueue(planeId);
       },
     });
     const { planes } = this;
@@ -122,16 +122,16 @@ export class ControlPlanes {
   }
 
   /** Queues a control plane, because the resources that name it, its spec, its key or its health may have changed. */
-  usersChanged(planeId: string): void {
+  enqueue(planeId: string): void {
     if (this.#isLeading && planeId !== settingsPlane) this.#queue.add(planeId, "Urgent");
   }
 
   /**
    * Queues all control planes: grants or labels of Namespaces have changed, or more of the resources can be counted.
    */
-  allChanged(): void {
+  enqueueAll(): void {
     for (const planeId of this.planes.ids()) {
-      this.usersChanged(planeId);
+      this.enqueue(planeId);
     }
   }
 
@@ -167,7 +167,7 @@ export class ControlPlanes {
     const note = (key: ResourceKey) => {
       const planeId = idOfPlane({ kind, key });
       this.planes.note(planeId, places.store.get(key));
-      this.usersChanged(planeId);
+      this.enqueue(planeId);
     };
     const places: PlanePlaces = new KindPlaces(parts, {
       ...{ ...options, namespaces },
@@ -178,7 +178,7 @@ export class ControlPlanes {
         for (const { key } of resources) {
           note(key);
         }
-        this.allChanged();
+        this.enqueueAll();
         this.planes.ids().forEach(options.onUsable);
       },
     });

@@ -236,12 +236,12 @@ export class OperatorParts {
     if (priority === "Urgent") {
       this.#planes.planes.unitOf(planeId).access?.makeUrgent(projectId);
     }
-    this.#planes.usersChanged(planeId);
+    this.#planes.enqueue(planeId);
   }
 
   /** @param namespace `undefined`: the grants of every namespace have changed */
   #grantsChanged(namespace: string | undefined): void {
-    this.#planes.allChanged();
+    this.#planes.enqueueAll();
     for (const { key } of this.#resources()) {
       if (namespace === undefined || key.namespace === namespace) {
         this.#changed(key, "Urgent");
@@ -364,7 +364,7 @@ export class OperatorParts {
       ...{ findEndpoint: (key) => this.watch.store.get(key), observer: this.metrics.access },
       settingsOf: (planeId) => this.#planes.settingsOf(planeId),
       enqueue: (project, priority) => this.#enqueue(project, priority),
-      onCounted: () => this.#planes.allChanged(),
+      onCounted: () => this.#planes.enqueueAll(),
     });
   }
 
