@@ -209,7 +209,7 @@ export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedK
 export type CredentialState = "Accepted" | "Refused" | "Unclear";
 
 /** Failure reasons that prove a valid key: the control plane answers like this only after it has accepted the key. */
-const reasonsBehindTheDoor: ReadonlySet<ControlPlaneReason> = new Set([
+const reasonsThatProveTheKey: ReadonlySet<ControlPlaneReason> = new Set([
   "Malformed",
   "Forbidden",
   "NotFound",
@@ -227,5 +227,5 @@ export function credentialStateAfter(error: unknown): CredentialState {
   if (error.reason === "Unauthorized") {
     return "Refused";
   }
-  return reasonsBehindTheDoor.has(error.reason) ? "Accepted" : "Unclear";
+  return reasonsThatProveTheKey.has(error.reason) ? "Accepted" : "Unclear";
 }
