@@ -29,7 +29,7 @@ import { observedObjects, trustedObjects } from "./access-records.ts";
 import { eventOfRetained } from "./access-summary.ts";
 import type { BoundEndpoint } from "./endpoint-reference.ts";
 import { isRotationAsked, needsPassword, rotationDueMs } from "./plan-access.ts";
-import { doomedAmong } from "./plan-locally.ts";
+import { deletedWithResource } from "./plan-locally.ts";
 
 interface BranchContents {
   readonly roles: readonly ObservedRole[];
@@ -114,7 +114,7 @@ export async function nextToDelete(
   resource: DatabaseAccess,
   reader: BranchReader,
 ): Promise<AccessObject | undefined> {
-  for (const object of doomedAmong(trustedObjects(resource, context.identity), context, resource)) {
+  for (const object of deletedWithResource(trustedObjects(resource, context.identity), context, resource)) {
     const { roles, databases } = await contentsOrGone(reader, object);
     const isRole = object.type === "Role";
     if ((isRole ? roles : databases).some(({ name }) => name === object.name)) {

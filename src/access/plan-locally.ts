@@ -56,16 +56,16 @@ function planDeletion(context: AccessContext, resource: DatabaseAccess): LocalPl
   if (!resource.isStatusReadable && mayDelete(resource)) {
     return stalls.recordsUnreadable(resource);
   }
-  const doomed = doomedAmong(recordedObjects(resource, context.identity), context, resource);
-  if (doomed.length === 0) {
+  const deleted = deletedWithResource(recordedObjects(resource, context.identity), context, resource);
+  if (deleted.length === 0) {
     return { kind: "Release" };
   }
   if (!context.isKnown) {
     return unchanged;
   }
-  const refused = doomed.find((object) => !isDeletionGranted(context, resource, object));
+  const refused = deleted.find((object) => !isDeletionGranted(context, resource, object));
   const refusal = refused && stalls.notGranted(resource.key.namespace, refused.projectId, "deleteAdopted");
-  return planeObstacle(context, resource) ?? refusal ?? unlistedUsers(context, doomed) ?? { kind: "Look" };
+  return planeObstacle(context, resource) ?? refusal ?? unlistedUsers(context, deleted) ?? { kind: "Look" };
 }
 
 /**
@@ -90,13 +90,13 @@ function missingGrant(
 /** Another namespace may use the same role or database. Until its DatabaseAccesses are listed, nothing is deleted. */
 function unlistedUsers(
   { grantOf, unlistedNamespaces, planeId }: AccessContext,
-  doomed: readonly AccessObject[],
+  deleted: readonly AccessObject[],
 ): AccessSummary | undefined {
   if (namespaceOfPlane(planeId) !== undefined) {
     return undefined;
   }
   const unlisted = [...unlistedNamespaces()].filter(([namespace]) =>
-    doomed.some(({ projectId }) => grantOf(namespace, projectId).mayChange),
+    deleted.some(({ projectId }) => grantOf(namespace, projectId).mayChange),
   );
   if (unlisted.length === 0) {
     return undefined;
@@ -120,13 +120,13 @@ export function isDeletionGranted(
 }
 
 /** Returns those of the recorded objects that are deleted with the resource: databases before the roles that own them. */
-export function doomedAmong(
+export function deletedWithResource(
   objects: readonly AccessObject[],
   context: AccessContext,
   resource: DatabaseAccess,
 ): readonly AccessObject[] {
-  const doomed = objects.filter((object) => isDoomed(object, context, resource));
-  return [...doomed].sort((a, b) => (a.type === b.type ? 0 : a.type === "Database" ? -1 : 1));
+  const deleted = objects.filter((object) => isDeletedWithResource(object, context, resource));
+  return [...deleted].sort((a, b) => (a.type === b.type ? 0 : a.type === "Database" ? -1 : 1));
 }
 
 /**
@@ -134,7 +134,7 @@ export function doomedAmong(
  * It is deleted only if this resource created it and no other resource uses it. A presumed object is deleted only if
  * spec says so. A database is deleted only by an explicit policy. With an invalid spec everything stays.
  */
-function isDoomed(object: AccessObject, context: AccessContext, resource: DatabaseAccess): boolean {
+function isDeletedWithResource(object: AccessObject, context: AccessContext, resource: DatabaseAccess): boolean {
   const spec = validSpecOf(resource);
   if (spec === undefined || object.origin === "Existing") {
     return false;

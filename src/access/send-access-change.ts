@@ -15,7 +15,7 @@ import { createKeyOf, objectOf, recordedObjects, recordOf, recordsWith, withObje
 import { noteFailure, storeFailure, storeStep, writeSecret } from "./access-steps.ts";
 import { eventOfChange, stalls, unchanged, waits } from "./access-summary.ts";
 import { type AccessMutation, bindingData } from "./plan-access.ts";
-import { doomedAmong, isDeletionGranted } from "./plan-locally.ts";
+import { deletedWithResource, isDeletionGranted } from "./plan-locally.ts";
 
 /** A change, with the observation from which it was decided. */
 interface Change {
@@ -125,7 +125,7 @@ function mayStillSend(context: AccessContext, resource: DatabaseAccess, wish: Wi
   const { object } = wish;
   const isRecorded = (each: AccessObject) => createKeyOf(each) === createKeyOf(object);
   const recorded = recordedObjects(resource, context.identity).filter(isRecorded);
-  return doomedAmong(recorded, context, resource).length > 0 && isDeletionGranted(context, resource, object);
+  return deletedWithResource(recorded, context, resource).length > 0 && isDeletionGranted(context, resource, object);
 }
 
 /**

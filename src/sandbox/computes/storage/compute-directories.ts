@@ -112,9 +112,9 @@ export class ComputeDirectories {
   /** Removes a directory. After a crash the directory is complete or gone. */
   async remove(directory: string): Promise<void> {
     if (!existsSync(directory)) return;
-    const doomed = this.#unusedName();
-    await rename(directory, doomed);
-    await rm(doomed, { recursive: true, force: true, maxRetries: 3 });
+    const toDelete = this.#unusedName();
+    await rename(directory, toDelete);
+    await rm(toDelete, { recursive: true, force: true, maxRetries: 3 });
   }
 
   /** Makes a new directory for the Unix socket of a server. */
