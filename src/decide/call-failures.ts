@@ -32,7 +32,7 @@ export type FailureProgress = Extract<
  */
 export const patienceMs = 5 * 60_000;
 
-/** An outage that is shorter than this does not change the conditions of a Ready resource, in milliseconds. */
+/** An outage shorter than this many milliseconds does not change the conditions of a Ready resource. */
 export const briefOutageMs = 30_000;
 
 /** Whether a Stalled reason means that the control plane refused a call. */

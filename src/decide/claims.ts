@@ -61,7 +61,7 @@ export class ProjectClaims {
   readonly #byOwnedId: ReadonlyMap<string, readonly Claim[]>;
   #byToken: ReadonlyMap<string, Claim> | undefined;
 
-  /** Makes the claims. @param claims the claims of every resource of the project */
+  /** @param claims the claims of every resource of the project */
   constructor(claims: readonly Claim[], identity: Identity) {
     this.#claims = claims;
     this.#identity = identity;
@@ -164,8 +164,8 @@ export function claimOf(resource: ComputeEndpoint, identity: Identity, unstored:
 }
 
 /**
- * Whether a resource may claim an endpoint at this URL. A record that cannot be parsed may claim one at any URL. Without
- * records, because status was lost, the resource claims the endpoint whose name carries its token. Pure.
+ * Whether a resource may claim an endpoint at this URL. A record that cannot be parsed may claim one at any URL. So may
+ * a resource without records: if its status was lost, it claims the endpoint whose name carries its token. Pure.
  */
 export function mayClaimAt(serviceUrl: string, { status, isOwnershipReadable }: ComputeEndpoint): boolean {
   const records = [status.ownership, status.createIntent].filter((record) => record !== undefined);

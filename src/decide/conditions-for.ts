@@ -85,8 +85,8 @@ function readyDraft(message: string, failedActions: FailedActions): ConditionDra
 
 /**
  * Drafts the Ready condition of a paused resource. It is False if the endpoint is gone. It stays True if it was True
- * for the same generation. Otherwise it is Unknown. Until the next read, the result of an earlier read while paused
- * stays.
+ * for the same generation. Otherwise it is Unknown. If this step has read nothing, the result of an earlier read while
+ * paused stays.
  */
 function pausedDraft(
   { local, observation }: ResourceStep,
@@ -142,15 +142,17 @@ function draft(
 }
 
 /**
- * A resource without a status reports that its change waits after `quietStillMs` without any accepted change of the
- * project, and after `quietWaitMs` in any case. In a burst, this saves hundreds of writes without information.
+ * Delays, in milliseconds, after which a resource without a status reports that its change waits. `quietStillMs` counts
+ * from the project's last accepted change, `quietWaitMs` from the begin of the wait. The first delay to pass decides.
+ * In a burst of creates, this saves hundreds of status writes.
  */
 const quietStillMs = 20_000;
 const quietWaitMs = 120_000;
 
 /**
- * How long a resource with a status may wait, in milliseconds, before it reports that. This limit is short because its
- * status may be out of date. A Stalled resource reports it at once, unless a refused call made it Stalled.
+ * How long the change of a resource with a status may wait, in milliseconds, before status reports the wait. This limit
+ * is short because the status may be out of date. A Stalled resource reports the wait at once, unless a refused call
+ * made it Stalled.
  */
 const shortWaitMs = 5_000;
 
@@ -174,8 +176,8 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
 }
 
 /**
- * Sums up an accepted change. It gives the text that the next step will give, because a different text now would cost a
- * second write.
+ * Sums up an accepted change. The text is the same as in the next step, because a different text would cost a second
+ * write.
  */
 function summaryOfAccepted(
   local: LocalObservation,

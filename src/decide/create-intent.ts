@@ -1,4 +1,4 @@
-/** Creates: their intents, and the endpoints that a lost create, or a resource with a lost status, may own. */
+/** Makes the intents of creates. If the answer to a create or status was lost, finds the endpoints that it may name. */
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
 import { compareServiceTimes } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
@@ -119,8 +119,8 @@ function isSuspect(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
 }
 
 /**
- * Whether the creation time of a suspect also fits the intent's POST. Only such a suspect may be taken as our own
- * without a person.
+ * Whether a suspect was created after the snapshot of the intent, even without the clock error. Only such a suspect may
+ * be recorded as our own without asking a person.
  */
 export function isDatedAsSent(intent: CreateIntent, endpoint: ObservedEndpoint): boolean {
   return canPresume(intent) && createdAfterSnapshotMs(intent, endpoint) >= 0;
@@ -201,7 +201,7 @@ interface UnrecordedEndpoints {
 export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
   const { project, claims, resource } = observation;
   const unowned = [...project.endpoints.values()].filter(({ id }) => claims.ownerOf(id, resource.uid) === undefined);
-  // In a burst every endpoint has an owner, so computing the token would be wasted work.
+  // Usually every endpoint has an owner, and no token must be computed.
   const token = unowned.length === 0 ? "" : tokenOf(observation);
   const own = unowned.filter(({ name }) => tokenIn(name) === token).sort(byCreation);
   const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
@@ -212,7 +212,7 @@ export function unrecordedOwn(observation: Observation): UnrecordedEndpoints {
 /** Finds the name of a listed endpoint that cannot be parsed, but whose name carries this resource's token, if any. */
 export function unreadableOwnName(observation: Observation): string | undefined {
   const { unreadableNames = [] } = observation.project;
-  // Almost every list can be read, and the token would be hashed in vain.
+  // Usually every listed endpoint can be parsed, and no token must be computed.
   const token = unreadableNames.length === 0 ? "" : tokenOf(observation);
   return unreadableNames.find((name) => tokenIn(name) === token);
 }

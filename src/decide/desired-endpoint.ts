@@ -56,7 +56,7 @@ export function mergeChanges(fields: readonly DesiredField[]): EndpointChanges {
   return Object.assign({}, ...fields.map((each) => each.changes));
 }
 
-/** Hashes a set of values. The order of keys does not matter. @returns 16 hexadecimal digits */
+/** Hashes a JSON value. The order of keys does not matter. @returns 16 hexadecimal digits */
 export function hashOf(value: unknown): string {
   return hash("sha256", canonicalJson(value), "hex").slice(0, 16);
 }
@@ -87,14 +87,14 @@ const firstDelayMs = 30_000;
 const longestDelayMs = 60 * 60_000;
 
 /**
- * The maximum number of requests without a visible effect. Each request may restart a database, so the operator stops
- * after two.
+ * The maximum number of requests with the same values and no visible effect. Each request may restart a database, so
+ * the operator stops after two.
  */
 const unmatchedAttemptsLimit = 2;
 
 /**
- * Whether the operator may send the accepted values again although the control plane shows others. It may do so once as
- * a retry, after another client changed the endpoint, or after an operation of the last request failed.
+ * Whether the operator may send accepted values again, because the control plane shows others. It may if fewer than
+ * `unmatchedAttemptsLimit` requests had no visible effect, or if an operation of the last request failed.
  */
 export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<string>): boolean {
   const hasFailed = (acknowledged.operationIds ?? []).some((id) => failedIds.has(id));
@@ -135,8 +135,8 @@ export function restartsCompute(fields: readonly DesiredField[]): boolean {
 }
 
 /**
- * How the control plane shows the values of a request: all as sent, at least one with another value, or not all of
- * them.
+ * How the control plane shows the values of a request: all as sent; at least one with another value; or none with
+ * another value, but some not at all.
  */
 type FieldState = "Matches" | "Differs" | "NotShown";
 

@@ -13,7 +13,7 @@ export interface Identity {
   readonly controlPlane?: string;
 }
 
-/** Returns the members by which ownership records name the control plane. */
+/** Returns the members by which ownership records and intents name the control plane. */
 export function planeRecord({ serviceUrl, controlPlane }: Identity): Pick<Identity, "serviceUrl" | "controlPlane"> {
   return controlPlane === undefined ? { serviceUrl } : { serviceUrl, controlPlane };
 }
@@ -87,7 +87,8 @@ export function endpointName(resourceName: string, token: string): string {
 
 /**
  * Finds the token in an endpoint's name. `undefined`: the name has none.
- * Early versions of the operator wrote a token of one part. It is returned unchanged, and no cluster id matches it.
+ * Early versions of the operator wrote a token of one part. Such a token is returned unchanged; no cluster id matches
+ * it.
  */
 export function tokenIn(name: string | undefined): string | undefined {
   const at = name?.lastIndexOf(separator) ?? -1;

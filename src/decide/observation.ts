@@ -1,4 +1,4 @@
-/** What a decision about one resource depends on, and the step that results from it. */
+/** The input of a decision about one resource (`Observation`), and the result of carrying it out (`ResourceStep`). */
 
 import type { Mutation as AnsweredMutation } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -62,7 +62,7 @@ export interface ResourceMemory {
   readonly wasDeletingAtFirst: boolean;
   readonly intent: IntentMemory | undefined;
   readonly answeredCreate: AnsweredCreate | undefined;
-  /** Refused or lost changes. Before `retryAtMs` the operator sends a change only for a reason in `heldBack`. */
+  /** Changes that were refused or not answered. Before `retryAtMs` none is sent, except in the cases of `heldBack`. */
   readonly failure: FailureRow | undefined;
   /** Ids of operations that answers to the operator's own calls named. Their number is limited. */
   readonly ownOperationIds: readonly string[];
@@ -82,7 +82,10 @@ export interface ResourceMemory {
 export interface OperationFacts {
   /** Operations that the operator's own calls started and that have not ended. */
   readonly ownInFlight: readonly Operation[];
-  /** How long this process has seen the project locked until `ownInFlight` ends, in milliseconds; 0 if it is empty. */
+  /**
+   * How long this process has seen the operations in `ownInFlight` lock the project, in milliseconds; 0 if there are
+   * none. It includes earlier operations that they followed without a pause.
+   */
   readonly inFlightForMs: number;
   /** Ids of failed operations that status or this snapshot shows. */
   readonly failedIds: ReadonlySet<string>;
@@ -158,5 +161,5 @@ export type ConditionSummary =
   | { readonly kind: "Progressing"; readonly reason: ProgressReason; readonly message: string }
   | { readonly kind: "Stalled"; readonly reason: StallReason; readonly message: string }
   | { readonly kind: "Paused"; readonly message: string; readonly isEndpointGone: boolean }
-  /** Nothing in this step is worth a write. */
+  /** The conditions Ready, Reconciling and Stalled stay as they are. */
   | { readonly kind: "Unchanged" };

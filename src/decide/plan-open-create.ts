@@ -1,4 +1,4 @@
-/** Plans how a create goes on whose intent is stored. */
+/** Plans the next step of a resource with an open create: its intent is stored, and its result is not. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
@@ -50,7 +50,7 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
 
 /**
  * Plans a stall if several endpoints carry this resource's token, so that a person chooses. The annotation value
- * `abandon=all` gives up all of them; the later search by token then leaves them alone too.
+ * `abandon=all` gives up all of them. Later searches by token then ignore them too.
  */
 function planSeveralOwn(observation: Observation, intent: CreateIntent, own: readonly ObservedEndpoint[]): Plan {
   return isGivenUpNow(observation)
@@ -68,8 +68,9 @@ function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<Inte
 }
 
 /**
- * Plans a new create after the POST of the intent can no longer take effect. If spec no longer asks for it, or the
- * branch has a read-write endpoint already, the operator closes the intent.
+ * Plans the next POST when no earlier POST of the intent can take effect any more. The operator closes the intent
+ * instead if the resource is being deleted, if spec names another branch or type, or if the branch already has a
+ * read-write endpoint.
  */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {
@@ -127,8 +128,8 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
 
 /**
  * Returns the milliseconds until a snapshot can prove that no POST can still take effect.
- * The time counts from the last POST, and from the moment at which this process first read the intent. An earlier
- * process may have sent a POST just before.
+ * The time counts from the last POST, but not from before this process first read the intent. An earlier process may
+ * have sent a POST just before that.
  */
 function settleLeftMs({ memory, project, policy }: Observation, { attempt }: CreateIntent): number {
   const { intent } = memory;

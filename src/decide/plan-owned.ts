@@ -80,7 +80,7 @@ function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoin
 interface PowerWish {
   /** The call to send; `undefined`: nothing has to be sent. */
   readonly action: PowerAction | undefined;
-  /** What status repeats after the control plane accepted the action, or at once if there is no action. */
+  /** The values that status notes as handled: after the control plane accepted the action, or at once without one. */
   readonly echo: PowerEcho;
 }
 
@@ -130,8 +130,8 @@ function planReplacement({ origin, endpointId }: Ownership): Plan {
 }
 
 /**
- * Waits while an operation of the operator's own call runs. It locks the project, so the control plane would refuse
- * every change.
+ * Waits while an operation that the operator's own call started runs. Such an operation locks the project, so the
+ * control plane would refuse every change.
  */
 function planOperationWait({ operations, policy }: Observation): Plan | undefined {
   return operations.ownInFlight.length === 0
@@ -260,8 +260,8 @@ export function planDeletion({ endpointId }: Ownership, observation: Observation
   const remote = remoteStateOf(project, endpointId, memory);
   switch (remote.kind) {
     case "Absent":
-      // A restore of etcd can bring back an older record. Then the endpoint that replaced the recorded one would never
-      // be deleted.
+      // A restore of etcd can bring back an older record. Another endpoint of this resource may have replaced the
+      // recorded one, and must not be left behind.
       return planNamesake(observation) ?? { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
     case "Unproven":
       return waitForProof(observation);

@@ -68,9 +68,10 @@ type RemoteSituation =
 /**
  * Chooses the next step of one resource from a snapshot of its project.
  *
- * Pure and total: no I/O, clock or randomness. It reads one condition of the resource: the question that
- * an annotation answers. Guarantees: a create is planned only together with an intent that is stored first. A change or
- * deletion is planned only for an endpoint that the records prove to belong to the resource.
+ * Pure and total: no I/O, clock or randomness. It reads the resource's own conditions in two cases only: they show the
+ * question that an annotation answers, or whether an earlier process may have sent a DELETE. Guarantees: a create is
+ * planned only together with an intent that is stored first. A change or deletion is planned only for an endpoint that
+ * the records prove to belong to the resource.
  */
 export function planOf(observation: Observation): Plan {
   const situation = situationOf(observation);
@@ -202,7 +203,7 @@ function deletion({ resource, grant }: LocalObservation): Situation {
   if (createIntent !== undefined) {
     return { kind: "OpenCreate", intent: createIntent, spec: undefined };
   }
-  // Without a record nothing proves that the operator has added the finalizer, and that there ever was a grant.
+  // Without a record, a person may have written the finalizer, and the namespace may never have had a grant.
   return grant.mayChange ? { kind: "DeletingUnrecorded" } : { kind: "NotGranted", what: "search" };
 }
 

@@ -54,12 +54,14 @@ export interface PlanEntry<Planned extends Plan> {
   readonly endsFailures: boolean;
 }
 
-/** What a plan means for the last acknowledged request. */
+/** What a plan means for `status.acknowledged`, the record of the last accepted request. */
 export type Request =
   | { readonly kind: "Accepted"; readonly hash: string }
   /** No request is needed, because the endpoint already matches. */
   | { readonly kind: "Unnecessary" }
+  /** The record of the last request is removed. */
   | { readonly kind: "Forgotten" }
+  /** The record stays as it is. */
   | { readonly kind: "None" };
 
 const any = (): SnapshotAge => "Any";

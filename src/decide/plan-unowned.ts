@@ -57,8 +57,9 @@ export function planUnrecordedDeletion(observation: Observation): Plan {
 }
 
 /**
- * Stalls the resource while an endpoint with its token cannot be parsed. The endpoint may belong to it. A create would
- * make a second endpoint, and a deletion would leave this one behind. Other resources of the project go on.
+ * Stalls the resource while an endpoint with its token cannot be parsed. The endpoint may belong to the resource. A
+ * create would make a second endpoint, and a deletion would leave this one behind. Other resources of the project go
+ * on.
  */
 function planUnreadableOwn(observation: Observation): Plan | undefined {
   const name = unreadableOwnName(observation);
@@ -71,8 +72,8 @@ function planUnreadableOwn(observation: Observation): Plan | undefined {
 }
 
 /**
- * Checks whether another endpoint carries this resource's token, when the recorded endpoint is gone. The record was not
- * lost, so another client may have copied the name. The operator cannot know, and a person decides.
+ * Stalls the resource if its recorded endpoint is gone and another endpoint carries its token. The resource may have
+ * made that endpoint, or another client may have copied the name. The operator cannot know, so a person decides.
  */
 export function planNamesake(observation: Observation): Plan | undefined {
   const { proven, unproven } = unrecordedOwn(observation);
@@ -83,8 +84,9 @@ export function planNamesake(observation: Observation): Plan | undefined {
 const giveUpAll = "abandon=all";
 
 /**
- * Whether a person says that no endpoint with this resource's token is the resource's own. The annotation counts only as
- * the answer to a question that status shows. It may be an old answer, and status may have been lost since.
+ * Whether a person says that no endpoint with this resource's token is the resource's own. The annotation counts while
+ * status shows the question. Afterwards it counts while status shows a step that may follow this answer. Otherwise the
+ * annotation may be an old answer, given before status was lost.
  */
 function isEveryOneGivenUp(observation: Observation): boolean {
   const { resource } = observation;
@@ -118,7 +120,10 @@ const reasonsAfterAnswer: ReadonlySet<string> = new Set<ConditionReason>([
   "WaitingForProject",
 ]);
 
-/** Asks a person to give up every endpoint with the resource's token. An annotation that says so already is older. */
+/**
+ * Returns the text that tells a person how to give up every endpoint with the resource's token. If the annotation has
+ * that value already, it is older than the question, and the person must remove it first.
+ */
 export function askToGiveUp(observation: Observation): string {
   return saysGiveUpAll(observation)
     ? `The annotation ${annotations.resolveCreate} is older than this question and does not count. Remove it, and read this message again.`
@@ -127,8 +132,8 @@ export function askToGiveUp(observation: Observation): string {
 
 /**
  * Plans what follows if endpoints carry this resource's token and no record names them. A person chooses one by
- * annotation, and until then the resource is Stalled. Without that, a second endpoint might never be deleted.
- * `undefined`: there is no such endpoint, or a person gave all of them up.
+ * annotation, and until then the resource is Stalled. If the operator chose, it might leave an endpoint behind for
+ * ever. `undefined`: there is no such endpoint, or a person gave all of them up.
  */
 export function planTokenElsewhere(observation: Observation, own: readonly ObservedEndpoint[]): Plan | undefined {
   const [verb, value] = observation.resource.annotations[annotations.resolveCreate]?.split("=") ?? [];
@@ -155,7 +160,10 @@ function planNamedAdoption(observation: Observation, spec: ComputeEndpointSpec):
   return endpoint === undefined ? undefined : planAdoption(observation, spec, endpoint);
 }
 
-/** Checks the read-write endpoint of a branch. A branch has at most one, so an existing endpoint or claim decides. */
+/**
+ * Plans an adoption or a stall if the branch has a read-write endpoint, or if another resource has the better claim to
+ * it. A branch has at most one read-write endpoint.
+ */
 function planReadWritePlace(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
   if (spec.type !== "ReadWrite") {
     return undefined;

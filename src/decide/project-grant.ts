@@ -92,7 +92,7 @@ export interface PlaneProblem {
 
 type ProjectRule = NonNullable<ControlPlaneSpec["projects"]>[number];
 
-/** The namespace and the project that a grant is asked for, and the grants of that Namespace. */
+/** A namespace and a project, and what the Namespace object says about grants. */
 interface GrantQuestion {
   readonly namespace: string;
   readonly projectId: string;
@@ -101,9 +101,9 @@ interface GrantQuestion {
 
 /**
  * Returns what a namespace may do in a project of the control plane. Pure and total.
- * The key of a ControlPlane belongs to its namespace, so its resources need no grant. A ClusterControlPlane grants by
- * `projects`. If it has none, the annotation of the Namespace grants. The annotation never extends `projects`, because
- * its project ids, or its `*`, may be meant for another account. An invalid spec grants nothing.
+ * The API key of a ControlPlane belongs to its namespace, so that namespace needs no grant. A ClusterControlPlane
+ * grants by `projects`. If it has none, the annotation of the Namespace grants. The annotation never extends
+ * `projects`, because its project ids, or its `*`, may be meant for another account. An invalid spec grants nothing.
  */
 export function planeGrantOf(
   { kind, spec }: Pick<PlaneResource, "kind" | "spec">,

@@ -32,7 +32,7 @@ export function remoteStateOf(
   if (listed !== undefined && !isDenied && !isLagging(listed, project.startedAtMs, memory)) {
     return { kind: "Present", endpoint: listed };
   }
-  // Some listed endpoint has no readable id, so it may be this endpoint.
+  // The id "" stands for a listed endpoint whose id cannot be read. It may be this endpoint.
   const isUnlisted = listed === undefined && !project.unreadableIds.some((id) => id === endpointId || id === "");
   return isDenied && isUnlisted ? { kind: "Absent" } : { kind: "Unproven" };
 }
@@ -49,7 +49,7 @@ export function isReadSince(
   );
 }
 
-/** Whether the endpoint must be read by id before the operator can decide. */
+/** Whether the endpoint must be read by id, because the list does not show it, or shows it out of date. */
 export function needsReadById(
   project: ProjectSnapshot,
   endpointId: string,

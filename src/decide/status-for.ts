@@ -20,8 +20,8 @@ export interface OperationStatus {
 }
 
 /**
- * Returns the ownership record and the intent after a step. The operation log needs both before the whole status can be
- * computed.
+ * Returns the ownership record and the intent after a step. `reduceOperations` needs the ownership record before the
+ * whole status can be computed.
  */
 export function recordsAfter({ plan, outcome, local }: ResourceStep): Records {
   const { ownership, createIntent } = local.resource.status;
