@@ -49,7 +49,7 @@ interface Needs {
   /** Operations since this time must stay, epoch milliseconds of the control plane's clock; `undefined`: none. */
   readonly sinceMs: number | undefined;
   /** The newest revision that every resource has used. */
-  readonly reducedRevision: number;
+  readonly usedRevision: number;
 }
 
 /** An operation as the last believed answer showed it. */
@@ -288,9 +288,9 @@ function isDue({ sinceMs, askedMs }: Awaited, nowMs: number): boolean {
   return askedMs === undefined || nowMs - askedMs >= Math.min(longestPauseMs, (askedMs - sinceMs) / 10);
 }
 
-function isNeeded({ createdMs, updatedMs, changedRevision }: Known, { sinceMs, reducedRevision }: Needs): boolean {
+function isNeeded({ createdMs, updatedMs, changedRevision }: Known, { sinceMs, usedRevision }: Needs): boolean {
   const isSinceThen = sinceMs !== undefined && (createdMs >= sinceMs || updatedMs >= sinceMs);
-  return isSinceThen || changedRevision > reducedRevision;
+  return isSinceThen || changedRevision > usedRevision;
 }
 
 /** Compares by creation, newest first. Operations of one request have the same time, so then the id decides. */

@@ -162,7 +162,7 @@ export class ProjectOperations {
    * Notes that a resource has used a snapshot. Call it when the resource's new status is stored, or needed no write.
    * @param need the part of the log that the resource needs from now on, by its stored status.
    */
-  noteReduced(need: HistoryRange, { revision, reachMs }: OperationsSnapshot): void {
+  noteUsed(need: HistoryRange, { revision, reachMs }: OperationsSnapshot): void {
     const { uid, sinceMs } = need;
     const used = this.#uses.get(uid)?.used;
     const isUsed = used !== undefined || sinceMs >= reachMs || sinceMs < this.#floorMs;
@@ -175,7 +175,7 @@ export class ProjectOperations {
    */
   prune(): void {
     const revisions = [...this.#uses.values()].map(({ used }) => used?.revision ?? Number.POSITIVE_INFINITY);
-    const needs = { sinceMs: this.#unreadSinceMs(), reducedRevision: Math.min(Number.POSITIVE_INFINITY, ...revisions) };
+    const needs = { sinceMs: this.#unreadSinceMs(), usedRevision: Math.min(Number.POSITIVE_INFINITY, ...revisions) };
     const { all, needed } = this.#known.prune(needs);
     this.#reachMs = Math.max(this.#reachMs, ...all.map((each) => createdMsOf(each) + 1));
     const times = needed.map(createdMsOf).filter(Number.isFinite);

@@ -149,8 +149,8 @@ export class ProjectLook {
   #isCheaperById(count: number): boolean {
     const { echoesNames, endpoints } = this.#snapshot;
     const isListNeeded = !echoesNames && this.#round.isWaiting();
-    const isListLarger = count === 1 || endpoints.size > listedForEach * count;
-    return !isListNeeded && isListLarger && count <= readsByIdLimit;
+    const isListCostly = count === 1 || endpoints.size > listedForEach * count;
+    return !isListNeeded && isListCostly && count <= readsByIdLimit;
   }
 
   /** Reads the endpoints of these resources by id. @returns the errors of failed reads, by endpoint id */

@@ -59,7 +59,7 @@ export async function settleStep(context: ReconcileContext, round: Round, settle
   reportStep(context, stored);
   const need = operations && historyRangeOf(resource.uid, stored.status.operationWatermark);
   if (operations !== undefined && need !== undefined) {
-    round.project.operations.noteReduced(need, operations);
+    round.project.operations.noteUsed(need, operations);
   }
   if (hasNewStanding(resource.status, stored.status)) {
     round.wakeWaiting();

@@ -133,7 +133,7 @@ export class LogModel {
         if (step.mustStore) resource.state = stored(step.state);
         this.counted.push(...step.ended.map(({ operationId }) => operationId));
         const need = historyRangeOf(resource.uid, resource.state.operationWatermark);
-        if (need !== undefined) this.#reader.noteReduced(need, snapshot);
+        if (need !== undefined) this.#reader.noteUsed(need, snapshot);
       }
     }
   }

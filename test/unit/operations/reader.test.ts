@@ -56,7 +56,7 @@ class Scene {
   /** Reads the log, and notes that every resource has used the snapshot. */
   async reduce(): Promise<OperationsSnapshot> {
     const snapshot = await this.read();
-    for (const each of this.needs) this.reader.noteReduced(each, snapshot);
+    for (const each of this.needs) this.reader.noteUsed(each, snapshot);
     return snapshot;
   }
 
@@ -282,7 +282,7 @@ describe("later reads", () => {
 });
 
 describe("what is kept", () => {
-  it("a resource has not reduced it yet → is shown again; once reduced, the window alone", async () => {
+  it("a resource has not used it yet → is shown again; once used, the window alone", async () => {
     const scene = new Scene();
     scene.listed = many(1, 400);
     scene.needs = [need(300)];
@@ -291,16 +291,16 @@ describe("what is kept", () => {
     expect(idsOf(await scene.reduce()).length).toBeLessThanOrEqual(20 + 10);
   });
 
-  it("one of two resources has reduced it → is kept for the other", async () => {
+  it("one of two resources has used it → is kept for the other", async () => {
     const scene = new Scene();
     scene.listed = many(1, 100);
     scene.needs = [need(50), need(60, "uid-b")];
     const first = await scene.read();
-    scene.reader.noteReduced(need(50), first);
+    scene.reader.noteUsed(need(50), first);
     expect(idsOf(await scene.read())).toEqual(expect.arrayContaining(newestFirst(many(60, 100))));
   });
 
-  it("long in flight, ended now, many newer ones → is shown as ended until the resource has reduced it", async () => {
+  it("long in flight, ended now, many newer ones → is shown as ended until the resource has used it", async () => {
     const scene = new Scene();
     const long = nth(1, { status: "running" });
     scene.byId.set(long.id, long);
