@@ -163,9 +163,9 @@ export class PlaneKeeper {
       const { heldSecrets: _released, ...status } = resource.status;
       planes.note(plane.id, await store.patchStatus(resource, status));
     }
-    const { known: reading } = key;
+    const { known: snapshot } = key;
     const isNeeded = users.count > 0 && wanted && isWanted(wanted);
-    if (!isNeeded || reading?.kind !== "Read" || !needsHold(resource, reading.secret)) {
+    if (!isNeeded || snapshot?.kind !== "Read" || !needsHold(resource, snapshot.secret)) {
       return { secrets: [...kept, ...released.secrets], problem: released.problem };
     }
     // Everything in `kept` is the wanted Secret.
@@ -173,7 +173,7 @@ export class PlaneKeeper {
     if (kept.length === 0) {
       planes.note(plane.id, await store.patchStatus(resource, { ...resource.status, heldSecrets: all }));
     }
-    await secrets.setFinalizers(reading.secret, [...reading.secret.finalizers, keyFinalizer(resource)]);
+    await secrets.setFinalizers(snapshot.secret, [...snapshot.secret.finalizers, keyFinalizer(resource)]);
     key.forget();
     return { secrets: all, problem: released.problem };
   }
@@ -185,7 +185,7 @@ export class PlaneKeeper {
     { secrets: heldSecrets, problem: releaseProblem }: Held,
   ): Promise<void> {
     const { clock, planes, events, mayRecordOfCluster } = this.#options;
-    const facts = { ...health.state, reading: key.known, users, heldSecrets, releaseProblem, nowMs: clock.nowMs() };
+    const facts = { ...health.state, snapshot: key.known, users, heldSecrets, releaseProblem, nowMs: clock.nowMs() };
     const status = resource && planeStatus({ ...facts, resource });
     if (resource === undefined || status === undefined || isSameStored(status, resource.status)) {
       return;

@@ -15,7 +15,7 @@ import { type PlaneResource, secretPlace } from "../resource/control-plane-resou
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
 
 /** The result of one attempt to read the Secrets of a control plane. */
-export type SecretsReading =
+export type SecretsSnapshot =
   | {
       readonly kind: "Read";
       readonly key: string;
@@ -66,7 +66,7 @@ export async function readPlaneSecrets(
   secrets: Pick<SecretStore, "read" | "account">,
   resource: PlaneResource,
   { apiKeySecretRef, connection }: Pick<ControlPlaneSpec, "apiKeySecretRef" | "connection">,
-): Promise<SecretsReading> {
+): Promise<SecretsSnapshot> {
   const placeOf = (ref: SecretRef) => {
     return { secret: secretPlace(resource, ref), key: ref.key, account: secrets.account };
   };
@@ -113,7 +113,7 @@ async function readValue(secrets: Pick<SecretStore, "read">, place: ValuePlace) 
 export interface PlaneKeyOptions {
   readonly clock: Clock;
   /** Reads the Secrets now; `undefined`: there is no valid spec that names any. Never throws. */
-  readonly read: () => Promise<SecretsReading | undefined>;
+  readonly read: () => Promise<SecretsSnapshot | undefined>;
   /**
    * Whether a key that can no longer be read stays in use. Its namespace is being deleted then, and the operator's
    * right to read its Secrets may be gone already.
@@ -134,7 +134,7 @@ const unansweredAgainMs = 5_000;
 /** Returns the key to the client, and reads its Secret again when the key is old or was refused. */
 export class PlaneKey implements KeySource {
   readonly #options: PlaneKeyOptions;
-  #known: SecretsReading | undefined;
+  #known: SecretsSnapshot | undefined;
   #refusedKey: string | undefined;
   #nextReadMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
@@ -147,7 +147,7 @@ export class PlaneKey implements KeySource {
    * The result of the last read, or an earlier one whose key stays in use. `undefined`: nothing was read yet, or no
    * valid spec names a Secret.
    */
-  get known(): SecretsReading | undefined {
+  get known(): SecretsSnapshot | undefined {
     return this.#known;
   }
 
@@ -157,13 +157,13 @@ export class PlaneKey implements KeySource {
    */
   async current(): Promise<string> {
     const isRefused = this.#known?.kind === "Read" && this.#known.key === this.#refusedKey;
-    const reading = await this.read(isRefused ? refusedAgainMs : undefined);
-    if (reading?.kind !== "Read") {
+    const snapshot = await this.read(isRefused ? refusedAgainMs : undefined);
+    if (snapshot?.kind !== "Read") {
       throw new ControlPlaneError("Unauthorized", "the control plane has no usable API key", { effect: "NotApplied" });
     }
     // The key is reported at every use, because it may be in use long after the last answer of the API server.
-    this.#options.onKey(reading.key);
-    return reading.key;
+    this.#options.onKey(snapshot.key);
+    return snapshot.key;
   }
 
   /** Notes that the control plane refused this key. The next call reads the Secret first. */
@@ -178,7 +178,7 @@ export class PlaneKey implements KeySource {
    * Returns the Secrets, read again if the last read is `maxAgeMs` or longer ago.
    * @param maxAgeMs @default one minute
    */
-  async read(maxAgeMs: number = readAgainMs): Promise<SecretsReading | undefined> {
+  async read(maxAgeMs: number = readAgainMs): Promise<SecretsSnapshot | undefined> {
     if (this.#options.clock.monotonicMs() >= this.#nextReadMs - readAgainMs + maxAgeMs) {
       this.#reading ??= this.#refresh().finally(() => {
         this.#reading = undefined;
@@ -198,26 +198,26 @@ export class PlaneKey implements KeySource {
     // The time is set before the read. A refusal or another spec during the read then causes one more read.
     this.#nextReadMs = clock.monotonicMs() + readAgainMs;
     const before = this.#known;
-    const reading = await read();
-    const isGone = reading?.kind === "Refused" && isKeptInMemory();
-    const isKept = before?.kind === "Read" && (reading?.kind === "Unanswered" || isGone);
-    if (isKept || reading?.kind === "Unanswered") {
+    const snapshot = await read();
+    const isGone = snapshot?.kind === "Refused" && isKeptInMemory();
+    const isKept = before?.kind === "Read" && (snapshot?.kind === "Unanswered" || isGone);
+    if (isKept || snapshot?.kind === "Unanswered") {
       this.#nextReadMs = Math.min(this.#nextReadMs, clock.monotonicMs() + unansweredAgainMs);
     }
     if (isKept) {
       return;
     }
-    this.#known = reading;
-    if (reading?.kind === "Read") {
-      onKey(reading.key);
+    this.#known = snapshot;
+    if (snapshot?.kind === "Read") {
+      onKey(snapshot.key);
     }
-    if (markOf(before) !== markOf(reading)) {
+    if (markOf(before) !== markOf(snapshot)) {
       onChange();
     }
   }
 }
 
 /** Returns a text that changes if the key, the certificate authority or the kind of the result changes. */
-function markOf(reading: SecretsReading | undefined): string {
-  return reading?.kind === "Read" ? JSON.stringify([reading.key, reading.authority]) : (reading?.kind ?? "None");
+function markOf(snapshot: SecretsSnapshot | undefined): string {
+  return snapshot?.kind === "Read" ? JSON.stringify([snapshot.key, snapshot.authority]) : (snapshot?.kind ?? "None");
 }

@@ -15,12 +15,12 @@ import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, seconds
 import { namespaceOfPlane, type PlaneResource, planeName } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import type { PlaneError, PlaneState } from "./plane-health.ts";
-import { type SecretsReading, secretName } from "./plane-key.ts";
+import { type SecretsSnapshot, secretName } from "./plane-key.ts";
 
 /** The facts from which the status is computed. */
 export interface PlaneFacts extends PlaneState {
   readonly resource: PlaneResource;
-  readonly reading: SecretsReading | undefined;
+  readonly snapshot: SecretsSnapshot | undefined;
   readonly users: PlaneUsers;
   readonly heldSecrets: readonly ResourceKey[];
   /** Why a finalizer could not be removed from a Secret; `undefined`: there is no problem. */
@@ -94,7 +94,7 @@ const keyNotUsedYet: Reported = {
 
 /** Returns the first problem that prevents the use of the control plane, or that there is none. */
 function standingOf(facts: PlaneFacts): Standing {
-  const { resource, reading, credentials, currentError } = facts;
+  const { resource, snapshot, credentials, currentError } = facts;
   const stalled = ({ reason, message }: Reported) => ({ isReady: false, isStalled: true, reason, message });
   const waiting = (reason: PlaneReason, why: string) => {
     const message = `${why}. The operator tries again.`;
@@ -104,11 +104,11 @@ function standingOf(facts: PlaneFacts): Standing {
     const message = `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`;
     return stalled({ reason: "InvalidSpec", message });
   }
-  if (reading === undefined || reading.kind === "Unanswered") {
-    return waiting("SecretUnreadable", reading?.message ?? "The Secret has not been read");
+  if (snapshot === undefined || snapshot.kind === "Unanswered") {
+    return waiting("SecretUnreadable", snapshot?.message ?? "The Secret has not been read");
   }
-  if (reading.kind === "Refused") {
-    return stalled(reading);
+  if (snapshot.kind === "Refused") {
+    return stalled(snapshot);
   }
   if (credentials === "Refused") {
     return stalled(keyRefused);
@@ -118,7 +118,7 @@ function standingOf(facts: PlaneFacts): Standing {
   }
   const { reason, message } = credentials === "Accepted" ? keyAccepted : keyNotUsedYet;
   const users = shownUsers(facts);
-  const { isBeingDeleted: isSecretGoing, key } = reading.secret;
+  const { isBeingDeleted: isSecretGoing, key } = snapshot.secret;
   const kept =
     isSecretGoing && users > 0
       ? ` ${secretName(key)} is being deleted. The operator keeps it while ${counted(users)} this control plane.`
@@ -136,9 +136,9 @@ function outageReason({ reason }: PlaneError): PlaneReason {
   }
 }
 
-function credentialsDraft({ credentials, reading }: PlaneFacts): ConditionDraft {
-  if (reading?.kind === "Refused") {
-    return draft("CredentialsValid", "False", reading);
+function credentialsDraft({ credentials, snapshot }: PlaneFacts): ConditionDraft {
+  if (snapshot?.kind === "Refused") {
+    return draft("CredentialsValid", "False", snapshot);
   }
   switch (credentials) {
     case "Refused":

@@ -11,7 +11,7 @@ import { type PlaneResource, secretPlace } from "../resource/control-plane-resou
 import type { ControlPlaneSpec } from "../resource/control-plane-schema.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { PlaneHealth } from "./plane-health.ts";
-import { PlaneKey, readPlaneSecrets, type SecretsReading } from "./plane-key.ts";
+import { PlaneKey, readPlaneSecrets, type SecretsSnapshot } from "./plane-key.ts";
 import { mayBeNearby, type TenantLimits } from "./tenant-limits.ts";
 
 /** The control plane to connect to, its key, and its callbacks. */
@@ -235,8 +235,8 @@ export class Plane {
         if (resource === undefined || spec === undefined) {
           return undefined;
         }
-        const reading = await readPlaneSecrets(secrets, resource, spec);
-        return holdsNoNewKey(key.known, reading) ? reading : await this.#confirmed(key, reading);
+        const snapshot = await readPlaneSecrets(secrets, resource, spec);
+        return holdsNoNewKey(key.known, snapshot) ? snapshot : await this.#confirmed(key, snapshot);
       },
       isKeptInMemory: () =>
         resource !== undefined &&
@@ -263,7 +263,7 @@ export class Plane {
    * key together, the new key must not go to the former URL. This read shows every edit that was made before the Secret
    * changed.
    */
-  async #confirmed(key: PlaneKey, reading: SecretsReading): Promise<SecretsReading> {
+  async #confirmed(key: PlaneKey, snapshot: SecretsSnapshot): Promise<SecretsSnapshot> {
     try {
       await this.#options.readAgain(this.id);
     } catch (error) {
@@ -272,7 +272,7 @@ export class Plane {
     }
     const message =
       "spec has changed while the operator read the API key. The operator reads the key again for the new spec.";
-    return this.#key === key ? reading : { kind: "Unanswered", message };
+    return this.#key === key ? snapshot : { kind: "Unanswered", message };
   }
 }
 
@@ -280,9 +280,9 @@ function validSpecOf(resource: PlaneResource | undefined): ControlPlaneSpec | un
   return resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
 }
 
-/** Whether a reading holds no API key, or the one that is in use. */
-function holdsNoNewKey(known: SecretsReading | undefined, reading: SecretsReading): boolean {
-  return reading.kind !== "Read" || (known?.kind === "Read" && known.key === reading.key);
+/** Whether a snapshot of the Secrets holds no API key, or the one that is in use. */
+function holdsNoNewKey(known: SecretsSnapshot | undefined, snapshot: SecretsSnapshot): boolean {
+  return snapshot.kind !== "Read" || (known?.kind === "Read" && known.key === snapshot.key);
 }
 
 function targetOf(resource: PlaneResource | undefined): Target | undefined {

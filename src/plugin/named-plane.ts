@@ -14,7 +14,7 @@ export interface NamedPlane {
 }
 
 /** The result of reading a control plane's resource with the rights of the user. */
-export type PlaneReading =
+export type PlaneSnapshot =
   | { readonly kind: "Found"; readonly plane: PlaneResource }
   | { readonly kind: "Absent" }
   | { readonly kind: "Forbidden" };
@@ -22,12 +22,12 @@ export type PlaneReading =
 /** The control plane that a resource names, and the result of reading it. */
 export interface ReadPlane {
   readonly named: NamedPlane;
-  readonly reading: PlaneReading;
+  readonly snapshot: PlaneSnapshot;
 }
 
 /** Reads control planes with the rights of the user. */
 export interface PlaneReads {
-  getPlane(named: NamedPlane): Promise<PlaneReading>;
+  getPlane(named: NamedPlane): Promise<PlaneSnapshot>;
 }
 
 /** Returns the reference of a resource; `undefined`: it names the control plane of the settings. @throws Error */
@@ -58,13 +58,13 @@ export function isPlaneName(text: string): boolean {
 }
 
 /** Returns why the operator cannot use the control plane; `undefined`: no reason is visible to the user. Pure. */
-export function problemOf({ reading, named: { ref, namespace } }: ReadPlane): PlaneProblem | undefined {
+export function problemOf({ snapshot, named: { ref, namespace } }: ReadPlane): PlaneProblem | undefined {
   const planeId = planeIdOf(ref, namespace);
-  if (reading.kind === "Absent") {
+  if (snapshot.kind === "Absent") {
     return planeProblems.notFound(planeId);
   }
-  if (reading.kind === "Forbidden") return undefined;
-  const { spec, status } = reading.plane;
+  if (snapshot.kind === "Forbidden") return undefined;
+  const { spec, status } = snapshot.plane;
   const stalled = conditionOf(status.conditions, "Stalled");
   // A refused key also stalls the control plane. But the resources that use it report the refused key themselves, so it
   // is no problem here.
@@ -78,9 +78,9 @@ export function problemOf({ reading, named: { ref, namespace } }: ReadPlane): Pl
  * @returns true: they are equal, or the control plane has no valid URL; false: the user cannot read the control plane
  * @throws Error when they differ
  */
-export function requireSameUrl(reading: PlaneReading, { ref, namespace }: NamedPlane, serviceUrl: string): boolean {
-  if (reading.kind !== "Found") return false;
-  const { spec } = reading.plane;
+export function requireSameUrl(snapshot: PlaneSnapshot, { ref, namespace }: NamedPlane, serviceUrl: string): boolean {
+  if (snapshot.kind !== "Found") return false;
+  const { spec } = snapshot.plane;
   if (spec.kind !== "Valid" || new URL(spec.spec.url).href === new URL(serviceUrl).href) return true;
   const name = planeName(planeIdOf(ref, namespace));
   throw new Error(

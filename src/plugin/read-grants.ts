@@ -46,7 +46,7 @@ export async function readGrants(
   if (plane?.named.ref.kind === "ControlPlane") {
     return () => fullGrant;
   }
-  if (plane?.reading.kind === "Forbidden") {
+  if (plane?.snapshot.kind === "Forbidden") {
     return () => undefined;
   }
   const known = await readNamespaces(namespaces, reads, settings);
@@ -93,8 +93,8 @@ function ruleGrants(
   { projectGrants: mode }: GrantSettings,
   plane?: ReadPlane,
 ): KnownGrants {
-  if (plane?.reading.kind !== "Found") return () => undefined;
-  const resource = plane.reading.plane;
+  if (plane?.snapshot.kind !== "Found") return () => undefined;
+  const resource = plane.snapshot.plane;
   const isBySelector = rulesOf(plane)?.some(({ namespaces }) => namespaces.selector !== undefined) ?? false;
   return (namespace, projectId) => {
     const found = facts.get(namespace);
@@ -106,6 +106,6 @@ function ruleGrants(
 }
 
 function rulesOf(plane: ReadPlane | undefined) {
-  const spec = plane?.reading.kind === "Found" ? plane.reading.plane.spec : undefined;
+  const spec = plane?.snapshot.kind === "Found" ? plane.snapshot.plane.spec : undefined;
   return spec?.kind === "Valid" ? spec.spec.projects : undefined;
 }

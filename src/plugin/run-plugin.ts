@@ -141,7 +141,7 @@ class PluginRun {
   async #step(resource: ComputeEndpoint): Promise<CheckedStep> {
     const cluster = this.#openCluster();
     const named = namedBy(resource);
-    const plane = named && { named, reading: await cluster.getPlane(named) };
+    const plane = named && { named, snapshot: await cluster.getPlane(named) };
     const problem = plane && problemOf(plane);
     const grantsOf = (resources: readonly ComputeEndpoint[]) => {
       const namespaces = resources.map(({ key }) => key.namespace);
@@ -170,8 +170,8 @@ class PluginRun {
    *   status
    */
   #isUrlKnown(resource: ComputeEndpoint, { serviceUrl }: ControlPlaneClient, plane: ReadPlane | undefined): boolean {
-    const isCompared = plane === undefined || requireSameUrl(plane.reading, plane.named, serviceUrl);
-    if (plane?.reading.kind !== "Found") requireRecordedUrl(resource, serviceUrl);
+    const isCompared = plane === undefined || requireSameUrl(plane.snapshot, plane.named, serviceUrl);
+    if (plane?.snapshot.kind !== "Found") requireRecordedUrl(resource, serviceUrl);
     return isCompared;
   }
 
@@ -208,10 +208,10 @@ class PluginRun {
     if (controlPlane === undefined) return undefined;
     const cluster = this.#openCluster();
     const named = { ref: parsePlaneName(controlPlane), namespace: namespace ?? cluster.namespace };
-    const reading = await cluster.getPlane(named);
-    const problem = problemOf({ named, reading });
+    const snapshot = await cluster.getPlane(named);
+    const problem = problemOf({ named, snapshot });
     if (problem !== undefined) throw new Error(problem.message);
-    if (!requireSameUrl(reading, named, this.#openService().serviceUrl)) {
+    if (!requireSameUrl(snapshot, named, this.#openService().serviceUrl)) {
       throw new Error(`You may not read ${planeName(planeIdOf(named.ref, named.namespace))}, so its URL is not known.`);
     }
     return named;
@@ -264,9 +264,9 @@ class PluginRun {
   async #plane(name: string, { namespace }: CommonOptions): Promise<PlaneResource> {
     const cluster = this.#openCluster();
     const ref = parsePlaneName(name);
-    const reading = await cluster.getPlane({ ref, namespace: namespace ?? cluster.namespace });
-    if (reading.kind === "Found") return reading.plane;
-    throw new Error(`${reading.kind === "Absent" ? "There is no" : "You may not read"} ${ref.kind} ${ref.name}.`);
+    const snapshot = await cluster.getPlane({ ref, namespace: namespace ?? cluster.namespace });
+    if (snapshot.kind === "Found") return snapshot.plane;
+    throw new Error(`${snapshot.kind === "Absent" ? "There is no" : "You may not read"} ${ref.kind} ${ref.name}.`);
   }
 
   async #access(name: string, { namespace }: CommonOptions): Promise<DatabaseAccess> {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { isSelected, planeGrantOf } from "../../../src/decide/project-grant.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { StoredSecret } from "../../../src/domain/resource-store.ts";
-import { PlaneKey, type SecretsReading } from "../../../src/planes/plane-key.ts";
+import { PlaneKey, type SecretsSnapshot } from "../../../src/planes/plane-key.ts";
 import { type PlaneFacts, planeStatus } from "../../../src/planes/plane-status.ts";
 import { parseComputeEndpoint, projectKeysOf, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
@@ -109,13 +109,13 @@ const secret: StoredSecret = {
   ...{ key: { namespace: "platform", name: "key" }, uid: "s", resourceVersion: "1", type: "Opaque", ownerUids: [] },
   ...{ data: {}, finalizers: [], isBeingDeleted: false },
 };
-const read = (key: string): SecretsReading => ({ kind: "Read", key, authority: undefined, secret });
+const read = (key: string): SecretsSnapshot => ({ kind: "Read", key, authority: undefined, secret });
 
 describe("status of a control plane", () => {
   const usual: PlaneFacts = {
     ...{
       resource: cluster(),
-      reading: read("k"),
+      snapshot: read("k"),
       credentials: "Accepted",
       currentError: undefined,
       lastError: undefined,
@@ -129,8 +129,8 @@ describe("status of a control plane", () => {
     ["not used yet", { credentials: undefined }, "True", "KeyNotUsedYet"],
     ["refused", { credentials: "Refused" }, "False", "Unauthorized"],
     ["not reachable", { currentError: outage, lastError: outage }, "False", "ServiceUnavailable"],
-    ["not read", { reading: undefined }, "False", "SecretUnreadable"],
-    ["no Secret", { reading: { kind: "Refused", reason: "SecretNotFound", message: "m" } }, "False", "SecretNotFound"],
+    ["not read", { snapshot: undefined }, "False", "SecretUnreadable"],
+    ["no Secret", { snapshot: { kind: "Refused", reason: "SecretNotFound", message: "m" } }, "False", "SecretNotFound"],
     ["being deleted in use", { resource: deleted }, "True", "KeyAccepted"],
   ] as const)("%s → Ready %s %s", (_, change, ready, reason) => {
     const status = planeStatus({ ...usual, ...(change as Partial<PlaneFacts>) });
@@ -151,12 +151,12 @@ describe("status of a control plane", () => {
 describe("the API key of a control plane", () => {
   const scene = () => {
     const clock = new FakeClock(0);
-    const state = { reading: read("first") as SecretsReading | undefined, reads: 0, changes: 0, isKept: false };
+    const state = { snapshot: read("first") as SecretsSnapshot | undefined, reads: 0, changes: 0, isKept: false };
     const key = new PlaneKey({
       clock,
       read: async () => {
         state.reads += 1;
-        return state.reading;
+        return state.snapshot;
       },
       isKeptInMemory: () => state.isKept,
       onChange: () => {
@@ -173,7 +173,7 @@ describe("the API key of a control plane", () => {
     expect(await key.current()).toBe("first");
     expect(state.reads).toBe(1);
     await clock.advance(60_000);
-    state.reading = read("second");
+    state.snapshot = read("second");
     expect(await key.current()).toBe("second");
     expect(state).toMatchObject({ reads: 2, changes: 2 });
   });
@@ -186,7 +186,7 @@ describe("the API key of a control plane", () => {
     await key.current();
     expect(state.reads).toBe(2);
     await clock.advance(5_000);
-    state.reading = read("second");
+    state.snapshot = read("second");
     expect(await key.current()).toBe("second");
     expect(state.reads).toBe(3);
   });
@@ -202,10 +202,10 @@ describe("the API key of a control plane", () => {
   it("the Secret is gone → no call is sent; the API server gives no answer → the known key counts on", async () => {
     const { clock, state, key } = scene();
     await key.current();
-    state.reading = { kind: "Unanswered", message: "cannot read Secret" };
+    state.snapshot = { kind: "Unanswered", message: "cannot read Secret" };
     await clock.advance(60_000);
     expect(await key.current()).toBe("first");
-    state.reading = { kind: "Refused", reason: "SecretNotFound", message: "There is no Secret platform/key." };
+    state.snapshot = { kind: "Refused", reason: "SecretNotFound", message: "There is no Secret platform/key." };
     await clock.advance(60_000);
     const error = await key.current().catch((failure: unknown) => failure);
     expect(error).toBeInstanceOf(ControlPlaneError);
@@ -217,7 +217,7 @@ describe("the API key of a control plane", () => {
     const { clock, state, key } = scene();
     await key.current();
     state.isKept = true;
-    state.reading = { kind: "Refused", reason: "SecretForbidden", message: "no right" };
+    state.snapshot = { kind: "Refused", reason: "SecretForbidden", message: "no right" };
     await clock.advance(60_000);
     expect(await key.current()).toBe("first");
   });

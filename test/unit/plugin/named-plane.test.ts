@@ -5,7 +5,7 @@ import { adoptionManifest, unownedEndpoints } from "../../../src/plugin/listings
 import {
   isPlaneName,
   namedBy,
-  type PlaneReading,
+  type PlaneSnapshot,
   parsePlaneName,
   problemOf,
   requireRecordedUrl,
@@ -21,7 +21,7 @@ import { endpoint as observed } from "../decide/builders.ts";
 const url = "https://control-plane.example.com/api/v2";
 const other = "https://other.example.com/api/v2";
 const named = { ref: { kind: "ClusterControlPlane", name: "analytics" }, namespace: "shop" } as const;
-const found = (reason: (typeof everyPlaneReason)[number]): PlaneReading => ({
+const found = (reason: (typeof everyPlaneReason)[number]): PlaneSnapshot => ({
   kind: "Found",
   plane: parseClusterControlPlane(planeSaying(reason)),
 });
@@ -84,13 +84,13 @@ describe("the URL of the control plane", () => {
 
   test.each(everyPlaneReason)("a control plane that says %s → a problem exactly if it cannot be used", (reason) => {
     const isUnusable = planeWaits[reason] === "Person" && reason !== "Unauthorized";
-    const problem = problemOf({ named, reading: found(reason) });
+    const problem = problemOf({ named, snapshot: found(reason) });
     expect(problem).toEqual(isUnusable ? expect.objectContaining({ reason: "ControlPlaneNotReady" }) : undefined);
   });
 
   test("there is none → a problem; not readable → none is known", () => {
-    expect(problemOf({ named, reading: { kind: "Absent" } })).toMatchObject({ reason: "ControlPlaneNotFound" });
-    expect(problemOf({ named, reading: { kind: "Forbidden" } })).toBeUndefined();
+    expect(problemOf({ named, snapshot: { kind: "Absent" } })).toMatchObject({ reason: "ControlPlaneNotFound" });
+    expect(problemOf({ named, snapshot: { kind: "Forbidden" } })).toBeUndefined();
   });
 
   test.each([
@@ -100,7 +100,7 @@ describe("the URL of the control plane", () => {
     const step = await planNow({
       ...{ resource: resource(undefined, { controlPlaneRef: named.ref }), others: [], controlPlane: undefined },
       ...{ identity: { clusterId: "", serviceUrl: "" }, clock: new FakeClock(), grants: () => grant },
-      problem: problemOf({ named, reading: { kind: "Absent" } }),
+      problem: problemOf({ named, snapshot: { kind: "Absent" } }),
     });
     expect(step).toMatchObject({ plan: { kind: "Stall", reason }, isGrantAssumed: false });
   });

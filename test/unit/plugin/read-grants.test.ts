@@ -58,11 +58,11 @@ describe("the grants of a control plane that the resource names", () => {
   const plane = (kind: "ControlPlane" | "ClusterControlPlane", projects?: readonly object[]): ReadPlane => {
     const spec = { url: "https://x.example/v2", apiKeySecretRef: { namespace: "p", name: "k", key: "k" }, projects };
     const metadata = { name: "far", uid: "u", resourceVersion: "1", generation: 1 };
-    const reading = { kind: "Found", plane: parseClusterControlPlane({ metadata, spec }) } as const;
-    return { named: { ref: { kind, name: "far" }, namespace: "shop" }, reading };
+    const snapshot = { kind: "Found", plane: parseClusterControlPlane({ metadata, spec }) } as const;
+    return { named: { ref: { kind, name: "far" }, namespace: "shop" }, snapshot };
   };
   const rule = (namespaces: object, id = "p-1") => plane("ClusterControlPlane", [{ id, namespaces }]);
-  const unreadable = (kind: "Absent" | "Forbidden"): ReadPlane => ({ ...rule({}), reading: { kind } });
+  const unreadable = (kind: "Absent" | "Forbidden"): ReadPlane => ({ ...rule({}), snapshot: { kind } });
   const [bySelector, byOther] = ["shop", "crm"].map((team) => rule({ selector: { matchLabels: { team } } }));
   test.each([
     ["of the namespace itself: needs none", plane("ControlPlane"), false, full],
