@@ -3,10 +3,6 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "./parts/errors.ts";
 
 declare module "fastify" {
-  interface FastifyContextConfig {
-    /** Whether the route takes no body. If a client sends one, it is dropped, whatever its content type. */
-    ignoresBody?: boolean;
-  }
   interface FastifyRequest {
     /** The `Content-Type` header as the client sent it, before fastify could refuse it; `undefined`: none. */
     sentContentType: string | undefined;

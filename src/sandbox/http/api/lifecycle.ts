@@ -222,7 +222,7 @@ function notPlayedProblem({ routeOptions, body, query }: FastifyRequest): ApiErr
 }
 
 function callOf({ method, routeOptions, params }: FastifyRequest): CallToJudge {
-  return { method, notes: routeOptions.config, projectId: (params as { project_id?: string }).project_id };
+  return { method, route: routeOptions.config, projectId: (params as { project_id?: string }).project_id };
 }
 
 function cut(request: FastifyRequest, reply: FastifyReply): void {

@@ -3,6 +3,7 @@ import { hash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import type { KeyAccess, KeyRecord } from "../../engine/records.ts";
 import { controlLimit, requireRoom } from "../../engine/settings.ts";
 import type { Store } from "../../engine/store.ts";
+import type { RouteRights } from "./route-config.ts";
 
 /** A new key. Only this answer contains the key itself. */
 export interface NewKey {
@@ -103,49 +104,25 @@ function hashOf(key: string): string {
 /** The facts about a request that decide whether a key may send it. */
 export interface CallToJudge {
   readonly method: string;
-  readonly notes: Partial<RouteNotes>;
+  readonly route: RouteRights;
   /** The project that the path names; `undefined`: it names none. */
   readonly projectId: string | undefined;
 }
 
 /** Returns why a key may not send a request; `undefined`: it may. */
-export function permissionProblem(key: KeyRecord, { method, notes, projectId }: CallToJudge): string | undefined {
+export function permissionProblem(key: KeyRecord, { method, route, projectId }: CallToJudge): string | undefined {
   if (key.access === "read") {
     if (method !== "GET" && method !== "HEAD") return "this key may only read";
-    if (notes.revealsSecret === true) return "this key may not read secrets";
+    if (route.revealsSecret === true) return "this key may not read secrets";
   }
   if (key.projectId === undefined) return undefined;
-  if (notes.isAccountWide === true) return "this key is for one project only";
+  if (route.isAccountWide === true) return "this key is for one project only";
   return projectId === undefined || projectId === key.projectId ? undefined : "this key is for another project";
 }
 
 declare module "fastify" {
-  /** What each route of the server states about itself. */
-  interface FastifyContextConfig {
-    /** What the route does, in a few words. The API reference shows it. */
-    summary?: string;
-    /**
-     * Parts of a request that the real control plane supports and the sandbox does not. These are fields of the body
-     * (`branch.parent_lsn`), query parameters, or single values (`granularity=hourly`).
-     */
-    notPlayed?: readonly string[];
-    /** Whether the route is left out of the API reference. */
-    isUndocumented?: boolean;
-    /** Whether the answer contains a secret. A key that may only read cannot call such a route. */
-    revealsSecret?: boolean;
-    /** Whether the route is about more than one project. A key of one project cannot call it. */
-    isAccountWide?: boolean;
-  }
   interface FastifyRequest {
     /** The key of the request; `undefined`: it has no known key, or is not a request of the API. */
     apiKey: KeyRecord | undefined;
   }
-}
-
-/** The notes of a route about its rights and its documentation. */
-export interface RouteNotes {
-  readonly summary: string;
-  readonly ignoresBody?: boolean;
-  readonly revealsSecret?: boolean;
-  readonly isAccountWide?: boolean;
 }
