@@ -1,4 +1,4 @@
-/** The settings of the operator: reads and checks them in this one place. */
+/** The settings of the operator: their environment variables, defaults and checks. */
 import { z } from "zod";
 
 /** The source of the API key of the control plane. A file is read again when it changes. */
@@ -144,7 +144,7 @@ export interface Config
     "apiKeyFile" | "apiKeySecret" | "apiKeyValue" | "tenantHosts" | "tenantRequestsPerMinute" | "planesPerNamespace"
   > {
   readonly apiKey: ApiKeySource;
-  /** What the ControlPlanes of namespaces may ask for. */
+  /** The limits for ControlPlane resources, which any namespace may create. */
   readonly tenantLimits: {
     /**
      * Hosts in lower case; `*.` at the beginning stands for every subdomain. `undefined`: all hosts except loopback and
@@ -184,7 +184,7 @@ export function parseGrantSettings(environment: Environment): Pick<Config, "proj
   return parseSettings(["watchNamespaces", "projectGrants"], environment);
 }
 
-/** Parses some of the settings. @param otherProblems problems that no single setting has */
+/** Parses some of the settings. @param otherProblems problems that concern several settings together */
 function parseSettings<Name extends SettingName>(
   names: readonly Name[],
   environment: Environment,

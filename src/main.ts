@@ -53,7 +53,7 @@ function buildProgram(): Command {
     .description("Manages the compute endpoints of a managed Postgres control plane as Kubernetes resources.")
     .version(programVersion)
     .enablePositionalOptions()
-    // The override must be set before the commands are made, because each command copies it when it is made.
+    // `exitOverride` must be called before the commands are made, because each command copies the override.
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : exitBadConfiguration));
   program
     .command("run")

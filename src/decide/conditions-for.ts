@@ -143,7 +143,7 @@ function draft(
 
 /**
  * Delays, in milliseconds, after which a resource without a status reports that its change waits. `quietStillMs` counts
- * from the project's last accepted change, `quietWaitMs` from the begin of the wait. The first delay to pass decides.
+ * from the project's last accepted change, `quietWaitMs` from the start of the wait. The first delay to pass decides.
  * In a burst of creates, this saves hundreds of status writes.
  */
 const quietStillMs = 20_000;

@@ -4,7 +4,9 @@ import { createTextPool } from "../domain/text-pool.ts";
 
 /** The operations of one project that the operator knows at one moment. Times are the control plane's. */
 export interface OperationsSnapshot {
-  /** The number of the read. It grows with each read of this process, and shows which one a resource has used last. */
+  /**
+   * The number of the read; it grows with each read of this process. The reader notes which one a resource used last.
+   */
   readonly revision: number;
   /**
    * Newest first: the newest operations, those that a resource still has to use, and all unfinished ones. Their number
@@ -18,7 +20,9 @@ export interface OperationsSnapshot {
   readonly newestListedTime: string | undefined;
   /** `operations` holds every listed operation since this time, epoch milliseconds; -Infinity: the whole log. */
   readonly reachMs: number;
-  /** Ids of operations that the control plane shows and the operator cannot parse. They never count as absent. */
+  /**
+   * Ids of listed operations that cannot be parsed, and of those whose read by id failed. They never count as absent.
+   */
   readonly unreadableIds: readonly string[];
   /** Ids of awaited operations that no read of this process has shown: the read by id failed, or was not made yet. */
   readonly unseenIds: ReadonlySet<string>;
@@ -36,7 +40,7 @@ export function createSnapshot(content: Omit<OperationsSnapshot, "byEndpoint" | 
   };
 }
 
-/** The limits of what is remembered and awaited. */
+/** The limits of what is remembered and awaited. @see ProjectOperationsOptions, which describes each of them */
 export interface KnownOperationsLimits {
   readonly windowSize: number;
   readonly mostKept: number;
@@ -72,7 +76,9 @@ interface Awaited {
   unshownSinceMs: number | undefined;
   /** Whether the last read by id failed. */
   isFailing: boolean;
-  /** No read has shown the operation for `missingGraceMs`, so no resource waits for it. Failing reads are repeated. */
+  /**
+   * No read has shown the operation for `missingGraceMs`, so no resource waits for it. The reader still asks for it.
+   */
   isLost: boolean;
 }
 
@@ -82,7 +88,7 @@ interface Awaited {
  */
 const looksOlderMs = 30_000;
 
-/** The longest pause between two reads by id of one operation, in milliseconds. The pause grows while it is awaited. */
+/** The longest pause between two reads by id of one awaited operation, in milliseconds. The pause grows up to it. */
 const longestPauseMs = 600_000;
 
 /**
@@ -95,7 +101,8 @@ const mostGone = 1_000;
  * The operations of one project that this process knows, and those that it waits for.
  *
  * An ended operation stays ended, whatever a later answer shows. Lists may be older than reads by id, and both may be
- * older than answers to writes. Between two answers of the same kind, `updatedTime` is a hint for at most 30 s.
+ * older than answers to writes. If two answers both show the operation as ended, or both as unfinished, the one with
+ * the older `updatedTime` is ignored for at most 30 s.
  */
 export class KnownOperations {
   readonly #limits: KnownOperationsLimits;
@@ -166,7 +173,7 @@ export class KnownOperations {
 
   /**
    * Notes that a read by id was answered 404, or failed. After `missingGraceMs` an operation that does not exist is
-   * forgotten, and one whose read fails is lost.
+   * forgotten. An operation whose read fails then counts as lost.
    * @returns whether the operator gives up on the operation now.
    */
   noteUnshown(id: string, { isFailing, nowMs }: { readonly isFailing: boolean; readonly nowMs: number }): boolean {
@@ -205,8 +212,8 @@ export class KnownOperations {
   }
 
   /**
-   * Drops ended operations that no resource needs, except the `windowSize` ones that changed last. It also drops the
-   * oldest ones above `mostKept`.
+   * Drops ended operations that no resource needs, except the `windowSize` ones that changed last. Of the ended and of
+   * the unfinished operations, it also drops the oldest above `mostKept`.
    * @returns the dropped operations; `needed` are those that a resource had not used yet.
    */
   prune(needs: Needs): { readonly all: readonly Operation[]; readonly needed: readonly Operation[] } {

@@ -1,4 +1,4 @@
-/** Reads the operation log of one project, as far as its resources need it. */
+/** Reads the operations of one project from the control plane, as far back as its resources need them. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError, resultOrError } from "../domain/control-plane-error.ts";
@@ -6,10 +6,10 @@ import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
 import { KnownOperations, type OperationsSnapshot } from "./known-operations.ts";
 import type { HistoryRange } from "./watermark.ts";
 
-/** The control plane's calls that reading the operation log needs. */
+/** The calls of the control plane that read operations. */
 type OperationSource = Pick<ControlPlane, "listOperations" | "getOperation">;
 
-/** The limits for reading the operation log of one project, and what is called about operations that are not read. */
+/** The limits for reading the operation log of one project, and functions to report operations that it cannot read. */
 export interface ProjectOperationsOptions {
   readonly clock: Clock;
   /** The number of operations on the first page. While little happens, no other page is read. @default 50 */
@@ -48,8 +48,9 @@ interface OperationsRead {
 }
 
 /**
- * Why a run over the list ended. `Exhausted`: at the end of the list. `Linked`: at an operation of the run before, so
- * the two have no gap. `Sufficient`: as far back as a resource needs. `CutShort`: after the maximum number of pages.
+ * Why a run ended. A run lists pages, newest first. `Exhausted`: it reached the end of the list. `Linked`: it reached
+ * an operation of the run before, so the two have no gap. `Sufficient`: it reached as far back as the resources need.
+ * `CutShort`: it listed the maximum number of pages.
  */
 type RunEnd = "Exhausted" | "Linked" | "Sufficient" | "CutShort";
 
@@ -61,7 +62,10 @@ interface Run {
   readonly end: RunEnd;
 }
 
-/** What a resource needs of the log, and the snapshot that it has used last: `undefined`: none of this process. */
+/**
+ * The part of the log that a resource needs, and the snapshot that it has used last. `used` is `undefined` until the
+ * resource has used a snapshot of this process that reaches back to its watermark.
+ */
 interface ResourceUse {
   readonly need: HistoryRange;
   readonly used: { readonly revision: number; readonly sinceMs: number } | undefined;
@@ -94,7 +98,7 @@ export class ProjectOperations {
    * plane's clock.
    */
   #lastRun: { readonly ids: ReadonlySet<string>; readonly oldestMs: number; readonly newestMs: number } | undefined;
-  /** The last run that went back to `#backToMs`, and the time of the run before it. Monotonic milliseconds. */
+  /** The last run that went back to `#backToMs`, and the time of the previous such run. Monotonic milliseconds. */
   #orderedRun: { readonly atMs: number; readonly previousAtMs: number; readonly serviceTimeMs: number } | undefined;
   #newestListedTime: string | undefined;
   /** Every listed operation since this time is known, epoch milliseconds of the control plane's clock. */
@@ -153,7 +157,10 @@ export class ProjectOperations {
     }
   }
 
-  /** Waits for an operation: reads it by id until it has ended. If no read shows it for 60 s, the reader gives up. */
+  /**
+   * Waits for an operation: reads it by id until it has ended. If no read shows it for `missingGraceMs`, no resource
+   * waits for it any longer.
+   */
   expect(id: string): void {
     this.#known.expect(id, this.#options.clock.monotonicMs());
   }
@@ -170,8 +177,8 @@ export class ProjectOperations {
   }
 
   /**
-   * Drops operations that no resource needs. Call it after the resources have used a snapshot; between a read and its
-   * snapshot it would remove what the read has found.
+   * Drops operations that no resource needs. Call it after the resources have used a snapshot. Called between a list
+   * and its snapshot, it would drop what the list has just shown.
    */
   prune(): void {
     const revisions = [...this.#uses.values()].map(({ used }) => used?.revision ?? Number.POSITIVE_INFINITY);
@@ -184,7 +191,7 @@ export class ProjectOperations {
     }
   }
 
-  /** Returns the resources that have not used the log in this process back to their watermark. */
+  /** Returns the resources that have not yet used a snapshot of this process that reaches back to their watermark. */
   #unread(): readonly ResourceUse[] {
     return [...this.#uses.values()].filter(
       ({ need, used }) => need.sinceMs < (used?.sinceMs ?? Number.POSITIVE_INFINITY),

@@ -72,7 +72,10 @@ export interface OperationLogStep {
   readonly ownInFlight: readonly Operation[];
 }
 
-/** The maximum age of a stored floor, in milliseconds. It limits how far back a new process reads. */
+/**
+ * If the floor of the watermark has risen by this many milliseconds, the watermark is stored although nothing else
+ * changed. This limits how far back a new process reads.
+ */
 const longestBehindMs = 86_400_000;
 
 /**
@@ -106,7 +109,9 @@ export function reduceOperations(
     : counted(before, { clock, subject, owner, stored: undefined, mark });
 }
 
-/** Returns the step of a log that was not read, or has not begun. */
+/**
+ * Returns the step for a resource whose log was not read, or has not begun. Only the annotation can change its state.
+ */
 function untouched(
   { operations, failedActions, operationWatermark }: OperationLogState,
   { acknowledgedOperationId }: LogSubject,
@@ -139,7 +144,7 @@ function withAnswers(snapshot: OperationsSnapshot, answered: readonly Operation[
   return createSnapshot({ ...snapshot, operations });
 }
 
-/** Keeps the mark of an endpoint that is gone, so that its last operations are still counted. */
+/** Notes in the watermark which endpoint the resource owned before, so that its last operations are still counted. */
 function leave(mark: LogMark, ownership: Ownership | undefined): LogMark {
   return ownership === undefined ? mark : { ...mark, formerEndpointId: ownership.endpointId };
 }
@@ -170,7 +175,7 @@ function begunMark(
       );
 }
 
-/** What `counted` needs besides the state. */
+/** The input of `counted`, apart from the state. */
 interface CountInput {
   readonly clock: LogClock;
   readonly subject: LogSubject;
@@ -180,7 +185,7 @@ interface CountInput {
   readonly mark: LogMark;
 }
 
-/** Counts operations that are newer than the mark. */
+/** Counts the ended operations that the watermark does not mark as counted yet, and computes the new state. */
 function counted(state: OperationLogState, { clock, subject, owner, stored, mark }: CountInput): OperationLogStep {
   const { log } = clock;
   const { own, left } = attribute(log, state, { owner, subject, mark });

@@ -18,8 +18,8 @@ const errorLimit = 256;
  * Selects the operations that status shows, at most twenty: first the unfinished ones, then the most recent.
  *
  * An availability check is left out unless it failed, so that a resource at rest causes no writes. An entry changes
- * only if the operation has another status or number of failures, or if its cause is proven better. An ended entry that
- * is not in the snapshot stays as it is. After a restart only a small part of the log is read.
+ * only if the operation has another status or number of failures, or if there is stronger evidence for its cause. An
+ * ended entry that is not in the snapshot stays as it is, because a new process reads only a small part of the log.
  *
  * @param operations the operations of the resource, newest first.
  * @param previous the operations that status shows now.
@@ -117,8 +117,8 @@ export interface FailureContext {
   /** The operations that status shows at present. */
   readonly shown: readonly StatusOperation[];
   /**
-   * Ids of operations that are not counted only because their times are too old: the control plane's clock stepped
-   * back.
+   * Ids of operations that are not counted, only because the control plane's clock stepped back and their times are too
+   * old.
    */
   readonly missedIds: ReadonlySet<string>;
 }

@@ -11,8 +11,8 @@ export interface AttributedOperation {
 }
 
 /**
- * How far the operations of one resource have been counted. All times are epoch milliseconds of the control plane's
- * clock.
+ * The parsed watermark ("mark"): how far the operations of one resource have been counted. All times are epoch
+ * milliseconds of the control plane's clock.
  *
  * An ended operation is counted if `unfinishedIds` names it, or if it was created after `floorMs` and is not in `met`.
  * Each operation that a snapshot shows is added to `met`. It leaves `met` only when `floorMs` rises to its creation
@@ -24,7 +24,7 @@ export interface LogMark {
   readonly met: ReadonlyMap<string, number>;
   /** Ids of operations that had not ended when they were last shown. They are counted when they end. */
   readonly unfinishedIds: readonly string[];
-  /** The newest creation time counted. The previous version of the operator starts from here: it knows no floor. */
+  /** The newest creation time counted. The previous version of the operator counts from here, as it knows no floor. */
   readonly createdMs: number;
   /** When the log of the present endpoint began, RFC 3339. */
   readonly sinceTime: string;
@@ -41,7 +41,9 @@ const metLimit = 32;
  */
 const unfinishedLimit = 50;
 
-/** The floor stays this many milliseconds behind the newest listed operation: a later one may have an earlier time. */
+/**
+ * The floor stays this many milliseconds behind the newest listed operation, because clocks differ and may step back.
+ */
 const floorBehindMs = 90 * 60_000;
 
 /**
@@ -52,14 +54,17 @@ export const createdTogetherMs = 2_000;
 
 /**
  * If the newest listed operation is this many milliseconds ahead of the creation of an endpoint, the control plane's
- * clock stepped back. A smaller difference is one between its machines.
+ * clock stepped back. A smaller difference only means that the clocks of its machines differ.
  */
 const clockDifferenceMs = 60_000;
 
 /** An operation with an unknown status may have ended. It is awaited for these milliseconds after its last change. */
 const unknownPatienceMs = 3_600_000;
 
-/** A later list may show more operations that are at most this many milliseconds older than the newest one before. */
+/**
+ * A later list may show operations that an earlier list did not show. They are at most this many milliseconds older
+ * than the newest operation of the earlier list.
+ */
 const listSettleMs = 60_000;
 
 /** Which part of its project's operation log one resource needs. Times as in `LogMark`. */
@@ -75,7 +80,8 @@ export interface HistoryRange {
 
 /**
  * Returns which part of the log a resource needs, by its stored watermark. Do not call it for a resource whose
- * records are not proven its own. Such a resource never counts, so the log would be read back again and again.
+ * records are not proven its own. Such a resource never counts operations, so every read would go back to its
+ * watermark.
  * @returns `undefined`: the resource has no log yet, or its watermark cannot be parsed.
  */
 export function historyRangeOf(uid: string, stored: OperationWatermark | undefined): HistoryRange | undefined {
@@ -89,7 +95,7 @@ export function historyRangeOf(uid: string, stored: OperationWatermark | undefin
   return { uid, sinceMs, certainMs: Math.max(sinceMs, createdMs - listSettleMs), unfinishedIds };
 }
 
-/** What one snapshot says about the control plane's clock. */
+/** One snapshot, and what it shows of the control plane's clock. */
 export interface LogClock {
   readonly log: OperationsSnapshot;
   /**
@@ -133,8 +139,8 @@ export function beginCreated(
 }
 
 /**
- * Begins the log of an adopted endpoint at the present lists. Operations that have ended by now are never counted.
- * Unfinished ones are counted when they end.
+ * Begins the log of an adopted endpoint at the newest listed operation. Operations that have ended by now are never
+ * counted. Unfinished ones are counted when they end.
  * @param operations the known operations of the endpoint.
  * @param previous the mark of the endpoint that this one replaces.
  */
@@ -149,7 +155,7 @@ export function beginAdopted(
   const unreadable = log.unreadableIds.slice(0, metLimit).map((id) => [id, referenceMs] as const);
   const sinceTime = timeText(referenceMs);
   return {
-    // Below the floor of `previous`, operations of the endpoint before may be counted and no longer met.
+    // Below the floor of `previous`, operations may have been counted that `previous.met` does not hold any more.
     floorMs: Math.max(previous?.floorMs ?? Number.NEGATIVE_INFINITY, log.reachMs - 1, referenceMs - floorBehindMs),
     met: new Map([...(previous?.met ?? []), ...unreadable, ...createdTimesOf(operations)]),
     unfinishedIds: [...(previous?.unfinishedIds ?? []), ...open],
@@ -160,7 +166,7 @@ export function beginAdopted(
   };
 }
 
-/** What a mark moves over: one snapshot, and what this reconcile knows besides. */
+/** The input of `advanceMark`: one snapshot, and what this reconcile knows besides. */
 export interface MarkInput extends LogClock {
   /** The operations of the resource in the snapshot. */
   readonly operations: readonly AttributedOperation[];
@@ -179,7 +185,7 @@ interface WatermarkStep {
   readonly dropped: readonly string[];
 }
 
-/** Moves the mark over one snapshot. */
+/** Finds the operations of a snapshot that ended and are not counted yet, and moves the mark past them. */
 export function advanceMark(previous: LogMark, input: MarkInput): WatermarkStep {
   const { operations, referenceMs = Number.NEGATIVE_INFINITY } = input;
   const uncounted = operations.filter(({ operation }) => isUncounted(operation, previous, input.answeredIds));
@@ -229,8 +235,8 @@ function boundMet(met: ReadonlyMap<string, number>, floorMs: number): Pick<LogMa
 }
 
 /**
- * Returns the branch of the mark. If a read-write endpoint was seen on another branch, it is that one. From now on its
- * operations count. Earlier ones belong to another resource.
+ * Returns the branch of the mark. If the resource's read-write endpoint is now on another branch, the operations of
+ * that branch count from now on. Its earlier operations belong to another resource.
  */
 function branchAfter({ branch, createdMs }: LogMark, { endpoint, log }: MarkInput): LogBranch | undefined {
   const isElsewhere = endpoint?.type === "ReadWrite" && endpoint.branchId !== branch?.id;
