@@ -103,12 +103,12 @@ async function expectTakenOver(pair: Pair, since: { readonly atMs: number; reado
 /** Checks both logs together: first the leader writes, then the standby, and after that only the standby. */
 async function expectOneWriterAtATime(pair: Pair, tookLeaseAtMs: number): Promise<{ readonly firstWriteMs: number }> {
   const writes = await pair.replicas.writes(pair.pushed, pair.asked);
-  const turns = writes.filter(({ writer }, at) => writer !== writes[at - 1]?.writer);
-  expect(turns.map(({ writer, what, atMs }) => `${writer}: ${what} ${atMs}`)).toEqual([
+  const firstWrites = writes.filter(({ writer }, at) => writer !== writes[at - 1]?.writer);
+  expect(firstWrites.map(({ writer, what, atMs }) => `${writer}: ${what} ${atMs}`)).toEqual([
     expect.stringMatching(/^leader: /),
     expect.stringMatching(/^standby: /),
   ]);
-  const firstWriteMs = turns[1]?.atMs ?? Number.NaN;
+  const firstWriteMs = firstWrites[1]?.atMs ?? Number.NaN;
   expect(firstWriteMs, "nothing before it has the lease").toBeGreaterThanOrEqual(tookLeaseAtMs);
   const perWriter = (name: string) => writes.filter(({ writer }) => writer === name).length;
   expect(Math.min(perWriter("leader"), perWriter("standby")), "both were busy").toBeGreaterThan(5);

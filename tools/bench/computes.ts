@@ -107,8 +107,8 @@ function startSandbox({ program, folder, postgresBin }: Stage, compute: boolean,
  */
 async function measureStart(stage: Stage, compute: boolean): Promise<number> {
   const startsMs: number[] = [];
-  for (let turn = 0; turn < starts; turn += 1) {
-    const sandbox = await startSandbox(stage, compute, `start-${compute}-${turn}`);
+  for (let round = 0; round < starts; round += 1) {
+    const sandbox = await startSandbox(stage, compute, `start-${compute}-${round}`);
     startsMs.push(sandbox.startMs);
     await sandbox.stop();
   }
@@ -157,7 +157,7 @@ async function measureWake(sandbox: BenchServer): Promise<readonly number[]> {
   const uri = await uriOf(sandbox, 1);
   await firstAnswerMs(uri);
   const tookMs: number[] = [];
-  for (let turn = 0; turn < wakes; turn += 1) {
+  for (let round = 0; round < wakes; round += 1) {
     await suspend(sandbox, 1);
     tookMs.push(await firstAnswerMs(uri));
   }

@@ -188,7 +188,7 @@ async function measureSandbox(stage: Stage, endpoints: number, disk: boolean): P
 /** Returns the milliseconds from the start of the process until it listens, with a fixture of 10 endpoints. */
 async function measureStart(stage: Stage): Promise<number> {
   const startsMs: number[] = [];
-  for (let turn = 0; turn < 7; turn += 1) {
+  for (let round = 0; round < 7; round += 1) {
     const sandbox = await startSandbox(stage, 10);
     startsMs.push(sandbox.startMs);
     await sandbox.stop();

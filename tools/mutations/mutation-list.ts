@@ -201,7 +201,7 @@ export const mutations: readonly Mutation[] = [
     caughtBy: { workload: "delete" },
   },
   {
-    name: "an older time of the service is believed for ever",
+    name: "an older time of the control plane is believed for ever",
     file: decide("remote-state"),
     find: "const lagLimitMs = 30_000;",
     replace: "const lagLimitMs = 30_000_000;",

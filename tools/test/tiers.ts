@@ -46,7 +46,7 @@ export const tiers: readonly Tier[] = [
     queue: "Second",
     assets: [],
     wantedAssets: ["promtool", "prometheus", "alertmanager", "actionlint"],
-    // The outputs of the ledger's random runs, whose operators use no Kubernetes.
+    // The outputs of the random runs that count operations, whose operators use no Kubernetes.
     leaves: {
       logs: ['"uid":"uid-main-1"'],
       metrics: ['{namespace="shop",name="main"'],

@@ -88,8 +88,8 @@ describe("deploy/monitoring/rules.yaml", () => {
     const discovery = /kubernetes_sd_configs: .*$/m;
     expect(config).toMatch(discovery);
     await writeFile(path.join(directory, "prometheus.yml"), config.replace(discovery, "static_configs: []"));
-    const said = await promtool(binary, "check", "config", path.join(directory, "prometheus.yml"));
-    expect(said).toContain(`SUCCESS: ${alerts.length} rules found`);
+    const output = await promtool(binary, "check", "config", path.join(directory, "prometheus.yml"));
+    expect(output).toContain(`SUCCESS: ${alerts.length} rules found`);
   });
 
   test.for(alertCases)("$alert, $name", async (alertCase, context) => {

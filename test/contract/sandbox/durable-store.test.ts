@@ -225,7 +225,7 @@ function circular(): never {
 
 const namesIn = (store: Store) => store.projects.list().map(({ id }) => id);
 
-test("transactions of one turn → in the file together, when the store says so and not before", async () => {
+test("transactions of one turn of the event loop → in the file together, when the store says so and not before", async () => {
   const directory = newDirectory();
   const { store, written, file } = open(directory);
   expect(written()).toBeUndefined();
@@ -249,7 +249,7 @@ function inFile(file: string): readonly string[] {
   return namesIn(store);
 }
 
-test("a clear among transactions of one turn → what came before is gone, what came after is there", () => {
+test("a clear among transactions of one turn of the event loop → what came before is gone, what came after is there", () => {
   const directory = newDirectory();
   const { store, close } = open(directory);
   store.projects.put(project("old", 1));

@@ -108,7 +108,7 @@ describe("stopped and started again on the same directory", () => {
     expect(Date.parse(clock.now)).toBeGreaterThanOrEqual(Date.parse(now));
   });
 
-  test("after three days off → no check that was missed is made up for; the next one comes in its turn", async () => {
+  test("after three days off → no check that was missed is made up for; the next one comes an interval after the start", async () => {
     const settings = { apiKey, availabilityCheckIntervalMs: 60_000 };
     const { client, data, restart } = await restartable(settings);
     const checks = async () => {

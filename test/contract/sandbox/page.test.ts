@@ -45,7 +45,7 @@ describe("the page", () => {
   test("more operations than fit → older ones by a link, to the very first", async () => {
     const client = await freshSandbox();
     const id = await client.activeEndpoint(branches.orders);
-    for (let turn = 0; turn < 30; turn += 1) {
+    for (let round = 0; round < 30; round += 1) {
       await client.api("POST", `${paid}/endpoints/${id}/restart`);
       await client.advance(2 * latencyMs);
     }

@@ -19,7 +19,7 @@ function start(program: string) {
   return { child, errors: () => errors };
 }
 
-test("many lines in one turn, then an exit → all are written, in order", async () => {
+test("many lines in one turn of the event loop, then an exit → all are written, in order", async () => {
   const { child } = start(
     `for (let n = 0; n < 300; n += 1) logger[n % 100 === 99 ? "error" : "info"]({ n }, "a line"); process.exit();`,
   );

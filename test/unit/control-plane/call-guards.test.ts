@@ -150,13 +150,13 @@ describe("refused key guard", () => {
 
   test("calls sent before the first refusal end later, well or badly → change nothing", async () => {
     const { inner, controlPlane } = startRefusedKeyGuard();
-    const gate = door();
-    inner.beforeAnswer = () => gate.passed;
+    const entrance = door();
+    inner.beforeAnswer = () => entrance.passed;
     const earlier = [outcomeOf(controlPlane), outcomeOf(controlPlane)];
     await settlePromises();
     inner.beforeAnswer = failWith("Unauthorized");
     await outcomeOf(controlPlane);
-    gate.open();
+    entrance.open();
     expect(await Promise.all(earlier)).toEqual(["ok", "ok"]);
     expect(await outcomeOf(controlPlane)).toBe("Unauthorized 5000");
     expect(inner.calls).toHaveLength(3);

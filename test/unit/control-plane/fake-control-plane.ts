@@ -104,7 +104,7 @@ export class FakeControlPlane implements ControlPlane {
   }
 }
 
-/** Makes a gate that is closed until a test opens it. */
+/** Makes a door that is closed until a test opens it. */
 export function door() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { passed: promise, open: resolve };

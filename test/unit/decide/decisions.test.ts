@@ -426,7 +426,7 @@ const rows: readonly Row[] = [
   },
   {
     name: "another resource has a valid record of the same endpoint → both are stalled, nothing changes",
-    why: "S3: after a restore of etcd two resources would change one endpoint in turn",
+    why: "S3: after a restore of etcd two resources would alternately change one endpoint",
     given: owned(sized, { claims: [claim({ ownedEndpointId: "ep-own-1" })] }),
     want: {
       kind: "Stall",

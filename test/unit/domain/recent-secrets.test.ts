@@ -25,8 +25,8 @@ it("a key so short that it stands in any text → not remembered: a tenant choos
 
 it("a tenant stores one long key after the other → the memory stays bounded, and a key in use stays known", () => {
   const secrets = new RecentSecrets(new FakeClock());
-  for (let turn = 0; turn < 300; turn += 1) {
-    secrets.note(`${turn}-`.padEnd(4_096, "x"));
+  for (let round = 0; round < 300; round += 1) {
+    secrets.note(`${round}-`.padEnd(4_096, "x"));
     secrets.note("key-in-use");
   }
   const forms = secrets.forms();

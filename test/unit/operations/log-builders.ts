@@ -98,7 +98,7 @@ export function begunState(change: Partial<LogSubject> = {}): OperationLogState 
   return stored(reduceOperations({}, snapshot([]), recording).state);
 }
 
-/** Reduces several reads in turn, and stores the state after each. */
+/** Reduces several reads one after the other, and stores the state after each. */
 export function reduceAll(looks: readonly Look[], from: OperationLogState = begunState()): readonly OperationLogStep[] {
   let state = from;
   return looks.map((look) => {

@@ -390,7 +390,7 @@ describe("asking by id", () => {
     expect(polls).toBeLessThan(60);
   });
 
-  it("many → a bounded number in each read, all of them in turn", async () => {
+  it("many → a bounded number in each read, all of them within three reads", async () => {
     const scene = new Scene({ maxPolls: 4 });
     for (const each of many(1, 10)) {
       scene.reader.expect(each.id);

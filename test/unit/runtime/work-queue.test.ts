@@ -201,7 +201,7 @@ describe("fairness", () => {
     expect(takeAll(queue)).toEqual(["c", "a", "b"]);
   });
 
-  it("11: edits without end → the backlog has a turn now and then", () => {
+  it("11: edits without end → a key of the backlog is taken now and then", () => {
     const { queue } = startQueue({ urgentInARow: 3 });
     queue.add("resync-1", "Background");
     queue.add("resync-2", "Background");

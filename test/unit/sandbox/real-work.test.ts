@@ -38,7 +38,7 @@ class ScriptedDriver implements ComputeDriver {
   }
 }
 
-/** Lets everything happen that waits only for its turn. */
+/** Waits until the event loop has run all work that is ready. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 class Stage {

@@ -56,20 +56,20 @@ test("counted while the text is written → a counter may show it, a histogram i
   expect(text).toContain("\nwait_seconds_count 1\n");
 });
 
-test("thousands of samples → other work gets its turns while they are written, and all of them are there", async () => {
+test("thousands of samples → other work runs while they are written, and all of them are there", async () => {
   const registry = new MetricsRegistry();
   const gauge = new Gauge({ name: "doors", help: "Doors.", labelNames: ["number"], registers: [registry] });
   for (let number = 0; number < 5_000; number += 1) gauge.set({ number: `${number}` }, 1);
-  let turns = 0;
+  let runs = 0;
   let isWritten = false;
-  const takeTurn = () => {
-    turns += 1;
-    if (!isWritten) setImmediate(takeTurn);
+  const runAgain = () => {
+    runs += 1;
+    if (!isWritten) setImmediate(runAgain);
   };
-  setImmediate(takeTurn);
+  setImmediate(runAgain);
   const text = await plainText(registry);
   isWritten = true;
-  expect(turns).toBeGreaterThanOrEqual(4);
+  expect(runs).toBeGreaterThanOrEqual(4);
   expect(text.match(/^doors\{/gm)).toHaveLength(5_000);
 });
 

@@ -82,10 +82,10 @@ export async function bringUpByFloor(stage: BringUpStage): Promise<BringUp> {
   const measured = await beginMeasure(stage, world.floor.user);
   const program = fileURLToPath(new URL("./floor.ts", import.meta.url));
   const floor = await InspectedProcess.start({ args: [program, file], env: {} });
-  const wait = { what: "the floor is done", timeoutMs: longestMs(population), lastSeen: () => floor.said() };
+  const wait = { what: "the floor is done", timeoutMs: longestMs(population), lastSeen: () => floor.output() };
   const untilDone = async () => {
-    const end = await waitUntil(() => /floor (done|failed)/.exec(floor.said())?.[1], wait);
-    if (end === "failed") throw new Error(floor.said());
+    const end = await waitUntil(() => /floor (done|failed)/.exec(floor.output())?.[1], wait);
+    if (end === "failed") throw new Error(floor.output());
   };
   // The benchmark reads the audit log meanwhile, as it does beside an operator, because that takes processor time.
   await Promise.all([untilDone(), measured.untilAllReady()]);

@@ -23,7 +23,7 @@ interface CreateAnswer {
  * Limits the calls at the same time to the operator's number of workers. A resource that waits for an operation does
  * not count.
  */
-class Turns {
+class CallLimit {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 
@@ -48,13 +48,13 @@ class Floor {
   readonly #task: FloorTask;
   readonly #kube: KubeClient;
   readonly #pool: Pool;
-  readonly #turns: Turns;
+  readonly #limit: CallLimit;
 
   constructor(task: FloorTask, kube: KubeClient) {
     this.#task = task;
     this.#kube = kube;
     this.#pool = new Pool(task.sandboxOrigin, { connections: task.workers, pipelining: 1 });
-    this.#turns = new Turns(task.workers);
+    this.#limit = new CallLimit(task.workers);
   }
 
   async run(): Promise<void> {
@@ -118,7 +118,7 @@ class Floor {
 
   #patch(resource: StoredResource, changes: Changes, subresource: "" | "/status" = ""): Promise<StoredResource> {
     const { name, uid, resourceVersion } = resource.metadata;
-    return this.#turns.run(() =>
+    return this.#limit.run(() =>
       this.#kube.request<StoredResource>({
         method: "PATCH",
         path: `${resourcesPath(this.#task.namespace, name)}${subresource}`,
@@ -131,7 +131,7 @@ class Floor {
   #call<Body>(method: "GET" | "POST", path: string, body?: object): Promise<Body> {
     const headers = { authorization: `Bearer ${this.#task.apiKey}`, "content-type": "application/json" };
     const request = { method, path: `/api/v2${path}`, headers, ...(body && { body: JSON.stringify(body) }) };
-    return this.#turns.run(async () => {
+    return this.#limit.run(async () => {
       const answer = await send(this.#pool, request);
       if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
       return JSON.parse(answer.body.toString()) as Body;

@@ -27,13 +27,13 @@ export class InspectedProcess {
   readonly inspector: Inspector;
   readonly exited: Promise<ProcessExit>;
   readonly #child: GuardedProcess;
-  readonly #said: () => string;
+  readonly #output: () => string;
 
-  private constructor(child: GuardedProcess, inspector: Inspector, said: () => string) {
+  private constructor(child: GuardedProcess, inspector: Inspector, output: () => string) {
     this.#child = child;
     this.inspector = inspector;
     this.exited = child.exited;
-    this.#said = said;
+    this.#output = output;
   }
 
   /** Starts the process. @throws Error with its output when it ends before it can be inspected */
@@ -60,8 +60,8 @@ export class InspectedProcess {
   }
 
   /** Returns the beginning and the end of its output. */
-  said(): string {
-    return this.#said();
+  output(): string {
+    return this.#output();
   }
 
   async usage(): Promise<ProcessUsage> {

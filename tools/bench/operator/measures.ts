@@ -113,9 +113,9 @@ export async function measureEdits(
   const perProject = [...Map.groupBy(stored, ({ spec }) => spec.projectId).values()];
   const firstCallMs: number[] = [];
   const changeMs: number[] = [];
-  for (let turn = 0; turn < count; turn += 1) {
-    const project = perProject[turn % perProject.length] ?? [];
-    const resource = project[Math.floor(turn / perProject.length) % project.length];
+  for (let round = 0; round < count; round += 1) {
+    const project = perProject[round % perProject.length] ?? [];
+    const resource = project[Math.floor(round / perProject.length) % project.length];
     if (resource === undefined) throw new Error("there is nothing to edit");
     const work = meanwhile?.();
     const delays = await edit(stage, resource);
@@ -189,7 +189,7 @@ export async function measureFullHeap(
 /** Reads the page of metrics this many times, with a pause in between. */
 export async function measureScrapes(operator: OperatorProcess, count: number): Promise<readonly ScrapeCost[]> {
   const costs: ScrapeCost[] = [];
-  for (let turn = 0; turn < count; turn += 1) {
+  for (let round = 0; round < count; round += 1) {
     costs.push(await operator.scrape());
     await delay(300);
   }

@@ -42,8 +42,8 @@ export class OperatorProcess {
     const addresses = { METRICS_ADDR: "127.0.0.1:0", HEALTH_ADDR: "127.0.0.1:0" };
     const env = { ...addresses, LEADER_ELECTION: "false", ...settings };
     const process = await InspectedProcess.start({ args: [program, "run"], env, nodeFlags });
-    const wait = { what: "the operator is ready", lastSeen: () => process.said() };
-    const ports = await waitUntil(() => portsIn(process.said()), wait);
+    const wait = { what: "the operator is ready", lastSeen: () => process.output() };
+    const ports = await waitUntil(() => portsIn(process.output()), wait);
     await waitUntil(async () => ((await isOk(`http://127.0.0.1:${ports.health}/readyz`)) ? true : undefined), wait);
     return new OperatorProcess(process, performance.now() - startedMs, `http://127.0.0.1:${ports.metrics}/metrics`);
   }
@@ -104,16 +104,16 @@ export class OperatorProcess {
 
   async stop(): Promise<void> {
     const { code } = await this.process.stop();
-    if (code !== 0) throw new Error(`the operator ended with ${code}: ${this.process.said().slice(-2_000)}`);
+    if (code !== 0) throw new Error(`the operator ended with ${code}: ${this.process.output().slice(-2_000)}`);
   }
 }
 
 const quietUtilization = 0.1;
 const quietForMs = 600;
 
-function portsIn(said: string): { readonly metrics: string; readonly health: string } | undefined {
-  const [, metrics] = /"metricsPort":(\d+)/.exec(said) ?? [];
-  const [, health] = /"healthPort":(\d+)/.exec(said) ?? [];
+function portsIn(output: string): { readonly metrics: string; readonly health: string } | undefined {
+  const [, metrics] = /"metricsPort":(\d+)/.exec(output) ?? [];
+  const [, health] = /"healthPort":(\d+)/.exec(output) ?? [];
   return metrics === undefined || health === undefined ? undefined : { metrics, health };
 }
 

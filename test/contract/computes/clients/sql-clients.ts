@@ -121,9 +121,9 @@ const tooMany = /too many clients already|remaining connection slots are reserve
 async function psqlThatWaits(uri: string) {
   const statements = ["SELECT 'open'", "SELECT pg_sleep(60)"].flatMap((each) => ["-c", each]);
   const child = spawn("psql", ["-X", "-q", "-A", "-t", uri, ...statements], { timeout: 90_000 });
-  let said = "";
+  let output = "";
   child.stderr.on("data", (bytes: Buffer) => {
-    said += bytes.toString("utf8");
+    output += bytes.toString("utf8");
   });
   const closed = once(child, "close");
   const isOpen = await Promise.race([once(child.stdout, "data").then(() => true), closed.then(() => false)]);
@@ -131,7 +131,7 @@ async function psqlThatWaits(uri: string) {
     child.kill("SIGTERM");
     await closed;
   };
-  return { isOpen, closed, said: () => said, end };
+  return { isOpen, closed, output: () => output, end };
 }
 
 /** psql of the Debian package. `run` returns all rows first, and then the errors. */
@@ -146,11 +146,11 @@ export const psql: SqlClient = {
     return [...stdout.split("\n").filter((line) => line !== ""), ...errors];
   },
   async hold(uri) {
-    const { isOpen, closed, said } = await psqlThatWaits(uri);
-    if (!isOpen) throw new Error(said());
+    const { isOpen, closed, output } = await psqlThatWaits(uri);
+    if (!isOpen) throw new Error(output());
     return {
       dropped: closed.then(() => {
-        if (!/terminating connection|closed the connection/.test(said())) throw new Error(`not dropped: ${said()}`);
+        if (!/terminating connection|closed the connection/.test(output())) throw new Error(`not dropped: ${output()}`);
       }),
     };
   },
@@ -159,7 +159,7 @@ export const psql: SqlClient = {
     try {
       while (held.length < 130) {
         const next = await psqlThatWaits(uri);
-        if (!next.isOpen) return tooMany.test(next.said()) ? "53300" : next.said();
+        if (!next.isOpen) return tooMany.test(next.output()) ? "53300" : next.output();
         held.push(next);
       }
       return "none was refused";

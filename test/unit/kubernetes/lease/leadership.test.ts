@@ -41,7 +41,7 @@ describe("the leadership of a process that is alone", () => {
 describe("elected leadership", () => {
   const start = (connection: ScriptedConnection, longestEffectMs = 8_000) => {
     const clock = new FakeClock();
-    const said: string[] = [];
+    const reported: string[] = [];
     const leadership = new LeaseElector({
       client: createLeaseClient({ connection, namespace: "system", name: "one" }),
       identity: "me",
@@ -50,11 +50,11 @@ describe("elected leadership", () => {
       random: () => 0,
       longestEffectMs,
       mayLead: () => true,
-      onLeading: () => said.push("leading"),
-      onLost: (why) => said.push(why),
+      onLeading: () => reported.push("leading"),
+      onLost: (why) => reported.push(why),
     });
     leadership.start();
-    return { clock, leadership, said };
+    return { clock, leadership, reported };
   };
   const stored = (resourceVersion: string, spec: object) => ({ metadata: { uid: "u", resourceVersion }, spec });
 
@@ -65,9 +65,9 @@ describe("elected leadership", () => {
       version += method === "PATCH" ? 1 : 0;
       return stored(`${version}`, (body as { spec: object } | undefined)?.spec ?? { leaseTransitions: 4 });
     };
-    const { clock, leadership, said } = start(connection);
+    const { clock, leadership, reported } = start(connection);
     await clock.advance(0);
-    expect(said).toEqual(["leading"]);
+    expect(reported).toEqual(["leading"]);
     expect(await leadership.release(4_000)).toBe(true);
     const path = "/apis/coordination.k8s.io/v1/namespaces/system/leases/one";
     expect(connection.calls).toMatchObject([
@@ -97,9 +97,9 @@ describe("elected leadership", () => {
     async (answer) => {
       const connection = new ScriptedConnection();
       connection.respond = () => answer;
-      const { clock, leadership, said } = start(connection);
+      const { clock, leadership, reported } = start(connection);
       await clock.advance(60_000);
-      expect([said, leadership.mayStartEffect(0)]).toEqual([[], false]);
+      expect([reported, leadership.mayStartEffect(0)]).toEqual([[], false]);
       expect(new Set(connection.calls.map(({ method }) => method))).toEqual(new Set(["GET"]));
       await leadership.stop();
     },

@@ -21,7 +21,7 @@ interface ProcessOptions {
 }
 
 function process({ clock, lease }: ReturnType<typeof world>, identity: string, options: ProcessOptions = {}) {
-  const said: string[] = [];
+  const reported: string[] = [];
   const elector = new LeaseElector({
     client: lease.client(options.fate),
     identity,
@@ -30,11 +30,11 @@ function process({ clock, lease }: ReturnType<typeof world>, identity: string, o
     random: () => 1,
     longestEffectMs: effectMs,
     mayLead: options.mayLead ?? (() => true),
-    onLeading: () => said.push("leading"),
-    onLost: (why) => said.push(`lost: ${why}`),
+    onLeading: () => reported.push("leading"),
+    onLost: (why) => reported.push(`lost: ${why}`),
   });
   elector.start();
-  return { elector, said, may: (timeoutMs = effectMs) => elector.mayStartEffect(timeoutMs) };
+  return { elector, reported, may: (timeoutMs = effectMs) => elector.mayStartEffect(timeoutMs) };
 }
 
 describe("taking the lease", () => {
@@ -42,13 +42,13 @@ describe("taking the lease", () => {
     const here = world();
     const a = process(here, "a");
     await here.clock.advance(0);
-    expect(a.said).toEqual(["leading"]);
+    expect(a.reported).toEqual(["leading"]);
     expect(here.lease.stored).toMatchObject({ holder: "a", durationMs: 15_000, transitions: 0 });
     for (let minute = 0; minute < 5; minute += 1) {
       await here.clock.advance(60_000);
       expect(a.may()).toBe(true);
     }
-    expect(a.said).toEqual(["leading"]);
+    expect(a.reported).toEqual(["leading"]);
   });
 
   it("two at once → one leads, the other never may", async () => {
@@ -66,11 +66,11 @@ describe("taking the lease", () => {
     let mayLead = false;
     const a = process(here, "a", { mayLead: () => mayLead });
     await here.clock.advance(60_000);
-    expect([a.said, here.lease.stored]).toEqual([[], undefined]);
+    expect([a.reported, here.lease.stored]).toEqual([[], undefined]);
     mayLead = true;
     a.elector.nudge();
     await here.clock.advance(0);
-    expect(a.said).toEqual(["leading"]);
+    expect(a.reported).toEqual(["leading"]);
   });
 
   it("a holder that died → taken over when its lease has been seen unchanged for its duration, not sooner", async () => {
@@ -85,9 +85,9 @@ describe("taking the lease", () => {
     };
     const b = process(here, "b");
     await here.clock.advance(14_999);
-    expect(b.said).toEqual([]);
+    expect(b.reported).toEqual([]);
     await here.clock.advance(1);
-    expect(b.said).toEqual(["leading"]);
+    expect(b.reported).toEqual(["leading"]);
     expect(here.lease.stored).toMatchObject({ holder: "b", transitions: 4 });
   });
 
@@ -97,7 +97,7 @@ describe("taking the lease", () => {
     await here.clock.advance(0);
     const b = process(here, "b");
     await here.clock.advance(600_000);
-    expect(b.said).toEqual([]);
+    expect(b.reported).toEqual([]);
     expect(b.may(0)).toBe(false);
   });
 
@@ -107,9 +107,9 @@ describe("taking the lease", () => {
     here.lease.stored = { ...identity, holder: "old", durationMs: 60_000, transitions: 0, renewTimeMs: 0 };
     const b = process(here, "b");
     await here.clock.advance(59_999);
-    expect(b.said).toEqual([]);
+    expect(b.reported).toEqual([]);
     await here.clock.advance(1);
-    expect(b.said).toEqual(["leading"]);
+    expect(b.reported).toEqual(["leading"]);
   });
 
   it.each([0, 1_000])(
@@ -120,9 +120,9 @@ describe("taking the lease", () => {
       here.lease.stored = { ...identity, holder: "other", durationMs, transitions: 0, renewTimeMs: 0 };
       const b = process(here, "b");
       await here.clock.advance(14_999);
-      expect(b.said).toEqual([]);
+      expect(b.reported).toEqual([]);
       await here.clock.advance(1);
-      expect(b.said).toEqual(["leading"]);
+      expect(b.reported).toEqual(["leading"]);
     },
   );
 
@@ -161,7 +161,7 @@ describe("taking the lease", () => {
     const client = here.lease.client();
     const gate = Promise.withResolvers<void>();
     const slow: typeof client = { ...client, write: async (...call) => gate.promise.then(() => client.write(...call)) };
-    const said: string[] = [];
+    const reported: string[] = [];
     const elector = new LeaseElector({
       client: slow,
       identity: "a",
@@ -170,15 +170,15 @@ describe("taking the lease", () => {
       random: () => 0,
       longestEffectMs: effectMs,
       mayLead: () => true,
-      onLeading: () => said.push("leading"),
-      onLost: () => said.push("lost"),
+      onLeading: () => reported.push("leading"),
+      onLost: () => reported.push("lost"),
     });
     elector.start();
     await here.clock.advance(20_000);
     gate.resolve();
     await here.clock.advance(0);
     expect(here.lease.holders, "written once more, and that counts").toEqual(["a", "a"]);
-    expect([said, elector.mayStartEffect(effectMs)]).toEqual([["leading"], true]);
+    expect([reported, elector.mayStartEffect(effectMs)]).toEqual([["leading"], true]);
   });
 });
 
@@ -208,7 +208,7 @@ describe("the leader fence", () => {
     };
     const a = process({ ...here, lease: Object.assign(here.lease, { client: () => late }) }, "a");
     await here.clock.advance(1_500);
-    expect(a.said).toEqual(["leading"]);
+    expect(a.reported).toEqual(["leading"]);
     expect([a.may(13_500), a.may(13_501)]).toEqual([true, false]);
   });
 
@@ -224,7 +224,7 @@ describe("the leader fence", () => {
     fate = "Answered";
     await here.clock.advance(3_000);
     expect(a.may(8_000)).toBe(true);
-    expect(a.said).toEqual(["leading"]);
+    expect(a.reported).toEqual(["leading"]);
   });
 
   it("never renewed again → given up at the deadline, before another replica may act", async () => {
@@ -240,11 +240,11 @@ describe("the leader fence", () => {
       for (let step = 0; step < 300; step += 1) {
         await here.clock.advance(100);
         expect([a.may(0), b.may(0)]).not.toEqual([true, true]);
-        if (events.length === 0 && a.said.length === 2) events.push(`lost after ${step / 10}`);
+        if (events.length === 0 && a.reported.length === 2) events.push(`lost after ${step / 10}`);
         if (events.length === 1 && b.may(0)) events.push("taken over");
       }
       expect(events, fate).toEqual([expect.stringMatching(/^lost/), "taken over"]);
-      expect(a.said[1]).toBe("lost: the lease could not be renewed for 10000 ms");
+      expect(a.reported[1]).toBe("lost: the lease could not be renewed for 10000 ms");
     }
   });
 
@@ -255,11 +255,11 @@ describe("the leader fence", () => {
     const identity = { uid: here.lease.stored?.uid ?? "", resourceVersion: "999" };
     here.lease.stored = { ...identity, holder: "thief", durationMs: 15_000, transitions: 9, renewTimeMs: 0 };
     await here.clock.advance(2_400);
-    expect(a.said).toEqual(["leading", "lost: the lease is held by thief"]);
+    expect(a.reported).toEqual(["leading", "lost: the lease is held by thief"]);
     expect(a.may(0)).toBe(false);
     here.lease.delete();
     await here.clock.advance(120_000);
-    expect(a.said).toHaveLength(2);
+    expect(a.reported).toHaveLength(2);
     expect(here.lease.stored).toBeUndefined();
   });
 
@@ -273,7 +273,7 @@ describe("the leader fence", () => {
       clock.after(delayMs, () => (isStopped ? held.push(callback) : callback()));
     const stoppable = { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), after };
     const calls: string[] = [];
-    const said: string[] = [];
+    const reported: string[] = [];
     const a = new LeaseElector({
       client: lease.client((call) => {
         calls.push(call);
@@ -285,8 +285,8 @@ describe("the leader fence", () => {
       random: () => 1,
       longestEffectMs: effectMs,
       mayLead: () => true,
-      onLeading: () => said.push("leading"),
-      onLost: () => said.push("lost"),
+      onLeading: () => reported.push("leading"),
+      onLost: () => reported.push("lost"),
     });
     a.start();
     await clock.advance(0);
@@ -300,7 +300,7 @@ describe("the leader fence", () => {
     isStopped = false;
     for (const callback of held) callback();
     await clock.advance(10_000);
-    expect([said, calls]).toEqual([["leading", "lost"], []]);
+    expect([reported, calls]).toEqual([["leading", "lost"], []]);
   });
 });
 
@@ -317,7 +317,7 @@ describe("handing over", () => {
     expect(here.lease.stored?.holder).toBe("");
     await here.clock.advance(2_400);
     expect(b.may()).toBe(true);
-    expect(a.said).toEqual(["leading"]);
+    expect(a.reported).toEqual(["leading"]);
   });
 
   it("released after a renewal whose answer was lost → read, and emptied all the same", async () => {
