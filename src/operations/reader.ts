@@ -41,8 +41,8 @@ export interface OperationLogGap {
 /** The input of one read of the log. */
 interface OperationsRead {
   readonly projectId: string;
-  /** The needs of all resources of the project that have a watermark. @see historyRangeOf */
-  readonly needs: readonly HistoryRange[];
+  /** The operation history ranges of all resources of the project that have a watermark. @see historyRangeOf */
+  readonly ranges: readonly HistoryRange[];
   /** The last `Date` header, in epoch milliseconds of the control plane's clock; `undefined`: there was none. */
   readonly serviceTimeMs: number | undefined;
 }
@@ -67,7 +67,7 @@ interface Run {
  * resource has used a snapshot of this process that reaches back to its watermark.
  */
 interface ResourceUse {
-  readonly need: HistoryRange;
+  readonly range: HistoryRange;
   readonly used: { readonly revision: number; readonly sinceMs: number } | undefined;
 }
 
@@ -127,10 +127,10 @@ export class ProjectOperations {
    * @throws ControlPlaneError when a list fails; the operations that were known before stay known.
    */
   async read(source: OperationSource, read: OperationsRead): Promise<OperationsSnapshot> {
-    const { projectId, needs, serviceTimeMs } = read;
-    this.#uses = new Map(needs.map((need) => [need.uid, { need, used: this.#uses.get(need.uid)?.used }]));
+    const { projectId, ranges, serviceTimeMs } = read;
+    this.#uses = new Map(ranges.map((range) => [range.uid, { range, used: this.#uses.get(range.uid)?.used }]));
     this.prune();
-    for (const id of needs.flatMap(({ unfinishedIds }) => unfinishedIds)) {
+    for (const id of ranges.flatMap(({ unfinishedIds }) => unfinishedIds)) {
       this.expect(id);
     }
     const backToMs = this.#backToMs(serviceTimeMs);
@@ -167,13 +167,13 @@ export class ProjectOperations {
 
   /**
    * Notes that a resource has used a snapshot. Call it when the resource's new status is stored, or needed no write.
-   * @param need the part of the log that the resource needs from now on, by its stored status.
+   * @param range the operation history range that the resource needs from now on, by its stored status.
    */
-  noteUsed(need: HistoryRange, { revision, reachMs }: OperationsSnapshot): void {
-    const { uid, sinceMs } = need;
+  noteUsed(range: HistoryRange, { revision, reachMs }: OperationsSnapshot): void {
+    const { uid, sinceMs } = range;
     const used = this.#uses.get(uid)?.used;
     const isUsed = used !== undefined || sinceMs >= reachMs || sinceMs < this.#floorMs;
-    this.#uses.set(uid, { need, used: isUsed ? { revision, sinceMs } : undefined });
+    this.#uses.set(uid, { range, used: isUsed ? { revision, sinceMs } : undefined });
   }
 
   /**
@@ -194,12 +194,12 @@ export class ProjectOperations {
   /** Returns the resources that have not yet used a snapshot of this process that reaches back to their watermark. */
   #unread(): readonly ResourceUse[] {
     return [...this.#uses.values()].filter(
-      ({ need, used }) => need.sinceMs < (used?.sinceMs ?? Number.POSITIVE_INFINITY),
+      ({ range, used }) => range.sinceMs < (used?.sinceMs ?? Number.POSITIVE_INFINITY),
     );
   }
 
   #unreadSinceMs(): number | undefined {
-    const unread = this.#unread().map(({ need }) => need.sinceMs);
+    const unread = this.#unread().map(({ range }) => range.sinceMs);
     return unread.length === 0 ? undefined : Math.max(Math.min(...unread), this.#floorMs);
   }
 
@@ -290,7 +290,7 @@ export class ProjectOperations {
       return;
     }
     const unread = this.#unread();
-    const counted = [...this.#uses.values()].map((use) => (unread.includes(use) ? use.need.certainMs : lastNewestMs));
+    const counted = [...this.#uses.values()].map((use) => (unread.includes(use) ? use.range.certainMs : lastNewestMs));
     const fromMs = Math.max(Math.min(...counted), this.#floorMs);
     const untilMs = this.#reachMs;
     this.#floorMs = Math.max(untilMs, this.#floorMs);

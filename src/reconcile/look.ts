@@ -238,11 +238,11 @@ export async function lookAt(
   { due, isPoll }: WantedLook,
 ): Promise<{ readonly look: ProjectLook; readonly decided: readonly Decided[] }> {
   const { project } = round;
-  const needs = round.worked
+  const ranges = round.worked
     .filter((worked) => round.isObservable(worked))
     .flatMap(({ resource: { uid, status } }) => historyRangeOf(uid, status.operationWatermark) ?? []);
   expectOwnOperations(round);
-  const operations = await readOperations(context, project, needs);
+  const operations = await readOperations(context, project, ranges);
   const snapshot = project.snapshot ?? (await readEndpoints(context, project));
   const look = new ProjectLook(context, round, { operations, snapshot });
   if (isPoll) {

@@ -32,12 +32,12 @@ const readsAtOnce = 4;
 export async function readOperations(
   { clock, controlPlane }: ReadContext,
   project: ProjectMemory,
-  needs: readonly HistoryRange[],
+  ranges: readonly HistoryRange[],
 ): Promise<OperationsSnapshot> {
   const { projectId, serviceTime } = project;
   const serviceTimeMs = serviceTime?.source === "DateHeader" ? serviceTime.timeMs : undefined;
   const startedAtMs = clock.monotonicMs();
-  const snapshot = await project.operations.read(controlPlane, { projectId, needs, serviceTimeMs });
+  const snapshot = await project.operations.read(controlPlane, { projectId, ranges, serviceTimeMs });
   project.operationsReadAtMs = startedAtMs;
   noteNewestOperation(project, snapshot, clock.monotonicMs());
   noteLockHolders(project, snapshot, clock.monotonicMs());

@@ -57,9 +57,9 @@ export async function settleStep(context: ReconcileContext, round: Round, settle
   entry.storeFailures = 0;
   forgetStored(worked, stored);
   reportStep(context, stored);
-  const need = operations && historyRangeOf(resource.uid, stored.status.operationWatermark);
-  if (operations !== undefined && need !== undefined) {
-    round.project.operations.noteUsed(need, operations);
+  const range = operations && historyRangeOf(resource.uid, stored.status.operationWatermark);
+  if (operations !== undefined && range !== undefined) {
+    round.project.operations.noteUsed(range, operations);
   }
   if (hasNewStanding(resource.status, stored.status)) {
     round.wakeWaiting();

@@ -11,8 +11,8 @@ describe("the operation history range that a resource needs", () => {
   });
 
   it("nothing was met yet → everything since just before the creation, not since the floor before that", () => {
-    const need = historyRangeOf("uid-a", begunState().operationWatermark);
-    expect(need).toEqual({
+    const range = historyRangeOf("uid-a", begunState().operationWatermark);
+    expect(range).toEqual({
       uid: "uid-a",
       sinceMs: Date.parse(at(-3_602)),
       certainMs: Date.parse(at(-3_602)),

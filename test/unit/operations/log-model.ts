@@ -114,8 +114,8 @@ export class LogModel {
 
   async look({ lag, lost, failsById }: { lag: number; lost: number; failsById: boolean }): Promise<void> {
     const listed = this.#history.at(-1 - lag) ?? this.#history[0] ?? [];
-    const needs = this.#resources.flatMap(({ uid, state }) => historyRangeOf(uid, state.operationWatermark) ?? []);
-    const read = { projectId: project, needs, serviceTimeMs: this.#lastDateMs };
+    const ranges = this.#resources.flatMap(({ uid, state }) => historyRangeOf(uid, state.operationWatermark) ?? []);
+    const read = { projectId: project, ranges, serviceTimeMs: this.#lastDateMs };
     const snapshot = await this.#reader.read(this.#source(listed, failsById), read);
     const serviceTimeMs = this.#nature.sendsDate ? Math.floor(this.#serviceMs / 1_000) * 1_000 : undefined;
     this.#lastDateMs = serviceTimeMs;
@@ -132,8 +132,8 @@ export class LogModel {
       if (index !== lost) {
         if (step.mustStore) resource.state = stored(step.state);
         this.counted.push(...step.ended.map(({ operationId }) => operationId));
-        const need = historyRangeOf(resource.uid, resource.state.operationWatermark);
-        if (need !== undefined) this.#reader.noteUsed(need, snapshot);
+        const range = historyRangeOf(resource.uid, resource.state.operationWatermark);
+        if (range !== undefined) this.#reader.noteUsed(range, snapshot);
       }
     }
   }

@@ -19,8 +19,8 @@ const createdMs = (n: number) => nowMs + n * 1_000;
 const idsOf = ({ operations }: OperationsSnapshot) => operations.map(({ id }) => id);
 const newestFirst = (operations: readonly Operation[]) => [...operations].reverse().map(({ id }) => id);
 
-/** Makes the need of a resource whose watermark is at operation n. */
-const need = (n: number, uid = "uid-a", unfinishedIds: readonly string[] = []): HistoryRange => ({
+/** Makes the operation history range of a resource whose watermark is at operation n. */
+const range = (n: number, uid = "uid-a", unfinishedIds: readonly string[] = []): HistoryRange => ({
   ...{ uid, unfinishedIds, sinceMs: createdMs(n), certainMs: createdMs(n) },
 });
 
@@ -34,7 +34,7 @@ class Scene {
   /** The operations, oldest first. */
   listed: readonly Operation[] = [];
   readonly byId = new Map<string, Operation>();
-  needs: readonly HistoryRange[] = [];
+  ranges: readonly HistoryRange[] = [];
   serviceTimeMs: number | undefined;
   beforeAnswer: (call: string) => void = () => {};
 
@@ -49,14 +49,14 @@ class Scene {
 
   async read(): Promise<OperationsSnapshot> {
     this.calls.length = 0;
-    const { needs, serviceTimeMs } = this;
-    return this.reader.read(this, { projectId: project, needs, serviceTimeMs });
+    const { ranges, serviceTimeMs } = this;
+    return this.reader.read(this, { projectId: project, ranges, serviceTimeMs });
   }
 
   /** Reads the log, and notes that every resource has used the snapshot. */
   async reduce(): Promise<OperationsSnapshot> {
     const snapshot = await this.read();
-    for (const each of this.needs) this.reader.noteUsed(each, snapshot);
+    for (const each of this.ranges) this.reader.noteUsed(each, snapshot);
     return snapshot;
   }
 
@@ -111,7 +111,7 @@ describe("a first read", () => {
   it("a watermark lies far back → goes back to it in few pages that grow, and no further", async () => {
     const scene = new Scene();
     scene.listed = many(1, 400);
-    scene.needs = [need(300), need(390, "uid-b")];
+    scene.ranges = [range(300), range(390, "uid-b")];
     const ids = idsOf(await scene.read());
     expect([scene.pages, ids.includes("op-300"), ids.includes("op-250")]).toEqual([4, true, false]);
     expect(scene.gaps).toEqual([]);
@@ -120,14 +120,14 @@ describe("a first read", () => {
   it("an operation of the watermark's very moment → is shown, its sibling may not have been", async () => {
     const scene = new Scene();
     scene.listed = [...many(1, 30), { ...nth(30), id: "op-twin" }, ...many(31, 39)];
-    scene.needs = [need(30)];
+    scene.ranges = [range(30)];
     expect(idsOf(await scene.read())).toEqual(expect.arrayContaining(["op-30", "op-twin"]));
   });
 
   it("a watermark older than the whole log → ends with the list, nothing is missing", async () => {
     const scene = new Scene();
     scene.listed = many(1, 30);
-    scene.needs = [need(-1_000)];
+    scene.ranges = [range(-1_000)];
     expect(idsOf(await scene.read())).toHaveLength(30);
     expect(scene.gaps).toEqual([]);
   });
@@ -135,7 +135,7 @@ describe("a first read", () => {
   it("a watermark beyond the bound of pages → reports the gap once, and does not try again", async () => {
     const scene = new Scene({ maxPages: 3 });
     scene.listed = many(1, 400);
-    scene.needs = [need(100)];
+    scene.ranges = [range(100)];
     await scene.reduce();
     expect(scene.gaps).toEqual([{ fromMs: createdMs(100), untilMs: createdMs(301) + 1 }]);
     scene.listed = many(1, 402);
@@ -147,7 +147,7 @@ describe("a first read", () => {
   it("only the part that allows for a clock that stepped back is beyond the bound → no gap", async () => {
     const scene = new Scene({ maxPages: 3 });
     scene.listed = many(1, 400);
-    scene.needs = [{ ...need(100), certainMs: createdMs(390) }];
+    scene.ranges = [{ ...range(100), certainMs: createdMs(390) }];
     await scene.reduce();
     expect(scene.gaps).toEqual([]);
   });
@@ -161,7 +161,7 @@ describe("a first read", () => {
         return { operations: [nth(0)], unreadableIds: [], cursor: `${Number(cursor) + 1}` };
       },
     };
-    await scene.reader.read(endless, { projectId: project, needs: [need(-9)], serviceTimeMs: undefined });
+    await scene.reader.read(endless, { projectId: project, ranges: [range(-9)], serviceTimeMs: undefined });
     expect(scene.pages).toBe(4);
   });
 });
@@ -170,7 +170,7 @@ describe("later reads", () => {
   it("at rest → one page each, however far back the first one went", async () => {
     const scene = new Scene();
     scene.listed = many(1, 400);
-    scene.needs = [need(100)];
+    scene.ranges = [range(100)];
     await scene.reduce();
     for (let n = 0; n < 3; n += 1) {
       await scene.clock.advance(30_000);
@@ -222,7 +222,7 @@ describe("later reads", () => {
   it("more new operations than the bound of pages → a gap, reported once", async () => {
     const scene = new Scene({ maxPages: 2 });
     scene.listed = many(1, 5);
-    scene.needs = [need(0)];
+    scene.ranges = [range(0)];
     await scene.reduce();
     scene.listed = many(1, 500);
     await scene.reduce();
@@ -234,7 +234,7 @@ describe("later reads", () => {
     const scene = new Scene();
     scene.listed = many(1, 400);
     await scene.reduce();
-    scene.needs = [need(370)];
+    scene.ranges = [range(370)];
     expect(idsOf(await scene.reduce())).toContain("op-370");
     await scene.reduce();
     expect(scene.pages).toBe(1);
@@ -243,9 +243,9 @@ describe("later reads", () => {
   it("a resource's watermark goes back, as after a restored backup → one read goes back to it", async () => {
     const scene = new Scene();
     scene.listed = many(1, 400);
-    scene.needs = [need(395)];
+    scene.ranges = [range(395)];
     await scene.reduce();
-    scene.needs = [need(370)];
+    scene.ranges = [range(370)];
     expect(idsOf(await scene.reduce())).toContain("op-370");
   });
 
@@ -285,7 +285,7 @@ describe("what is kept", () => {
   it("a resource has not used it yet → is shown again; once used, the window alone", async () => {
     const scene = new Scene();
     scene.listed = many(1, 400);
-    scene.needs = [need(300)];
+    scene.ranges = [range(300)];
     await scene.read();
     expect(idsOf(await scene.reduce())).toContain("op-300");
     expect(idsOf(await scene.reduce()).length).toBeLessThanOrEqual(20 + 10);
@@ -294,9 +294,9 @@ describe("what is kept", () => {
   it("one of two resources has used it → is kept for the other", async () => {
     const scene = new Scene();
     scene.listed = many(1, 100);
-    scene.needs = [need(50), need(60, "uid-b")];
+    scene.ranges = [range(50), range(60, "uid-b")];
     const first = await scene.read();
-    scene.reader.noteUsed(need(50), first);
+    scene.reader.noteUsed(range(50), first);
     expect(idsOf(await scene.read())).toEqual(expect.arrayContaining(newestFirst(many(60, 100))));
   });
 
@@ -305,7 +305,7 @@ describe("what is kept", () => {
     const long = nth(1, { status: "running" });
     scene.byId.set(long.id, long);
     scene.listed = [long, ...many(2, 100)];
-    scene.needs = [need(0)];
+    scene.ranges = [range(0)];
     await scene.reduce();
     await scene.reduce();
     scene.byId.set(long.id, { ...long, status: "failed" });
@@ -316,7 +316,7 @@ describe("what is kept", () => {
 
   it("a resource never reduces → a bound, and what goes is reported as a gap", async () => {
     const scene = new Scene({ mostKept: 60 });
-    scene.needs = [need(0)];
+    scene.ranges = [range(0)];
     await scene.reduce();
     for (let last = 20; last <= 200; last += 20) {
       scene.listed = many(1, last);
@@ -367,7 +367,7 @@ describe("asking by id", () => {
 
   it("a watermark waits for it → asked for until it has ended", async () => {
     const scene = new Scene();
-    scene.needs = [need(0, "uid-a", ["op-9"])];
+    scene.ranges = [range(0, "uid-a", ["op-9"])];
     scene.byId.set("op-9", nth(9, { status: "scheduling" }));
     expect(await scene.read()).toMatchObject({ operations: [{ id: "op-9", status: "scheduling" }] });
     scene.byId.set("op-9", nth(9));
@@ -429,7 +429,7 @@ describe("an operation that no read shows", () => {
     const snapshots = await lostAfter(scene);
     expect(snapshots.map((each) => idsOf(each).length)).toEqual([1, 1, 1, 0, 0, 0]);
     expect(scene.lost).toEqual(["op-9"]);
-    scene.needs = [need(0, "uid-a", ["op-9"])];
+    scene.ranges = [range(0, "uid-a", ["op-9"])];
     await scene.read();
     expect(scene.polls).toBe(0);
   });
@@ -490,7 +490,7 @@ describe("an operation that no read shows", () => {
         pages[Number(cursor)] ?? { operations: [], unreadableIds: [], cursor: undefined },
       getOperation: async () => undefined,
     };
-    const snapshot = await scene.reader.read(source, { projectId: project, needs: [], serviceTimeMs: undefined });
+    const snapshot = await scene.reader.read(source, { projectId: project, ranges: [], serviceTimeMs: undefined });
     expect(idsOf(snapshot)).toEqual(["op-1"]);
   });
 });
