@@ -144,7 +144,7 @@ export interface Config
     "apiKeyFile" | "apiKeySecret" | "apiKeyValue" | "tenantHosts" | "tenantRequestsPerMinute" | "planesPerNamespace"
   > {
   readonly apiKey: ApiKeySource;
-  /** The limits for ControlPlane resources, which any namespace may create. */
+  /** The limits for ControlPlane resources, which the users of a namespace create. */
   readonly tenantLimits: {
     /**
      * Hosts in lower case; `*.` at the beginning stands for every subdomain. `undefined`: all hosts except loopback and

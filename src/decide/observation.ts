@@ -15,7 +15,9 @@ import type { PlaneProblem, ProjectGrant } from "./project-grant.ts";
 export interface Policy {
   /** How long a POST or DELETE without an answer may still take effect, in milliseconds. */
   readonly createSettleMs: number;
+  /** The longest time between two reads of an operation in flight, in milliseconds. */
   readonly operationPollMs: number;
+  /** The pause before a refused request is tried again, in milliseconds. `retryDelayMs` says for which refusals. */
   readonly resyncMs: number;
 }
 

@@ -68,9 +68,9 @@ function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<Inte
 }
 
 /**
- * Plans the next POST when no earlier POST of the intent can take effect any more. The operator closes the intent
- * instead if the resource is being deleted, if spec names another branch or type, or if the branch already has a
- * read-write endpoint.
+ * Plans the next POST when no earlier POST of the intent can take effect any more.
+ * If the resource is being deleted or spec names another branch or type, the operator closes the intent instead. It does
+ * the same if the branch already has a read-write endpoint.
  */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {

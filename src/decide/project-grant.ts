@@ -15,6 +15,7 @@ export type GrantMode = "Required" | "Open" | "WhenUsed";
 
 /** What the resources of one namespace may do in one project. */
 export interface ProjectGrant {
+  /** Whether the operator may read and change objects of the project for the namespace. */
   readonly mayChange: boolean;
   /**
    * Whether the namespace may adopt. Adoption can end in the deletion of an endpoint that another client created, so

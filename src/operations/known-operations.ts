@@ -101,7 +101,7 @@ const mostGone = 1_000;
  * The operations of one project that this process knows, and those that it waits for.
  *
  * An ended operation stays ended, whatever a later answer shows. Lists may be older than reads by id, and both may be
- * older than answers to writes. If two answers both show the operation as ended, or both as unfinished, the one with
+ * older than answers to writes. Of two answers that both show it as ended, or both as unfinished, the one with
  * the older `updatedTime` is ignored for at most 30 s.
  */
 export class KnownOperations {

@@ -289,8 +289,8 @@ function urgencyOf(resource: WorkedResource["resource"]): ChangeUrgency {
 
 /**
  * Returns the failure that holds a change back; `undefined`: the change may be sent. A failed change waits for its
- * retry time. It does not wait if a person asks for a reconcile, or spec has changed, or the snapshot shows that the
- * cause of a 409 is gone.
+ * retry time. It does not wait if a person asks for a reconcile or spec has changed. Nor does it wait if the snapshot
+ * shows that the cause of a 409 is gone.
  */
 function heldBack({ worked, observation, plan }: Decided): FailureRow | undefined {
   const { failure } = worked.entry.memory;
