@@ -25,7 +25,7 @@ import { WorkerPool } from "../runtime/worker-pool.ts";
 export interface ControlPlanesOptions
   extends Omit<PlanesOptions, "secrets" | "standingOf" | "onNews" | "readAgain">,
     Pick<PlaneKeeperOptions, "usersOf" | "events">,
-    Pick<ServedKindOptions, "fence" | "random"> {
+    Required<Pick<ServedKindOptions, "fence" | "random">> {
   readonly connection: KubernetesConnection;
   readonly account: string;
   readonly logger: Logger;
@@ -48,10 +48,10 @@ export class ControlPlanes {
   #isLeading = false;
 
   constructor(options: ControlPlanesOptions) {
-    const { clock, logger, watchNamespaces, onUsable } = options;
+    const { clock, logger, random, watchNamespaces, onUsable } = options;
     this.#connectionSettings = options.connectionSettings;
     // Namespaces take turns, so that one with many control planes does not delay the others.
-    this.#queue = new WorkQueue({ clock, groupOf: (planeId) => namespaceOfPlane(planeId) ?? "" });
+    this.#queue = new WorkQueue({ clock, random, groupOf: (planeId) => namespaceOfPlane(planeId) ?? "" });
     this.#kinds = {
       ControlPlane: this.#placesOf("ControlPlane", watchNamespaces, options),
       ClusterControlPlane: this.#placesOf("ClusterControlPlane", [], options),

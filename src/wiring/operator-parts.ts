@@ -127,7 +127,7 @@ export class OperatorParts {
     });
     this.metrics = this.#createMetrics();
     this.#queue = new WorkQueue({
-      ...{ clock, observer: this.metrics.queue },
+      ...{ clock, random, observer: this.metrics.queue },
       // Namespaces take turns, so that a namespace with thousands of resources does not delay the others.
       groupOf: (project) => this.#projectKeys.namespaceOf(project),
     });

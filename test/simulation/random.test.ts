@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { runInThreads } from "../../tools/simulate/pool.ts";
 import { run } from "./run/run.ts";
 import { randomPlan } from "./workloads/random-plan.ts";
+import { randomPlans } from "./workloads/random-runs.ts";
 
 const seeds = process.env.LONG === "1" ? 100_000 : 2_000;
 
@@ -14,8 +15,11 @@ test(`${seeds} random runs → no promise is broken but by known failures`, { ti
   expect(broken).toEqual([]);
 });
 
-test.for([3, 17, 42, 100])("seed %i, run twice → the same log, byte by byte", async (seed) => {
-  const [first, second] = [await run(randomPlan(seed)), await run(randomPlan(seed))];
+const kinds = Object.keys(randomPlans) as (keyof typeof randomPlans)[];
+const runs = kinds.flatMap((kind) => [3, 17, 42, 101].map((seed) => ({ kind, seed })));
+
+test.for(runs)("$kind, seed $seed, run twice → the same log, byte by byte", async ({ kind, seed }) => {
+  const [first, second] = [await run(randomPlans[kind](seed)), await run(randomPlans[kind](seed))];
   expect(first.world.log.entries.length).toBeGreaterThan(10);
   expect(second.world.log.digest()).toBe(first.world.log.digest());
 });
