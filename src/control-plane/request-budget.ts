@@ -191,7 +191,7 @@ export class RequestBudget {
     this.#waiting[this.#urgencyOf(waiting.caller)].leave(waiting);
   }
 
-  /** Grants every request that the buckets allow now, and sets the timer for the next token. */
+  /** Grants every request that the buckets allow now, and sets the timer for the next token of a bucket. */
   #grantAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -62,7 +62,7 @@ function escapeSegment(id: string): string {
 const shape = "expected http(s)://host[:port]/…/v2 without credentials, query or fragment";
 
 /**
- * Checks the base URL of the control plane and returns it in the form of ownership records.
+ * Checks the base URL of the control plane and normalizes it, so that it can be compared with the URL stored in status.
  * @returns the URL without a trailing slash, scheme and host in lower case.
  * @throws Error whose message describes a valid URL. It never repeats the text, which may contain a password.
  * @see docs/control-plane.md, "Address"

@@ -185,8 +185,8 @@ function deleteSettleLeftMs({ resource, memory, policy, monotonicMs }: LocalObse
 }
 
 /**
- * Whether the conditions show that the operator worked on the deletion. A refused DELETE is tried again also while the
- * resource is Stalled.
+ * Whether the conditions show that work on the deletion had begun. Stalled by a failed call counts too, because a refused
+ * DELETE is tried again in that state.
  */
 function showsWork(conditions: ComputeEndpointStatus["conditions"]): boolean {
   return isTrue(conditions, "Reconciling") || isFailureStall(conditionOf(conditions, "Stalled")?.reason ?? "");

@@ -98,7 +98,10 @@ function isEveryOneGivenUp(observation: Observation): boolean {
   return isGivenUpNow(observation) || (goesOn && saysGiveUpAll(observation));
 }
 
-/** Whether a person gives up every endpoint with the resource's token, and status shows the question. */
+/**
+ * Whether the annotation `resolve-create` says `abandon=all`, while status (`CreateAmbiguous`) offers this answer. It means
+ * that none of the endpoints with the resource's token is the resource's own.
+ */
 export function isGivenUpNow(observation: Observation): boolean {
   const { reason, message = "" } = conditionOf(observation.resource.status.conditions, "Ready") ?? {};
   return saysGiveUpAll(observation) && reason === "CreateAmbiguous" && message.includes(giveUpAll);

@@ -162,7 +162,10 @@ export interface ObservedRole {
   readonly name: string;
   /** True: the control plane lets no client change this role. */
   readonly isProtected: boolean;
-  /** RFC 3339 of the control plane's clock. It changes with the password, and is only compared for equality. */
+  /**
+   * When the role last changed, RFC 3339 of the control plane's clock. Another time means that the password may have
+   * changed. Two changes within one second may show the same time.
+   */
   readonly updatedTime: string;
 }
 

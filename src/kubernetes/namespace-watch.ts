@@ -35,8 +35,9 @@ export interface NamespaceWatch extends GrantSource {
   start(): void;
   stop(): Promise<void>;
   /**
-   * Reads every Namespace from the API server now. A new leader calls it before its first effect. If the operator has
-   * no right to read Namespaces, it logs that once, and every Namespace counts as one without the annotation.
+   * Reads all Namespaces, or the named ones, from the API server now. A new leader calls it before its first effect. If
+   * the operator has no right to read a Namespace, it logs that once. What it read of that Namespace before still counts.
+   * A Namespace that was never read counts as one without the grant annotation.
    * @throws KubernetesError when they cannot be read for another reason.
    */
   readNow(): Promise<void>;

@@ -117,7 +117,10 @@ export class KnownOperations {
     this.#limits = limits;
   }
 
-  /** Adds an operation as an answer showed it, and waits for its end. @param nowMs monotonic milliseconds */
+  /**
+   * Notes an operation as an answer showed it. If it has not ended, later reads ask for it by id.
+   * @param nowMs monotonic milliseconds
+   */
   add(incoming: Operation, nowMs: number): void {
     const { id } = incoming;
     const known = this.#known.get(id);

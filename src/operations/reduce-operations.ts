@@ -228,7 +228,11 @@ function countedOperation({ operation, cause }: AttributedOperation): CountedOpe
   };
 }
 
-/** Whether an operation is missed: it was created after the log began, but below the floor. */
+/**
+ * Whether an operation may never have been counted: the log of the endpoint had begun when it was created, but its time
+ * is not after `floorMs`, and `met` does not hold it. An operation that was counted long ago looks the same. The caller
+ * tells the two apart by what status shows.
+ */
 function isMissed({ id, createdTime }: Operation, { met, sinceTime, floorMs }: LogMark): boolean {
   return !met.has(id) && isLater(createdTime, sinceTime) && Date.parse(createdTime) <= floorMs;
 }

@@ -117,8 +117,8 @@ export interface FailureContext {
   /** The operations that status shows at present. */
   readonly shown: readonly StatusOperation[];
   /**
-   * Ids of operations that are not counted, only because the control plane's clock stepped back and their times are too
-   * old.
+   * Ids of operations that may never have been counted, because the control plane's clock stepped back and their times
+   * are too old. Operations that were counted long ago are among them.
    */
   readonly missedIds: ReadonlySet<string>;
 }

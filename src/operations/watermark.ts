@@ -14,9 +14,10 @@ export interface AttributedOperation {
  * The parsed watermark ("mark"): how far the operations of one resource have been counted. All times are epoch
  * milliseconds of the control plane's clock.
  *
- * An ended operation is counted if `unfinishedIds` names it, or if it was created after `floorMs` and is not in `met`.
- * Each operation that a snapshot shows is added to `met`. It leaves `met` only when `floorMs` rises to its creation
- * time. So no operation is counted twice, whatever the order of lists and whatever the times of operations.
+ * When an operation has ended, the next reconcile counts it if `unfinishedIds` holds it, or if it is newer than `floorMs`
+ * and not in `met`. Its id then leaves `unfinishedIds`. Every operation that a snapshot shows stays in `met` until
+ * `floorMs` reaches its creation time. So no operation is counted twice, whatever the order of lists and whatever the
+ * times of operations.
  */
 export interface LogMark {
   readonly floorMs: number;

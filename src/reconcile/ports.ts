@@ -35,7 +35,8 @@ export interface ProjectCalls {
   /** Its requests wait for the request budget. */
   readonly controlPlane: ControlPlane;
   /**
-   * Waits until the request budget allows the one change of this reconcile; after that, it returns at once.
+   * Reserves the request for the one change of this reconcile, and waits until the request budget allows it. Further calls
+   * share that reservation.
    * @throws ControlPlaneError after a bounded wait
    */
   readonly reserve: () => Promise<void>;

@@ -23,10 +23,7 @@ export interface ComputeChoice {
   readonly maxComputes?: number | undefined;
 }
 
-/**
- * The arguments of `attach`: the opened state of the sandbox, its data directory, its pacemaker and its certificate
- * authority.
- */
+/** What `attach` gets from the sandbox. `pacemaker` is the timer that advances the sandbox when something is due. */
 export interface ComputeSurroundings {
   readonly state: SandboxState;
   /** The sandbox's data directory; `undefined`: its state is in memory only. */

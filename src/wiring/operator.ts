@@ -169,7 +169,7 @@ export function startKeys({ apiKey, credentials, clock, logger, version, random 
 export interface ProcessParts {
   readonly version: string;
   readonly instance: string;
-  /** Returns a signal that the end of the process aborts. */
+  /** Returns an AbortSignal. It is aborted when the process is asked to end, by the first SIGTERM or SIGINT. */
   readonly stopOnSignal: () => AbortSignal;
   /** Ends the process at once, after an error that nothing has caught. */
   readonly exit: () => void;

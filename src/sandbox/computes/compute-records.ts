@@ -1,4 +1,4 @@
-/** The port through which the computes read the sandbox's records. */
+/** The interface through which the code in `computes` reads the sandbox's records. */
 import type { BranchRecord, DatabaseRecord, EndpointRecord, RoleRecord, SnapshotRecord } from "../engine/records.ts";
 
 /** The records of the control plane that the computes read, as they are now. */

@@ -71,7 +71,7 @@ export class BranchHistory {
     const inherited = path.join(staged, "history", "1", inheritedName);
     await this.beginAtTemplate(staged);
     this.#parts.directories.makeFolder(inherited);
-    // The directories come in the order in which they count. The first link of a segment stays.
+    // If two directories hold the same segment, that of the earlier one is used: a link that exists is not replaced.
     for (const log of period.logs) await linkLog(log, inherited);
   }
 
