@@ -332,8 +332,8 @@ export class AccessRound implements KindRound {
 }
 
 /**
- * Whether a resource has unfinished work: its change waits, it is being deleted, a person asked for something, or it is
- * neither Ready nor Stalled.
+ * Whether a resource has unfinished work: its change waits, it is being deleted, status does not describe the newest
+ * spec yet, a person asked for a new password, or it is neither Ready nor Stalled.
  */
 function isAtWork({ resource, entry }: WorkedAccess): boolean {
   const { conditions, observedGeneration } = resource.status;

@@ -214,8 +214,9 @@ export function configMarkOf(operations: OperationsSnapshot, branchId: string): 
 }
 
 /**
- * Whether nothing that this resource writes or reads in Secrets has changed since its last comparison, and no rotation
- * is due. If so, the operator does not read the control plane before the next resync.
+ * Whether Kubernetes gives no reason to compare the resource with the control plane: no rotation is due, and its Secrets
+ * have not changed since the last comparison. For a Stalled resource only the cause of the stall counts. A missing
+ * password is always a reason, and a cause outside Kubernetes never is.
  * @throws KubernetesError
  */
 export async function isUnchangedInKubernetes(context: AccessContext, resource: DatabaseAccess): Promise<boolean> {

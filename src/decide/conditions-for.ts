@@ -221,12 +221,12 @@ function isQuietWait({ resource, memory }: LocalObservation, { waitedMs, stillMs
 type WaitTimes = Pick<Extract<Outcome, { kind: "Deferred" }>, "waitedMs" | "stillMs">;
 
 /**
- * Whether the resource is Stalled because of repeated failures. Stalled stays until a retry succeeds or spec changes;
- * the wait before the retry does not end it.
+ * Whether the resource is Stalled because of failures that this process has seen. The wait before the retry does not end
+ * such a Stalled. After a restart the process has seen no failure until a call fails again.
  */
-function isStalledByRow({ conditions }: ComputeEndpointStatus, generation: number, hasRow: boolean): boolean {
+function isStalledByRow({ conditions }: ComputeEndpointStatus, generation: number, hasFailed: boolean): boolean {
   const stalled = conditionOf(conditions, "Stalled");
-  return hasRow && stalled?.observedGeneration === generation && isFailureStall(stalled.reason);
+  return hasFailed && stalled?.observedGeneration === generation && isFailureStall(stalled.reason);
 }
 
 type Failed = Extract<Outcome, { kind: "Failed" }>;

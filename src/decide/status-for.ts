@@ -53,14 +53,15 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
 }
 
 /**
- * Returns the status that the operator stores before it sends a create or a delete. It holds the intent, or says that
- * a DELETE may have been sent. During a series of failures the conditions stay, so a retry writes nothing.
+ * Returns the status that the operator stores before it sends a create or a delete. It holds the intent of a create. Its
+ * conditions say that a DELETE may have been sent. A retry of a change that failed keeps the conditions and writes nothing.
+ * A deletion after another failed change is not a retry: it has another generation.
  */
 export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   const { local, plan } = step;
   const { status, generation } = local.resource;
   const createIntent = (plan && entryOf(plan).intent(plan)) ?? status.createIntent;
-  if (plan === undefined || local.memory.failure !== undefined) {
+  if (plan === undefined || local.memory.failure?.generation === generation) {
     return withoutEmpty({ ...status, createIntent });
   }
   const summary = entryOf(plan).summary(plan, local);

@@ -22,7 +22,7 @@ export interface EndpointList {
    * and never counts as absent. With an entry "", the list proves no endpoint absent.
    */
   readonly unreadableIds: readonly string[];
-  /** Names of these endpoints, if the list shows a name that can be read. @default none */
+  /** The names of the listed endpoints that could not be parsed, as far as a name could be read. @default none */
   readonly unreadableNames?: readonly string[];
   /** The `Date` header: the control plane's clock in epoch milliseconds. `undefined`: missing or not readable. */
   readonly serviceTimeMs: number | undefined;

@@ -226,8 +226,8 @@ export class ProjectOperations {
   }
 
   /**
-   * Lists operations page by page, newest first, until a page ends the run. If a page cannot be read, nothing of the run
-   * is used, because half a list would look complete.
+   * Lists operations page by page, newest first, until a page ends the run, or the maximum number of pages is reached. If
+   * a page cannot be read, nothing of the run is used, because half a list would look complete.
    * @throws ControlPlaneError
    */
   async #list(source: OperationSource, projectId: string, backToMs: number): Promise<Run> {

@@ -8,7 +8,10 @@ import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-pl
 export interface PlaneError {
   readonly reason: ControlPlaneReason;
   readonly message: string;
-  /** When the error happened, in epoch milliseconds. */
+  /**
+   * When the control plane began to count as failing for this reason, in epoch milliseconds. Further failures do not
+   * change it.
+   */
   readonly atMs: number;
 }
 
@@ -66,7 +69,10 @@ export class PlaneHealth {
     return this.#isRowOver() ? { ...this.#state, currentError: undefined } : this.#state;
   }
 
-  /** Forgets the results of the former key. */
+  /**
+   * Forgets whether the key was accepted, because another key is used now. `lastError` stays, and so does a current error
+   * that is not about the key.
+   */
   forgetKey(): void {
     const { currentError, lastError } = this.#state;
     const isOfKey = currentError?.reason === "Unauthorized";

@@ -47,7 +47,10 @@ export interface ClusterAccess extends NamespaceReads, PlaneReads {
   close(): Promise<void>;
 }
 
-/** Opens the cluster of the current kubeconfig context. @throws KubeconfigError */
+/**
+ * Prepares access to the cluster of the current kubeconfig context, or of the pod if there is no kubeconfig.
+ * @throws KubeconfigError
+ */
 export function openCluster(version: string): ClusterAccess {
   const userAgent = `kubectl-endpoints/${version}`;
   const connection = createConnection({ credentials: loadCredentialSource(), clock: systemClock, userAgent });

@@ -54,7 +54,10 @@ function noteNewestOperation(project: ProjectMemory, { newestListedTime }: Opera
   }
 }
 
-/** Remembers since when each operation locks the project. */
+/**
+ * Remembers the operations that lock the project, and since when it has been locked without a pause. Lost operations do
+ * not count.
+ */
 function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSnapshot, nowMs: number): void {
   const holders = snapshot.operations.filter(({ id }) => !snapshot.lostIds.has(id)).filter(holdsProjectLock);
   const ids = new Set(holders.map(({ id }) => id));

@@ -45,7 +45,10 @@ export interface ProjectMemory {
   lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
   /** No change is sent before this time, because the control plane refused one with 423. */
   lockedUntilMs: number;
-  /** Operations that lock the project: for each id, since when this process has seen the lock. */
+  /**
+   * Operations that lock the project, by id: since when this process has seen the project locked, in monotonic
+   * milliseconds. Operations that follow each other without a pause count as one lock, and share its begin.
+   */
   readonly lockHolders: Map<string, number>;
   /** The series of failed reads of the project. While it lasts, the operator makes one read at a time. */
   readFailure: FailureRow | undefined;

@@ -11,7 +11,7 @@ export interface StoredObject extends StoredIdentity {
   /** When its deletion was requested, RFC 3339; `undefined`: it is not being deleted. */
   readonly deletionTimestamp: string | undefined;
   readonly finalizers: readonly string[];
-  /** Annotations with the operator's prefix. Those of other programs are left out to save memory. */
+  /** The annotations that `names.ts` lists. All others are left out to save memory. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 

@@ -148,8 +148,8 @@ interface MediaRange {
 const maxRanges = 32;
 
 /**
- * Chooses the format by the Accept header. It is OpenMetrics if the header names a supported version and does not
- * prefer plain text. Browsers, curl and an empty header get plain text.
+ * Chooses the format by the Accept header. It is OpenMetrics if the header accepts OpenMetrics, in a supported version or
+ * without a version, and does not prefer plain text. Browsers, curl and an empty header get plain text.
  */
 export function scrapeFormatFor(accept: string): ScrapeFormat {
   const ranges = accept.split(",", maxRanges).map(parseRange);

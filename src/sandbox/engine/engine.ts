@@ -237,7 +237,10 @@ export class Engine {
     return this.#run(() => deleteBranch(this.#world, projectId, branchId));
   }
 
-  /** Returns the host name that all endpoints of the project share. */
+  /**
+   * Returns the common end of the host names of all endpoints in the project's region. The host name of one endpoint has
+   * its id and a dot in front of it.
+   */
   proxyHost(project: ProjectRecord): string {
     return regionHost(project.regionId, this.#world.settings.hostSuffix);
   }

@@ -15,7 +15,7 @@ const success: WorkOutcome = { error: undefined };
  */
 export class RealWork {
   readonly #driver: ComputeDriver | undefined;
-  readonly #begun = new Map<string, WorkOutcome | "Running">();
+  #begun = new Map<string, WorkOutcome | "Running">();
   readonly #onEnd: (operationId: string) => void;
 
   /**
@@ -43,10 +43,11 @@ export class RealWork {
   begin(operation: OperationRecord): void {
     if (this.#driver === undefined || operation.plannedError !== undefined || this.#begun.has(operation.id)) return;
     const { id } = operation;
-    this.#begun.set(id, "Running");
+    const begun = this.#begun;
+    begun.set(id, "Running");
     const end = (outcome: WorkOutcome): void => {
-      if (!this.#begun.has(id)) return;
-      this.#begun.set(id, outcome);
+      if (begun !== this.#begun || !begun.has(id)) return;
+      begun.set(id, outcome);
       this.#onEnd(id);
     };
     this.#driver.carryOut(operation).then(
@@ -68,9 +69,12 @@ export class RealWork {
     this.#begun.delete(operationId);
   }
 
-  /** Forgets all work, because all records are replaced. Results of running work are ignored. */
+  /**
+   * Forgets all work, because all records are replaced. The result of running work is ignored, also if work for the same
+   * operation id begins again.
+   */
   forgetAll(): void {
-    this.#begun.clear();
+    this.#begun = new Map();
   }
 
   isInUse(endpointId: string): boolean {

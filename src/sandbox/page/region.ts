@@ -22,7 +22,7 @@ export type RegionTexts = ReadonlyMap<string, ReadonlyMap<string, string>>;
 /** The changes of one region. */
 export interface RegionChange {
   readonly region: string;
-  /** All keys in their new order; absent: keys and order did not change. */
+  /** The keys of all rows in their new order; absent: keys and order did not change. */
   readonly order?: readonly string[];
   /** The HTML of new or changed rows, by key. */
   readonly rows: Readonly<Record<string, string>>;

@@ -4,6 +4,7 @@ import type { ComputeDriver } from "../../../src/sandbox/engine/compute-driver.t
 import { Engine } from "../../../src/sandbox/engine/engine.ts";
 import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
+import { RealWork } from "../../../src/sandbox/engine/real-work.ts";
 import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
@@ -121,6 +122,21 @@ describe("operations with real work", () => {
       error: "no space left on device",
     });
     expect(stage.engine.endpoint(projectId, endpoint.id).state).toBe("idle");
+  });
+
+  test("all records are replaced while work runs, and the same operation begins again → only the new work counts", async () => {
+    const driver = new ScriptedDriver();
+    const work = new RealWork(driver, () => {});
+    const operation = { id: "op-1", action: "start_compute", plannedError: undefined } as OperationRecord;
+    work.begin(operation);
+    const former = driver.running.get("start_compute");
+    work.forgetAll();
+    work.begin(operation);
+    former?.reject(new Error("the server of the former records"));
+    await settled();
+    expect(work.outcomeOf(operation)).toBeUndefined();
+    await driver.end("start_compute");
+    expect(work.outcomeOf(operation)).toEqual({ error: undefined });
   });
 
   test("a failure is planned → no real work, the operation fails", async () => {

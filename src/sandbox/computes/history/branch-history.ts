@@ -17,7 +17,7 @@ export interface HistoryParts {
 
 /** One period of a branch's history: a base (a copy of the data), and the write-ahead log since that copy. */
 export interface Period {
-  /** PostgreSQL's data directory with the copy. No server runs on it. */
+  /** The base: a PostgreSQL data directory that is a copy of the branch's data. No server runs on it. */
   readonly base: string;
   /** Directories with segments of the write-ahead log. If a segment is in several directories, the first one counts. */
   readonly logs: readonly string[];

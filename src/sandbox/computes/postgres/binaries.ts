@@ -1,7 +1,7 @@
 /** Finds the programs of PostgreSQL. */
 import { execFile } from "node:child_process";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { ComputeSetupError } from "./compute-error.ts";
 import type { SystemUser } from "./system-user.ts";
@@ -10,8 +10,9 @@ const run = promisify(execFile);
 
 /** The programs of one PostgreSQL installation that can run here. */
 export interface PostgresBinaries {
-  /** The absolute path of the program. */
+  /** The absolute path of `postgres`, the server program. */
   readonly postgres: string;
+  /** The absolute path of `initdb`. */
   readonly initdb: string;
   /** The major version. */
   readonly version: number;
@@ -31,7 +32,8 @@ const howToGet =
  * @throws ComputeSetupError
  */
 export async function findBinaries(directory: string | undefined, user: SystemUser): Promise<PostgresBinaries> {
-  const folder = directory ?? packageFolder();
+  // The programs run in other folders than this process.
+  const folder = directory === undefined ? packageFolder() : resolve(directory);
   const [postgres, initdb] = [join(folder, "postgres"), join(folder, "initdb")];
   const version = await versionOf(postgres, user);
   if ((await versionOf(initdb, user)) !== version) {

@@ -12,8 +12,8 @@ const guard =
   "for each in $ends; do kill -$each $server; done; wait $server";
 
 /**
- * The signals that end a program. INT is PostgreSQL's fast shutdown. But the shell starts its child with INT ignored,
- * until PostgreSQL sets its own signal handlers. Before that, TERM ends the child.
+ * The signals that end a program. "inOrder" sends both, TERM first. INT is PostgreSQL's fast shutdown, but a child of the
+ * shell ignores INT until PostgreSQL has set its signal handlers. A child that has not set them yet is ended by TERM.
  */
 const signals = { inOrder: "TERM INT", atOnce: "KILL" } as const;
 

@@ -22,7 +22,7 @@ const usualFolders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbi
  */
 export function findPooler(given: string | undefined): string | undefined {
   if (given === undefined) return usualFolders.map((folder) => path.join(folder, "pgbouncer")).find(existsSync);
-  if (existsSync(given)) return given;
+  if (existsSync(given)) return path.resolve(given);
   throw new ComputeSetupError(`${given} does not exist; name the program pgbouncer with --pgbouncer-bin`);
 }
 

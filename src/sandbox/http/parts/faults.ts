@@ -97,8 +97,8 @@ interface Fault {
 }
 
 /**
- * The faults that tests have added. If several faults fit a request, the first one applies that has skipped enough
- * requests and is not used up.
+ * The faults that tests have added, in the order in which they were added. If several fit a request, the first one
+ * applies that has skipped enough requests and is not used up. Later ones do not count that request.
  */
 export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
