@@ -46,13 +46,6 @@ export const tiers: readonly Tier[] = [
     queue: "Second",
     assets: [],
     wantedAssets: ["promtool", "prometheus", "alertmanager", "actionlint"],
-    // The outputs of the random runs that count operations, whose operators use no Kubernetes.
-    leaves: {
-      logs: ['"uid":"uid-main-1"'],
-      metrics: ['{namespace="shop",name="main"'],
-      status: ['"namespace":"shop","name":"main"'],
-      events: ['"namespace":"shop","name":"main"'],
-    },
     testTimeoutMs: 30_000,
     workers: 2,
     deadlineMs: 10 * 60_000,
