@@ -4,9 +4,9 @@ import type { BranchObjects, RoleChange } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import { hasMoved } from "../reconcile/in-parallel.ts";
 import type { KindChange, KindSent } from "../reconcile/ports.ts";
 import { isNeverApplied, isSameWish } from "../reconcile/send-change.ts";
+import { storeOnNewest } from "../reconcile/store-on-newest.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
@@ -175,9 +175,6 @@ function changesBefore({ identity }: AccessContext, wish: Change): Partial<Datab
   };
 }
 
-/** The maximum number of attempts to take back a note, if each attempt ends in a conflict. */
-const takeBackLimit = 5;
-
 /**
  * Takes back the note of `prepare`, because nothing was sent. The note may name a control plane that the resource no
  * longer uses, and then the resource would be Stalled. After a conflict, the note is taken back from the newest
@@ -186,19 +183,10 @@ const takeBackLimit = 5;
  */
 async function takeBack({ store }: AccessContext, before: DatabaseAccess): Promise<void> {
   const { records, password } = before.status;
-  for (let attempt = 1; ; attempt += 1) {
-    const current = await store.current(before.key);
-    const status = current && withoutEmpty({ ...current.status, records, password });
-    if (current?.uid !== before.uid || status === undefined || isSameStored(status, current.status)) {
-      return;
-    }
-    try {
-      await store.patchStatus(current, status);
-      return;
-    } catch (error) {
-      if (!hasMoved(error) || attempt === takeBackLimit) throw error;
-    }
-  }
+  await storeOnNewest(store, { read: () => store.current(before.key) }, (current) => {
+    const status = withoutEmpty({ ...current.status, records, password });
+    return current.uid === before.uid && !isSameStored(status, current.status) ? status : undefined;
+  });
 }
 
 /** Sends exactly one request. @returns the operations that it started @throws ControlPlaneError */

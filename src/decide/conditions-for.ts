@@ -1,6 +1,6 @@
 /** Computes the conditions of a ComputeEndpoint after a step. */
 import { isInFlight } from "../domain/operation.ts";
-import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { type ConditionDraft, conditionOf, mergeConditions, type ProgressReason } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
@@ -210,7 +210,8 @@ function withEndpointGone(summary: ConditionSummary, { local, observation }: Res
 
 function isQuietWait({ resource, memory }: LocalObservation, { waitedMs, stillMs }: WaitTimes): boolean {
   const { status } = resource;
-  if (isStalledByRow(status, resource.generation, memory.failure !== undefined)) {
+  // The wait before a retry does not end a Stalled whose failures this process has seen. A new process has seen none.
+  if (memory.failure !== undefined && failureStallIn(resource) !== undefined) {
     return true;
   }
   return status.conditions === undefined
@@ -220,13 +221,10 @@ function isQuietWait({ resource, memory }: LocalObservation, { waitedMs, stillMs
 
 type WaitTimes = Pick<Extract<Outcome, { kind: "Deferred" }>, "waitedMs" | "stillMs">;
 
-/**
- * Whether the resource is Stalled because of failures that this process has seen. The wait before the retry does not end
- * such a Stalled. After a restart the process has seen no failure until a call fails again.
- */
-function isStalledByRow({ conditions }: ComputeEndpointStatus, generation: number, hasFailed: boolean): boolean {
-  const stalled = conditionOf(conditions, "Stalled");
-  return hasFailed && stalled?.observedGeneration === generation && isFailureStall(stalled.reason);
+/** Returns the reason of Stalled if a failed call of the present generation caused it; else `undefined`. */
+function failureStallIn({ status, generation }: ComputeEndpoint): FailureStall | undefined {
+  const { reason = "", observedGeneration } = conditionOf(status.conditions, "Stalled") ?? {};
+  return observedGeneration === generation && isFailureStall(reason) ? reason : undefined;
 }
 
 type Failed = Extract<Outcome, { kind: "Failed" }>;
@@ -239,9 +237,8 @@ function summaryOfFailure(local: LocalObservation, plan: Plan | undefined, faile
   const { error, forMs } = failed;
   const { resource } = local;
   const stall = stallReasonFor(plan, failed);
-  const stalled = conditionOf(resource.status.conditions, "Stalled");
-  const isStalledAlready = stalled?.observedGeneration === resource.generation && isFailureStall(stalled.reason);
-  if (isStalledAlready && (stall === undefined || stall === stalled.reason || forMs < patienceMs)) {
+  const stalled = failureStallIn(resource);
+  if (stalled !== undefined && (stall === undefined || stall === stalled || forMs < patienceMs)) {
     return { kind: "Unchanged" };
   }
   if (stall !== undefined) {

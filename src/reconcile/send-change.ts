@@ -11,7 +11,6 @@ import { PutOffError } from "../domain/leader-fence.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ComputeEndpoint, isPaused } from "../resource/compute-endpoint.ts";
 import type { StoredObject } from "../resource/stored-object.ts";
-import { hasMoved } from "./in-parallel.ts";
 import { noteWrite } from "./observe-project.ts";
 import type { ReconcileContext } from "./ports.ts";
 import {
@@ -22,6 +21,7 @@ import {
   rememberUnconfirmed,
 } from "./project-memory.ts";
 import { publish } from "./report.ts";
+import { storeOnNewest } from "./store-on-newest.ts";
 
 /** A change, with the memory and the control plane that sending it uses. */
 export interface ChangeToSend {
@@ -141,9 +141,6 @@ async function storeBefore(
   }
 }
 
-/** The maximum number of attempts to remove an intent, if each attempt ends in a conflict. */
-const takeBackLimit = 5;
-
 /**
  * Removes an intent under which nothing was sent. The intent may name a control plane that the resource no longer uses,
  * and then the resource would be Stalled. After a conflict it is removed from the newest version.
@@ -159,20 +156,10 @@ async function takeBackIntent(
     return;
   }
   const { key, uid } = local.resource;
-  let current = stored ?? (await store.read(key));
-  for (let attempt = 1; attempt <= takeBackLimit; attempt += 1) {
-    if (current?.uid !== uid || current.status.createIntent?.attempt !== plan.intent.attempt) {
-      return;
-    }
-    const { createIntent: _unsent, ...status } = current.status;
-    try {
-      await store.patchStatus(current, status);
-      return;
-    } catch (error) {
-      if (!hasMoved(error) || attempt === takeBackLimit) throw error;
-    }
-    current = await store.read(key);
-  }
+  await storeOnNewest(store, { known: stored, read: () => store.read(key) }, (current) => {
+    const { createIntent, ...status } = current.status;
+    return current.uid === uid && createIntent?.attempt === plan.intent.attempt ? status : undefined;
+  });
 }
 
 /** Whether a person asks for the same as when the plan was made, and has not paused the resource since. */

@@ -129,7 +129,7 @@ export class SqliteFile {
   #prepareFile(): void {
     // In this mode SQLite holds the lock until the file is closed. So a second process gets "busy" at once.
     this.#database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    // The file may belong to another program, so it is checked before the first change.
+    // The file may belong to another program, so the sandbox checks it before its first change.
     this.#isNew();
     this.#database.exec("PRAGMA journal_mode = WAL");
     // With a write-ahead log a killed process loses nothing. Only a power cut may lose the last transactions.

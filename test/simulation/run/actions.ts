@@ -15,7 +15,7 @@ export type Action =
   /** Deletes the resource, and creates it again with the same name as soon as it is gone. */
   | { readonly kind: "Recreate"; readonly name: string; readonly spec: JsonObject }
   | { readonly kind: "Annotate"; readonly name: string; readonly annotations: Readonly<Record<string, string | null>> }
-  /** Adds a finalizer, as any user who may edit the resource can. */
+  /** Adds a finalizer. Every user with the right to edit the resource can do this. */
   | { readonly kind: "AddFinalizer"; readonly name: string; readonly finalizer: string }
   /** Acts like a backup tool: it restores the object without its status and with another uid. */
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
