@@ -1,10 +1,10 @@
 /** Tests by simulation what a burst of creates in one project costs. */
 import { describe, expect, test } from "vitest";
 import { planOf } from "./cases/named-case.ts";
+import { world as places } from "./control-plane/engine.ts";
 import { run } from "./run/run.ts";
 import { isSettled } from "./run/settled.ts";
 import type { World } from "./run/world.ts";
-import { world as places } from "./service/engine.ts";
 
 /** The costs of a burst of creates in one project until the last resource is Ready, per resource. */
 interface Cost {

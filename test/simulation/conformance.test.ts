@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/index.ts";
 import { clientOf } from "../contract/control-plane/client-fixture.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { rightControlPlaneClock } from "./control-plane/calendar.ts";
+import { fixture, type ProfileName, world as places } from "./control-plane/engine.ts";
+import { ControlPlaneServer } from "./control-plane/server.ts";
+import { type ControlPlaneCall, type SentCall, SimControlPlane } from "./control-plane/sim-control-plane.ts";
 import { noFault } from "./faults/fault.ts";
 import { Network } from "./network/exchange.ts";
 import type { ControlPlane } from "./ports.ts";
 import { Process } from "./replica/process.ts";
-import { rightServiceClock } from "./service/calendar.ts";
-import { fixture, type ProfileName, world as places } from "./service/engine.ts";
-import { Service } from "./service/service.ts";
-import { type SentCall, type ServiceCall, SimControlPlane } from "./service/sim-control-plane.ts";
 import { Machine } from "./time/machine.ts";
 import { VirtualTime } from "./time/virtual-time.ts";
 
@@ -77,18 +77,25 @@ function createModel(profile: ProfileName, epochMs: number) {
   const time = new VirtualTime();
   const operationLatencyMs = { min: latencyMs, max: latencyMs };
   const trueNowMs = () => time.nowMs();
-  const service = new Service({ profile, seed, epochMs, trueNowMs, clock: rightServiceClock, operationLatencyMs });
+  const server = new ControlPlaneServer({
+    profile,
+    seed,
+    epochMs,
+    trueNowMs,
+    clock: rightControlPlaneClock,
+    operationLatencyMs,
+  });
   const process = new Process(new Machine("model", time), "model", () => {});
   const planned = { replica: "model", server: "control plane", what: "", isEffect: false, isRead: true } as const;
   const controlPlane = new SimControlPlane({
     process,
-    service,
+    server,
     network: new Network(time),
     serviceUrl: "https://model/v2",
     faultOf: () => noFault,
     latencyMs: () => 0,
     tap: {
-      sent: (call: ServiceCall): SentCall => ({ call, process, planned, creator: { by: "Person" }, sentAtMs: 0 }),
+      sent: (call: ControlPlaneCall): SentCall => ({ call, process, planned, creator: { by: "Person" }, sentAtMs: 0 }),
       applied() {},
       settled() {},
     },

@@ -1,10 +1,10 @@
 /** Runs the simplest simulation. */
 import { expect, test } from "vitest";
+import { rightControlPlaneClock } from "./control-plane/calendar.ts";
+import { world as places } from "./control-plane/engine.ts";
 import { faultless } from "./faults/fault-plan.ts";
 import { run } from "./run/run.ts";
 import { conditionOf } from "./run/settled.ts";
-import { rightServiceClock } from "./service/calendar.ts";
-import { world as places } from "./service/engine.ts";
 import { rightClock } from "./time/machine.ts";
 
 test("one resource, one replica, no fault → Ready, its endpoint is there, no promise is broken", async () => {
@@ -13,7 +13,7 @@ test("one resource, one replica, no fault → Ready, its endpoint is there, no p
       seed: 1,
       profile: "public",
       machines: [rightClock],
-      serviceClock: rightServiceClock,
+      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: { min: 300, max: 1_000 },
       hasElection: true,
       faults: faultless,

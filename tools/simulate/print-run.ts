@@ -29,8 +29,8 @@ function wordsOf({ promise, text }: Violation): string {
 
 async function printEvents(plan: RunPlan, resource: string | undefined): Promise<number> {
   const { world, violations } = await run(plan);
-  const { profile, machines, serviceClock, hasElection, operationLatencyMs } = plan.world;
-  console.log(JSON.stringify({ profile, machines, serviceClock, hasElection, operationLatencyMs }));
+  const { profile, machines, controlPlaneClock, hasElection, operationLatencyMs } = plan.world;
+  console.log(JSON.stringify({ profile, machines, controlPlaneClock, hasElection, operationLatencyMs }));
   for (const { atMs, actor, text } of world.log.entries) {
     if (isRoutine(text)) continue;
     if (resource !== undefined && isOfAnother(text, resource)) continue;

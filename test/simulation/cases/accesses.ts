@@ -1,9 +1,9 @@
 /** Named cases of DatabaseAccesses. */
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
+import { world as places } from "../control-plane/engine.ts";
 import { passwordOf } from "../oracles/accesses.ts";
 import { annotations } from "../ports.ts";
 import type { World } from "../run/world.ts";
-import { rightServiceClock } from "../service/calendar.ts";
-import { world as places } from "../service/engine.ts";
 import { branch, readWrite } from "../workloads/specs.ts";
 import { type NamedCase, planOf, scripted } from "./named-case.ts";
 
@@ -38,7 +38,7 @@ function hasRole(world: World): boolean {
 }
 
 function hasDatabase(world: World): boolean {
-  return world.service.databases(places.project, branch(1)).some(({ name }) => name === "orders");
+  return world.controlPlane.databases(places.project, branch(1)).some(({ name }) => name === "orders");
 }
 
 /** Returns how often the operator asked for a new password. */
@@ -78,7 +78,7 @@ export const accessCases: readonly NamedCase[] = [
     plan: planOf({
       world: {
         hasAccesses: true,
-        serviceClock: { ...rightServiceClock, wholeSeconds: true },
+        controlPlaneClock: { ...rightControlPlaneClock, wholeSeconds: true },
         operationLatencyMs: { min: 50, max: 100 },
       },
       faults: scripted({ "patch status of DatabaseAccess shop/app #9": { kind: "Refused", status: 409 } }),
@@ -148,7 +148,7 @@ export const accessCases: readonly NamedCase[] = [
     plan: planOf({
       world: {
         hasAccesses: true,
-        serviceClock: { ...rightServiceClock, wholeSeconds: true },
+        controlPlaneClock: { ...rightControlPlaneClock, wholeSeconds: true },
         operationLatencyMs: { min: 50, max: 100 },
       },
       steps: [

@@ -1,12 +1,12 @@
 /** Named cases with wrong clocks. */
+import type { ControlPlaneClock } from "../control-plane/calendar.ts";
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { ownershipOf } from "../run/stored-records.ts";
-import type { ServiceClock } from "../service/calendar.ts";
-import { rightServiceClock } from "../service/calendar.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf, wasReadyBy } from "./named-case.ts";
 
 const hourMs = 3_600_000;
-const clock = (parts: Partial<ServiceClock>) => ({ serviceClock: { ...rightServiceClock, ...parts } });
+const clock = (parts: Partial<ControlPlaneClock>) => ({ controlPlaneClock: { ...rightControlPlaneClock, ...parts } });
 const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
 

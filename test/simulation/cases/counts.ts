@@ -1,7 +1,7 @@
 /** Named cases of counting: every ended operation is counted once, whatever ends or hides in between. */
 
+import { world as places } from "../control-plane/engine.ts";
 import type { Step } from "../run/actions.ts";
-import { world as places } from "../service/engine.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf } from "./named-case.ts";
 

@@ -1,8 +1,8 @@
 /** Named cases with creates whose answer is lost, late or refused. */
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
+import { world as places } from "../control-plane/engine.ts";
 import { annotations } from "../ports.ts";
 import type { Step } from "../run/actions.ts";
-import { rightServiceClock } from "../service/calendar.ts";
-import { world as places } from "../service/engine.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf, scripted, wasReadyBy } from "./named-case.ts";
 
@@ -69,7 +69,7 @@ export const createCases: readonly NamedCase[] = [
     plan: planOf({
       world: {
         profile: "seed",
-        serviceClock: { ...rightServiceClock, steps: [{ fromMs: 30_000, byMs: -3_600_000 }] },
+        controlPlaneClock: { ...rightControlPlaneClock, steps: [{ fromMs: 30_000, byMs: -3_600_000 }] },
       },
       faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 60_000, asTimeout: false } }),
       steps: [apply(1_000, "orders", readOnly(branch(0)))],
@@ -185,7 +185,7 @@ export const createCases: readonly NamedCase[] = [
     plan: planOf({
       world: {
         profile: "seed",
-        serviceClock: { offsetMs: -120_000, steps: [], secondMachineMs: 0, wholeSeconds: false },
+        controlPlaneClock: { offsetMs: -120_000, steps: [], secondMachineMs: 0, wholeSeconds: false },
       },
       faults: scripted({ [firstPost]: { kind: "CrashAfter" } }),
       steps: [

@@ -1,8 +1,8 @@
 /** Named cases that would fail if a safeguard became weaker. */
+import { world as places } from "../control-plane/engine.ts";
 import { annotations, finalizer } from "../ports.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
-import { world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf, scripted, wasReadyBy } from "./named-case.ts";

@@ -1,6 +1,6 @@
 /** Named cases with many projects or many resources. */
+import { furtherProject } from "../control-plane/engine.ts";
 import type { World } from "../run/world.ts";
-import { furtherProject } from "../service/engine.ts";
 import { size } from "../workloads/specs.ts";
 import { type NamedCase, planOf } from "./named-case.ts";
 

@@ -1,9 +1,9 @@
 /** The form of a named case, and helpers to write one. */
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { type FaultPlan, faultless } from "../faults/fault-plan.ts";
 import type { Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
 import type { World, WorldOptions } from "../run/world.ts";
-import { rightServiceClock } from "../service/calendar.ts";
 import { rightClock } from "../time/machine.ts";
 import { restWithinMs } from "../workloads/random-plan.ts";
 
@@ -36,7 +36,7 @@ export function planOf({ steps, faults = faultless, world = {}, quietFromMs = 20
       seed: 1,
       profile: "public",
       machines: [rightClock],
-      serviceClock: rightServiceClock,
+      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: { min: 300, max: 1_000 },
       hasElection: false,
       faults,

@@ -33,8 +33,8 @@ export const planeCases: readonly NamedCase[] = [
     name: "two accounts have projects and branches of the same ids → each resource gets its own endpoint in its own account",
     why: "a team's resource takes over the database of another account",
     plan: planOf({ world, steps: [...described, apply(1_000, "orders"), apply(1_000, "billing", own)] }),
-    judge: ({ services }) => {
-      const counts = services.map((service) => service.live("green-fox-1").length);
+    judge: ({ controlPlanes }) => {
+      const counts = controlPlanes.map((controlPlane) => controlPlane.live("green-fox-1").length);
       return counts.join() === "1,1" ? [] : [`endpoints in the accounts: ${counts.join()}`];
     },
   },

@@ -1,11 +1,11 @@
 /** Named cases in which many calls fail alike, or two faults meet. */
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
+import { world as places } from "../control-plane/engine.ts";
 import type { Fault } from "../faults/fault.ts";
 import type { FaultPlan } from "../faults/fault-plan.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
-import { rightServiceClock } from "../service/calendar.ts";
-import { world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf, refusalProblems, scripted, wasReadyBy } from "./named-case.ts";
@@ -217,7 +217,7 @@ export const stormCases: readonly NamedCase[] = [
       name: `the control plane's clock steps ${byMs > 0 ? "forward" : "back"} an hour as the operator dies after a POST → one endpoint, Ready`,
       why: "the intent and its endpoint seem to be an hour apart, and a second database is created",
       plan: planOf({
-        world: { profile: "seed", serviceClock: { ...rightServiceClock, steps: [{ fromMs: 1_050, byMs }] } },
+        world: { profile: "seed", controlPlaneClock: { ...rightControlPlaneClock, steps: [{ fromMs: 1_050, byMs }] } },
         faults: scripted({ [`POST project of ${places.project} #1`]: { kind: "CrashAfter" } }),
         steps: [apply(1_000, "orders", readWrite(branch(1)))],
         quietFromMs: 400_000,

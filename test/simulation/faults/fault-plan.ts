@@ -102,8 +102,8 @@ function otherFault({ readFails }: FaultRates, { isRead, server }: PlannedCall, 
 function effectFault(rates: FaultRates, { server }: PlannedCall, random: SeededRandom): Fault {
   const draw = random.next();
   const asTimeout = random.next() < 0.5;
-  const isService = server === "control plane";
-  const statuses = isService ? [400, 403, 422, 423, 429, 500, 502, 503] : [429, 500, 503];
+  const isControlPlane = server === "control plane";
+  const statuses = isControlPlane ? [400, 403, 422, 423, 429, 500, 502, 503] : [429, 500, 503];
   const faults: readonly (readonly [rate: number, fault: () => Fault])[] = [
     [rates.crashBefore, () => ({ kind: "CrashBefore" })],
     [rates.crashAfter, () => ({ kind: "CrashAfter" })],
@@ -114,7 +114,7 @@ function effectFault(rates: FaultRates, { server }: PlannedCall, random: SeededR
     ],
     [
       rates.appliedLate,
-      () => ({ kind: "AppliedLate", asTimeout, afterMs: 500 + random.below(isService ? 140_000 : 20_000) }),
+      () => ({ kind: "AppliedLate", asTimeout, afterMs: 500 + random.below(isControlPlane ? 140_000 : 20_000) }),
     ],
     [
       rates.requestLost,
@@ -122,7 +122,7 @@ function effectFault(rates: FaultRates, { server }: PlannedCall, random: SeededR
         random.next() < 0.7 ? { kind: "RequestLost", asTimeout } : { kind: "Page", status: 404, isApplied: false },
     ],
     [rates.paused, () => ({ kind: "Paused", durationMs: 20_000 + random.below(30_000) })],
-    [isService ? 0 : rates.conflict, () => ({ kind: "Refused", status: 409 })],
+    [isControlPlane ? 0 : rates.conflict, () => ({ kind: "Refused", status: 409 })],
   ];
   let sum = 0;
   for (const [rate, fault] of faults) {

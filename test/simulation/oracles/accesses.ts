@@ -1,4 +1,5 @@
 /** Checks that DatabaseAccesses end as their specs say. */
+import { world as places, Refusal, type RolePath } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
 import { secretsCollection } from "../kubernetes/resource-path.ts";
@@ -7,7 +8,6 @@ import { namespace } from "../run/perform-action.ts";
 import { conditionOf, isPausedByPerson } from "../run/settled.ts";
 import { specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
-import { world as places, Refusal, type RolePath } from "../service/engine.ts";
 import type { Problem } from "./at-rest.ts";
 import type { Oracle } from "./oracle.ts";
 
@@ -21,7 +21,7 @@ export function accesses(world: World): Oracle {
   const lateRoles = new Set<string>();
   const note = (text: string | undefined) => void (text !== undefined && passwords.add(text));
   return {
-    onServiceApplied({ call }) {
+    onControlPlaneApplied({ call }) {
       if (call.method === "DELETE" && call.role !== undefined) judgeDelete(world, call.role);
       if (call.method === "POST" && call.role !== undefined) {
         const { roleName } = call.role;
@@ -67,7 +67,7 @@ function secretProblem(world: World, access: StoredObject): Problem | undefined 
     return { promise: "S8", text: "is Ready, and its Secret does not hold the password" };
   }
   const { name } = partOf(access, "database");
-  const database = world.service.databases(role.projectId, role.branchId).find((each) => each.name === name);
+  const database = world.controlPlane.databases(role.projectId, role.branchId).find((each) => each.name === name);
   return database?.ownerName === role.roleName
     ? undefined
     : { promise: "S8", text: "is Ready, and its database is not there" };
@@ -159,7 +159,7 @@ export function heldPassword(world: World, secretName: string): string | undefin
 /** Returns the password that PostgreSQL accepts; `undefined`: there is no such role. */
 export function passwordOf(world: World, role: RolePath): string | undefined {
   try {
-    return world.service.passwordOf(role);
+    return world.controlPlane.passwordOf(role);
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;

@@ -1,11 +1,11 @@
 /** Checks that resources are as their specs say, long after the last fault. */
+import type { EndpointRecord } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
 import { conditionOf, isPausedByPerson, isSettled } from "../run/settled.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { Promised } from "../run/violation.ts";
 import type { World } from "../run/world.ts";
-import type { EndpointRecord } from "../service/engine.ts";
 import type { Oracle } from "./oracle.ts";
 import { whyNotJustified } from "./stall-reasons.ts";
 
@@ -58,7 +58,7 @@ function readyProblem(world: World, resource: StoredObject): Problem | undefined
   const endpointId = ownershipOf(resource)?.endpointId;
   const endpoint = world.endpoints().find(({ id }) => id === endpointId);
   if (endpoint === undefined) return { promise: "S8", text: "is Ready, and there is no endpoint" };
-  const wrong = differences(resource, endpoint, world.service.echoesNames);
+  const wrong = differences(resource, endpoint, world.controlPlane.echoesNames);
   return wrong.length === 0
     ? undefined
     : { promise: "L1", text: `is Ready, but its endpoint differs in ${wrong.join(", ")}` };

@@ -1,7 +1,7 @@
 /** Checks that no operation is counted twice. */
+import type { OperationRecord } from "../control-plane/engine.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
-import type { OperationRecord } from "../service/engine.ts";
 import type { Oracle } from "./oracle.ts";
 
 /** Longer than the time between two reconciles of a project. */
@@ -21,14 +21,14 @@ export function countedOnce(world: World): Oracle {
       const { history } = world;
       const counted = countsOf(world.metricsPages);
       const recorded = new Set([...history.recordedIds.values()].flatMap((ids) => [...ids]));
-      const ended = world.services
-        .flatMap((service) => world.projectIds.flatMap((projectId) => service.history(projectId)))
+      const ended = world.controlPlanes
+        .flatMap((controlPlane) => world.projectIds.flatMap((projectId) => controlPlane.history(projectId)))
         .filter(({ status }) => isEnded(status));
       const mayCount = ({ id, endpointId, updatedMs }: OperationRecord) =>
         endpointId === undefined ||
         (recorded.has(endpointId) &&
           // A disguised operation ends for the operator when the control plane shows it as it is.
-          (world.service.everDisguised.has(id) || updatedMs >= ownedFromMs(world, endpointId)));
+          (world.controlPlane.everDisguised.has(id) || updatedMs >= ownedFromMs(world, endpointId)));
       const atMost = tally(ended.filter(mayCount));
       // After an etcd restore, or without status, the operator cannot know what it has counted.
       const isLost = history.etcdRestoredAtMs !== undefined || history.statusLost.size > 0;
@@ -45,22 +45,22 @@ export function countedOnce(world: World): Oracle {
  * Returns the time from which the operator may count operations of an endpoint, in milliseconds of the engine. An
  * adopted endpoint has a history that belongs to another client.
  */
-function ownedFromMs({ history, service, time }: World, endpointId: string): number {
+function ownedFromMs({ history, controlPlane, time }: World, endpointId: string): number {
   const first = history.firstRecords.get(endpointId);
   if (first?.origin !== "Adopted" || history.etcdRestoredAtMs !== undefined) return Number.NEGATIVE_INFINITY;
   // The read that the adoption followed may be this old.
-  return service.engineNowMs() - time.nowMs() + first.atMs - pollMs;
+  return controlPlane.engineNowMs() - time.nowMs() + first.atMs - pollMs;
 }
 
 /** Whether every operation must be counted: every process could end its work, and no record was lost. */
-function isExact({ history, service, options, faults }: World): boolean {
+function isExact({ history, controlPlane, options, faults }: World): boolean {
   // While a control plane cannot be used, nothing of it is read.
   if (options.hasPlanes === true) return false;
   const { deaths, kills, robbed, etcdRestoredAtMs, statusLost } = history;
   if (statusLost.size > 0) return false;
   // A process that ends while it does not know whether a status was stored takes its counts with it.
   const isComplete = deaths === 0 || (kills === 0 && faults.hit.size === 0);
-  return isComplete && robbed.size === 0 && etcdRestoredAtMs === undefined && service.everDisguised.size === 0;
+  return isComplete && robbed.size === 0 && etcdRestoredAtMs === undefined && controlPlane.everDisguised.size === 0;
 }
 
 /** Checks the operations of endpoints that an existing resource has created itself, and that no history was skipped. */
@@ -70,13 +70,13 @@ function requireAll(world: World, ended: readonly OperationRecord[], counted: Re
   const own = new Set(
     world.resources().flatMap((resource) => {
       const record = ownershipOf(resource);
-      const creator = world.service.creators.get(record?.endpointId ?? "");
+      const creator = world.controlPlane.creators.get(record?.endpointId ?? "");
       return record !== undefined && creator?.by === "Operator" && creator.uid === resource.metadata.uid
         ? [record.endpointId]
         : [];
     }),
   );
-  const seenByMs = world.service.engineNowMs() - pollMs;
+  const seenByMs = world.controlPlane.engineNowMs() - pollMs;
   const due = ended.filter(({ endpointId, updatedMs }) => own.has(endpointId ?? "") && updatedMs < seenByMs);
   for (const [kind, count] of tally(due)) {
     const found = counted.get(kind) ?? 0;

@@ -38,7 +38,7 @@ export function finalizerLast(world: World): Oracle {
 
 function ownEndpoints(world: World, uid: string) {
   return world.endpoints().filter(({ id }) => {
-    const creator = world.service.creators.get(id);
+    const creator = world.controlPlane.creators.get(id);
     return creator?.by === "Operator" && creator.uid === uid;
   });
 }

@@ -8,7 +8,7 @@ import type { Oracle } from "./oracle.ts";
 
 /** The operator's default. */
 const leaseMs = 15_000;
-const serviceWriteMs = 8_000;
+const controlPlaneWriteMs = 8_000;
 
 /** The rates of monotonic clocks may differ by a few parts in a thousand. */
 const toleranceMs = 100;
@@ -52,8 +52,8 @@ export function leaderOnly(world: World): Oracle {
       holder = now;
       renewedMs = wasSentMs;
     },
-    onServiceCall({ call, process }) {
-      if (call.method !== "GET") judge(process, `send a ${call.method}`, serviceWriteMs);
+    onControlPlaneCall({ call, process }) {
+      if (call.method !== "GET") judge(process, `send a ${call.method}`, controlPlaneWriteMs);
     },
   };
 }

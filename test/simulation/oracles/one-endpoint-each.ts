@@ -1,8 +1,8 @@
 /** Checks that no resource creates a second endpoint. */
+import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import { listKeyOf } from "../run/history.ts";
 import { isLetGo } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
-import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Oracle } from "./oracle.ts";
 
 /** How long a POST without an answer may still take effect. The operator's default. */
@@ -17,14 +17,14 @@ const rateTolerance = 0.99;
  */
 export function oneEndpointEach(world: World): Oracle {
   return {
-    onServiceCall(sent) {
+    onControlPlaneCall(sent) {
       if (sent.call.creation !== undefined) judgePost(world, sent);
     },
-    onServiceApplied({ creator }) {
+    onControlPlaneApplied({ creator }) {
       if (creator.by !== "Operator" || creator.uid === "") return;
       const { uid } = creator;
       const own = world.endpoints().filter(({ id }) => {
-        const made = world.service.creators.get(id);
+        const made = world.controlPlane.creators.get(id);
         return made?.by === "Operator" && made.uid === uid;
       });
       if (own.length > 1 && !mayForget(world, uid)) {

@@ -1,8 +1,8 @@
 /** Checks that the operator changes only endpoints that belong to a resource. */
+import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { adoptionOf, isLetGo, ownershipOf, resolutionOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
-import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Oracle } from "./oracle.ts";
 
 /**
@@ -14,7 +14,7 @@ export function onlyOwnEndpoints(world: World): Oracle {
   const senders = new Map<SentCall, string>();
   const judged = new Set<string>();
   return {
-    onServiceCall(sent) {
+    onControlPlaneCall(sent) {
       const { method, endpointId } = sent.call;
       if (endpointId === undefined || method === "GET") return;
       const owner = ownerOf(world, endpointId);
@@ -23,7 +23,7 @@ export function onlyOwnEndpoints(world: World): Oracle {
         world.violate("S1", `${method} of an endpoint that no resource has recorded`);
       }
     },
-    onServiceApplied(sent, outcome) {
+    onControlPlaneApplied(sent, outcome) {
       const { method, endpointId } = sent.call;
       const uid = senders.get(sent);
       if (endpointId === undefined || uid === undefined || outcome instanceof Error) return;
@@ -47,7 +47,7 @@ export function onlyOwnEndpoints(world: World): Oracle {
 
 /** Whether the operator created the endpoint for a resource that can no longer record it. */
 function isOwnLeftover(world: World, endpointId: string): boolean {
-  const creator = world.service.creators.get(endpointId);
+  const creator = world.controlPlane.creators.get(endpointId);
   if (creator?.by !== "Operator") return false;
   const resource = world.resources().find(({ metadata }) => metadata.uid === creator.uid);
   return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
@@ -57,8 +57,8 @@ function isOwnLeftover(world: World, endpointId: string): boolean {
  * Whether the record was lost just before the write, in a restore of etcd or with the whole status. The operator cannot
  * know that yet.
  */
-function wasRecorded({ history, service, time }: World, endpointId: string): boolean {
-  const creator = service.creators.get(endpointId);
+function wasRecorded({ history, controlPlane, time }: World, endpointId: string): boolean {
+  const creator = controlPlane.creators.get(endpointId);
   if (creator?.by !== "Operator") return false;
   const lostAtMs = [history.etcdRestoredAtMs, history.statusLost.get(creator.uid)];
   const isUnseen = lostAtMs.some((lostMs) => lostMs !== undefined && time.nowMs() - lostMs < unseenLossMs);
@@ -84,9 +84,9 @@ function judgeRecord(world: World, resource: StoredObject): void {
   const record = ownershipOf(resource);
   const { uid } = resource.metadata;
   if (record === undefined || record.resourceUid !== uid) return;
-  const creator = world.service.creators.get(record.endpointId);
+  const creator = world.controlPlane.creators.get(record.endpointId);
   if (creator?.by === "Operator" && creator.uid === uid) return;
-  if (creator?.by === "OtherCluster" && world.service.echoesNames && adoptionOf(resource).takeOver !== true) {
+  if (creator?.by === "OtherCluster" && world.controlPlane.echoesNames && adoptionOf(resource).takeOver !== true) {
     world.violate("S3", "a resource takes an endpoint over that another cluster's operator has made");
   }
   switch (record.origin) {
@@ -116,7 +116,7 @@ function hasConsent(resource: StoredObject, endpointId: string): boolean {
  * sent the POST.
  */
 function mayPresume(world: World, uid: string, endpointId: string): boolean {
-  if (world.service.echoesNames) return false;
+  if (world.controlPlane.echoesNames) return false;
   const endpoint = world.endpoints().find(({ id }) => id === endpointId);
   const intent = world.history.intents.findLast((each) => each.uid === uid);
   if (endpoint === undefined || intent === undefined) return false;
@@ -126,11 +126,11 @@ function mayPresume(world: World, uid: string, endpointId: string): boolean {
   const isOneProcess = world.history.deaths === 0 && world.replicas.length === 1;
   const isKnownToProcess = isOneProcess && world.history.etcdRestoredAtMs === undefined;
   if (post === undefined && isKnownToProcess) return false;
-  const creator = world.service.creators.get(endpointId);
+  const creator = world.controlPlane.creators.get(endpointId);
   if (creator?.by === "Operator" && !isAbandoned(world, creator.uid)) return false;
   const hasSmallBudget = world.options.settings.CONTROL_PLANE_REQUESTS_PER_MINUTE !== undefined;
   const snapshotMs = intent.storedAtMs - longestReconcileMs - (hasSmallBudget ? longestBudgetWaitMs : 0);
-  const isLater = world.service.madeAtMs(endpoint) >= snapshotMs;
+  const isLater = world.controlPlane.madeAtMs(endpoint) >= snapshotMs;
   const { name: _, type: __, suspendTimeoutSeconds: ___, ...sent } = post?.sent.call.creation ?? intent.fields;
   const isEqual = Object.entries(sent).every(
     ([field, value]) => JSON.stringify(endpoint[field as keyof typeof endpoint]) === JSON.stringify(value),

@@ -1,10 +1,10 @@
 /** The interface of an oracle: it watches a run for one promise. */
+import type { Refusal } from "../control-plane/engine.ts";
+import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { Answer } from "../kubernetes/answers.ts";
 import type { Change } from "../kubernetes/object-store.ts";
 import type { KubernetesCall, Mutation } from "../ports.ts";
 import type { Process } from "../replica/process.ts";
-import type { Refusal } from "../service/engine.ts";
-import type { SentCall } from "../service/sim-control-plane.ts";
 
 /**
  * Checks one promise during a run. The world calls it for everything that happens, and the oracle reports by
@@ -12,11 +12,11 @@ import type { SentCall } from "../service/sim-control-plane.ts";
  */
 export interface Oracle {
   /** The operator sends a call to the control plane. */
-  onServiceCall?(sent: SentCall): void;
+  onControlPlaneCall?(sent: SentCall): void;
   /** The control plane has carried the call out, or refused it. */
-  onServiceApplied?(sent: SentCall, outcome: Mutation | Refusal | undefined): void;
+  onControlPlaneApplied?(sent: SentCall, outcome: Mutation | Refusal | undefined): void;
   /** The operator has the answer to the call. */
-  onServiceSettled?(sent: SentCall, error: Error | undefined): void;
+  onControlPlaneSettled?(sent: SentCall, error: Error | undefined): void;
   /** The operator sends a call to the API server. */
   onKubernetesCall?(call: KubernetesCall, process: Process): void;
   /** The API server has answered the call. */

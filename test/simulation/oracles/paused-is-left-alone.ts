@@ -19,7 +19,7 @@ export function pausedIsLeftAlone(world: World): Oracle {
       if (!isPausedByPerson(object)) pausedMs.delete(uid);
       else if (!pausedMs.has(uid)) pausedMs.set(uid, world.time.nowMs());
     },
-    onServiceCall({ call, creator }) {
+    onControlPlaneCall({ call, creator }) {
       if (call.method === "GET" || world.history.isWatchHarmed || world.options.faults.kind === "Seeded") return;
       const owner = world.resources().find((resource) => ownershipOf(resource)?.endpointId === call.endpointId);
       const uid = creator.by === "Operator" ? creator.uid : owner?.metadata.uid;

@@ -1,4 +1,5 @@
 /** Checks that the control planes which resources describe stay apart, and that each is kept as long as it is needed. */
+import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { clusterControlPlanes, controlPlanes } from "../kubernetes/api-server.ts";
 import { secretsCollection } from "../kubernetes/resource-path.ts";
@@ -17,7 +18,6 @@ import {
 } from "../run/stored-planes.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import { planeKey, type World } from "../run/world.ts";
-import type { SentCall } from "../service/sim-control-plane.ts";
 import type { Problem } from "./at-rest.ts";
 import type { Oracle } from "./oracle.ts";
 
@@ -49,7 +49,7 @@ export function planes(world: World): Oracle {
       if (urls.get(planeId)?.url !== url) urls.set(planeId, { url, sinceMs: world.time.nowMs() });
       if (type === "DELETED") judgeRemoval(world, planeId);
     },
-    onServiceCall(sent) {
+    onControlPlaneCall(sent) {
       judgeWay(world, sent);
       judgeGrant(world, sent, isCalm() ? ungranted : new Map());
       const { plane } = sent;

@@ -1,4 +1,5 @@
 /** Decides whether a Stalled condition is true. */
+import { world as places } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { clusterControlPlanes, controlPlanes } from "../kubernetes/api-server.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
@@ -7,7 +8,6 @@ import { conditionOf } from "../run/settled.ts";
 import { isGranted } from "../run/stored-planes.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
-import { world as places } from "../service/engine.ts";
 import { isPlaneElsewhere, isPlaneMissing, isPlaneWithoutKey } from "./planes.ts";
 
 type Judge = (world: World, resource: StoredObject) => boolean;
@@ -96,7 +96,7 @@ const isOtherClusterOnBranch: Judge = (world, resource) =>
     .endpoints()
     .some(
       ({ id, branchId }) =>
-        branchId === specOf(resource).branchId && world.service.creators.get(id)?.by === "OtherCluster",
+        branchId === specOf(resource).branchId && world.controlPlane.creators.get(id)?.by === "OtherCluster",
     );
 
 const isTakenOver = (resource: StoredObject): boolean => {
@@ -112,8 +112,8 @@ const isRefusable: Judge = (world, resource) => {
   const minUnits = Number(compute?.minUnits ?? 0.25);
   const seconds = Number(suspend?.afterSeconds ?? 0);
   const isFree = (projectId as unknown) === places.freeProject;
-  const isTooShort = world.service.echoesNames && seconds > 0 && seconds < 60;
-  const isTooLarge = world.service.echoesNames ? maxUnits - minUnits > 8 || maxUnits > 16 : maxUnits > 8;
+  const isTooShort = world.controlPlane.echoesNames && seconds > 0 && seconds < 60;
+  const isTooLarge = world.controlPlane.echoesNames ? maxUnits - minUnits > 8 || maxUnits > 16 : maxUnits > 8;
   return isTooShort || isTooLarge || (isFree && ((type as unknown) === "ReadOnly" || maxUnits !== 0.25));
 };
 
@@ -121,8 +121,8 @@ const isRefusable: Judge = (world, resource) => {
  * Whether a restore of etcd may have brought back an intent whose result was stored since, and no name shows what it
  * made.
  */
-const hasRestoredIntent = ({ history, service }: World): boolean =>
-  history.etcdRestoredAtMs !== undefined && !service.echoesNames;
+const hasRestoredIntent = ({ history, controlPlane }: World): boolean =>
+  history.etcdRestoredAtMs !== undefined && !controlPlane.echoesNames;
 
 /**
  * Whether the resource waits for an endpoint that cannot be parsed. Long after the last fault, every endpoint can be

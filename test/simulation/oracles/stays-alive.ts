@@ -5,7 +5,7 @@ import type { Oracle } from "./oracle.ts";
 /** L4: a process that still calls the control plane passes the check of its work queue. */
 export function staysAlive(world: World): Oracle {
   return {
-    onServiceCall({ process }) {
+    onControlPlaneCall({ process }) {
       const { parts } = world.replicas.find((replica) => replica.process === process) ?? {};
       const problem = parts?.liveness.checks.find(({ name }) => name === "work-queue")?.problem();
       if (problem !== undefined) world.violate("L4", `the kubelet restarts a working process: ${problem}`);

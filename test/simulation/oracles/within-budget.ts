@@ -13,9 +13,9 @@ export function withinBudget(world: World): Oracle {
     { name: "second", spanMs: 1_000, most: Number(CONTROL_PLANE_REQUESTS_PER_SECOND) },
   ];
   return {
-    onServiceCall() {
+    onControlPlaneCall() {
       // Each process has its own budget. A restart must not double it, but a run has only few restarts.
-      const sent = world.history.serviceCallMs;
+      const sent = world.history.controlPlaneCallMs;
       for (const { name, spanMs, most } of limits) {
         const first = sent.at(-1 - most);
         const isOver = first !== undefined && world.time.nowMs() - first < spanMs * 0.99;

@@ -1,5 +1,12 @@
 /** One replica of the operator: it starts processes, and starts them again after a crash. */
 import { createSeededRandom } from "../../support/seeded-random.ts";
+import type { Creator } from "../control-plane/server.ts";
+import {
+  type ControlPlaneCall,
+  type DescribedPlane,
+  type SentCall,
+  SimControlPlane,
+} from "../control-plane/sim-control-plane.ts";
 import type { PlannedCall } from "../faults/fault.ts";
 import type { Answer } from "../kubernetes/answers.ts";
 import { SimConnection } from "../kubernetes/sim-connection.ts";
@@ -12,8 +19,6 @@ import {
   stopOperator,
 } from "../ports.ts";
 import type { World } from "../run/world.ts";
-import type { Creator } from "../service/service.ts";
-import { type DescribedPlane, type SentCall, type ServiceCall, SimControlPlane } from "../service/sim-control-plane.ts";
 import type { Machine } from "../time/machine.ts";
 import { Process } from "./process.ts";
 
@@ -106,7 +111,12 @@ export class Replica {
       hub: world.hub,
       tap: kubernetesTap(world),
     });
-    const controlPlane = new SimControlPlane({ ...wire, service: world.service, serviceUrl, tap: serviceTap(world) });
+    const controlPlane = new SimControlPlane({
+      ...wire,
+      server: world.controlPlane,
+      serviceUrl,
+      tap: controlPlaneTap(world),
+    });
     return new OperatorParts({
       config: parseConfig({
         CONTROL_PLANE_URL: serviceUrl,
@@ -135,9 +145,9 @@ export class Replica {
         const described = { planeId, keys, fence, accepts };
         return new SimControlPlane({
           ...wire,
-          service: account.service,
+          server: account.controlPlane,
           serviceUrl: url,
-          tap: serviceTap(world),
+          tap: controlPlaneTap(world),
           described,
         });
       },
@@ -186,9 +196,9 @@ function logEvent(world: World, { body }: KubernetesCall, process: Process): voi
   world.log.add(process.machine.name, `publishes an event (${type}) ${reason}: ${note}`);
 }
 
-function serviceTap(world: World) {
+function controlPlaneTap(world: World) {
   return {
-    sent(call: ServiceCall, process: Process, plane: DescribedPlane | undefined): SentCall {
+    sent(call: ControlPlaneCall, process: Process, plane: DescribedPlane | undefined): SentCall {
       const replica = process.machine.name;
       const creator: Creator =
         call.creation === undefined ? { by: "Person" } : world.history.creatorOf(call.creation.name, replica);
@@ -205,16 +215,16 @@ function serviceTap(world: World) {
       world.log.add(replica, `asks ${which} to ${call.purpose.replace("cannot ", "")}`);
       if (planned.isEffect) world.history.noteEffect();
       world.history.noteSent(sent);
-      for (const oracle of world.oracles) oracle.onServiceCall?.(sent);
+      for (const oracle of world.oracles) oracle.onControlPlaneCall?.(sent);
       return sent;
     },
-    applied(sent: SentCall, outcome: Parameters<NonNullable<World["oracles"][number]["onServiceApplied"]>>[1]) {
+    applied(sent: SentCall, outcome: Parameters<NonNullable<World["oracles"][number]["onControlPlaneApplied"]>>[1]) {
       world.history.noteApplied(sent, outcome);
-      for (const oracle of world.oracles) oracle.onServiceApplied?.(sent, outcome);
+      for (const oracle of world.oracles) oracle.onControlPlaneApplied?.(sent, outcome);
     },
     settled(sent: SentCall, error: Error | undefined) {
-      world.history.noteSettled(sent, error, world.service.listLagMs);
-      for (const oracle of world.oracles) oracle.onServiceSettled?.(sent, error);
+      world.history.noteSettled(sent, error, world.controlPlane.listLagMs);
+      for (const oracle of world.oracles) oracle.onControlPlaneSettled?.(sent, error);
     },
   };
 }

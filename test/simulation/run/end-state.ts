@@ -26,7 +26,7 @@ export function endStateOf(world: World): EndState {
   });
   const endpoints = world.endpoints().map((endpoint) => {
     const { branchId, type, minUnits, maxUnits, pgSettings, poolerEnabled, disabled, suspendTimeoutSeconds } = endpoint;
-    const creator = world.service.creators.get(endpoint.id);
+    const creator = world.controlPlane.creators.get(endpoint.id);
     const maker = creator?.by === "Operator" ? `made for ${names.get(creator.uid)}` : "made by another client";
     const fields = { minUnits, maxUnits, pgSettings, poolerEnabled, disabled, suspendTimeoutSeconds };
     return `${branchId} ${type} ${JSON.stringify(fields)} ${maker}`;

@@ -1,11 +1,11 @@
 /** Remembers intents and POSTs of a run, for the oracles. */
+import { Refusal } from "../control-plane/engine.ts";
+import type { Creator } from "../control-plane/server.ts";
+import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import type { Change } from "../kubernetes/object-store.ts";
 import type { Mutation } from "../ports.ts";
-import { Refusal } from "../service/engine.ts";
-import type { Creator } from "../service/service.ts";
-import type { SentCall } from "../service/sim-control-plane.ts";
 import { conditionOf } from "./settled.ts";
 import { intentOf, ownershipOf } from "./stored-records.ts";
 
@@ -51,7 +51,7 @@ export class History {
   /** Whether an action has ever delayed events for the operator. */
   isWatchHarmed = false;
   /** The time at which each call to the control plane was sent. */
-  readonly serviceCallMs: number[] = [];
+  readonly controlPlaneCallMs: number[] = [];
   /** How often a process ended before the end of the run. */
   deaths = 0;
   /** How often a process was killed, or ended with work that was not done. */
@@ -133,7 +133,7 @@ export class History {
   }
 
   noteSent(sent: SentCall): void {
-    this.serviceCallMs.push(sent.sentAtMs);
+    this.controlPlaneCallMs.push(sent.sentAtMs);
     if (sent.call.creation === undefined) return;
     const uid = sent.creator.by === "Operator" ? sent.creator.uid : "";
     this.posts.push({ sent, uid, sentAtMs: this.#nowMs(), knownAs: undefined, endpointId: undefined });

@@ -1,4 +1,6 @@
 /** Carries out the actions of a run. */
+import { world as places, Refusal } from "../control-plane/engine.ts";
+import type { ControlPlaneServer } from "../control-plane/server.ts";
 import { type Answer, isSuccess } from "../kubernetes/answers.ts";
 import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
@@ -13,8 +15,6 @@ import {
   plural,
   version,
 } from "../ports.ts";
-import { world as places, Refusal } from "../service/engine.ts";
-import type { Service } from "../service/service.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Action, PlaneName } from "./actions.ts";
 import { intentOf } from "./stored-records.ts";
@@ -191,7 +191,7 @@ function perform(world: World, action: Action): void {
       harmWatch(world, action);
       break;
     default:
-      performOnService(world, action);
+      performOnControlPlane(world, action);
       break;
   }
 }
@@ -312,7 +312,7 @@ function harmWatch(world: World, action: WatchAction): void {
   }
 }
 
-type ServiceAction = Exclude<
+type ControlPlaneAction = Exclude<
   Action,
   | ReplicaAction
   | WatchAction
@@ -340,37 +340,37 @@ type ServiceAction = Exclude<
   | { readonly kind: "Compact" | "CompactInList" | "Backup" | "RestoreEtcd" }
 >;
 
-function performOnService(world: World, action: ServiceAction): void {
-  const { service } = world;
+function performOnControlPlane(world: World, action: ControlPlaneAction): void {
+  const { controlPlane } = world;
   switch (action.kind) {
     case "PersonCreates":
-      service.create(action.projectId, action.creation, { by: "Person" });
+      controlPlane.create(action.projectId, action.creation, { by: "Person" });
       break;
     case "PersonCopies": {
       const name = world.endpoints().find(({ branchId }) => branchId === action.fromBranchId)?.name ?? "copied";
       const { branchId, type } = action;
-      service.create(places.project, { branchId, type, name }, { by: "Person" });
+      controlPlane.create(places.project, { branchId, type, name }, { by: "Person" });
       break;
     }
     case "OtherClusterCreates": {
       const { branchId, name } = action;
-      service.create(places.project, { branchId, type: "ReadWrite", name }, { by: "OtherCluster" });
+      controlPlane.create(places.project, { branchId, type: "ReadWrite", name }, { by: "OtherCluster" });
       break;
     }
     case "PersonChanges":
-      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => {
+      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) => {
         at.update(projectId, endpointId, action.changes);
         noteUnrecognizable(world, endpointId);
       });
       break;
     case "PersonDeletes":
-      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => {
+      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) => {
         at.delete(projectId, endpointId);
         world.history.goneMs.set(endpointId, world.time.nowMs());
       });
       break;
     case "PersonReplaces":
-      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => {
+      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) => {
         const { branchId, type, name } = at.endpoint(projectId, endpointId);
         if (type !== "ReadWrite" && type !== "ReadOnly") return;
         at.delete(projectId, endpointId);
@@ -379,51 +379,53 @@ function performOnService(world: World, action: ServiceAction): void {
       });
       break;
     case "PersonCreatesRole":
-      service.createRole({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
+      controlPlane.createRole({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
       world.history.personsRoles.push(action);
       break;
     case "PersonResets":
-      service.resetPassword({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
+      controlPlane.resetPassword({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
       break;
     case "PersonSuspends":
-      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) => at.suspend(projectId, endpointId));
+      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) =>
+        at.suspend(projectId, endpointId),
+      );
       break;
     case "Maintain":
-      onEndpoint(world, action.branchId, ({ service: at, projectId, endpointId }) =>
+      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) =>
         at.maintain(projectId, endpointId, action.count),
       );
       break;
     case "Unreadable":
-      onEndpoint(world, action.branchId, ({ service: at, endpointId }) => {
+      onEndpoint(world, action.branchId, ({ controlPlane: at, endpointId }) => {
         if (action.isOn) at.unreadable.add(endpointId);
         else at.unreadable.delete(endpointId);
       });
       break;
     case "FailNext":
-      for (const each of world.services) each.failNext(action.action, action.isReverted);
+      for (const each of world.controlPlanes) each.failNext(action.action, action.isReverted);
       break;
     case "ListLag":
-      for (const each of world.services) each.setListLag(action.lagMs);
+      for (const each of world.controlPlanes) each.setListLag(action.lagMs);
       break;
     case "DisguiseNext": {
       const { kind: _, ...disguise } = action;
-      service.disguiseNext(disguise);
+      controlPlane.disguiseNext(disguise);
     }
   }
 }
 
 interface FoundEndpoint {
-  readonly service: Service;
+  readonly controlPlane: ControlPlaneServer;
   readonly projectId: string;
   readonly endpointId: string;
 }
 
 /** Does work with the first endpoint of a branch in each account. If there is none, nothing is done. */
 function onEndpoint(world: World, branchId: string, work: (found: FoundEndpoint) => unknown): void {
-  for (const service of world.services) {
+  for (const controlPlane of world.controlPlanes) {
     for (const projectId of world.projectIds) {
-      const found = service.live(projectId).find((endpoint) => endpoint.branchId === branchId);
-      if (found !== undefined) work({ service, projectId, endpointId: found.id });
+      const found = controlPlane.live(projectId).find((endpoint) => endpoint.branchId === branchId);
+      if (found !== undefined) work({ controlPlane, projectId, endpointId: found.id });
     }
   }
 }
@@ -451,7 +453,7 @@ function loseStatus(world: World, name: string): void {
   if (before === undefined) return;
   const { uid } = before.metadata;
   const hasOpenCreate = intentOf(before) !== undefined || world.history.unresolvedPosts(uid).length > 0;
-  if (hasOpenCreate || !world.service.echoesNames) world.history.robbed.add(uid);
+  if (hasOpenCreate || !world.controlPlane.echoesNames) world.history.robbed.add(uid);
   world.history.statusLost.set(uid, world.time.nowMs());
   call(world, { method: "PATCH", path: `${pathOf(name)}/status`, body: { status: null } });
 }
@@ -476,8 +478,8 @@ function call(world: World, request: ApiRequest): void {
  * Notes that a resource can no longer recognize its endpoint. Without a name, an endpoint is recognized only by the
  * fields that its create sent.
  */
-function noteUnrecognizable({ service, history }: World, endpointId: string): void {
-  const creator = service.creators.get(endpointId);
-  if (service.echoesNames || creator?.by !== "Operator") return;
+function noteUnrecognizable({ controlPlane, history }: World, endpointId: string): void {
+  const creator = controlPlane.creators.get(endpointId);
+  if (controlPlane.echoesNames || creator?.by !== "Operator") return;
   if (history.recordedIds.get(creator.uid)?.has(endpointId) !== true) history.robbed.add(creator.uid);
 }

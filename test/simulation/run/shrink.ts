@@ -1,5 +1,5 @@
 /** Shortens a run that breaks a promise. */
-import { rightServiceClock } from "../service/calendar.ts";
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { rightClock } from "../time/machine.ts";
 import type { Step } from "./actions.ts";
 import { type RunPlan, run } from "./run.ts";
@@ -79,11 +79,16 @@ function withoutFault(plan: RunPlan, key: string): RunPlan {
 
 function rightClocks(plan: RunPlan): RunPlan | undefined {
   const isRight =
-    plan.world.serviceClock === rightServiceClock && plan.world.machines.every((clock) => clock === rightClock);
+    plan.world.controlPlaneClock === rightControlPlaneClock &&
+    plan.world.machines.every((clock) => clock === rightClock);
   if (isRight) return undefined;
   return {
     ...plan,
-    world: { ...plan.world, serviceClock: rightServiceClock, machines: plan.world.machines.map(() => rightClock) },
+    world: {
+      ...plan.world,
+      controlPlaneClock: rightControlPlaneClock,
+      machines: plan.world.machines.map(() => rightClock),
+    },
   };
 }
 

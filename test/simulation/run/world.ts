@@ -1,5 +1,8 @@
 /** The world of a run: time, servers, replicas and oracles. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
+import type { ControlPlaneClock } from "../control-plane/calendar.ts";
+import { type EndpointRecord, furtherProject, type ProfileName, world as places } from "../control-plane/engine.ts";
+import { ControlPlaneServer } from "../control-plane/server.ts";
 import { EventLog } from "../event-log.ts";
 import { type Fault, type PlannedCall, wordsOf } from "../faults/fault.ts";
 import { createFaultSource, type FaultPlan, type RecordingSource } from "../faults/fault-plan.ts";
@@ -21,9 +24,6 @@ import type { Oracle } from "../oracles/oracle.ts";
 import { problemOfPlane, problemOfSecrets } from "../oracles/planes.ts";
 import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../ports.ts";
 import { Replica, serviceUrl } from "../replica/replica.ts";
-import type { ServiceClock } from "../service/calendar.ts";
-import { type EndpointRecord, furtherProject, type ProfileName, world as places } from "../service/engine.ts";
-import { Service } from "../service/service.ts";
 import { type ClockError, epochMs, Machine } from "../time/machine.ts";
 import { VirtualTime } from "../time/virtual-time.ts";
 import { History } from "./history.ts";
@@ -41,7 +41,7 @@ export interface WorldOptions {
   readonly profile: ProfileName;
   /** One clock for each replica. */
   readonly machines: readonly ClockError[];
-  readonly serviceClock: ServiceClock;
+  readonly controlPlaneClock: ControlPlaneClock;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
   readonly hasElection: boolean;
   /** Whether the kind DatabaseAccess is installed. @default false */
@@ -57,7 +57,7 @@ export interface WorldOptions {
 
 /** An account at the control plane: what it holds, and the keys that it accepts. */
 export interface Account {
-  readonly service: Service;
+  readonly controlPlane: ControlPlaneServer;
   readonly keys: Set<string>;
 }
 
@@ -89,7 +89,7 @@ export class World {
   readonly network: Network;
   readonly apiServer: ApiServer;
   readonly hub: WatchHub;
-  readonly service: Service;
+  readonly controlPlane: ControlPlaneServer;
   /** The accounts by the URL of their control plane. The first is that of the settings. */
   readonly accounts: Map<string, Account>;
   readonly history: History;
@@ -109,7 +109,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.options = options;
-    const { seed, profile, serviceClock, operationLatencyMs } = options;
+    const { seed, profile, controlPlaneClock, operationLatencyMs } = options;
     this.random = createSeededRandom(seed);
     this.faults = createFaultSource(options.faults);
     const nowMs = () => this.time.nowMs();
@@ -126,14 +126,14 @@ export class World {
     });
     const delivery = () => this.#deliver();
     this.hub = new WatchHub({ time: this.time, store: this.apiServer.store, delivery });
-    const ofEvery = { profile, epochMs, operationLatencyMs, trueNowMs: nowMs, clock: serviceClock };
+    const ofEvery = { profile, epochMs, operationLatencyMs, trueNowMs: nowMs, clock: controlPlaneClock };
     const { furtherProjects } = options;
-    this.service = new Service({ ...ofEvery, seed, furtherProjects });
-    this.accounts = new Map([[serviceUrl, { service: this.service, keys: new Set([planeKey(0)]) }]]);
+    this.controlPlane = new ControlPlaneServer({ ...ofEvery, seed, furtherProjects });
+    this.accounts = new Map([[serviceUrl, { controlPlane: this.controlPlane, keys: new Set([planeKey(0)]) }]]);
     if (options.hasPlanes === true) {
-      const { creators } = this.service;
-      const north = new Service({ ...ofEvery, seed: seed + 7_919, furtherProjects, creators });
-      this.accounts.set(northUrl, { service: north, keys: new Set() });
+      const { creators } = this.controlPlane;
+      const north = new ControlPlaneServer({ ...ofEvery, seed: seed + 7_919, furtherProjects, creators });
+      this.accounts.set(northUrl, { controlPlane: north, keys: new Set() });
     }
     this.replicas = options.machines.map((clock, at) => {
       const machine = new Machine(`operator-${at + 1}`, this.time, clock);
@@ -169,12 +169,14 @@ export class World {
 
   /** Returns every live endpoint of every account, whatever lists show. */
   endpoints(): readonly EndpointRecord[] {
-    return this.services.flatMap((service) => this.projectIds.flatMap((projectId) => service.live(projectId)));
+    return this.controlPlanes.flatMap((controlPlane) =>
+      this.projectIds.flatMap((projectId) => controlPlane.live(projectId)),
+    );
   }
 
   /** The control planes of all accounts. The first is that of the settings. */
-  get services(): readonly Service[] {
-    return [...this.accounts.values()].map(({ service }) => service);
+  get controlPlanes(): readonly ControlPlaneServer[] {
+    return [...this.accounts.values()].map(({ controlPlane }) => controlPlane);
   }
 
   /** The account behind a URL. */
@@ -204,10 +206,10 @@ export class World {
     // After an outage the operator may wait for a minute before it tries again.
     if (this.cut.size > 0) this.history.noteEffect();
     this.cut.clear();
-    for (const service of this.services) {
-      service.setListLag(0);
-      service.unreadable.clear();
-      service.endDisguises();
+    for (const controlPlane of this.controlPlanes) {
+      controlPlane.setListLag(0);
+      controlPlane.unreadable.clear();
+      controlPlane.endDisguises();
     }
     Object.assign(this.watchConditions, { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 });
   }
@@ -269,7 +271,7 @@ export class World {
       // Without the finalizer it may be deleted before the operator can notice the restore.
       const isManaged = resource?.metadata.finalizers !== undefined && conditionOf(resource, "Ready") !== undefined;
       const hasOpenPost = this.history.unresolvedPosts(uid).length > 0;
-      if (!isManaged || hasOpenPost || isIntentLost || !this.service.echoesNames) this.history.robbed.add(uid);
+      if (!isManaged || hasOpenPost || isIntentLost || !this.controlPlane.echoesNames) this.history.robbed.add(uid);
     }
   }
 

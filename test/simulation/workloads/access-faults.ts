@@ -1,4 +1,6 @@
 /** Runs one DatabaseAccess with one fault at each effect. */
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
+import { world as places } from "../control-plane/engine.ts";
 import type { Fault } from "../faults/fault.ts";
 import { faultless } from "../faults/fault-plan.ts";
 import { databaseAccesses } from "../kubernetes/api-server.ts";
@@ -9,8 +11,6 @@ import { namespace } from "../run/perform-action.ts";
 import { type RunPlan, run } from "../run/run.ts";
 import { conditionOf } from "../run/settled.ts";
 import type { World } from "../run/world.ts";
-import { rightServiceClock } from "../service/calendar.ts";
-import { world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite } from "./specs.ts";
 
@@ -77,7 +77,7 @@ function planOf(single: { readonly key: string; readonly fault: Fault } | undefi
       seed: 7,
       profile: "public",
       machines: [rightClock],
-      serviceClock: rightServiceClock,
+      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: { min: 300, max: 1_000 },
       hasElection: false,
       hasAccesses: true,
@@ -132,7 +132,7 @@ function problemsAtEnd(world: World): readonly string[] {
     ["the DatabaseAccess", store.get(databaseAccesses, namespace, "app")],
     ["the Secret", store.get(secretsCollection, namespace, "app")],
     ["the role", passwordOf(world, role)],
-    ["the database", world.service.databases(role.projectId, role.branchId).find(({ name }) => name === "orders")],
+    ["the database", world.controlPlane.databases(role.projectId, role.branchId).find(({ name }) => name === "orders")],
   ] as const;
   return left.flatMap(([what, object]) => (object === undefined ? [] : [`${what} is left after the deletion`]));
 }

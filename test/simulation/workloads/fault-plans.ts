@@ -1,12 +1,12 @@
 /** The single faults of every workload. */
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
+import type { ProfileName } from "../control-plane/engine.ts";
 import type { Fault } from "../faults/fault.ts";
 import { faultless } from "../faults/fault-plan.ts";
 import { type EndState, endStateOf } from "../run/end-state.ts";
 import { type RunPlan, run } from "../run/run.ts";
 import type { Violation } from "../run/violation.ts";
 import type { World } from "../run/world.ts";
-import { rightServiceClock } from "../service/calendar.ts";
-import type { ProfileName } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { restWithinMs } from "./random-plan.ts";
 import { type Workload, workloads } from "./single-workloads.ts";
@@ -75,7 +75,7 @@ function planOf(
       seed: 7,
       profile,
       machines: isPause ? [rightClock, rightClock] : [rightClock],
-      serviceClock: rightServiceClock,
+      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: workload.operationLatencyMs ?? { min: 300, max: 1_000 },
       hasElection: isPause,
       faults: single === undefined ? faultless : { kind: "Scripted", faults: { [single.key]: faultOf(single) } },
@@ -88,18 +88,18 @@ function planOf(
 }
 
 function faultOf({ key, faultName }: { readonly key: string; readonly faultName: FaultName }): Fault {
-  const isService = /^(POST|PATCH|DELETE) /.test(key);
+  const isControlPlane = /^(POST|PATCH|DELETE) /.test(key);
   switch (faultName) {
     case "crash before":
       return { kind: "CrashBefore" };
     case "crash after":
       return { kind: "CrashAfter" };
     case "definite error":
-      return { kind: "Refused", status: isService ? 422 : 409 };
+      return { kind: "Refused", status: isControlPlane ? 422 : 409 };
     case "answer lost":
       return { kind: "AnswerLost", asTimeout: false };
     case "late apply":
-      return { kind: "AppliedLate", afterMs: isService ? 60_000 : 5_000, asTimeout: true };
+      return { kind: "AppliedLate", afterMs: isControlPlane ? 60_000 : 5_000, asTimeout: true };
     case "pause past the lease":
       return { kind: "Paused", durationMs: 40_000 };
   }

@@ -1,10 +1,10 @@
 /** Makes random runs with DatabaseAccesses. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
-import { rightServiceClock } from "../service/calendar.ts";
 import { rightClock } from "../time/machine.ts";
 import { randomRates, restWithinMs } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
@@ -32,7 +32,7 @@ export function randomAccessPlan(seed: number): RunPlan {
       seed,
       profile: random.pick(["seed", "public"] as const),
       machines: hasTwo ? [rightClock, rightClock] : [rightClock],
-      serviceClock: rightServiceClock,
+      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: random.pick([
         { min: 300, max: 1_000 },
         { min: 2_000, max: 8_000 },

@@ -1,12 +1,12 @@
 /** Makes random runs. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
+import { type ControlPlaneClock, rightControlPlaneClock } from "../control-plane/calendar.ts";
+import { world as places } from "../control-plane/engine.ts";
 import { type FaultRates, noRates } from "../faults/fault-plan.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
-import { rightServiceClock, type ServiceClock } from "../service/calendar.ts";
-import { world as places } from "../service/engine.ts";
 import { type ClockError, rightClock } from "../time/machine.ts";
 import { branch, readOnly, readWrite, size } from "./specs.ts";
 
@@ -30,13 +30,13 @@ export function randomPlan(seed: number): RunPlan {
   const hasTwo = random.next() < 0.3;
   const hasClockFaults = random.next() < 0.35;
   const machine = (): ClockError => (hasClockFaults ? wrongClock(random) : rightClock);
-  const serviceClock = hasClockFaults ? wrongServiceClock(random) : rightServiceClock;
+  const controlPlaneClock = hasClockFaults ? wrongControlPlaneClock(random) : rightControlPlaneClock;
   return {
     world: {
       seed,
       profile: random.pick(["seed", "public"] as const),
       machines: hasTwo ? [machine(), machine()] : [machine()],
-      serviceClock,
+      controlPlaneClock,
       operationLatencyMs: random.pick([
         { min: 300, max: 1_000 },
         { min: 2_000, max: 8_000 },
@@ -46,7 +46,7 @@ export function randomPlan(seed: number): RunPlan {
       faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
       settings: seed % 8 === 0 ? smallBudget : {},
     },
-    steps: randomSteps(random, serviceClock),
+    steps: randomSteps(random, controlPlaneClock),
     quietFromMs: busyMs + 30_000,
     restWithinMs,
   };
@@ -59,7 +59,7 @@ function wrongClock(random: SeededRandom): ClockError {
   };
 }
 
-function wrongServiceClock(random: SeededRandom): ServiceClock {
+function wrongControlPlaneClock(random: SeededRandom): ControlPlaneClock {
   const stepMs = random.pick([0, -30_000, -3_600_000, 3_600_000]);
   return {
     offsetMs: random.pick([0, 0, 90_000, -90_000, 3 * 3_600_000, -3 * 3_600_000]),
@@ -89,7 +89,7 @@ export function randomRates(random: SeededRandom, hasTwo: boolean): FaultRates {
   };
 }
 
-function randomSteps(random: SeededRandom, { steps: clockSteps }: ServiceClock): readonly Step[] {
+function randomSteps(random: SeededRandom, { steps: clockSteps }: ControlPlaneClock): readonly Step[] {
   const used = names.slice(0, 1 + random.below(names.length));
   const specs = new Map(used.map((name, at) => [name, randomSpec(random, at)]));
   const steps: Step[] = used.map((name) => ({

@@ -1,12 +1,12 @@
 /** Makes random runs with ControlPlanes and ClusterControlPlanes. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
+import { world as places } from "../control-plane/engine.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations, clusterControlPlaneNames, controlPlaneNames } from "../ports.ts";
 import type { Action, PlaneName, Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
 import { northUrl } from "../run/world.ts";
-import { rightServiceClock } from "../service/calendar.ts";
-import { world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { backupsFor, randomRates, restWithinMs } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
@@ -35,7 +35,7 @@ export function randomPlanePlan(seed: number): RunPlan {
       seed,
       profile: random.pick(["seed", "public"] as const),
       machines: hasTwo ? [rightClock, rightClock] : [rightClock],
-      serviceClock: rightServiceClock,
+      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: random.pick([
         { min: 300, max: 1_000 },
         { min: 2_000, max: 8_000 },

@@ -1,7 +1,7 @@
 /** The workloads: short sequences of actions of users and clients, without faults. */
+import { world as places } from "../control-plane/engine.ts";
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
-import { world as places } from "../service/engine.ts";
 import { branch, readOnly, readWrite, size } from "./specs.ts";
 
 /** A sequence of actions of users and clients in which no fault happens. */

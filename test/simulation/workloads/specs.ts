@@ -1,6 +1,6 @@
 /** Makes specs for runs. */
+import { world as places } from "../control-plane/engine.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
-import { world as places } from "../service/engine.ts";
 
 /** Returns the branch of a run by its number. */
 export function branch(at: number): string {

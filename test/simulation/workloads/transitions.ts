@@ -1,5 +1,7 @@
 /** Chains of changes that lead through every transition of spec. */
 import { createSeededRandom } from "../../support/seeded-random.ts";
+import { rightControlPlaneClock } from "../control-plane/calendar.ts";
+import { type ProfileName, world as places } from "../control-plane/engine.ts";
 import { faultless } from "../faults/fault-plan.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { differences } from "../oracles/at-rest.ts";
@@ -7,8 +9,6 @@ import { type RunPlan, run } from "../run/run.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
-import { rightServiceClock } from "../service/calendar.ts";
-import { type ProfileName, world as places } from "../service/engine.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, size } from "./specs.ts";
 
@@ -137,7 +137,7 @@ function planOf(profile: ProfileName, specs: readonly JsonObject[]): RunPlan {
       seed: 5,
       profile,
       machines: [rightClock],
-      serviceClock: rightServiceClock,
+      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: { min: 300, max: 1_000 },
       hasElection: false,
       faults: faultless,
@@ -154,7 +154,7 @@ function differencesNow(world: World): readonly string[] {
   const stored = world.stored("orders");
   const endpoint = world.endpoints().find(({ id }) => stored && id === ownershipOf(stored)?.endpointId);
   const isReady = stored !== undefined && conditionOf(stored, "Ready")?.status === "True";
-  return isReady && endpoint !== undefined ? differences(stored, endpoint, world.service.echoesNames) : [];
+  return isReady && endpoint !== undefined ? differences(stored, endpoint, world.controlPlane.echoesNames) : [];
 }
 
 /** A spec with two errors may be refused for either of them. */

@@ -1,7 +1,7 @@
 /** The clock of the simulated control plane. */
 
 /** How the control plane's clock differs from true time. All in milliseconds; steps in the order of their time. */
-export interface ServiceClock {
+export interface ControlPlaneClock {
   /** By how much the clock is ahead of true time; negative: behind. */
   readonly offsetMs: number;
   /** From a true time on, the clock is ahead by this much more. A negative number: it is behind. */
@@ -13,18 +13,23 @@ export interface ServiceClock {
 }
 
 /** A right clock of one machine, in milliseconds. */
-export const rightServiceClock: ServiceClock = { offsetMs: 0, steps: [], secondMachineMs: 0, wholeSeconds: false };
+export const rightControlPlaneClock: ControlPlaneClock = {
+  offsetMs: 0,
+  steps: [],
+  secondMachineMs: 0,
+  wholeSeconds: false,
+};
 
 /**
  * Converts the engine's time, which never goes back, into the time that the control plane's clock shows. A record keeps
  * the time that the clock showed when it was written. So after a step back, new records look older than old ones.
  */
-export class ServiceCalendar {
-  readonly #clock: ServiceClock;
+export class ControlPlaneCalendar {
+  readonly #clock: ControlPlaneClock;
   readonly #epochMs: number;
 
   /** @param epochMs the engine's time at the true time 0 */
-  constructor(clock: ServiceClock, epochMs: number) {
+  constructor(clock: ControlPlaneClock, epochMs: number) {
     this.#clock = clock;
     this.#epochMs = epochMs;
   }

@@ -18,11 +18,11 @@ import { LeaderFenceError } from "../ports.ts";
 import type { Process } from "../replica/process.ts";
 import { Refusal } from "./engine.ts";
 import { type CallWords, failureOfLoss, failureOfPage, failureOfRefusal, failureOfStatus } from "./failures.ts";
-import type { Creator, Service } from "./service.ts";
+import type { ControlPlaneServer, Creator } from "./server.ts";
 import { SimBranchObjects } from "./sim-branch-objects.ts";
 
 /** One call of the operator to the control plane. */
-export interface ServiceCall extends CallWords {
+export interface ControlPlaneCall extends CallWords {
   readonly projectId: string;
   readonly endpointId?: string;
   readonly creation?: EndpointCreation;
@@ -42,8 +42,8 @@ export interface DescribedPlane {
 }
 
 /** Called for every call, for oracles and the event log. It returns a mark, which the later callbacks get too. */
-export interface ServiceTap {
-  sent(call: ServiceCall, process: Process, plane: DescribedPlane | undefined): SentCall;
+export interface ControlPlaneTap {
+  sent(call: ControlPlaneCall, process: Process, plane: DescribedPlane | undefined): SentCall;
   /** The call has taken effect, or the control plane has refused it. At most once for each call. */
   applied(call: SentCall, outcome: Mutation | Refusal | undefined): void;
   /** The caller has an answer, or knows that it gets none. */
@@ -52,7 +52,7 @@ export interface ServiceTap {
 
 /** A call that is not answered yet. */
 export interface SentCall {
-  readonly call: ServiceCall;
+  readonly call: ControlPlaneCall;
   readonly process: Process;
   readonly planned: PlannedCall;
   /** The resource for which a create was sent. */
@@ -74,12 +74,12 @@ export interface DescribedParts {
 /** The parts of the port. */
 export interface SimControlPlaneOptions {
   readonly process: Process;
-  readonly service: Service;
+  readonly server: ControlPlaneServer;
   readonly network: Network;
   readonly serviceUrl: string;
   readonly faultOf: (call: PlannedCall) => Fault;
   readonly latencyMs: () => number;
-  readonly tap: ServiceTap;
+  readonly tap: ControlPlaneTap;
   /** @default it is the control plane of the settings, which accepts the key */
   readonly described?: DescribedParts;
 }
@@ -95,24 +95,24 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
   readonly #options: SimControlPlaneOptions;
 
   constructor(options: SimControlPlaneOptions) {
-    super(options.service, (call, apply) => this.#carry(call, apply));
+    super(options.server, (call, apply) => this.#carry(call, apply));
     this.#options = options;
     this.serviceUrl = options.serviceUrl;
   }
 
   listEndpoints(projectId: string): Promise<EndpointList> {
     const call = { method: "GET", purpose: "list the project's endpoints", subject: "Project", projectId } as const;
-    return this.#carry(call, () => this.#options.service.list(projectId));
+    return this.#carry(call, () => this.#options.server.list(projectId));
   }
 
   async getEndpoint(projectId: string, endpointId: string): Promise<ObservedEndpoint | undefined> {
     const words = { method: "GET", purpose: "read the endpoint", subject: "Endpoint" } as const;
     const call = { ...words, projectId, endpointId };
-    const { service } = this.#options;
+    const { server } = this.#options;
     try {
       return await this.#carry(call, () => {
-        if (service.unreadable.has(endpointId)) throw failureOfLoss(call, "UnreadableAnswer");
-        return orAbsent(() => service.endpoint(projectId, endpointId));
+        if (server.unreadable.has(endpointId)) throw failureOfLoss(call, "UnreadableAnswer");
+        return orAbsent(() => server.endpoint(projectId, endpointId));
       });
     } catch (error) {
       // A machine of the control plane that lags behind may answer 404, too.
@@ -127,7 +127,7 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
   ): Promise<OperationPage> {
     const call = { method: "GET", purpose: "list the project's operations", subject: "Project", projectId } as const;
     return this.#carry(call, () => {
-      const all = this.#options.service.operations(projectId);
+      const all = this.#options.server.operations(projectId);
       const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
       const operations = all.slice(from, from + limit);
       return { operations, unreadableIds: [], cursor: from + limit < all.length ? operations.at(-1)?.id : undefined };
@@ -136,33 +136,33 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
 
   getOperation(projectId: string, operationId: string): Promise<Operation | undefined> {
     const call = { method: "GET", purpose: "read the operation", subject: "Operation", projectId } as const;
-    const { service } = this.#options;
+    const { server } = this.#options;
     return this.#carry(call, () => {
-      if (service.disguises.get(operationId)?.isBroken === true) {
+      if (server.disguises.get(operationId)?.isBroken === true) {
         throw failureOfStatus(call, 500, { message: "internal error" });
       }
-      return orAbsent(() => service.operation(projectId, operationId));
+      return orAbsent(() => server.operation(projectId, operationId));
     });
   }
 
   createEndpoint(projectId: string, creation: EndpointCreation): Promise<Mutation> {
     const words = { method: "POST", purpose: "create the endpoint", subject: "Project" } as const;
     return this.#write({ ...words, projectId, creation }, (creator) =>
-      this.#options.service.create(projectId, creation, creator),
+      this.#options.server.create(projectId, creation, creator),
     );
   }
 
   updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Promise<Mutation> {
     const words = { method: "PATCH", purpose: "update the endpoint", subject: "Endpoint" } as const;
     return this.#write({ ...words, projectId, endpointId, changes }, () =>
-      this.#options.service.update(projectId, endpointId, changes),
+      this.#options.server.update(projectId, endpointId, changes),
     );
   }
 
   changePower(projectId: string, endpointId: string, action: PowerAction): Promise<Mutation> {
     const words = { method: "POST", purpose: `${action} the compute`, subject: "Endpoint" } as const;
     return this.#write({ ...words, projectId, endpointId }, () =>
-      this.#options.service.changePower(projectId, endpointId, action),
+      this.#options.server.changePower(projectId, endpointId, action),
     );
   }
 
@@ -170,7 +170,7 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
     const words = { method: "DELETE", purpose: "delete the endpoint", subject: "Endpoint" } as const;
     try {
       return await this.#write({ ...words, projectId, endpointId }, () =>
-        this.#options.service.delete(projectId, endpointId),
+        this.#options.server.delete(projectId, endpointId),
       );
     } catch (error) {
       if (isAbsence(error)) return undefined;
@@ -178,11 +178,11 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
     }
   }
 
-  #carry<Value>(call: ServiceCall, apply: () => Value): Promise<Value> {
+  #carry<Value>(call: ControlPlaneCall, apply: () => Value): Promise<Value> {
     return this.#exchange(call, () => ({ value: apply(), mutation: undefined }));
   }
 
-  #write(call: ServiceCall, apply: (creator: Creator) => Mutation): Promise<Mutation> {
+  #write(call: ControlPlaneCall, apply: (creator: Creator) => Mutation): Promise<Mutation> {
     return this.#exchange(call, (creator) => {
       const mutation = apply(creator);
       return { value: mutation, mutation };
@@ -190,7 +190,7 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
   }
 
   #exchange<Value>(
-    call: ServiceCall,
+    call: ControlPlaneCall,
     apply: (creator: Creator) => { readonly value: Value; readonly mutation: Mutation | undefined },
   ): Promise<Value> {
     const { described, serviceUrl: url } = this.#options;
@@ -204,7 +204,7 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
   }
 
   #send<Value>(
-    call: ServiceCall,
+    call: ControlPlaneCall,
     apply: (creator: Creator) => { readonly value: Value; readonly mutation: Mutation | undefined },
     plane: DescribedPlane | undefined,
   ): Promise<Value> {

@@ -8,31 +8,31 @@ import {
   Password,
   type RoleChange,
 } from "../ports.ts";
-import type { Service } from "./service.ts";
-import type { ServiceCall } from "./sim-control-plane.ts";
+import type { ControlPlaneServer } from "./server.ts";
+import type { ControlPlaneCall } from "./sim-control-plane.ts";
 
 /** Sends one call, with the faults of the run. */
-export type Exchange = <Value>(call: ServiceCall, apply: () => Value) => Promise<Value>;
+export type Exchange = <Value>(call: ControlPlaneCall, apply: () => Value) => Promise<Value>;
 
 /** The roles and databases of a run, as the operator's port. */
 export class SimBranchObjects implements BranchObjects {
-  readonly #service: Service;
+  readonly #server: ControlPlaneServer;
   readonly #exchange: Exchange;
 
-  constructor(service: Service, exchange: Exchange) {
-    this.#service = service;
+  constructor(server: ControlPlaneServer, exchange: Exchange) {
+    this.#server = server;
     this.#exchange = exchange;
   }
 
   listRoles({ projectId, branchId }: BranchPath): Promise<readonly ObservedRole[]> {
     const words = { method: "GET", purpose: "list the branch's roles", subject: "Branch" } as const;
-    return this.#exchange({ ...words, projectId, object: "roles" }, () => this.#service.roles(projectId, branchId));
+    return this.#exchange({ ...words, projectId, object: "roles" }, () => this.#server.roles(projectId, branchId));
   }
 
   createRole({ projectId, branchId }: BranchPath, roleName: string): Promise<RoleChange> {
     const words = { method: "POST", purpose: "create the role", subject: "Branch" } as const;
     return this.#exchange({ ...words, projectId, object: "role", role: { branchId, roleName } }, () => {
-      const { password, ...change } = this.#service.createRole({ projectId, branchId, roleName });
+      const { password, ...change } = this.#server.createRole({ projectId, branchId, roleName });
       return { ...change, password: new Password(password) };
     });
   }
@@ -41,7 +41,7 @@ export class SimBranchObjects implements BranchObjects {
     const words = { method: "DELETE", purpose: "delete the role", subject: "Role" } as const;
     return orGone(
       this.#exchange({ ...words, projectId, object: "role", role: { branchId, roleName } }, () =>
-        this.#service.deleteRole({ projectId, branchId, roleName }),
+        this.#server.deleteRole({ projectId, branchId, roleName }),
       ),
     );
   }
@@ -50,14 +50,14 @@ export class SimBranchObjects implements BranchObjects {
     const words = { method: "GET", purpose: "read the role's password", subject: "Role" } as const;
     return this.#exchange(
       { ...words, projectId, object: "password" },
-      () => new Password(this.#service.passwordOf({ projectId, branchId, roleName })),
+      () => new Password(this.#server.passwordOf({ projectId, branchId, roleName })),
     );
   }
 
   resetPassword({ projectId, branchId }: BranchPath, roleName: string): Promise<RoleChange> {
     const words = { method: "POST", purpose: "reset the role's password", subject: "Role" } as const;
     return this.#exchange({ ...words, projectId, object: "password" }, () => {
-      const { password, ...change } = this.#service.resetPassword({ projectId, branchId, roleName });
+      const { password, ...change } = this.#server.resetPassword({ projectId, branchId, roleName });
       return { ...change, password: new Password(password) };
     });
   }
@@ -65,14 +65,14 @@ export class SimBranchObjects implements BranchObjects {
   listDatabases({ projectId, branchId }: BranchPath): Promise<readonly ObservedDatabase[]> {
     const words = { method: "GET", purpose: "list the branch's databases", subject: "Branch" } as const;
     return this.#exchange({ ...words, projectId, object: "databases" }, () =>
-      this.#service.databases(projectId, branchId),
+      this.#server.databases(projectId, branchId),
     );
   }
 
   createDatabase({ projectId, branchId }: BranchPath, { name, ownerName }: ObservedDatabase) {
     const words = { method: "POST", purpose: "create the database", subject: "Branch" } as const;
     return this.#exchange({ ...words, projectId, object: "database" }, () =>
-      this.#service.createDatabase({ projectId, branchId, databaseName: name }, ownerName),
+      this.#server.createDatabase({ projectId, branchId, databaseName: name }, ownerName),
     );
   }
 
@@ -80,7 +80,7 @@ export class SimBranchObjects implements BranchObjects {
     const words = { method: "DELETE", purpose: "delete the database", subject: "Database" } as const;
     return orGone(
       this.#exchange({ ...words, projectId, object: "database" }, () =>
-        this.#service.deleteDatabase({ projectId, branchId, databaseName }),
+        this.#server.deleteDatabase({ projectId, branchId, databaseName }),
       ),
     );
   }

@@ -1,6 +1,6 @@
 /** Shows endpoints and operations as each profile does. */
 import type { ObservedEndpoint, Operation } from "../ports.ts";
-import type { ServiceCalendar } from "./calendar.ts";
+import type { ControlPlaneCalendar } from "./calendar.ts";
 import type { EndpointRecord, OperationRecord, Profile } from "./engine.ts";
 
 /** The kind of answer that shows an endpoint. Each profile shows the pending state in other kinds of answers. */
@@ -12,7 +12,7 @@ const types = { read_write: "ReadWrite", read_only: "ReadOnly" } as const;
 export function endpointView(
   record: EndpointRecord,
   place: EndpointPlace,
-  { profile, calendar }: { readonly profile: Profile; readonly calendar: ServiceCalendar },
+  { profile, calendar }: { readonly profile: Profile; readonly calendar: ControlPlaneCalendar },
 ): ObservedEndpoint {
   const shows = (extra: Profile["endpointExtras"][number]) => profile.endpointExtras.includes(extra);
   return {
@@ -53,7 +53,7 @@ function pendingStateOf(record: EndpointRecord, place: EndpointPlace, profile: P
 /** Returns an operation as a client sees it. */
 export function operationView(
   record: OperationRecord,
-  { profile, calendar }: { readonly profile: Profile; readonly calendar: ServiceCalendar },
+  { profile, calendar }: { readonly profile: Profile; readonly calendar: ControlPlaneCalendar },
 ): Operation {
   const shows = (extra: Profile["operationExtras"][number]) => profile.operationExtras.includes(extra);
   return {

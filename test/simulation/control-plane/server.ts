@@ -10,7 +10,7 @@ import type {
   Operation,
   PowerAction,
 } from "../ports.ts";
-import { ServiceCalendar, type ServiceClock } from "./calendar.ts";
+import { ControlPlaneCalendar, type ControlPlaneClock } from "./calendar.ts";
 import {
   createEngine,
   type DatabasePath,
@@ -40,13 +40,13 @@ export interface Disguise {
 }
 
 /** The options of a control plane. */
-export interface ServiceOptions {
+export interface ControlPlaneOptions {
   readonly profile: ProfileName;
   readonly seed: number;
   /** The epoch milliseconds of the true time 0. */
   readonly epochMs: number;
   readonly trueNowMs: () => number;
-  readonly clock: ServiceClock;
+  readonly clock: ControlPlaneClock;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
   readonly furtherProjects?: number | undefined;
   /** What really made each endpoint. Several control planes of a run share it. @default a map of its own */
@@ -60,8 +60,8 @@ const allOperations = 50_000;
  * The control plane of a run: the sandbox's engine, the time that its clock shows, and the true creator of each
  * endpoint. Errors: every method throws `Refusal` if the control plane refuses the call.
  */
-export class Service {
-  readonly calendar: ServiceCalendar;
+export class ControlPlaneServer {
+  readonly calendar: ControlPlaneCalendar;
   readonly creators: Map<string, Creator>;
   readonly disguises = new Map<string, Disguise>();
   readonly everDisguised = new Set<string>();
@@ -79,11 +79,11 @@ export class Service {
   readonly #nowMs: () => number;
   readonly #epochMs: number;
 
-  constructor({ epochMs, trueNowMs, clock, creators = new Map(), ...engineOptions }: ServiceOptions) {
+  constructor({ epochMs, trueNowMs, clock, creators = new Map(), ...engineOptions }: ControlPlaneOptions) {
     this.creators = creators;
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
-    this.calendar = new ServiceCalendar(clock, epochMs);
+    this.calendar = new ControlPlaneCalendar(clock, epochMs);
     const { engine, live, putBack, addEnded } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
     this.#engine = engine;
     this.#live = live;
