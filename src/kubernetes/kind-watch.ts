@@ -35,7 +35,7 @@ export interface KindWatchOptions {
 /** The time limit of `listConsistently`, in milliseconds. Thousands of resources take seconds. */
 const consistentListTimeoutMs = 60_000;
 
-/** The custom resources of one kind, kept up to date, and every change of them. */
+/** Watches the custom resources of one kind, keeps them in a cache, and reports each change. */
 export class KindWatch<Resource extends StoredResource<Status>, Status extends object> {
   readonly store: ResourceStore<Resource, Status>;
   readonly #options: KindWatchOptions;

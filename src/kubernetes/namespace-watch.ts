@@ -36,9 +36,10 @@ export interface NamespaceWatch extends GrantSource {
   stop(): Promise<void>;
   /**
    * Reads all Namespaces, or the named ones, from the API server now. A new leader calls it before its first effect. If
-   * the operator has no right to read a Namespace, it logs that once. What it read of that Namespace before still counts.
-   * A Namespace that was never read counts as one without the grant annotation.
-   * @throws KubernetesError when they cannot be read for another reason.
+   * the operator has no right to read a Namespace, one line is logged. What the operator read of that Namespace before
+   * still counts. A Namespace that was never read counts as one without the grant annotation.
+   * @throws KubernetesError when they cannot be read for another reason. If several named ones fail, the first of them
+   *   decides.
    */
   readNow(): Promise<void>;
 }
@@ -84,7 +85,8 @@ class KnownNamespaces implements GrantSource {
     } else {
       this.#facts.set(namespace, facts);
     }
-    // A Namespace that is seen for the first time counts as a change only if it has a grant or labels.
+    // A Namespace that is seen for the first time counts as a change only if it has the grant annotation or labels, or
+    // is being deleted.
     if (isSameStored({ ...before, labels: before.labels ?? {} }, { ...after, labels: after.labels ?? {} })) {
       return;
     }
@@ -175,7 +177,7 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
   }
 }
 
-/** Parses name and grant of a stored Namespace; `undefined` if the object is not a Namespace. Pure. */
+/** Parses a stored Namespace; `undefined` if the object has no name, uid or resourceVersion. Pure. */
 export function parseNamespace(stored: unknown): KnownNamespace | undefined {
   const { name, uid, resourceVersion, annotations, labels, deletionTimestamp } = metadataOf(stored);
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {

@@ -15,7 +15,10 @@ interface ScrapeAccessOptions {
 /** The time limit of one call, in milliseconds. A scrape waits for two; Prometheus's own limit is 10 s. */
 const timeoutMs = 3_000;
 
-/** After this many milliseconds a token is checked again. So a right that is granted or withdrawn takes effect soon. */
+/**
+ * How long the result of a check is used, in milliseconds; 0: the next scrape checks again. A right that is granted or
+ * withdrawn thus takes effect soon.
+ */
 const holdsForMs: Readonly<Record<ScrapeDecision, number>> = {
   Allowed: 60_000,
   Forbidden: 5_000,
@@ -24,7 +27,10 @@ const holdsForMs: Readonly<Record<ScrapeDecision, number>> = {
 };
 /** The maximum number of tokens whose results are remembered. A few Prometheus servers have a few tokens each. */
 const rememberedTokens = 100;
-/** Limits the calls to the API server that clients with random tokens can cause. */
+/**
+ * The rate of calls for tokens that are not remembered. Above it, the result is `Unknown` without a call. It limits the
+ * calls that clients with random tokens can cause.
+ */
 const newTokens = { capacity: 20, perSecond: 2 };
 
 /** The result of a check, and until when it is used, in monotonic milliseconds. */
@@ -36,8 +42,8 @@ interface Remembered {
 
 /**
  * Makes the check of scrapes, by TokenReview and SubjectAccessReview of `get /metrics`.
- * Guarantees: without an answer of the API server no scrape is allowed. For one token, only one check runs at a time.
- * Tokens are remembered as hashes only.
+ * Guarantees: a scrape is allowed only if the API server allowed its token in the last minute. For one token, only one
+ * check runs at a time. Tokens are remembered as hashes only.
  */
 export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOptions): ScrapeAccess {
   const known = new Map<string, Remembered>();
@@ -83,7 +89,10 @@ export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOp
   };
 }
 
-/** Forgets the oldest refused token, so that a flood of random tokens does not push out the accepted ones. */
+/**
+ * Forgets the oldest token that is not accepted, so that a flood of random tokens does not push out the accepted ones.
+ * If all are accepted, it forgets the oldest.
+ */
 function forgetOne(known: Map<string, Remembered>): void {
   const [oldest] = known.keys();
   const refused = [...known].find(([, { isAllowed }]) => !isAllowed)?.[0] ?? oldest;

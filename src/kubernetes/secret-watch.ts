@@ -8,14 +8,17 @@ import { parseSecret } from "./store/secret-store.ts";
 import { createListWatch, type WatchEvent } from "./watch/list-watch.ts";
 import { createRelistBackoff, defaultTiming, followWatch } from "./watch/reflector-parts.ts";
 
-/** The current value of one Secret's key. */
+/** The current value of one key of a Secret, kept up to date by a watch. */
 export interface SecretWatch {
   start(): void;
   /** Resolves when the watch has ended. */
   stop(): Promise<void>;
-  /** Resolves when the first read has ended, whether it found a value or not. Never rejects. */
+  /**
+   * Resolves when the first read has ended, whether it found a value or not, or when the watch is stopped. Never
+   * rejects.
+   */
   readonly firstRead: Promise<void>;
-  /** Returns the present value. `undefined`: the Secret or its value does not exist, or it cannot be read now. */
+  /** Returns the present value. `undefined`: the Secret or its value does not exist, or the last read failed. */
   value(): string | undefined;
 }
 
@@ -26,7 +29,10 @@ export interface SecretWatchOptions {
   readonly clock: Clock;
   /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
-  /** Called once when the Secret becomes unusable: it is missing, or the operator may not read or watch it. */
+  /**
+   * Called when a read or the watch fails, or when the Secret or its value is missing. It is not called again until the
+   * watch has shown a value.
+   */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Watches a kind whose CustomResourceDefinition may be applied later than the operator. Watches it in all namespaces,
- * or in some namespaces separately, and shows where the operator knows its resources.
+ * Watches a kind whose CustomResourceDefinition may be applied later than the operator, in all namespaces or in each of
+ * some namespaces. Shows for each namespace whether the operator knows all resources of the kind (`KindStanding`).
  */
 import type { Timer } from "../domain/clock.ts";
 import {
@@ -15,7 +15,7 @@ import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
 import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
 
 export interface ServedKindOptions extends KindWatchOptions {
-  /** Called each time the standing has changed. Must not throw. */
+  /** Called each time `standing` has changed. Must not throw. */
   readonly onStanding: () => void;
 }
 
@@ -26,8 +26,7 @@ const listAgainMs = 5_000;
 const askTimeoutMs = 8_000;
 
 /**
- * One kind, in one namespace or everywhere. The watch begins with `start`, because only the leader acts on the
- * resources.
+ * One kind, in one namespace or in all. The watch begins with `start`, because only the leader acts on the resources.
  */
 export class ServedKind<Resource extends StoredResource<Status>, Status extends object> {
   readonly #kind: ResourceKind<Resource, Status>;
@@ -80,7 +79,10 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
     }
   }
 
-  /** @returns the standing, and when to ask again; `againMs` is `undefined` if the kind is listed */
+  /**
+   * @returns the standing, and when to ask again; `againMs` is `undefined` if the kind is listed or the watch is
+   *   stopped
+   */
   async #ask(): Promise<{ readonly standing: KindStanding; readonly againMs?: number }> {
     try {
       if (!(await this.#isServed())) {
@@ -116,8 +118,8 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   }
 
   /**
-   * Asks for the kind again if a later list failed because the kind was removed. The cache then holds resources that do
-   * not exist.
+   * Asks again whether the cluster serves the kind, if a later list failed because the kind was removed. The cache then
+   * holds resources that do not exist.
    */
   async #listFailed(error: unknown): Promise<void> {
     const isMissing = error instanceof KubernetesError && ["NotFound", "NotServed"].includes(error.reason);
@@ -129,7 +131,7 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
     this.#isAsking = false;
   }
 
-  /** Logs each kind of failure once. The message of the API server names the right that is missing, and where. */
+  /** Logs one failure for each reason. The message of the API server names the right that is missing, and where. */
   #logOnce(error: unknown): void {
     const reason = error instanceof KubernetesError ? error.reason : "";
     if (!this.#logged.has(reason)) {
@@ -160,7 +162,10 @@ export class KindPlaces<Resource extends StoredResource<Status>, Status extends 
     this.store = this.#joinedStore();
   }
 
-  /** Returns what the operator knows of the kind in a namespace. `NotAsked` if it does not watch the namespace. */
+  /**
+   * Returns what the operator knows of the kind in a namespace. `NotAsked`: it did not ask yet, or does not watch the
+   * namespace.
+   */
   standingIn(namespace: string | undefined): KindStanding {
     return this.#in(namespace)?.standing ?? "NotAsked";
   }
@@ -170,7 +175,10 @@ export class KindPlaces<Resource extends StoredResource<Status>, Status extends 
     return [...this.#places.values()].every(isKnown);
   }
 
-  /** Returns the watched namespaces that may have resources which the operator does not know. */
+  /**
+   * Returns the watched namespaces whose resources the operator may not all know, with the standing of each. Empty if
+   * the whole cluster is watched at once.
+   */
   unlistedNamespaces(): ReadonlyMap<string, KindStanding> {
     const unlisted = [...this.#places].flatMap(([namespace, place]) =>
       namespace === undefined || isKnown(place) ? [] : [[namespace, place.standing] as const],

@@ -1,4 +1,7 @@
-/** The queue of events that wait to be sent, and the limits of their rate. */
+/**
+ * The queue of Kubernetes events that wait to be sent, and two limits. One limits how fast the operator sends events, the
+ * other how many events it records about one object.
+ */
 
 import type { Clock } from "../../domain/clock.ts";
 import type { ResourceEvent } from "../../domain/resource-store.ts";
@@ -14,7 +17,7 @@ export interface QueuedEvent {
 /**
  * Events that wait to be sent, ordered by rank and then by age.
  * Announcements of a coming change go first, then warnings, then normal events. So after a burst, an error does not
- * wait behind a thousand normal events. A full queue drops events of the lowest rank first.
+ * wait behind a thousand normal events.
  */
 export class EventQueue<Item extends QueuedEvent> {
   readonly #capacity: number;
@@ -91,26 +94,33 @@ interface EventPaceOptions {
   readonly burst: number;
   /** The number of events per second after such a burst. */
   readonly perSecond: number;
-  /** Whether the operator has much other work. If so, the sender sends about one event a second. @default never */
+  /** Whether the operator has much other work. While it has, `turn` first waits up to one second. @default never */
   readonly isBusy?: (() => boolean) | undefined;
 }
 
-/** While the operator has much other work, each event waits at most this long, in milliseconds. */
+/**
+ * The maximum time that `turn` waits because the operator has much other work, in milliseconds. The rate limit may make
+ * it wait longer.
+ */
 const longestGiveWayMs = 1_000;
 
 /** The interval at which a waiting event checks whether the operator is still busy, in milliseconds. */
 const checkEveryMs = 100;
 
 /**
- * Limits the rate of one sender of events, so that events never delay the work of the operator. An event costs the API
- * server as much as a write of a resource.
+ * Limits how fast the operator sends events, so that events do not slow down its other writes. For the API server, an
+ * event costs as much as a write of a resource. The recorder does not apply this limit to announcements of a coming
+ * change.
  */
 export class EventPace {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
   readonly #isBusy: () => boolean;
   #isUnlimited = false;
-  /** Ends the present wait. One promise for all waits would keep a callback of each wait in memory. */
+  /**
+   * Ends the present wait; `undefined`: `turn` does not wait now. A single promise for all waits would keep a callback
+   * of each wait in memory.
+   */
   #endWait: (() => void) | undefined;
 
   constructor({ clock, burst, perSecond, isBusy = () => false }: EventPaceOptions) {
@@ -119,7 +129,7 @@ export class EventPace {
     this.#bucket = new TokenBucket({ clock, capacity: burst, perSecond });
   }
 
-  /** Resolves when one more event may be sent. The sender must await it before it asks for the next turn. */
+  /** Resolves when one more event may be sent. The caller must await one turn before it asks for the next. */
   async turn(): Promise<void> {
     const giveWayUntilMs = this.#clock.monotonicMs() + longestGiveWayMs;
     while (this.#isBusy() && this.#clock.monotonicMs() < giveWayUntilMs && !this.#isUnlimited) {
@@ -146,15 +156,22 @@ export class EventPace {
   }
 }
 
-/** After a burst, one more event about an object may be recorded per interval, in seconds. */
+/**
+ * When the burst of an object is used up, one more event about it may be recorded in each interval of this length, in
+ * seconds.
+ */
 const refillSeconds = 60;
 
-/** The maximum number of objects whose rate is tracked. A forgotten object starts again with a full bucket. */
+/**
+ * The maximum number of objects whose rate is tracked. Above it, the object whose latest event is oldest is forgotten.
+ * A forgotten object starts again with a full bucket.
+ */
 const capacity = 10_000;
 
 /**
- * Makes the limit for events about one object, with a token bucket for each object.
- * @returns a function that returns whether one more event about the object with this uid may be recorded, and counts it.
+ * Makes the limit of how many events are recorded about one object. Each object has a token bucket.
+ * @returns a function that takes the uid of an object. `true`: one more event about it may be recorded, and is counted.
+ *   `false`: the limit is reached.
  */
 export function createEventLimiter({ clock, burst = 25 }: { readonly clock: Clock; readonly burst?: number }) {
   const buckets = new Map<string, TokenBucket>();

@@ -12,29 +12,36 @@ interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** Whether the operator has much other work. While it has, events are sent more slowly. @default never */
+  /**
+   * Whether the operator has much other work. While it has, events other than announcements of a coming change are sent
+   * more slowly.
+   * @default never
+   */
   readonly isBusy?: () => boolean;
 }
 
 interface EventRecorderStats {
-  /** The number of sent events, with repeats. */
+  /** The number of sent events. Each repeat counts. */
   readonly sent: number;
-  /** The number of events dropped because of the rate limit, a full queue, an error or a closed leader fence. */
+  /**
+   * The number of events that were not sent; each repeat counts. Causes: the limit per object, a full queue, an error,
+   * a closed leader fence, the end of the process.
+   */
   readonly dropped: number;
 }
 
-/** A sent event. Its count goes up when the same event is recorded again. */
+/** A sent event. If an equal event is recorded within `repeatMs`, the count of the sent event rises. */
 interface SentEvent {
   readonly name: string;
   /** When the event was first sent, in epoch milliseconds. */
   readonly firstMs: number;
-  /** When it was last sent, in monotonic milliseconds. */
+  /** When the event was last sent, in monotonic milliseconds. */
   readonly sentAtMs: number;
   /** The count that the API server has. */
   readonly count: number;
 }
 
-/** One event that is not sent yet, with the number of its repeats. */
+/** An event that is not sent yet, with its repeats. */
 interface Unsent {
   readonly id: string;
   readonly resource: StoredIdentity;
@@ -42,13 +49,16 @@ interface Unsent {
   /** When the event was first recorded, in epoch milliseconds. `lastMs` is the time of the last record. */
   readonly firstMs: number;
   lastMs: number;
-  /** The number of repeats that are not sent yet. */
+  /** How often the event was recorded and not sent yet. The first record counts too. */
   count: number;
-  /** The equal event that was sent before: its count will rise. `undefined` for a new event. */
+  /** The equal event that was sent shortly before: its count will rise. `undefined`: a new event is created. */
   sent: SentEvent | undefined;
 }
 
-/** An event that repeats a sent one within this time raises its count, and is not a new event. In milliseconds. */
+/**
+ * If an equal event was sent less than this long ago, its count rises. Otherwise a new event is created. In
+ * milliseconds.
+ */
 const repeatMs = 360_000;
 /** The maximum number of events that wait to be sent. */
 const queueCapacity = 2_000;
@@ -58,10 +68,15 @@ const memoryCapacity = 1_000;
 const burst = 100;
 /** The number of events per second after such a burst. */
 const perSecond = 10;
-/** Events that a full queue or a closed fence drops are logged together, at most once per interval. */
+/**
+ * Dropped events are logged in one line, this long after the first of them, in milliseconds; at the end of the process
+ * earlier.
+ * An event that was dropped because of an error has a line of its own. Events above the limit per object are not
+ * logged, only counted.
+ */
 const reportDropsAfterMs = 60_000;
 
-/** Sends events in the background, with the API events.k8s.io/v1. */
+/** Records Kubernetes events in memory, and sends them in the background with the API events.k8s.io/v1. */
 export class QueuedEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   /** Whether one more event about the object with this uid may be recorded. */
@@ -108,8 +123,9 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   /**
-   * Sends the waiting events without pauses before the process ends. After three quarters of the time it drops the rest.
-   * @returns whether all events were sent before the deadline.
+   * Sends the waiting events without pauses before the process ends. After three quarters of the time it drops the
+   * rest.
+   * @returns `true`: each event was sent or dropped before the deadline. `false`: a write still runs.
    */
   async flush(timeoutMs: number): Promise<boolean> {
     const { clock } = this.#options;
@@ -170,7 +186,8 @@ export class QueuedEventRecorder implements EventRecorder {
 
   #fail(unsent: Unsent, error: unknown): void {
     if (error instanceof LeaderFenceError) {
-      // The fence refuses all waiting events, and the log already has the reason.
+      // The event gets no log line of its own: the fence refuses all waiting events, and the end of the leadership is
+      // logged already.
       this.#lose(unsent);
       return;
     }
@@ -214,7 +231,10 @@ export class QueuedEventRecorder implements EventRecorder {
 class SentEvents {
   readonly #byId = new Map<string, SentEvent>();
 
-  /** Returns the sent event with this id; `undefined`: it was not sent, or too long ago. */
+  /**
+   * Returns the sent event with this id. `undefined`: none was sent within `repeatMs`, or too many other events were
+   * sent since.
+   */
   recall(id: string, nowMs: number): SentEvent | undefined {
     const sent = this.#byId.get(id);
     return sent !== undefined && nowMs - sent.sentAtMs < repeatMs ? sent : undefined;
@@ -230,7 +250,8 @@ class SentEvents {
 }
 
 /**
- * Returns the id of an event. It is a hash, because the text would stay in memory as long as the event is remembered.
+ * Returns the id of an event. Equal events have the same id: the same object, type, reason, action and note. The id is
+ * a hash, because the text would stay in memory as long as the event is remembered.
  */
 function idOf({ uid }: StoredIdentity, { type, reason, action, note }: ResourceEvent): string {
   return hash("sha256", JSON.stringify([uid, type, reason, action, note]), "base64");

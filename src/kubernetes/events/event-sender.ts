@@ -21,7 +21,7 @@ const maxAttempts = 3;
 const retryDelayMs = 1_000;
 const longestDelayMs = 8_000;
 
-/** Writes events to the API server. Each event gets a few attempts. */
+/** Writes events to the API server. Each write is tried at most three times. */
 export class EventSender {
   readonly #options: EventSenderOptions;
 
@@ -34,10 +34,10 @@ export class EventSender {
   }
 
   /**
-   * Creates the event, or raises the count of the event with this name.
+   * Creates the event, or if it is a repeat, raises the count of the event with this name.
    * @returns the name of the event: another one if the API server had deleted the old event.
    * @throws KubernetesError when the last attempt fails, or a further attempt would not help; LeaderFenceError when the
-   * fence refuses.
+   *   fence refuses.
    */
   async send(content: EventContent, isRepeat: boolean): Promise<string> {
     if (!isRepeat) {
@@ -89,7 +89,10 @@ function isWorthRetrying(error: unknown): error is KubernetesError {
   return error instanceof KubernetesError && ["Unavailable", "Throttled", "TimedOut"].includes(error.reason);
 }
 
-/** The content of an event, and its count. Times are epoch milliseconds. */
+/**
+ * The content of an event, and its count. `firstMs` and `lastMs`: when it was first and last recorded, in epoch
+ * milliseconds.
+ */
 interface EventContent {
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
@@ -142,7 +145,10 @@ function newEventBody(content: EventContent, instance: string): object {
   };
 }
 
-/** Returns the field `series` of an event that is sent again. The API server refuses a series with the count 1. */
+/**
+ * Returns the field `series` of an event that was recorded more than once. The API server refuses a series with the
+ * count 1.
+ */
 function seriesOf(content: EventContent) {
   return { series: { count: content.count, lastObservedTime: microTime(content.lastMs) } };
 }
@@ -153,7 +159,7 @@ function shorten(note: string): string {
   if (bytes.length <= limits.note) {
     return bytes.toString("utf8");
   }
-  // If the cut splits a character, its first half decodes to a replacement character. This is removed.
+  // If the cut splits a character, the remaining bytes decode to a replacement character. It is removed.
   const cut = bytes
     .subarray(0, limits.note - 3)
     .toString("utf8")

@@ -4,7 +4,8 @@ import { boundedRetryAfterMs, KubernetesError, type KubernetesReason } from "../
 import { type HttpOutcome, parseRetryAfter } from "../../http/exchange.ts";
 
 /**
- * The fields that the operator reads from a `Status` of the API server. A field that the answer lacks has a default.
+ * The fields that the operator reads from a `Status`, which is the API server's answer to a failed call. A missing
+ * field is empty.
  */
 export interface StatusAnswer {
   readonly code: number;
@@ -29,7 +30,8 @@ export interface RetryHeaders {
 
 /**
  * Reads a `Status` object, or any other body.
- * @param code the HTTP status. If it is 200 (an ERROR event of a watch), the code in the body is used.
+ * @param code the HTTP status. It is 200 for an ERROR event of a watch. Then the code in the body counts; without one,
+ *   500.
  */
 export function parseStatusAnswer(code: number, body: unknown, headers?: RetryHeaders): StatusAnswer {
   const status = asObject(body);
@@ -144,8 +146,7 @@ export function errorForOutcome(what: string, outcome: HttpOutcome): KubernetesE
 }
 
 /**
- * Makes the error for a call that got no usable answer. An error of the API server or of the leader fence is returned
- * unchanged.
+ * Makes the error for a call that got no usable answer. A KubernetesError or LeaderFenceError is returned unchanged.
  * @param isTimedOut whether the deadline of the call has passed.
  */
 export function errorForTransport(

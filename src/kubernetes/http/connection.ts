@@ -31,26 +31,31 @@ export interface KubernetesCall {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /**
-   * The leader fence, asked right before the first byte is sent, with the time that the call has left. @default none
+   * The leader fence, asked right before the first byte is sent, with the time that the call has left. `openStream`
+   * does not ask it.
+   * @default none
    */
   readonly fence?: LeaderFence | undefined;
   /** Called with the HTTP status of the answer. Must not throw. @default nothing is called */
   readonly onStatus?: ((status: number) => void) | undefined;
 }
 
-/** Kept connections to one API server. */
+/** Connections to one API server. They stay open between calls. */
 export interface KubernetesConnection {
   /** The namespace of the kubeconfig's context, or of the operator's own pod; `default` if there is none. */
   readonly namespace: string;
   /**
    * Makes a call and returns the parsed body of the answer.
-   * A request that is answered 401 is sent once more with new credentials, because it had no effect. Every other request is
-   * sent once.
+   * A request that is answered 401 had no effect. It is sent once more with credentials that were read again, unless
+   * they were read again less than ten seconds ago. Every other request is sent once.
    * @throws KubernetesError. Its message holds no header and no body. LeaderFenceError when the fence of the call
    *   refuses; nothing was sent then.
    */
   request(call: KubernetesCall): Promise<unknown>;
-  /** Makes a call and returns the body as it arrives. @throws KubernetesError; reading throws the error of the socket */
+  /**
+   * Makes a call and returns the body as it arrives.
+   * @throws KubernetesError; while the body is read, the error of the socket
+   */
   openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>>;
   /** Ends every call and closes every connection. */
   close(): Promise<void>;
@@ -158,7 +163,7 @@ class HttpConnection implements KubernetesConnection {
     }
   }
 
-  /** Sends the call. After a 401 it sends the call once more with new credentials. */
+  /** Sends the call. After a 401, the call is sent once more if `Sessions.renew` allows it. */
   async #sendAuthorized<Answer extends HttpOutcome | StreamedAnswer>(
     call: KubernetesCall,
     sessionOf: () => Session | Promise<Session>,

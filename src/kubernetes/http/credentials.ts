@@ -29,7 +29,7 @@ export interface CredentialSource {
   readonly namespace: string;
   /** Returns the present credentials. @throws Error when a file cannot be read or a plugin fails */
   current(): Promise<Credentials>;
-  /** Makes the next `current()` read everything again. */
+  /** Reads the configuration again, for the next `current()`. If that fails, the configuration stays as it is. */
   reload(): void;
 }
 
@@ -39,11 +39,11 @@ export class KubeconfigError extends Error {
 }
 
 /**
- * Loads credentials by the rules of the Kubernetes client: KUBECONFIG, `~/.kube/config`, the service account of the
- * pod.
- * Tokens, client certificates, exec plugins, OIDC and service-account files work as in the client. The client reads a
+ * Loads credentials by the rules of the Kubernetes client library. It uses the first of these: KUBECONFIG,
+ * `~/.kube/config`, the service account of the pod.
+ * Tokens, client certificates, exec plugins, OIDC and service-account files work as in the library. The library reads a
  * service-account token again every minute.
- * @param load how to read the configuration. @default the client's own rules
+ * @param load how to read the configuration. @default the library's own rules
  * @throws KubeconfigError when no configuration was found or it cannot be used.
  */
 export function loadCredentialSource(load: () => KubeConfig = loadByClientRules): CredentialSource {
@@ -83,7 +83,7 @@ function loadOrExplain(load: () => KubeConfig): KubeConfig {
 function loadByClientRules(): KubeConfig {
   const config = new KubeConfig();
   config.loadFromDefault();
-  // The client uses this address if it finds no kubeconfig.
+  // The library uses this address if it finds no configuration.
   if (config.getCurrentCluster()?.server === "http://localhost:8080") {
     throw new KubeconfigError("no API server: set KUBECONFIG, or run in a pod with a service account");
   }
@@ -103,8 +103,8 @@ async function credentialsOf(config: KubeConfig): Promise<Credentials> {
 }
 
 /**
- * Returns the transport options that the Kubernetes client computes. The operator makes the connections itself, because
- * the client makes new ones for each request.
+ * Returns the transport options that the Kubernetes client library computes. The operator makes the connections itself,
+ * because the library makes new ones for each request.
  */
 function transportOf(config: KubeConfig, options: RequestOptions): TransportOptions {
   const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
@@ -122,7 +122,7 @@ function firstLine(error: unknown): string {
   return message.split("\n", 1)[0] ?? "";
 }
 
-/** Credentials that were read shortly before, and the connections made with them. */
+/** Credentials, when they were read, and the connections made with them. */
 export interface Session {
   readonly credentials: Credentials;
   readonly dispatcher: HttpDispatcher;
@@ -131,8 +131,8 @@ export interface Session {
 }
 
 /**
- * Older credentials are read again, in milliseconds. The Kubernetes client itself keeps a plugin's token until it
- * expires.
+ * Credentials older than this are read again before the next call, in milliseconds. The Kubernetes client library
+ * itself keeps a plugin's token until it expires.
  */
 const credentialsAgeMs = 10_000;
 
@@ -143,7 +143,10 @@ const credentialsTimeoutMs = 30_000;
 
 const connectTimeoutMs = 10_000;
 
-/** The current credentials, and the connections made with them. It reads old or refused credentials again. */
+/**
+ * The current credentials, and the connections made with them. Credentials that are old or that the API server refused
+ * are read again.
+ */
 export class Sessions {
   readonly #source: CredentialSource;
   readonly #clock: Clock;
@@ -160,7 +163,7 @@ export class Sessions {
     this.#closing = closing;
   }
 
-  /** Returns the current session if its credentials are not old, else `undefined`. */
+  /** Returns the current session; `undefined`: there is none, or its credentials are older than `credentialsAgeMs`. */
   usable(): Session | undefined {
     const session = this.#session;
     return session !== undefined && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs
@@ -181,8 +184,10 @@ export class Sessions {
   }
 
   /**
-   * Handles a 401 of this session. The first caller starts a new read of the credentials; the others use its result.
-   * @returns whether the call should be tried again with a new session.
+   * Must be called when the API server answered 401 to a call of this session. The first caller makes `current` read
+   * the credentials again; the others use the result.
+   * @returns whether to send the call again with a new session. `false`: the credentials were read again because of a
+   *   401 less than ten seconds ago.
    */
   renew(refused: Session): boolean {
     if (this.#session !== refused) {

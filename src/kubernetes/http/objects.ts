@@ -111,7 +111,7 @@ export const writeQuery = { fieldManager: "endpoint-operator", fieldValidation: 
 /**
  * Returns method, content type and body of a JSON merge patch.
  * @param of the version that the patch names. The API server refuses the patch if the stored object has another
- * version.
+ *   version. `undefined`: the patch applies to every version.
  */
 export function mergePatch(
   changes: { readonly metadata?: object; readonly [member: string]: unknown },

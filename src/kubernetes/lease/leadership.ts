@@ -15,7 +15,8 @@ export interface Leadership extends LeaderFence {
   stop(): Promise<void>;
   /**
    * Closes the fence and releases the Lease at once. No work may be in progress any more.
-   * @returns whether the Lease is known to be released.
+   * @returns `true`: the Lease is released, or was lost or never held before. `false`: the release failed, so the Lease
+   *   may still name this process until it expires.
    */
   release(timeoutMs: number): Promise<boolean>;
 }
@@ -58,7 +59,7 @@ export function soleLeadership({ mayLead, onLeading }: LeadershipOptions): Leade
 export interface LeaseTiming {
   /** How long a renewal counts after it was sent. */
   readonly durationMs: number;
-  /** A leader stops after this time without a renewal, well before another process may take over. */
+  /** A leader stops leading after this time without a renewal, well before another process may take over. */
   readonly renewDeadlineMs: number;
   /** The interval between two renewals, and between two reads of a standby. */
   readonly retryPeriodMs: number;
@@ -94,8 +95,8 @@ export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): 
 }
 
 /**
- * Returns the time limit of one call: three failed calls fit between the last successful renewal and the renew
- * deadline.
+ * Returns the time limit of one call, in milliseconds: at least one retry period. With the times of production, three
+ * failed calls fit between the last successful renewal and the renew deadline.
  */
 export function leaseCallTimeoutMs({ renewDeadlineMs, retryPeriodMs }: LeaseTiming): number {
   return Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
@@ -121,7 +122,7 @@ export class ObservedLease {
   /**
    * Records the Lease that was just read. If the Lease was deleted, the last read one still counts: its holder may not
    * know of the deletion, and may still act.
-   * @returns whether this process may take the Lease.
+   * @returns whether this process may take the Lease: no other process holds it, or the other's lease has expired.
    */
   isFree(found: StoredLease | undefined): boolean {
     if (found !== undefined) {
@@ -131,7 +132,10 @@ export class ObservedLease {
     return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();
   }
 
-  /** Returns when the lease of another holder expires, in monotonic milliseconds; `undefined`: there is none. */
+  /**
+   * Returns when the lease of another holder expires, in monotonic milliseconds; `undefined`: no other process holds
+   * it.
+   */
   runsOutAtMs(): number | undefined {
     const { identity, leastMs } = this.#options;
     const seen = this.#seen;

@@ -38,7 +38,10 @@ export interface LeaseCallBounds {
 export interface LeaseClient {
   /** Reads the Lease. @returns `undefined` if there is none. @throws KubernetesError */
   read(bounds: LeaseCallBounds): Promise<StoredLease | undefined>;
-  /** Replaces exactly the Lease that was read, or creates one. @throws KubernetesError; `Conflict` if it has changed */
+  /**
+   * Replaces `over`, the Lease that was read, or creates the Lease if `over` is `undefined`.
+   * @throws KubernetesError; `Conflict` or `NotFound` if the stored Lease is not `over` any more
+   */
   write(claim: LeaseClaim, over: StoredLease | undefined, bounds: LeaseCallBounds): Promise<StoredLease>;
 }
 

@@ -22,22 +22,22 @@ interface LeaseElectorOptions extends LeadershipOptions {
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** The times of the Lease; tests use shorter ones. @default 15 s, 10 s, 2 s */
+  /** The times of the Lease; tests use shorter ones. @default defaultLeaseTiming */
   readonly timing?: LeaseTiming;
   /** The longest call that needs the fence, in milliseconds. */
   readonly longestEffectMs: number;
-  /** Called when this process loses the leadership without a stop, at most once. It never leads again. */
+  /** Called when this process loses the leadership without a stop, at most once. This process never leads again. */
   readonly onLost: (why: string) => void;
 }
 
 type State = "Candidate" | "Leader" | "Lost" | "Stopped";
 
 /**
- * Elects the leader among several processes by one Lease.
+ * Competes with other processes for one Lease, and leads while it holds the Lease.
  * Guarantees: the fence is open only while a successful renewal was sent less than the lease's duration ago. It allows
  * only calls that end before that duration is over. Only the monotonic clock of this process counts. The lease of
- * another process has expired when this process saw it unchanged for its whole duration. A renewal whose answer is lost
- * counts neither as success nor as loss; the next attempt reads the Lease.
+ * another process has expired when this process saw it unchanged for its whole duration, and at least for `durationMs`.
+ * A renewal whose answer is lost counts neither as success nor as loss; the next attempt reads the Lease.
  * Assumption: the monotonic clocks of two machines differ in rate by at most a few parts in a thousand.
  */
 export class LeaseElector implements Leadership {
@@ -75,14 +75,12 @@ export class LeaseElector implements Leadership {
     return this.#state === "Leader" && leftMs > 0 && timeoutMs <= leftMs;
   }
 
-  /** Tries again at once, because the result of `mayLead` has changed. */
   nudge(): void {
     if (this.#state === "Candidate") {
       this.#endPause();
     }
   }
 
-  /** Stops renewing and closes the fence. The Lease stays as it is and expires by itself. */
   async stop(): Promise<void> {
     this.#state = this.#state === "Lost" ? "Lost" : "Stopped";
     this.#stopping.abort();
@@ -90,11 +88,6 @@ export class LeaseElector implements Leadership {
     await this.#running;
   }
 
-  /**
-   * Stops the elector and releases the Lease, so that another process can take it at once. No work may be in progress
-   * any more.
-   * @returns whether the Lease is known not to name this process any more.
-   */
   async release(timeoutMs: number): Promise<boolean> {
     const dueMs = this.#nowMs() + timeoutMs;
     await this.stop();
@@ -159,7 +152,11 @@ export class LeaseElector implements Leadership {
     }
   }
 
-  /** Writes over the Lease as we last wrote it. @returns false if it is not known or has changed. @throws KubernetesError */
+  /**
+   * Calls `write` with the Lease as this process last wrote it.
+   * @returns false if that Lease is not known, or the stored Lease has changed since. Nothing is written then.
+   * @throws KubernetesError
+   */
   async #overOwn(write: (own: StoredLease) => Promise<void>): Promise<boolean> {
     if (this.#own === undefined) {
       return false;
@@ -176,7 +173,10 @@ export class LeaseElector implements Leadership {
     }
   }
 
-  /** Renews the Lease that was just read. If it changed by our own renewal with a lost answer, it is still ours. */
+  /**
+   * Renews the Lease that was just read, unless another process holds it: then the leadership is lost. The Lease may
+   * have changed by a renewal of ours whose answer was lost.
+   */
   async #renewFound(found: StoredLease | undefined): Promise<void> {
     const holder = found?.holder ?? "";
     if (holder !== "" && holder !== this.#options.identity) {
@@ -225,7 +225,10 @@ export class LeaseElector implements Leadership {
     }
   }
 
-  /** Logs a problem only when it is a new one, because a lasting problem would be logged every two seconds. */
+  /**
+   * Logs a failure unless its message equals the last one, because a lasting failure would be logged every two seconds.
+   * A conflict is not logged, because it only means that another process wrote first.
+   */
   #note(message: string, error: unknown): void {
     const problem = error instanceof Error ? error.message : String(error);
     const isRace = error instanceof KubernetesError && error.reason === "Conflict";

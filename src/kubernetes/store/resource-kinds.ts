@@ -32,8 +32,8 @@ export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointS
   parse: parseComputeEndpoint,
   withSharedTexts,
   projectsOf: indexesOfEndpoint,
-  // Records that cannot be read may still show which endpoint the resource owns. They stay as they are until a person
-  // acts.
+  // An ownership record or intent that cannot be parsed may still show which endpoint the resource owns. Writes leave
+  // such records as they are until a person acts.
   unreadableMembers: ({ isOwnershipReadable }) => (isOwnershipReadable ? [] : ["ownership", "createIntent"]),
 };
 
@@ -137,7 +137,7 @@ function sharedConditions(conditions: readonly Condition[], share: TextPool["sha
   }));
 }
 
-/** The maximum number of shared texts. Most repeat, but messages that name objects may be many. */
+/** The maximum number of shared texts. Most texts repeat, but there may be many messages that name objects. */
 const sharedTexts = 1_000;
 
 /**
@@ -157,8 +157,8 @@ export class KindParser<Resource extends StoredResource<Status>, Status extends 
 
   /**
    * Parses a stored object.
-   * @param expected the expected result. Members of the object that are equal to it are taken from it and not parsed
-   * again.
+   * @param expected the expected result. Where the stored object is equal to it, members of `expected` are used, and
+   *   nothing is parsed again.
    * @throws ZodError when the metadata is not that of a stored object
    */
   parse(stored: unknown, expected?: Resource): Resource {
@@ -215,7 +215,7 @@ export interface ResourceKind<Resource extends StoredResource<Status>, Status ex
   readonly finalizer: string;
   /**
    * Parses a stored object.
-   * @param expected may be used in place of members of the object that are equal to it.
+   * @param expected the expected result. Its members may be used where the stored object is equal to it.
    * @throws ZodError when the metadata is not that of a stored object
    */
   parse(stored: unknown, expected?: Resource): Resource;

@@ -69,8 +69,8 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore & He
 }
 
 /**
- * Removes the written content from the error of a write: an admission webhook may quote the Secret that it refuses. The
- * new error has no cause, because the cause may also hold the content.
+ * Removes the written password, and each written value that contains it, from the error of a write: an admission
+ * webhook may quote the Secret that it refuses. The new error has no cause, because the cause may also hold them.
  */
 async function withoutContent<Answer>(data: SecretData, written: Promise<Answer>): Promise<Answer> {
   try {

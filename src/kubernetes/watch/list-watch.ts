@@ -25,9 +25,9 @@ export interface ListWatch {
     signal: AbortSignal,
   ): Promise<ListPage>;
   /**
-   * Opens a watch. The events end when the server closes it.
-   * @throws KubernetesError, on opening and while reading; reason `UnreadableAnswer` if a line cannot be read,
-   *   because an event may be missing then.
+   * Opens a watch. The events end when the server closes the watch.
+   * @throws KubernetesError, on opening and while reading; reason `UnreadableAnswer` if a line cannot be read, because
+   *   an event may be missing then.
    */
   watch(request: WatchRequest): Promise<AsyncIterable<WatchEvent>>;
 }
@@ -206,7 +206,7 @@ export function isOutOfSync(error: unknown): boolean {
   return isFatalReason || error instanceof OutOfSyncError;
 }
 
-/** Whether the API server refused a call because it is overloaded. A list would cost it more than a watch. */
+/** Whether the API server refused a call because it is overloaded. A list would load it more than a watch. */
 export function isOverload(error: unknown): boolean {
   return error instanceof KubernetesError && error.reason === "Throttled";
 }

@@ -1,4 +1,6 @@
-/** The options and times of a reflector, its delays after failures, one watch, and lists page by page. */
+/**
+ * What the reflector is made of: its options and times, the delays after failures, one watch, and lists page by page.
+ */
 import { backoffMs, type Clock, type Timer, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { WatchStats } from "../../domain/resource-store.ts";
@@ -41,7 +43,7 @@ export interface ReflectorTiming {
   /** The server closes a watch after a random time from `minWatchMs` to `maxWatchMs`. */
   readonly minWatchMs: number;
   readonly maxWatchMs: number;
-  /** After this time everything is listed again, in case events were lost. */
+  /** This time after the last list, everything is listed again, in case events were lost. */
   readonly relistMs: number;
   /** A watch that ends earlier than this counts as a failure, and the next attempt waits. */
   readonly shortWatchMs: number;
@@ -63,7 +65,7 @@ export const defaultTiming: ReflectorTiming = {
 };
 
 const relistDelays = { firstMs: 800, longestMs: 30_000 };
-/** After this many milliseconds without a failure, delays start again with the shortest. */
+/** After this many milliseconds without a failure since the last delay, delays start again with the shortest. */
 const resetAfterMs = 120_000;
 
 /**
@@ -172,8 +174,8 @@ interface CompleteList<Resource> {
 
 /**
  * Reads complete lists page by page.
- * A page that is too long is requested again with half as many objects, and pages stay that small. So a few very large
- * objects do not hide all the others.
+ * If the answer with a page is too long, the page is requested again with half as many objects, and later pages stay
+ * that small. So a few very large objects do not hide all the others.
  */
 export class PageReader<Resource> {
   readonly #options: PageReaderOptions<Resource>;
@@ -184,7 +186,11 @@ export class PageReader<Resource> {
     this.#limit = options.pageLimit;
   }
 
-  /** Reads all pages of one list. @throws KubernetesError, OutOfSyncError when the list has no end, GivenUpError */
+  /**
+   * Reads all pages of one list.
+   * @throws KubernetesError; OutOfSyncError when the list repeats a page or has no end; GivenUpError when `signal`
+   *   fires or a page takes too long
+   */
   async readAll(signal: AbortSignal): Promise<CompleteList<Resource>> {
     const resources: Resource[] = [];
     let continueToken: string | undefined;

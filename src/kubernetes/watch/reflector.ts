@@ -14,16 +14,19 @@ import {
 } from "./reflector-parts.ts";
 import { isOlder, newerOf, versionOf } from "./tombstones.ts";
 
-/** After this many failed attempts to resume, the next step is a list. */
+/**
+ * After this many failed attempts in a row to resume the watch, the next step is a list. A refusal because of overload
+ * does not count.
+ */
 const maxResumes = 3;
-/** After this many watches in a row that received no byte, the next step is a list. */
+/** After this many watches in a row that ended because no byte arrived for a time, the next step is a list. */
 const maxSilentWatches = 3;
 
 type Step = "List" | "Watch";
 
 /**
- * The next step, and a pause before it. The pause lasts as long as the backoff, or as the server's retry-after if
- * longer.
+ * The next step, and a pause before it; without `pause` there is none. The pause lasts as long as the backoff, or as
+ * the server's retry-after if longer.
  */
 interface Outcome {
   readonly next: Step;
@@ -182,8 +185,8 @@ export class Reflector<Resource extends StoredIdentity> {
 
   /**
    * Chooses the next step after a watch has ended. A watch that lived for a while is resumed at once; a shorter one
-   * counts as a failure. Several watches without any byte may mean that etcd was restored: the API server sends no
-   * events before it reaches the watched version again. The next step is then a list.
+   * counts as a failure. If several watches in a row received no byte, etcd may have been restored: the API server
+   * sends no events before it reaches the watched version again. The next step is then a list.
    */
   #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
     const livedMs = this.#options.clock.monotonicMs() - openedAtMs;

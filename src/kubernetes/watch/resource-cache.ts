@@ -2,7 +2,10 @@
 import { keyText, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
 import { compareResourceVersions, isOlder, newerOf, Tombstones } from "./tombstones.ts";
 
-/** `Listed`: the first list showed the resource, for instance after a start. `Changed`: it changed later. */
+/**
+ * `Listed`: the first list of a namespace, or of all, showed the resource, for instance after a start. `Changed`: it
+ * changed or was deleted later.
+ */
 export type ChangeOrigin = "Listed" | "Changed";
 
 interface ResourceCacheOptions<Resource> {
@@ -23,7 +26,7 @@ interface ConsistentList<Resource> {
 
 interface Entry<Resource> {
   readonly resource: Resource;
-  /** Whether a list or an event has shown this object. False: it comes from our own read. */
+  /** Whether a list or an event has shown this object. False: only our own reads and writes have shown it. */
   readonly isAnnounced: boolean;
 }
 
@@ -43,7 +46,7 @@ export interface CacheScope<Resource> {
   replace(list: ConsistentList<Resource>): boolean;
   /** Adds or changes an object. An older version than the cached one is ignored. */
   applyChange(resource: Resource): void;
-  /** Removes an object. If another object has the name by now, nothing happens. */
+  /** Removes an object. If another object has the name by now, that one stays. */
   applyDeletion(resource: Resource): void;
   /** Notes a bookmark: every event up to this version has arrived. */
   applyBookmark(resourceVersion: string): void;
@@ -112,7 +115,10 @@ export class ResourceCache<Resource extends StoredIdentity> {
     }
   }
 
-  /** Puts the answer to a read into the cache. */
+  /**
+   * Puts the answer to a read into the cache, unless the cache holds a newer version or the object was deleted since.
+   * The change is reported when an event shows it.
+   */
   putRead(resource: Resource): void {
     if (this.#isNews(resource)) {
       this.#raiseFloor(resource);
@@ -212,7 +218,10 @@ export class ResourceCache<Resource extends StoredIdentity> {
     this.#announce(resource.key, "Changed");
   }
 
-  /** Whether a resource is newer than the cached object, and not a version of a deleted object. */
+  /**
+   * Whether a resource is newer than the cached object, and not a version of a deleted object. If the order of the
+   * versions is unknown, it counts as newer.
+   */
   #isNews(resource: Resource): boolean {
     if (this.#tombstones.covers(resource)) {
       return false;
@@ -238,7 +247,7 @@ export class ResourceCache<Resource extends StoredIdentity> {
     this.#index(id, entry.resource);
   }
 
-  /** Removes an object from the cache. @returns whether it was there */
+  /** Remembers that an object was deleted, and removes it from the cache. @returns whether the cache had the object */
   #delete(resource: StoredIdentity): boolean {
     this.#tombstones.add(resource);
     const id = keyText(resource.key);

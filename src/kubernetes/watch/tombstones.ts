@@ -2,10 +2,13 @@
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { metadataOf } from "../http/objects.ts";
 
-/** The maximum number of deletions that are remembered: more than a watch can lag behind. */
+/** After each list, at most this many deletions stay remembered: more than a watch can lag behind. */
 const capacity = 10_000;
 
-/** Remembers deleted objects, so that a late event, list or answer does not bring them back; the oldest go first. */
+/**
+ * Remembers deleted objects, so that a late event, list or answer does not bring them back. The oldest are forgotten
+ * first.
+ */
 export class Tombstones {
   readonly #versionByUid = new Map<string, string>();
 
@@ -17,7 +20,8 @@ export class Tombstones {
   }
 
   /**
-   * Whether this version is not newer than the deletion. An object with a newer version exists: a backup was restored.
+   * Whether the object was deleted at this version or later. If its version is newer than the deletion, it exists: a
+   * backup was restored.
    */
   covers(resource: StoredIdentity): boolean {
     const version = this.versionOf(resource.uid);
