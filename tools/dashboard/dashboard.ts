@@ -8,7 +8,7 @@ import * as prometheus from "@grafana/grafana-foundation-sdk/prometheus";
 import * as stat from "@grafana/grafana-foundation-sdk/stat";
 import * as table from "@grafana/grafana-foundation-sdk/table";
 import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries";
-import type { PanelSpec, QuerySpec, StatSpec, Threshold, TimeSeriesSpec } from "./panels/panel-spec.ts";
+import type { PanelSpec, StatSpec, TimeSeriesSpec } from "./panels/panel-spec.ts";
 import { ofOperator, type Section } from "./panels/panel-spec.ts";
 import { controlPlane } from "./sections/control-plane.ts";
 import { databaseAccess } from "./sections/database-access.ts";
@@ -48,9 +48,9 @@ export function buildDashboard(): grafana.Dashboard {
         `label_values(compute_endpoint_info{${ofOperator}, namespace=~"$namespace"}, name)`,
       ),
     );
-  for (const { title, height, panels } of sections) {
+  for (const { title, height, width, panels } of sections) {
     builder.withRow(new grafana.RowBuilder(title));
-    for (const spec of panels) builder.withPanel(panelOf(spec).height(height));
+    for (const spec of panels) builder.withPanel(panelOf(spec, width).height(height));
   }
   const dashboard = builder.build();
   for (const [index, panel] of (dashboard.panels ?? []).entries()) panel.id = index + 1;
@@ -82,25 +82,26 @@ interface PanelBuilder extends Builder<grafana.Panel> {
   targets(targets: Builder<prometheus.Dataquery>[]): this;
 }
 
-function panelOf(spec: PanelSpec): PanelBuilder {
+function panelOf(spec: PanelSpec, width: number): PanelBuilder {
   const builder: PanelBuilder = builderOf(spec);
   return builder
     .title(spec.title)
     .description(spec.description)
     .datasource(dataSource)
-    .span(spec.width)
-    .targets(spec.queries.map((query, index) => targetOf(spec, query, index)));
+    .span(spec.width ?? width)
+    .targets(Object.keys(spec.queries).map((legend, index) => targetOf(spec, legend, index)));
 }
 
-function targetOf({ kind }: PanelSpec, query: QuerySpec, index: number): prometheus.DataqueryBuilder {
+function targetOf(spec: PanelSpec, legend: string, index: number): prometheus.DataqueryBuilder {
+  const { kind } = spec;
   const { Table, Heatmap, TimeSeries } = prometheus.PromQueryFormat;
   const target = new prometheus.DataqueryBuilder()
     .refId(String.fromCharCode("A".charCodeAt(0) + index))
     .datasource(dataSource)
-    .expr(query.expr)
-    .legendFormat(query.legend)
+    .expr(spec.queries[legend] ?? "")
+    .legendFormat(legend)
     .format(kind === "Table" ? Table : kind === "Heatmap" ? Heatmap : TimeSeries)
-    .exemplar(query.hasExemplars ?? false)
+    .exemplar(kind === "TimeSeries" && spec.exemplarsOf === legend)
     .editorMode(prometheus.QueryEditorMode.Code);
   // A panel that shows only the present does not query the past.
   return kind === "Table" || kind === "BarGauge" ? target.instant() : target.range();
@@ -129,7 +130,7 @@ function builderOf(spec: PanelSpec) {
         },
       });
     case "BarGauge":
-      return coloured(new bargauge.PanelBuilder(), [])
+      return coloured(new bargauge.PanelBuilder(), {})
         .unit(spec.unit)
         .min(0)
         .displayMode(common.BarGaugeDisplayMode.Basic)
@@ -140,11 +141,11 @@ function builderOf(spec: PanelSpec) {
 
 const latest = () => new common.ReduceDataOptionsBuilder().calcs(["lastNotNull"]);
 
-function statOf({ unit, thresholds, showsName = false }: StatSpec): stat.PanelBuilder {
+function statOf({ unit, thresholds = {}, showsName = false }: StatSpec): stat.PanelBuilder {
   const { Background, None } = common.BigValueColorMode;
   return coloured(new stat.PanelBuilder(), thresholds)
     .unit(unit)
-    .colorMode(thresholds.length > 0 ? Background : None)
+    .colorMode(Object.keys(thresholds).length > 0 ? Background : None)
     .graphMode(showsName ? common.BigValueGraphMode.None : common.BigValueGraphMode.Area)
     .textMode(showsName ? common.BigValueTextMode.Name : common.BigValueTextMode.Value)
     .reduceOptions(latest());
@@ -172,9 +173,10 @@ interface ColouredBuilder {
   colorScheme(color: Builder<grafana.FieldColor>): this;
 }
 
-function coloured<B extends ColouredBuilder>(builder: B, thresholds: readonly Threshold[]): B {
+function coloured<B extends ColouredBuilder>(builder: B, thresholds: NonNullable<StatSpec["thresholds"]>): B {
+  const limited = Object.entries(thresholds).map(([from, color]) => ({ color, value: Number(from) }));
   // The first step has no lower limit.
-  const steps = [{ color: "text", value: null }, ...thresholds.map(({ from, color }) => ({ color, value: from }))];
+  const steps = [{ color: "text", value: null }, ...limited];
   return builder
     .thresholds(new grafana.ThresholdsConfigBuilder().mode(grafana.ThresholdsMode.Absolute).steps(steps))
     .colorScheme(new grafana.FieldColorBuilder().mode(grafana.FieldColorModeId.Thresholds));

@@ -1,32 +1,20 @@
 /** The kinds of panels of the dashboard. */
 
-/** One query to Prometheus, with variables of Grafana. */
-export interface QuerySpec {
-  /** The expression in PromQL. */
-  readonly expr: string;
-  /** The name of each series: text with labels in `{{}}`. It is empty in tables, where the labels are columns. */
-  readonly legend: string;
-  /** Whether single operations are shown as points. @default false */
-  readonly hasExemplars?: boolean;
-}
-
 interface CommonSpec {
   readonly title: string;
   /** Says what the panel shows and what to conclude from it. Grafana shows the text beside the title. */
   readonly description: string;
-  readonly queries: readonly QuerySpec[];
-  /** The width in columns; a line has 24. */
-  readonly width: number;
+  /**
+   * The queries to Prometheus, in PromQL with variables of Grafana, by the name of their series: text with labels in `{{}}`.
+   * In a table the name is empty, because the labels are columns.
+   */
+  readonly queries: Readonly<Record<string, string>>;
+  /** The width in columns; a line has 24. @default the width of the section */
+  readonly width?: number;
 }
 
 /** A colour with a meaning. */
 export type Meaning = "green" | "orange" | "red";
-
-/** A colour, and the value from which it applies. */
-export interface Threshold {
-  readonly from: number;
-  readonly color: Meaning;
-}
 
 /** The names of units in Grafana. */
 export type Unit = "short" | "s" | "bytes" | "reqps" | "opm" | "ops" | "percentunit";
@@ -35,8 +23,8 @@ export type Unit = "short" | "s" | "bytes" | "reqps" | "opm" | "ops" | "percentu
 export interface StatSpec extends CommonSpec {
   readonly kind: "Stat";
   readonly unit: Unit;
-  /** Values below the first threshold have the colour of text. */
-  readonly thresholds: readonly Threshold[];
+  /** Colours by the value from which each applies. Smaller values have the colour of text. @default none */
+  readonly thresholds?: Readonly<Record<number, Meaning>>;
   /** Shows the series' names instead of their values. @default false */
   readonly showsName?: boolean;
 }
@@ -49,6 +37,8 @@ export interface TimeSeriesSpec extends CommonSpec {
   readonly isStacked?: boolean;
   /** Colours of series by their legend. Grafana chooses the others. */
   readonly colors?: Readonly<Record<string, Meaning>>;
+  /** The query whose single operations are shown as points. @default none */
+  readonly exemplarsOf?: string;
 }
 
 /** The distribution of durations over time. Its query returns buckets by `le`. */
@@ -78,6 +68,8 @@ export interface Section {
   readonly title: string;
   /** The height of each panel, in cells. */
   readonly height: number;
+  /** The width of each panel, in columns, unless the panel has its own. */
+  readonly width: number;
   readonly panels: readonly PanelSpec[];
 }
 

@@ -8,6 +8,7 @@ const perMinute = (by: string, metric: string) =>
 export const databaseAccess: Section = {
   title: "Database access and credentials",
   height: 8,
+  width: 8,
   panels: [
     {
       kind: "TimeSeries",
@@ -17,19 +18,17 @@ export const databaseAccess: Section = {
       unit: "short",
       isStacked: true,
       colors: { ready: "green", "not ready": "red" },
-      width: 8,
-      queries: [
-        { expr: `count(max by (namespace, name) (database_access_ready{${ofResource}}) == 1)`, legend: "ready" },
-        { expr: `count(max by (namespace, name) (database_access_ready{${ofResource}}) == 0)`, legend: "not ready" },
-      ],
+      queries: {
+        ready: `count(max by (namespace, name) (database_access_ready{${ofResource}}) == 1)`,
+        "not ready": `count(max by (namespace, name) (database_access_ready{${ofResource}}) == 0)`,
+      },
     },
     {
       kind: "Table",
       title: "Accesses that are not ready",
       description: "Their Secret is missing or may be out of date. kubectl describe dba says why and what to do.",
       columns: ["namespace", "name"],
-      width: 8,
-      queries: [{ expr: `1 - max by (namespace, name) (database_access_ready{${ofResource}}) > 0`, legend: "" }],
+      queries: { "": `1 - max by (namespace, name) (database_access_ready{${ofResource}}) > 0` },
     },
     {
       kind: "BarGauge",
@@ -37,13 +36,9 @@ export const databaseAccess: Section = {
       description:
         "Time since the operator reset a password, or since it first read it. Shows the 20 accesses with the oldest passwords.",
       unit: "s",
-      width: 8,
-      queries: [
-        {
-          expr: `topk(20, max by (namespace, name) (database_access_password_age_seconds{${ofResource}}))`,
-          legend: "{{namespace}}/{{name}}",
-        },
-      ],
+      queries: {
+        "{{namespace}}/{{name}}": `topk(20, max by (namespace, name) (database_access_password_age_seconds{${ofResource}}))`,
+      },
     },
     {
       kind: "TimeSeries",
@@ -51,34 +46,21 @@ export const databaseAccess: Section = {
       description:
         "Created: a new Secret. ConnectionChanged: another host, role or database. Restored: the Secret was edited or deleted. Rotated: another password.",
       unit: "opm",
-      width: 8,
-      queries: [{ expr: perMinute("cause", "database_access_secret_writes_total"), legend: "{{cause}}" }],
+      queries: { "{{cause}}": perMinute("cause", "database_access_secret_writes_total") },
     },
     {
       kind: "TimeSeries",
       title: "Password resets",
       description: "Passwords that the control plane reset because a rotation was due or requested.",
       unit: "opm",
-      width: 8,
-      queries: [
-        {
-          expr: `60 * sum(rate(database_access_password_resets_total{${ofOperator}}[$__rate_interval]))`,
-          legend: "resets",
-        },
-      ],
+      queries: { resets: `60 * sum(rate(database_access_password_resets_total{${ofOperator}}[$__rate_interval]))` },
     },
     {
       kind: "TimeSeries",
       title: "Accepted API keys",
       description: "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401.",
       unit: "short",
-      width: 8,
-      queries: [
-        {
-          expr: `min by (control_plane) (control_plane_credentials_valid{${ofOperator}})`,
-          legend: "{{control_plane}}",
-        },
-      ],
+      queries: { "{{control_plane}}": `min by (control_plane) (control_plane_credentials_valid{${ofOperator}})` },
     },
   ],
 };

@@ -9,6 +9,7 @@ const endedPerMinute = (by: string) =>
 export const operations: Section = {
   title: "Operations",
   height: 8,
+  width: 8,
   panels: [
     {
       kind: "TimeSeries",
@@ -16,8 +17,7 @@ export const operations: Section = {
       description: "Operations that ended, each counted once.",
       unit: "opm",
       colors: { succeeded: "green", failed: "red" },
-      width: 8,
-      queries: [{ expr: endedPerMinute("outcome"), legend: "{{outcome}}" }],
+      queries: { "{{outcome}}": endedPerMinute("outcome") },
     },
     {
       kind: "TimeSeries",
@@ -25,8 +25,7 @@ export const operations: Section = {
       description:
         "SpecChange: the operator's own call. ControlPlane: the control plane itself. Other: the call of another client.",
       unit: "opm",
-      width: 8,
-      queries: [{ expr: endedPerMinute("cause"), legend: "{{cause}}" }],
+      queries: { "{{cause}}": endedPerMinute("cause") },
     },
     {
       kind: "BarGauge",
@@ -34,45 +33,31 @@ export const operations: Section = {
       description:
         "Failed operations that the present leader has counted. Shows the 20 resources and actions with the most failures.",
       unit: "short",
-      width: 8,
-      queries: [
-        {
-          expr: `topk(20, sum by (namespace, name, action) (compute_endpoint_operation_failures_total{${ofResource}}))`,
-          legend: "{{namespace}}/{{name}} {{action}}",
-        },
-      ],
+      queries: {
+        "{{namespace}}/{{name}} {{action}}": `topk(20, sum by (namespace, name, action) (compute_endpoint_operation_failures_total{${ofResource}}))`,
+      },
     },
     {
       kind: "Heatmap",
       title: "Durations",
       description: "How many operations took how long. The control plane's own timestamps are used.",
       unit: "s",
-      width: 8,
-      queries: [
-        {
-          expr: `sum by (le) (increase(${duration}_bucket{${ofOperator}}[$__rate_interval]))`,
-          legend: "{{le}}",
-        },
-      ],
+      queries: { "{{le}}": `sum by (le) (increase(${duration}_bucket{${ofOperator}}[$__rate_interval]))` },
     },
     {
       kind: "TimeSeries",
       title: "Durations, quantiles",
       description: "Each point is one operation, with its operation_id.",
       unit: "s",
-      width: 8,
-      queries: [
-        { expr: quantile(0.5, duration), legend: "half are quicker" },
-        { expr: quantile(0.95, duration), legend: "95 % are quicker", hasExemplars: true },
-      ],
+      queries: { "half are quicker": quantile(0.5, duration), "95 % are quicker": quantile(0.95, duration) },
+      exemplarsOf: "95 % are quicker",
     },
     {
       kind: "TimeSeries",
       title: "Durations by action, 95th percentile",
       description: "Which kind of work is slow.",
       unit: "s",
-      width: 8,
-      queries: [{ expr: quantile(0.95, duration, ["action"]), legend: "{{action}}" }],
+      queries: { "{{action}}": quantile(0.95, duration, ["action"]) },
     },
     {
       kind: "TimeSeries",
@@ -81,12 +66,7 @@ export const operations: Section = {
       unit: "short",
       isStacked: true,
       width: 6,
-      queries: [
-        {
-          expr: `max by (action) (compute_endpoint_operations_in_flight{${ofOperator}})`,
-          legend: "{{action}}",
-        },
-      ],
+      queries: { "{{action}}": `max by (action) (compute_endpoint_operations_in_flight{${ofOperator}})` },
     },
     {
       kind: "TimeSeries",
@@ -95,12 +75,9 @@ export const operations: Section = {
         "The ten oldest operations that have not ended. A line that only climbs is an operation that is stuck.",
       unit: "s",
       width: 6,
-      queries: [
-        {
-          expr: `topk(10, max by (namespace, name) (compute_endpoint_operation_oldest_in_flight_seconds{${ofResource}}))`,
-          legend: "{{namespace}}/{{name}}",
-        },
-      ],
+      queries: {
+        "{{namespace}}/{{name}}": `topk(10, max by (namespace, name) (compute_endpoint_operation_oldest_in_flight_seconds{${ofResource}}))`,
+      },
     },
     {
       kind: "TimeSeries",
@@ -109,12 +86,9 @@ export const operations: Section = {
         "Time since the operator last read the operations of a project, for the ten oldest. Failed operations are reported so much later.",
       unit: "s",
       width: 6,
-      queries: [
-        {
-          expr: `topk(10, max by (control_plane, project_id) (operations_age_seconds{${ofOperator}}))`,
-          legend: "{{control_plane}} {{project_id}}",
-        },
-      ],
+      queries: {
+        "{{control_plane}} {{project_id}}": `topk(10, max by (control_plane, project_id) (operations_age_seconds{${ofOperator}}))`,
+      },
     },
     {
       kind: "TimeSeries",
@@ -123,12 +97,7 @@ export const operations: Section = {
         "Parts of the operation history that the operator did not read. Operations that ended there are not counted.",
       unit: "opm",
       width: 6,
-      queries: [
-        {
-          expr: `60 * sum(rate(compute_endpoint_operation_log_gaps_total{${ofOperator}}[$__rate_interval]))`,
-          legend: "gaps",
-        },
-      ],
+      queries: { gaps: `60 * sum(rate(compute_endpoint_operation_log_gaps_total{${ofOperator}}[$__rate_interval]))` },
     },
   ],
 };

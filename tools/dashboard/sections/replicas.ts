@@ -5,14 +5,14 @@ import { ofOperator, quantile, type Section } from "../panels/panel-spec.ts";
 export const replicas: Section = {
   title: "Replicas",
   height: 8,
+  width: 8,
   panels: [
     {
       kind: "TimeSeries",
       title: "Leader",
       description: "1 for the replica that acts.",
       unit: "short",
-      width: 8,
-      queries: [{ expr: `max by (instance) (leader_election_master_status{${ofOperator}})`, legend: "{{instance}}" }],
+      queries: { "{{instance}}": `max by (instance) (leader_election_master_status{${ofOperator}})` },
     },
     {
       kind: "TimeSeries",
@@ -20,8 +20,7 @@ export const replicas: Section = {
       description:
         "Time since the API server last sent something. It climbs to about a minute and falls. Beyond three minutes the replica is not ready.",
       unit: "s",
-      width: 8,
-      queries: [{ expr: `max by (instance) (reflector_silent_seconds{${ofOperator}})`, legend: "{{instance}}" }],
+      queries: { "{{instance}}": `max by (instance) (reflector_silent_seconds{${ofOperator}})` },
     },
     {
       kind: "TimeSeries",
@@ -29,51 +28,36 @@ export const replicas: Section = {
       description:
         "Lists and watches of the API server. A list every ten minutes and a watch every five to ten minutes are normal.",
       unit: "opm",
-      width: 8,
-      queries: [
-        {
-          expr: `60 * sum(rate(reflector_lists_total{${ofOperator}}[$__rate_interval]))`,
-          legend: "lists",
-        },
-        {
-          expr: `60 * sum(rate(reflector_watches_total{${ofOperator}}[$__rate_interval]))`,
-          legend: "watches",
-        },
-      ],
+      queries: {
+        lists: `60 * sum(rate(reflector_lists_total{${ofOperator}}[$__rate_interval]))`,
+        watches: `60 * sum(rate(reflector_watches_total{${ofOperator}}[$__rate_interval]))`,
+      },
     },
     {
       kind: "TimeSeries",
       title: "Memory",
       description: "Memory of the process, and the JavaScript heap in it.",
       unit: "bytes",
-      width: 8,
-      queries: [
-        { expr: `max by (instance) (process_resident_memory_bytes{${ofOperator}})`, legend: "{{instance}} resident" },
-        { expr: `max by (instance) (nodejs_heap_size_used_bytes{${ofOperator}})`, legend: "{{instance}} heap" },
-      ],
+      queries: {
+        "{{instance}} resident": `max by (instance) (process_resident_memory_bytes{${ofOperator}})`,
+        "{{instance}} heap": `max by (instance) (nodejs_heap_size_used_bytes{${ofOperator}})`,
+      },
     },
     {
       kind: "TimeSeries",
       title: "Processor",
       description: "Processor time. 100 % is one core.",
       unit: "percentunit",
-      width: 8,
-      queries: [
-        {
-          expr: `max by (instance) (rate(process_cpu_seconds_total{${ofOperator}}[$__rate_interval]))`,
-          legend: "{{instance}}",
-        },
-      ],
+      queries: {
+        "{{instance}}": `max by (instance) (rate(process_cpu_seconds_total{${ofOperator}}[$__rate_interval]))`,
+      },
     },
     {
       kind: "TimeSeries",
       title: "Event-loop delay, 99th percentile",
       description: "How late timers fire. The process does nothing else for that long.",
       unit: "s",
-      width: 8,
-      queries: [
-        { expr: quantile(0.99, "endpoint_operator_event_loop_delay_seconds", ["instance"]), legend: "{{instance}}" },
-      ],
+      queries: { "{{instance}}": quantile(0.99, "endpoint_operator_event_loop_delay_seconds", ["instance"]) },
     },
   ],
 };

@@ -16,6 +16,7 @@ const failedWithEndpoint = [
 export const resources: Section = {
   title: "Resources",
   height: 8,
+  width: 12,
   panels: [
     {
       kind: "TimeSeries",
@@ -24,13 +25,9 @@ export const resources: Section = {
       unit: "short",
       isStacked: true,
       colors: { "Ready True": "green", "Ready False": "red", "Ready Unknown": "orange" },
-      width: 12,
-      queries: [
-        {
-          expr: `count by (status) (max by (namespace, name, status) (compute_endpoint_condition{${ofResource}, type="Ready"}))`,
-          legend: "Ready {{status}}",
-        },
-      ],
+      queries: {
+        "Ready {{status}}": `count by (status) (max by (namespace, name, status) (compute_endpoint_condition{${ofResource}, type="Ready"}))`,
+      },
     },
     {
       kind: "TimeSeries",
@@ -38,13 +35,9 @@ export const resources: Section = {
       description: "Endpoints by their last known state. Idle is healthy: the next connection starts the compute.",
       unit: "short",
       isStacked: true,
-      width: 12,
-      queries: [
-        {
-          expr: `count by (state) (max by (namespace, name, state) (compute_endpoint_state{${ofResource}}))`,
-          legend: "{{state}}",
-        },
-      ],
+      queries: {
+        "{{state}}": `count by (state) (max by (namespace, name, state) (compute_endpoint_state{${ofResource}}))`,
+      },
     },
     {
       kind: "Table",
@@ -52,8 +45,7 @@ export const resources: Section = {
       description:
         "One row for each condition that is bad: not Ready, Stalled, a failed operation, refused credentials.",
       columns: ["namespace", "name", "type", "status"],
-      width: 12,
-      queries: [{ expr: troubledConditions, legend: "" }],
+      queries: { "": troubledConditions },
     },
     {
       kind: "Table",
@@ -61,8 +53,7 @@ export const resources: Section = {
       description:
         "Open failures, with the ids to look for at the control plane. The resource's status has the text of the error.",
       columns: ["namespace", "name", "action", "project_id", "endpoint_id"],
-      width: 12,
-      queries: [{ expr: failedWithEndpoint, legend: "" }],
+      queries: { "": failedWithEndpoint },
     },
   ],
 };
