@@ -14,7 +14,8 @@ export interface ComputeChoice {
   readonly pgbouncerBin?: string | undefined;
   /**
    * What the API shows as the host of an endpoint: a name, or a loopback address of its own (on Linux).
-   * @default addresses, if names do not resolve and the port is 5432, the default of clients
+   * @default addresses on Linux, if the sandbox listens on 127.0.0.1, the port is 5432 and names do not resolve; else
+   *   names
    */
   readonly hosts?: "names" | "addresses" | undefined;
   /** The port for clients of databases. @default 5432; 0: a free port */
@@ -23,7 +24,7 @@ export interface ComputeChoice {
   readonly maxComputes?: number | undefined;
 }
 
-/** What `attach` gets from the sandbox. `pacemaker` is the timer that advances the sandbox when something is due. */
+/** The state, data directory, timer, certificate authority and error handler of the sandbox, for `attach`. */
 export interface ComputeSurroundings {
   readonly state: SandboxState;
   /** The sandbox's data directory; `undefined`: its state is in memory only. */

@@ -50,8 +50,8 @@ export interface SandboxState {
    */
   reset(): void;
   /**
-   * Replaces all records by `content`. The start key stays valid. The clock keeps its mode. If a record is newer than
-   * the clock, the clock moves forward to the time of that record.
+   * Replaces all records by `content`. The start key stays valid. The clock keeps its mode. If a project, endpoint or
+   * operation was updated after the clock's time, the clock moves forward to that update.
    */
   restore(content: StoreContent): void;
   /**

@@ -33,20 +33,20 @@ export interface SandboxOptions {
   readonly data?: string | undefined;
   /** The profile of the API. @default the profile of the state in the directory, else seed */
   readonly profile?: Profile["name"] | undefined;
-  /** The objects that exist at the start. @default the built-in fixture */
+  /** The objects that exist at the start of a new state, and after a reset. @default the built-in fixture */
   readonly fixture?: Fixture | undefined;
   /** The mode of the clock. @default scaled if `timeScale` is set; else the mode that the directory holds; else real */
   readonly clock?: ClockMode | undefined;
   /** Sandbox seconds per real second, for a scaled clock. @default 1 */
   readonly timeScale?: number | undefined;
   /**
-   * How long an operation runs, in milliseconds of the sandbox's clock.
-   * @default 300 to 1000; with `compute`, as long as the real work of the operation takes
+   * How long an operation is planned to run, in milliseconds of the sandbox's clock. Real work can take longer.
+   * @default 300 to 1000; with `compute`, 0
    */
   readonly operationLatencyMs?: number | EngineSettings["operationLatencyMs"] | undefined;
   /** The time between two availability checks of a branch, in milliseconds of the sandbox's clock. @default 24 hours */
   readonly availabilityCheckIntervalMs?: number | undefined;
-  /** The seed of the randomness of ids and latencies. @default random */
+  /** The seed of random ids, passwords and latencies. @default random */
   readonly seed?: number | undefined;
   /** The rate limit of the API. @default no limit */
   readonly rateLimit?: RateLimitRules | undefined;
@@ -71,7 +71,7 @@ export interface RunningSandbox {
    * certificate.
    */
   readonly controlUrl: string;
-  /** Whether the control API and the page answer. If not, they answer 403. */
+  /** Whether the control API and the page answer. If not, they refuse every request with 403. */
   readonly isControlOn: boolean;
   readonly port: number;
   /** The address of the proxy; `undefined`: there is none. */

@@ -7,7 +7,10 @@ import { Refusal } from "./refusal.ts";
 import { objectsPerBranch, requireRoom } from "./settings.ts";
 import type { World } from "./world.ts";
 
-/** Starts apply_config after a change of roles or databases, on the branch's read-write endpoint if it has one. */
+/**
+ * Starts apply_config after a change of roles or databases. The operation belongs to the branch's read-write endpoint.
+ * If the branch has none, the operation has no endpoint.
+ */
 export function applyConfig(world: World, { id: branchId, projectId }: BranchRecord): readonly OperationRecord[] {
   const endpoint = world.store.endpoints.ofBranch(branchId).find(({ type }) => type === "read_write");
   return startOperations(world, { projectId, branchId, endpointId: endpoint?.id }, { actions: ["apply_config"] });
@@ -50,7 +53,7 @@ export function createRole(world: World, path: RolePath, { canLogIn }: { readonl
   return { role, operations: applyConfig(world, branch) };
 }
 
-/** Adds the record of a role. */
+/** Adds the record of a role. It checks nothing and starts no operation. */
 export function addRole(world: World, branch: BranchRecord, given: Pick<RoleRecord, "name" | "password">): RoleRecord {
   const role: RoleRecord = {
     ...given,
@@ -134,7 +137,7 @@ export function createDatabase(world: World, path: DatabasePath, ownerName: stri
   return { database, operations: applyConfig(world, branch) };
 }
 
-/** Adds the record of a database. */
+/** Adds the record of a database. It checks nothing and starts no operation. */
 export function addDatabase(
   world: World,
   branch: BranchRecord,

@@ -19,12 +19,12 @@ import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
 /**
- * The engine's calls about roles and databases. Every method throws `Refusal` if it refuses the request; any other
- * error is a bug.
+ * The engine's calls about roles, databases and connection strings. Every method throws `Refusal` if it refuses the
+ * request; any other error is a bug.
  */
 export class BranchObjects {
   readonly #world: World;
-  /** Carries out everything that is due, and then runs `work` as one transaction. */
+  /** Carries out everything that is due by now, and then runs `work` as one transaction. */
   readonly #call: <T>(work: () => T) => T;
 
   constructor(world: World, call: <T>(work: () => T) => T) {

@@ -24,7 +24,10 @@ export interface BranchCreation {
   readonly endpoints: readonly BranchEndpoint[];
   /** The branch gets the data that its parent had at this time, epoch milliseconds. `undefined`: the present data. */
   readonly parentTimestampMs?: number | undefined;
-  /** `schema-only` makes a root branch without rows. @default parent-data */
+  /**
+   * `schema-only` makes a branch without a parent. It has the schema of the branch that `parentId` names, and no rows.
+   * @default parent-data
+   */
   readonly initSource?: BranchRecord["initSource"];
   /** When the branch expires, epoch milliseconds. @default never */
   readonly expiresMs?: number | undefined;
@@ -56,9 +59,9 @@ export interface NewBranch extends BranchMutation {
 }
 
 /**
- * Creates a branch. It starts create_branch. After that operation, a start_compute runs for each new endpoint, or an
- * apply_config if the endpoint is disabled. The branch gets the roles and databases that its parent has, or had at
- * `parentTimestampMs`.
+ * Creates a branch.
+ * It starts create_branch. After that operation, a start_compute runs for each new endpoint, or an apply_config if the
+ * endpoint is disabled. The branch gets the roles and databases that its parent has, or had at `parentTimestampMs`.
  * @throws Refusal NotFound, Locked, Conflict, NotAllowed, Invalid
  * @see docs/sandbox.md "What is started by what"
  */
@@ -108,8 +111,8 @@ export function addBranch(
 }
 
 /**
- * Checks the time when a branch expires, and returns the expiry fields of the branch.
- * @param isKept the branch is primary or protected, so it cannot expire.
+ * Checks the time at which a branch expires, and returns the expiry fields of the branch.
+ * @param isKept the branch is primary or protected. Such a branch cannot expire.
  * @throws Refusal Invalid, NotAllowed
  */
 function expiryOf(
@@ -134,7 +137,10 @@ function beginBranch(
   ]);
 }
 
-/** Returns the first operation of an endpoint that is created with its branch. */
+/**
+ * Returns the first operation of an endpoint that is created with its branch: start_compute, or apply_config if the
+ * endpoint is disabled.
+ */
 export function startStep(endpoint: EndpointRecord): WorkStep {
   return { ...subjectOf(endpoint), action: endpoint.disabled ? "apply_config" : "start_compute" };
 }
@@ -196,7 +202,10 @@ export function deleteBranch(world: World, projectId: string, branchId: string):
   return { branch, operations: startWork(world, dropBranch(world, branch)) };
 }
 
-/** Removes a branch with everything on it. @returns the steps that suspend its active computes. */
+/**
+ * Removes a branch with everything on it. It starts no operation.
+ * @returns the steps that suspend its active computes; the caller starts them.
+ */
 export function dropBranch(world: World, branch: BranchRecord): readonly WorkStep[] {
   const { store } = world;
   const endpoints = store.endpoints.ofBranch(branch.id);

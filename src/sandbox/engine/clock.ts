@@ -1,4 +1,4 @@
-/** The sandbox's own clock, which can run faster than the machine's clock, stand still or jump forward. */
+/** The sandbox's own clock. It can run faster or slower than the machine's clock, stand still or jump forward. */
 
 /**
  * `real`: as fast as the machine's clock. `scaled`: `scale` times as fast. `stepped`: time stands still until a client
@@ -15,7 +15,10 @@ export interface ClockState {
   readonly nowMs: number;
 }
 
-/** The changes of a clock. An absent field stays as it is. `scale` matters in `scaled` only. */
+/**
+ * A change of the clock. A mode or scale that is absent stays as it is. Without `nowMs`, the time does not jump.
+ * `scale` has no effect in other modes than `scaled`.
+ */
 export interface ClockChange {
   readonly mode?: ClockMode | undefined;
   readonly scale?: number | undefined;
@@ -28,7 +31,7 @@ export interface ClockChange {
  */
 export interface ClockAnchor {
   readonly mode: ClockMode;
-  /** The requested scale. It matters in `scaled` only. */
+  /** The scale in `scaled`; 1 in the other modes. */
   readonly scale: number;
   readonly sandboxMs: number;
   readonly wallMs: number;
@@ -37,7 +40,10 @@ export interface ClockAnchor {
 /** The latest time that the clock shows, in epoch milliseconds. Up to this time, every year has four digits. */
 export const endOfTimeMs = Date.UTC(9000, 0);
 
-/** Returns epoch milliseconds of a wall clock that never goes back. They may have fractions. */
+/**
+ * Returns the machine's time in epoch milliseconds, with fractions. It does not go back while the process runs, even if
+ * the machine's clock is set back.
+ */
 export const steadyWallMs = (): number => performance.timeOrigin + performance.now();
 
 /** The sandbox's own time. It never goes back, and stops at `endOfTimeMs`. */
@@ -51,8 +57,9 @@ export class SandboxClock {
 
   /**
    * Makes a clock.
-   * @param onChange called with the new start point, which `resume` needs later. If it throws, the change of the
-   *   clock throws.
+   * @param onChange called after each change of the clock, with the new start point. `resume` needs this start point
+   *   after a restart. If `onChange` throws, the method that changed the clock throws the same error, and the change
+   *   remains.
    */
   constructor(wallMs: () => number = steadyWallMs, onChange: (anchor: ClockAnchor) => void = () => {}) {
     this.#wallMs = wallMs;
@@ -83,7 +90,8 @@ export class SandboxClock {
   }
 
   /**
-   * Continues from a stored start point, as if the clock had run while the sandbox was stopped.
+   * Continues from a stored start point, as if the clock had run while the sandbox was stopped. A `stepped` clock does
+   * not run in that time.
    * @param notBeforeMs the new time is not before this, because the machine's clock may have been set back.
    */
   resume({ mode, scale, sandboxMs, wallMs }: ClockAnchor, notBeforeMs: number): void {
@@ -108,8 +116,8 @@ export class SandboxClock {
   }
 
   /**
-   * Returns the milliseconds of the machine until the sandbox's time is `dueMs`, at least 0; `undefined`: never by
-   * itself.
+   * Returns the milliseconds of the machine until the sandbox's time is `dueMs`, at least 0. `undefined`: the clock
+   * stands still, or `dueMs` is after `endOfTimeMs`.
    */
   wallDelayMs(dueMs: number): number | undefined {
     if (this.#mode === "stepped" || dueMs > endOfTimeMs) return undefined;

@@ -1,6 +1,6 @@
 /** The sizes of computes: CPU, memory and connections of each size, and the check whether a profile allows a size. */
 
-/** One row of the table of compute sizes. */
+/** CPU, memory, file cache and connections of one compute size. */
 export interface ComputeSize {
   readonly units: number;
   readonly vcpu: number;
@@ -23,12 +23,12 @@ export const computeSizes: readonly ComputeSize[] = [
   { units: 8, vcpu: 8, ramGb: 32, fileCacheGb: 25.6, maxConnections: 3604 },
 ];
 
-/** The maximum number of connections of larger computes, which only the profile `public` has. */
+/** The maximum number of connections of a compute with more than 8 units. Only the profile `public` has such sizes. */
 const maxConnectionsCap = 4000;
 
 /**
- * Returns the maximum number of connections of a compute. It depends on the **minimum** size and does not grow when the
- * compute scales.
+ * Returns the maximum number of connections of a compute. It depends on the smallest size of the compute's autoscaling
+ * range, and does not grow when the compute scales.
  * @param minUnits a size of the profile in use.
  */
 export function maxConnectionsOf(minUnits: number): number {
@@ -65,7 +65,10 @@ export interface SizeRules {
 /** The only size of the free tier. */
 export const freeTierUnits = 0.25;
 
-/** Why a size is refused. `Invalid`: there is no such size. `Limit`: it is above the maximum. */
+/**
+ * Why a size is refused. `Invalid`: there is no such size, or the two sizes cannot be the ends of a range. `Limit`: a
+ * size is above the largest, or the range is too wide.
+ */
 export interface SizeProblem {
   readonly kind: "Invalid" | "Limit";
   readonly message: string;

@@ -26,7 +26,7 @@ export interface EndpointCreation extends EndpointChanges {
   readonly type: EndpointType;
 }
 
-/** Returns `before` with the defined fields of `changes`. */
+/** Returns a copy of `before` in which the defined fields of `changes` replace the former values. */
 export function changed<C extends EndpointConfig>(before: C, changes: EndpointChanges): C {
   // The copy is changed field by field. So all records have the same order of fields, and V8 reads them faster.
   const after = { ...before };
@@ -67,14 +67,14 @@ export function newConfig(branchId: string, changes: EndpointChanges, defaults: 
   return changed(config, changes);
 }
 
-/** Checks that the plan allows the endpoint type. @throws Refusal NotAllowed */
+/** Checks that the project's plan (free or paid) allows the endpoint type. @throws Refusal NotAllowed */
 export function requireTypeAllowed(type: EndpointType, plan: Plan): void {
   if (type === "read_write" || plan === "paid") return;
   throw new Refusal("NotAllowed", "read replicas need a paid plan", "READ_ONLY_ENDPOINTS_LIMIT_EXCEEDED");
 }
 
 /**
- * Checks that plan and profile allow the sizes of a configuration.
+ * Checks that the project's plan (free or paid) and the profile allow the sizes of a configuration.
  * @throws Refusal Invalid (impossible sizes), NotAllowed (a limit)
  */
 export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Profile): void {
@@ -99,10 +99,11 @@ export interface UpdatePlan {
 }
 
 /**
- * Returns the operations of an update.
- * Every update starts apply_config. A move to another branch also starts suspend_compute, even if the compute is idle.
- * Disabling suspends an active compute. Another size restarts an active compute: first apply_config, then suspend and
- * start. No other update restarts a compute, and no update starts an idle compute.
+ * Returns the operations of an update. Every update starts apply_config. The first rule that fits adds more:
+ * - A move to another branch adds suspend_compute, even if the compute is idle.
+ * - If the endpoint is disabled and its compute is active: suspend_compute.
+ * - If an active compute gets another size: suspend_compute, then start_compute.
+ * No other update restarts a compute, and no update starts an idle compute.
  * @see docs/sandbox.md "What is started by what"
  */
 export function planUpdate(before: EndpointRecord, after: EndpointRecord): UpdatePlan {

@@ -29,7 +29,7 @@ export interface Mutation {
 }
 
 /**
- * Creates an endpoint.
+ * Creates an endpoint, and starts start_compute, or apply_config if the endpoint is disabled.
  * @throws Refusal NotFound (project), Locked, NotFound (branch), NotAllowed (type), Conflict, Invalid or NotAllowed
  *   (size); in this order
  */
@@ -105,7 +105,7 @@ export function placeEndpoint(
 }
 
 /**
- * Changes an endpoint.
+ * Changes an endpoint. If no field differs, no operation starts.
  * @throws Refusal NotFound (endpoint), Locked, NotFound (new branch), Conflict (new branch), Invalid or NotAllowed
  *   (size); in this order
  */
@@ -139,7 +139,10 @@ export function deleteEndpoint(world: World, projectId: string, endpointId: stri
   return { endpoint: { ...endpoint, pendingState: undefined }, operations };
 }
 
-/** Removes the record of an endpoint. The caller suspends its compute. */
+/**
+ * Removes the record of an endpoint. If its compute is active, the caller must start the operation that suspends the
+ * compute.
+ */
 export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
   noteRunEnded(world, endpoint);
   world.removeEndpoint(endpoint);
@@ -148,7 +151,7 @@ export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
 
 /**
  * Starts an idle compute. For an active compute, the call counts as activity.
- * @throws Refusal NotFound, Locked, NotAllowed
+ * @throws Refusal NotFound, Locked, NotAllowed (the endpoint is disabled)
  */
 export function startEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
@@ -189,7 +192,7 @@ function begin(world: World, endpoint: EndpointRecord, actions: readonly Action[
   return startOperations(world, subjectOf(endpoint), { actions });
 }
 
-/** Returns the subject of an operation on the endpoint. */
+/** Returns the ids that an operation on the endpoint gets: those of its project, branch and endpoint. */
 export function subjectOf({ projectId, branchId, id }: EndpointRecord): Parameters<typeof startOperations>[1] {
   return { projectId, branchId, endpointId: id };
 }
@@ -254,7 +257,10 @@ function wake(world: World, endpoint: EndpointRecord, course: Course): Mutation 
   };
 }
 
-/** Sets an endpoint whose server has ended to idle, if it was active. Any other endpoint stays as it is. */
+/**
+ * Sets an active endpoint whose server has ended to idle, without an operation. An endpoint that is not active stays as
+ * it is.
+ */
 export function loseCompute(world: World, endpointId: string): void {
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint?.state !== "active") return;

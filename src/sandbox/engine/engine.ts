@@ -1,4 +1,4 @@
-/** The engine of the sandbox: a control plane without HTTP and disk. */
+/** The engine of the sandbox: the rules of a control plane, without HTTP and disk. */
 import { BranchObjects } from "./branch-objects.ts";
 import {
   type BranchChanges,
@@ -116,7 +116,7 @@ export class Engine {
     });
   }
 
-  /** Returns a copy of everything that the engine stores. Planned failures and list lag are not part of it. */
+  /** Returns a copy of all records. Planned failures, list lag and file cache statistics are not part of it. */
   snapshot(): StoreContent {
     this.advance();
     return this.#world.store.export();
@@ -140,7 +140,10 @@ export class Engine {
     this.advance();
   }
 
-  /** Skips availability checks that became due while the engine did not run. */
+  /**
+   * Skips the availability checks that became due before now, because the engine did not run at that time. Each branch
+   * is checked at its next regular time.
+   */
   skipMissedChecks(): void {
     this.#world.store.transaction(() => skipMissedChecks(this.#world, this.#clock.nowMs()));
   }
@@ -170,8 +173,8 @@ export class Engine {
   }
 
   /**
-   * Adds a listener. It is called when records changed because real work has ended or a server was lost, and not
-   * because of a request.
+   * Adds a listener. It is called after real work has ended or a server was lost, because records may have changed
+   * without a request.
    */
   onProgress(listener: () => void): void {
     this.#progress.add(listener);
@@ -284,7 +287,9 @@ export class Engine {
 
   /**
    * Must be called when a client connects to a database. The connection starts an idle compute, or counts as activity.
-   * @param use the client's accesses to the file cache of a running compute
+   * @param use the client's accesses to the compute's file cache; they count only if the compute is active and is not
+   *   being suspended.
+   * @throws Refusal NotFound, NotAllowed (disabled)
    */
   connect(endpointId: string, use: FileCacheUse | undefined): Mutation {
     return this.#run(() => connectTo(this.#world, endpointId, use));
@@ -302,8 +307,8 @@ export class Engine {
   }
 
   /**
-   * Lists at most `limit` operations, newest first, all older than the position `after`. While a list lag is set, the
-   * list shows an earlier state.
+   * Lists at most `limit` operations, newest first. If `after` is defined, all of them are older than that position.
+   * While a list lag is set, the list shows an earlier state.
    */
   operations(
     projectId: string,

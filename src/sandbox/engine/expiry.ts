@@ -12,7 +12,7 @@ const retryMs = 60_000;
 
 /**
  * Deletes the branch or branch snapshot with this id. If a branch cannot be deleted now, the deletion is tried again
- * later.
+ * after `retryMs`.
  */
 export function expire(world: World, id: string): void {
   disarmExpiry(world, id);

@@ -2,7 +2,7 @@
 import type { Action } from "./records.ts";
 import { controlLimit, requireRoom } from "./settings.ts";
 
-/** A test's request that the next operations of one kind fail. */
+/** A test's order that the next operations with one action fail. */
 export interface PlannedFailure {
   readonly action: Action;
   /** The endpoint whose operations fail; `undefined`: any endpoint, and operations without an endpoint. */
@@ -13,7 +13,7 @@ export interface PlannedFailure {
   readonly error: string;
 }
 
-/** A planned failure that is not used up yet. */
+/** A planned failure that is not used up yet. Its `times` is the number of operations that will still fail. */
 export interface PlannedFailureState extends PlannedFailure {
   /** The id of the planned failure. Ids rise. */
   readonly id: string;
@@ -31,12 +31,12 @@ export class FailurePlan {
     this.#planned = [...this.#planned, { ...failure, id: String(this.#latest) }];
   }
 
-  /** Returns the planned failures in the order in which they were added; `times` is the number that is left. */
+  /** Returns the planned failures in the order in which they were added. */
   list(): readonly PlannedFailureState[] {
     return this.#planned;
   }
 
-  /** Removes a planned failure. @returns whether it existed */
+  /** Removes a planned failure. @returns whether it existed and was not used up yet */
   remove(id: string): boolean {
     const before = this.#planned;
     this.#planned = before.filter((failure) => failure.id !== id);
@@ -44,8 +44,8 @@ export class FailurePlan {
   }
 
   /**
-   * Returns the error for a new operation, and counts one use of the planned failure; `undefined`: no failure is
-   * planned for it.
+   * Returns the error for a new operation, and counts one use of the planned failure. `undefined`: no failure is
+   * planned for this operation.
    */
   take(action: Action, endpointId: string | undefined): string | undefined {
     const fits = (failure: PlannedFailure): boolean =>

@@ -1,4 +1,7 @@
-/** Counts how computes use their local file caches. Clients report this use to the sandbox. */
+/**
+ * Counts how computes use their local file caches. The sandbox does not measure this; clients report it when they
+ * connect.
+ */
 import type { EndpointRecord } from "./records.ts";
 
 /** How a compute has used its local file cache, in pages. */

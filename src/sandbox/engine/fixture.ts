@@ -1,6 +1,6 @@
 /**
- * The fixture: the projects, branches and endpoints that exist when a sandbox starts. A file can replace the built-in
- * one.
+ * The fixture: the projects, branches and endpoints of a sandbox that starts without stored records. A file can replace
+ * the built-in fixture.
  */
 import { z } from "zod";
 import { longestSuspendSeconds, nameText } from "./records.ts";
@@ -40,7 +40,10 @@ const fixtureSchema = z.strictObject({ projects: z.array(projectSchema).min(1) }
   }
 });
 
-/** The projects that exist when a sandbox starts, and again after a reset. Defaults are filled in. */
+/**
+ * The projects of a sandbox that starts without stored records, and of every sandbox after a reset. Defaults are filled
+ * in.
+ */
 export type Fixture = z.output<typeof fixtureSchema>;
 
 interface Problem {
@@ -140,7 +143,7 @@ const builtIn = {
 /** Two projects, each with an idle read-write endpoint on its primary branch: one paid, one on the free tier. */
 export const defaultFixture: Fixture = parseFixture(JSON.stringify(builtIn));
 
-/** The same projects without endpoints, for tests that make every endpoint themselves. */
+/** The projects of `defaultFixture` without endpoints, for tests that make every endpoint themselves. */
 export const fixtureWithoutEndpoints: Fixture = {
   projects: defaultFixture.projects.map((project) => ({
     ...project,

@@ -30,7 +30,8 @@ export function noteVersion(world: World, branch: BranchRecord): void {
 }
 
 /**
- * Returns the roles and databases that a branch had at a time.
+ * Returns the roles and databases that a branch had at a time. If the version of that time was removed because there
+ * were too many, the oldest kept version is returned.
  * @param timeMs epoch milliseconds of the sandbox's clock; `undefined`: now
  * @throws Refusal Invalid (the time is in the future), NotAllowed (the time is before the branch or its history, or the
  *   data of that time cannot be recovered)

@@ -22,7 +22,9 @@ export class ListHistory<R extends { readonly id: string }> {
     if (lagMs === 0) this.#changes = [];
   }
 
-  /** Notes the present state of a record. It must be called before each change. */
+  /**
+   * Notes the present state of a record. It must be called before each change. While no lag is set, it does nothing.
+   */
   note(atMs: number, id: string, before: R | undefined): void {
     if (this.#lagMs === 0) return;
     const keepFromMs = atMs - this.#lagMs;

@@ -46,9 +46,10 @@ export class ListViews {
   }
 
   /**
-   * Finds the operation that a cursor stands for, by its creation time and the last digits of its sequence. If there is
-   * none, the cursor is a plain time, and operations older than that time follow. If the digits are not 0, operations
-   * of that same millisecond follow too.
+   * Returns the position in the list that a cursor stands for. A cursor has the creation time of an operation, and the
+   * last six digits of its sequence.
+   * If no operation matches the cursor, it counts as a plain time, and the operations older than that time follow. If
+   * its digits are not 0, the operations of that same millisecond follow too.
    */
   #resolve(projectId: string, { createdMs, sequence }: OperationPosition): OperationPosition {
     const latestUpTo = (upTo: OperationPosition): OperationRecord | undefined =>

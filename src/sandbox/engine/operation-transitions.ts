@@ -39,7 +39,7 @@ function makesBranch({ action }: OperationRecord): boolean {
 
 /**
  * Must be called when the real work of an operation has ended. The operation ends now, or at its planned time if that
- * is later.
+ * is later. If the operation is no longer running, the result is ignored.
  */
 export function noteWorkEnded(world: World, operationId: string): void {
   const operation = world.store.operations.get(operationId);
@@ -55,8 +55,8 @@ export function noteWorkEnded(world: World, operationId: string): void {
 }
 
 /**
- * Sets the timers of all unfinished operations again, and begins the real work of running ones. Without a driver it
- * does nothing.
+ * Sets the timers of all unfinished operations again, and begins the real work of running ones. Without real computes
+ * it does nothing.
  */
 export function resumeWork(world: World): void {
   if (!world.work.isReal) return;
@@ -112,8 +112,8 @@ function outcomeFields(
 }
 
 /**
- * Changes the endpoint when an operation ends. After a failure the compute keeps its state. When the last operation has
- * ended, `init` becomes `idle`.
+ * Changes the endpoint when one of its operations ends. After a failure the compute keeps its state. When no other
+ * operation of the endpoint is unfinished, `pendingState` is cleared and `init` becomes `idle`.
  */
 function settleEndpoint(world: World, endpoint: EndpointRecord, ended: OperationRecord): void {
   const isLast = unfinishedWork(world, endpoint.id).length === 0;

@@ -15,7 +15,7 @@ export interface OperationSubject {
  * The order in which the operations of one request run.
  * `sequence`: the first runs at once, and each other one when the one before it has ended.
  * `together`: all run at once, and they end in reverse order.
- * `scheduled`: like `sequence`, but the first waits before it runs.
+ * `scheduled`: like `sequence`, but the first waits a random latency before it runs.
  * `queued`: like `sequence`, but the first waits until the endpoint's other operations have ended.
  */
 export type Course = "sequence" | "together" | "scheduled" | "queued";

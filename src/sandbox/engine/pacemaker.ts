@@ -1,4 +1,4 @@
-/** Advances the engine when something is due, even if no request comes. */
+/** Lets the engine carry out what is due, even if no request comes. */
 import type { SandboxClock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 
@@ -26,7 +26,10 @@ export class Pacemaker {
     this.#onError = onError;
   }
 
-  /** Sets the timer, if something is due earlier than before. It must be called after every change of the records. */
+  /**
+   * Sets the timer if no timer is set, or if something is due earlier than the time of the set timer. It must be called
+   * after every change of the records.
+   */
   look(): void {
     const dueMs = this.#engine.nextDueMs();
     // A timeout that fires too early does nothing and sets the timer again.
@@ -34,7 +37,10 @@ export class Pacemaker {
     this.lookAgain();
   }
 
-  /** Sets the timer in any case. It must be called after a change of the clock. */
+  /**
+   * Replaces the timer. If nothing is due or the clock stands still, no timer is set. It must be called after a change
+   * of the clock.
+   */
   lookAgain(): void {
     this.stop();
     const dueMs = this.#engine.nextDueMs();

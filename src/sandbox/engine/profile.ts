@@ -29,7 +29,10 @@ export interface Profile {
   readonly endpointExtras: readonly EndpointExtra[];
   /** The fields of an operation that this profile shows in addition to the common ones. */
   readonly operationExtras: readonly OperationExtra[];
-  /** Whether lists show `pending_state` while a compute changes its state. */
+  /**
+   * Whether lists of endpoints show `pending_state` while a compute changes its state. A GET of one endpoint always
+   * shows it.
+   */
   readonly pendingStateInLists: boolean;
   /** The database and its owner that every new project has. */
   readonly defaultDatabase: { readonly name: string; readonly ownerName: string };

@@ -114,7 +114,8 @@ function primaryBranchOf(world: World, project: ProjectRecord, creation: Project
 
 /**
  * Changes a project. A change of the history retention starts apply_storage_config. When logical replication is
- * switched on, every active compute is suspended. Logical replication cannot be switched off again.
+ * switched on, every active compute is suspended and not started again. Logical replication cannot be switched off
+ * again.
  * @throws Refusal NotFound, Locked, NotAllowed, Invalid
  */
 export function updateProject(world: World, projectId: string, changes: ProjectChanges): ProjectMutation {
@@ -168,8 +169,10 @@ function requirePossibleDefaults(world: World, { id, plan, endpointDefaults }: P
 }
 
 /**
- * Deletes a project. The project is gone at once. Its operations can still be read, and the project can be recovered
- * for seven days. Active computes are suspended, and then delete_tenant deletes the stored data.
+ * Deletes a project.
+ * The project is gone at once. Its operations can still be read. It can be recovered for seven days, but its branch
+ * snapshots cannot. Active computes are suspended, and then delete_tenant runs, which deletes no data in these seven
+ * days.
  * @throws Refusal NotFound, Locked
  */
 export function deleteProject(world: World, projectId: string): ProjectMutation {

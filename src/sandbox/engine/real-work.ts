@@ -39,7 +39,10 @@ export class RealWork {
     return this.#driver?.pastProblem?.(branchId, timeMs);
   }
 
-  /** Begins the real work of a running operation. A second call for the same operation does nothing. */
+  /**
+   * Begins the real work of a running operation. It does nothing without a driver, for an operation with a planned
+   * failure, and on a second call for the same operation.
+   */
   begin(operation: OperationRecord): void {
     if (this.#driver === undefined || operation.plannedError !== undefined || this.#begun.has(operation.id)) return;
     const { id } = operation;
@@ -56,7 +59,7 @@ export class RealWork {
     );
   }
 
-  /** Returns the result of an operation's work; `undefined`: the work has not ended. */
+  /** Returns the result of an operation's work; `undefined`: the work has not begun or has not ended. */
   outcomeOf({ id, plannedError }: OperationRecord): WorkOutcome | undefined {
     if (plannedError !== undefined) return { error: plannedError };
     if (this.#driver === undefined) return success;

@@ -109,7 +109,9 @@ export const projectRecord = z.object({
   name: nameText(256),
   /** The region, `<cloud>-<region>`. */
   regionId: nameText(64),
-  /** The plan decides which sizes and endpoint types the project may use. */
+  /**
+   * The pricing plan. It decides which sizes and endpoint types the project may use, and how many branches it may have.
+   */
   plan: z.enum(["free", "paid"]),
   /** The major version of Postgres. */
   pgVersion: z.int(),
@@ -152,7 +154,7 @@ export const branchRecord = z.object({
   initSource: z.enum(["schema-only", "parent-data"]).optional(),
   /** When the control plane deletes the branch; `undefined`: never. */
   expiresMs: time.optional(),
-  /** The seconds between the request that set `expiresMs` and `expiresMs`. */
+  /** The seconds from the request that set `expiresMs` until `expiresMs`. */
   ttlSeconds: z.int().min(0).optional(),
   annotation: namedSettings.optional(),
   lastResetMs: time.optional(),
@@ -409,7 +411,7 @@ export type EndpointType = EndpointRecord["type"];
 export type ComputeState = EndpointRecord["state"];
 /** The state that a compute is changing to. */
 export type PendingState = NonNullable<EndpointRecord["pendingState"]>;
-/** The plan of a project: `free` or `paid`. */
+/** The pricing plan of a project: `free` or `paid`. */
 export type Plan = ProjectRecord["plan"];
 /** The action of an operation. */
 export type Action = OperationRecord["action"];

@@ -11,12 +11,12 @@ import { branchLimits, requireRoom, snapshotLimit } from "./settings.ts";
 import { armExpiry, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** The source of a restored branch's data, and the name of the branch that keeps the former data. */
+/** The source of a restored branch's data, and the name of the new branch that keeps the former data. */
 export interface BranchRestore {
   readonly sourceBranchId: string;
   /** The time of the data, in epoch milliseconds. `undefined`: the present state. */
   readonly sourceMs: number | undefined;
-  /** The name of a new branch that keeps the former data. `undefined`: it is not kept. */
+  /** The name of a new branch that keeps the former data. `undefined`: the former data is lost. */
   readonly preserveUnderName: string | undefined;
 }
 
@@ -27,8 +27,9 @@ export interface RestoredBranch {
 }
 
 /**
- * Replaces the data of a branch. Active computes are suspended before the replacement, and started again after it. With
- * `preserveUnderName`, a new branch keeps the former data and becomes the parent of the branch's children.
+ * Replaces the data, roles and databases of a branch. Active computes are suspended before the replacement, and started
+ * again after it. With `preserveUnderName`, a new branch keeps the former data and becomes the parent of the branch's
+ * children.
  * @throws Refusal NotFound, Locked, Invalid, NotAllowed, Conflict
  */
 export function restoreBranch(
@@ -105,7 +106,7 @@ function startRestore(
   ]);
 }
 
-/** The fields of a request that creates a snapshot. An undefined field gets its default. */
+/** The fields of a request that creates a branch snapshot. Without a name, the id is the name. */
 export interface SnapshotCreation {
   readonly name: string | undefined;
   /** The time of the data, in epoch milliseconds. @default now */
@@ -115,7 +116,7 @@ export interface SnapshotCreation {
 }
 
 /**
- * A new snapshot, and the operation that copies its data. Without real computes there is no data to copy, and no
+ * A new branch snapshot, and the operation that copies its data. Without real computes there is no data to copy, and no
  * operation.
  */
 export interface NewSnapshot {
@@ -123,7 +124,7 @@ export interface NewSnapshot {
   readonly operations: readonly OperationRecord[];
 }
 
-/** Creates a snapshot of a branch. @throws Refusal NotFound, Locked, Invalid, NotAllowed */
+/** Creates a branch snapshot. @throws Refusal NotFound, Locked, Invalid, NotAllowed */
 export function createSnapshot(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
@@ -153,14 +154,14 @@ export function createSnapshot(
   return { snapshot, operations: startWork(world, [step]) };
 }
 
-/** Checks that a time is in the future. @throws Refusal Invalid */
+/** Checks that an expiry time is in the future; `undefined` is allowed. @throws Refusal Invalid */
 export function requireFuture(world: World, expiresMs: number | undefined): void {
   if (expiresMs !== undefined && expiresMs <= world.nowMs) {
     throw new Refusal("Invalid", "expires_at: must be in the future");
   }
 }
 
-/** Returns a snapshot. @throws Refusal NotFound */
+/** Returns a branch snapshot. @throws Refusal NotFound */
 export function snapshotAt(world: World, projectId: string, snapshotId: string): SnapshotRecord {
   world.project(projectId);
   const snapshot = world.store.snapshots.get(snapshotId);
@@ -168,7 +169,7 @@ export function snapshotAt(world: World, projectId: string, snapshotId: string):
   return snapshot;
 }
 
-/** Renames a snapshot. @throws Refusal NotFound */
+/** Renames a branch snapshot. Without a name, nothing changes. @throws Refusal NotFound */
 export function renameSnapshot(
   world: World,
   { projectId, snapshotId }: { readonly projectId: string; readonly snapshotId: string },
@@ -180,13 +181,13 @@ export function renameSnapshot(
   return snapshot;
 }
 
-/** Deletes a snapshot. @throws Refusal NotFound */
+/** Deletes a branch snapshot. @throws Refusal NotFound */
 export function deleteSnapshot(world: World, projectId: string, snapshotId: string): void {
   world.store.snapshots.remove(snapshotAt(world, projectId, snapshotId).id);
   disarmExpiry(world, snapshotId);
 }
 
-/** Creates a branch without endpoints from a snapshot. @throws Refusal NotFound, Locked, Conflict, NotAllowed */
+/** Creates a branch without endpoints from a branch snapshot. @throws Refusal NotFound, Locked, Conflict, NotAllowed */
 export function restoreSnapshot(
   world: World,
   { projectId, snapshotId }: { readonly projectId: string; readonly snapshotId: string },

@@ -16,10 +16,13 @@ import {
 import { monthOf, type Span, type Usage, usageIn } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/** The engine's calls about the past. Every method throws `Refusal` if it refuses the request. */
+/**
+ * The engine's calls about restores, branch snapshots, recovery and usage. Every method throws `Refusal` if it refuses
+ * the request; any other error is a bug.
+ */
 export class Restores {
   readonly #world: World;
-  /** Carries out everything that is due, and then runs `work` as one transaction. */
+  /** Carries out everything that is due by now, and then runs `work` as one transaction. */
   readonly #call: <T>(work: () => T) => T;
 
   constructor(world: World, call: <T>(work: () => T) => T) {
@@ -31,7 +34,7 @@ export class Restores {
     return this.#call(() => restoreBranch(this.#world, { projectId, branchId }, restore));
   }
 
-  /** Returns the snapshots of a project in the order of creation. */
+  /** Returns the branch snapshots of a project in the order of creation. */
   snapshots(projectId: string): readonly SnapshotRecord[] {
     return this.#call(() => this.#world.store.snapshots.ofProject(this.#world.project(projectId).id));
   }
@@ -56,7 +59,6 @@ export class Restores {
     return this.#call(() => recoverProject(this.#world, projectId));
   }
 
-  /** Returns the deleted projects that can still be recovered, in the order of creation. */
   recoverableProjects(): readonly ProjectRecord[] {
     return this.#call(() => recoverableProjects(this.#world));
   }
@@ -64,7 +66,6 @@ export class Restores {
   /** Returns a project's usage in the present month, and that month. The API shows both with the project. */
   projectFacts(projectId: string): {
     readonly usage: Usage;
-    /** The present month, for which usage is counted. */
     readonly month: Span;
   } {
     return this.#call(() => {

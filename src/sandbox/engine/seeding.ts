@@ -16,8 +16,8 @@ type EndpointSeed = BranchSeed["endpoints"][number];
 
 /**
  * Fills an empty engine with a fixture. No operation starts.
- * @throws Refusal when plan or profile do not allow an endpoint of the fixture. The message names the place of the
- *   endpoint.
+ * @throws Refusal when the project's plan (free or paid) or the profile does not allow an endpoint of the fixture. The
+ *   message names the place of the endpoint.
  */
 export function seedWorld(world: World, fixture: Fixture): void {
   world.store.counters.set("random", world.settings.seed >>> 0);

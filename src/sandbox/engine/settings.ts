@@ -1,25 +1,35 @@
-/** The settings and the limits of the engine. */
+/** The settings of the sandbox's engine with their defaults, the maximum numbers of objects, and the regions. */
 import type { Plan } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
 /** The settings of the engine. Times are milliseconds of the sandbox's clock. */
 export interface EngineSettings {
-  /** How long one operation runs: a random time from this range. If both ends are equal, it is always the same. */
+  /**
+   * How long one operation is planned to run: a random time from this range. If both ends are equal, the time is always
+   * the same. Real work can take longer.
+   */
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
-  /** The time between two availability checks of a branch. */
+  /** The time between two availability checks of a branch that has an endpoint. */
   readonly availabilityCheckIntervalMs: number;
-  /** The seed of the engine's randomness. The same seed and the same calls at the same times give the same answers. */
+  /**
+   * The seed of random ids, passwords and latencies. Without real computes, the same seed and the same calls at the
+   * same times give the same answers.
+   */
   readonly seed: number;
   /** The last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
   readonly hostSuffix: string;
   /**
-   * If this is set, the host of each new endpoint is a loopback address of its own, `127.<block>.x.y`.
+   * If this is set, the host of each new endpoint is a loopback address of its own, `127.<block>.x.y`. After 65,000
+   * endpoints, addresses repeat.
    * @default host names
    */
   readonly addressBlock?: number | undefined;
 }
 
-/** The settings of a sandbox that is started without options. */
+/**
+ * The default settings. A sandbox without the option for the seed draws a random seed instead. With real computes, the
+ * default latency is 0.
+ */
 export const defaultEngineSettings: EngineSettings = {
   operationLatencyMs: { min: 300, max: 1000 },
   availabilityCheckIntervalMs: 24 * 3_600_000,
@@ -27,30 +37,33 @@ export const defaultEngineSettings: EngineSettings = {
   hostSuffix: "sandbox.localhost",
 };
 
-/** The suspend delay in seconds that the value 0 stands for. */
+/** The suspend delay in seconds if `suspend_timeout_seconds` is 0. */
 export const defaultSuspendSeconds = 300;
 
 /** The major version of Postgres if a project names none. */
 export const defaultPgVersion = 18;
 
-/** The maximum number of branches of one project, by plan. @see docs/sandbox.md "Limits" */
+/** The maximum number of branches of one project, by its pricing plan. @see docs/sandbox.md "Limits" */
 export const branchLimits: Readonly<Record<Plan, number>> = { free: 10, paid: 5000 };
 
-/** The maximum number of roles of one branch, and also of databases. */
+/** The maximum number of roles of one branch. The maximum number of databases is the same. */
 export const objectsPerBranch = 500;
 
-/** The maximum number of snapshots of one project. */
+/** The maximum number of branch snapshots of one project. */
 export const snapshotLimit = 1000;
 
-/** The maximum number of projects of the account. */
+/** The maximum number of projects, without deleted ones. */
 export const projectLimit = 1000;
 
-/** The maximum number of faults, of planned failures and of API keys each, because tests may forget to remove them. */
+/**
+ * The maximum number of faults; also of planned failures, and of API keys. There is a maximum because tests may forget
+ * to remove them.
+ */
 export const controlLimit = 1000;
 
 /**
  * Checks that one more object is allowed.
- * @param what the plural in capitals, such as `BRANCHES`.
+ * @param what the plural in capitals, such as `BRANCHES`; it is part of the error.
  * @throws Refusal NotAllowed
  */
 export function requireRoom(present: number, limit: number, what: string): void {

@@ -141,7 +141,7 @@ export class Store {
   }
 
   /**
-   * Fills an empty store from disk. Loaded rows do not count as changes.
+   * Fills an empty store with the rows of a state directory. Loaded rows do not count as changes.
    * @throws Error for a row that no sandbox wrote
    */
   load(rows: readonly StoredRow[]): void {
@@ -288,7 +288,7 @@ class TimerTable extends Table<TimerRecord> {
     if (!isSame) super.put(timer);
   }
 
-  /** Returns the timer that is due first. */
+  /** Returns the timer that is due first; `undefined`: there is no timer. */
   next(): TimerRecord | undefined {
     return this.first();
   }

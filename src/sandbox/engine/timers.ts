@@ -71,7 +71,7 @@ function suspendKey(endpointId: string): string {
 
 /**
  * Sets the timer for the next availability check of a branch. Checks are due at whole intervals after the branch was
- * created, so a second call changes nothing.
+ * created, so a second call before the next check changes nothing.
  * @param afterMs the next check is later than this, in epoch milliseconds; earlier ones are skipped. @default now
  */
 export function armAvailabilityCheck(world: World, branchId: string, afterMs = world.nowMs): void {
@@ -86,7 +86,7 @@ export function armAvailabilityCheck(world: World, branchId: string, afterMs = w
   });
 }
 
-/** Skips the availability checks that were due up to a time. */
+/** Skips the availability checks that were due up to a time, and sets their timers to the next check after it. */
 export function skipMissedChecks(world: World, untilMs: number): void {
   for (const { kind, subjectId, dueMs } of world.store.timers.list()) {
     if (kind === "availabilityCheck" && dueMs <= untilMs) armAvailabilityCheck(world, subjectId, untilMs);

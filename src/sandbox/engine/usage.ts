@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 
 const dayMs = 86_400_000;
 
-/** The usage of computes in some time. */
+/** The usage of computes in a time span. */
 export interface Usage {
   readonly activeMs: number;
   /**
@@ -23,7 +23,10 @@ export interface Span {
   readonly toMs: number;
 }
 
-/** Adds the run of an active compute, which ends now, to the usage of its branch. */
+/**
+ * Adds the run of an active compute, which ends now, to the usage of its branch. If the compute is not active, nothing
+ * happens.
+ */
 export function noteRunEnded(world: World, endpoint: EndpointRecord): void {
   const { projectId, branchId, startedMs, minUnits } = endpoint;
   if (endpoint.state !== "active" || startedMs === undefined) return;

@@ -21,8 +21,8 @@ export class World {
   readonly operationHistory = new ListHistory<OperationRecord>();
   readonly work: RealWork;
   /**
-   * The present time in epoch milliseconds. While the engine carries out something that was due earlier, this is the
-   * due time.
+   * The present time in epoch milliseconds of the sandbox's clock. While the engine carries out something that was due
+   * earlier, this is the due time.
    */
   nowMs = 0;
 
@@ -43,13 +43,13 @@ export class World {
     return step.value;
   };
 
-  /** Returns how long the next operation runs, in milliseconds. */
+  /** Returns the planned duration of the next operation, in milliseconds: a random time from the setting's range. */
   drawLatencyMs(): number {
     const { min, max } = this.settings.operationLatencyMs;
     return Math.round(min + this.draw() * (max - min));
   }
 
-  /** Returns a number larger than any number before. */
+  /** Returns a sequence number larger than any returned before. */
   nextSequence(): number {
     const next = this.store.counters.get("sequence") + 1;
     this.store.counters.set("sequence", next);

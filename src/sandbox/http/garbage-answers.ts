@@ -24,8 +24,8 @@ const statusOfCode: Readonly<Record<string, string>> = {
 
 /**
  * Answers some requests in the sandbox's own error form. Node would answer them in another form, or not at all.
- * They are: bytes that are not HTTP, requests that never end, `CONNECT`, an `Expect` header that the sandbox cannot
- * meet, and requests without a `Host` header.
+ * They are bytes that are not HTTP, requests that never end, and `CONNECT`. Others are an `Expect` header that the
+ * sandbox cannot meet, and HTTP/1.1 requests without a `Host` header.
  */
 export class GarbageAnswers {
   readonly #latest = new WeakMap<Socket, Exchange>();

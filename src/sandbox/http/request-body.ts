@@ -11,7 +11,7 @@ declare module "fastify" {
   }
 }
 
-/** The maximum size of a body, in bytes. */
+/** The maximum size of a body, in bytes. Only the import of a snapshot has a larger limit. */
 export const bodyLimit = 256 * 1024;
 
 const deepestNesting = 32;
@@ -23,7 +23,9 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Makes the server read bodies by the sandbox's rules: every body must be JSON, and a request without a body may have
- * any content type. Errors: 400 malformed or nested too deeply, 413 too large, 415 not JSON.
+ * any content type. A body is ignored if its route takes none, if no route fits, or if a DELETE has a body that is not
+ * JSON.
+ * Errors: 400 malformed or nested too deeply, 413 too large, 415 not JSON.
  */
 export function readBodies(app: FastifyInstance): void {
   app.decorateRequest("sentContentType", undefined);

@@ -23,7 +23,7 @@ import { answerErrors, answerTo, sendError } from "./parts/errors.ts";
 import type { ServerParts } from "./parts/server-parts.ts";
 import { readBodies } from "./request-body.ts";
 
-/** All routes of the API, in the order of its reference. */
+/** All routes of the API that the sandbox supports, in the order of the API reference. */
 const apiRoutes = [
   endpointRoutes,
   powerRoutes,
@@ -48,7 +48,7 @@ export const controlPrefix = "/sandbox/v1";
 /** The time limit for a request to arrive, in milliseconds. The answer has no such limit. */
 const arrivalLimitMs = 30_000;
 
-/** A function that adds routes of one kind to the server. */
+/** A function that adds some routes to the server. */
 export type RouteSet = (app: FastifyInstance, parts: ServerParts) => void;
 
 /**

@@ -10,7 +10,7 @@ export interface Label {
   readonly tone: "good" | "bad" | "busy" | "quiet" | "warn";
 }
 
-/** The labels that the control plane's own web console uses. */
+/** The labels that the control plane's own web console shows for the status of an operation. */
 const statusLabels: Readonly<Record<OperationStatus, Label>> = {
   finished: { text: "OK", sign: "✓", tone: "good" },
   scheduling: { text: "Scheduling", sign: "◷", tone: "quiet" },
@@ -85,8 +85,8 @@ export function suspendText(seconds: number): string {
 }
 
 /**
- * Returns when an active compute is suspended if no client connects, in epoch milliseconds; `undefined`: it is never
- * suspended, or is not active.
+ * Returns when an active compute is suspended if no client connects, in epoch milliseconds. `undefined`: the compute is
+ * never suspended, is not active, or is changing.
  */
 export function suspendsAtMs(endpoint: EndpointRecord): number | undefined {
   const { state, pendingState, lastActiveMs, suspendTimeoutSeconds: seconds } = endpoint;

@@ -5,7 +5,7 @@ import { type PageName, type PageQuery, pageHref, pagePaths } from "./page-query
 import { buttonView, exactTime } from "./parts-view.ts";
 import { type Region, regionView, textsOf, versionOf } from "./region.ts";
 
-/** The paths of the page's files, and the paths that its script requests. */
+/** The paths of the style sheet, the script, the icon and the stream of updates, which every page uses. */
 export const filePaths = {
   style: "/page/style.css",
   script: "/page/script.js",
@@ -38,7 +38,7 @@ export interface View {
   readonly body: (place: (id: string, tag?: "div" | "ul" | "tbody") => Html) => Html;
 }
 
-/** Makes the whole HTML document. A browser without scripts can read it. */
+/** Makes the whole HTML document. Without scripts, a browser shows it but cannot change anything. */
 export function documentView(view: View, frame: FrameData, query: PageQuery): string {
   const regions = new Map([...frameRegions(frame, query), ...view.regions].map((region) => [region.id, region]));
   const place = (id: string, tag: "div" | "ul" | "tbody" = "div"): Html => {

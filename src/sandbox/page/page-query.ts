@@ -14,10 +14,10 @@ export const pagePaths = {
 /** The name of a page. */
 export type PageName = keyof typeof pagePaths;
 
-/** A request for a page: which page, and what it shows. */
+/** The parsed address of a page: which page, and what it shows. */
 export interface PageQuery {
   readonly page: PageName;
-  /** The project; `undefined`: the first project. */
+  /** The project; `undefined`: the first project that the search finds. */
   readonly projectId: string | undefined;
   /** Older operations than this position are shown; `undefined`: the newest ones. */
   readonly before: OperationPosition | undefined;

@@ -80,8 +80,8 @@ function pageNamed(name: string | null): PageName {
 function requireLocal(request: FastifyRequest, access: ServerParts["controlAccess"]): void {
   if (access === "everyone") return;
   if (access === "none") throw new ApiError(403, "the page is off: the sandbox is not bound to a loopback address");
-  // A web page of another host could reach the sandbox under its own host name, if DNS resolves that name to a loopback
-  // address.
+  // A web page of another host could reach the sandbox under the page's own host name, if DNS resolves that name to a
+  // loopback address.
   if (!isLoopback(hostnameOf(request.headers.host))) {
     throw new ApiError(403, "the page answers to a loopback host name only");
   }

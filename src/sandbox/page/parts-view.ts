@@ -1,4 +1,4 @@
-/** Small parts that several pages use: badges, times, buttons, texts to copy. */
+/** Badges, times, buttons and texts to copy, for all pages. */
 import { type Html, type HtmlPart, html } from "./html.ts";
 import type { Label } from "./labels.ts";
 
@@ -12,7 +12,9 @@ export function tagView(text: string): Html {
   return html`<span class="badge quiet">${text}</span>`;
 }
 
-/** Shows an exact time. The page's script shows how long ago it was, and moves the exact time into the title. */
+/**
+ * Shows an exact time. The page's script replaces the text by how long ago that was, and shows the exact time on hover.
+ */
 export function timeView(epochMs: number): Html {
   const iso = new Date(epochMs).toISOString();
   const exact = exactTime(epochMs);

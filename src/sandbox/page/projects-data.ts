@@ -39,7 +39,10 @@ export interface ProjectDetails {
 export interface ProjectsData {
   readonly projects: readonly ProjectLine[];
   readonly moreProjects: number;
-  /** The chosen project; `undefined`: it does not exist, or there is no project at all. */
+  /**
+   * The requested project, or without a request the first project that the search finds. `undefined`: there is no such
+   * project.
+   */
   readonly details: ProjectDetails | undefined;
 }
 
@@ -70,8 +73,8 @@ function isFound(engine: Engine, project: ProjectRecord, search: string): boolea
 }
 
 /**
- * Returns the operations that lock the project. They are among the newest operations, because a locked project starts
- * no others.
+ * Returns the operations that lock the project. They are among the ten newest operations, because a locked project
+ * starts no others.
  */
 function lockingOperations(engine: Engine, projectId: string): readonly OperationRecord[] {
   const newest = engine.operations(projectId, { limit: 10, after: undefined });

@@ -22,7 +22,7 @@ export interface Page {
 export interface PageContext {
   /** The address of the sandbox in the browser, such as `http://127.0.0.1:8787`. */
   readonly origin: string;
-  /** The OpenAPI document, for the page of the API. Updates of that page do not need it. */
+  /** The OpenAPI document, for the page of the API reference. Other pages and updates do not need it. */
   readonly document?: OpenApiDocument | undefined;
 }
 

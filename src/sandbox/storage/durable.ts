@@ -9,7 +9,8 @@ export interface Durable {
   /** The rows that the directory held when it was opened. */
   readonly rows: readonly StoredRow[];
   /**
-   * Takes the changes of a transaction that was just made in memory. They are written soon after the call.
+   * Takes the changes of a transaction that was just made in memory. They are written in the same turn of the event
+   * loop, together with those of other requests.
    * @throws StorageError when an earlier transaction could not be written
    */
   commit(changes: ChangeSet): void;
@@ -20,7 +21,10 @@ export interface Durable {
   written(): Promise<void> | undefined;
   /** Writes every transaction so far before it returns. @throws StorageError CannotWrite */
   flush(): void;
-  /** Tries to write everything, and releases the directory. `commit` must not be called afterwards. */
+  /**
+   * Tries to write everything, and releases the directory. `onWriteFailure` receives an error of this write. `commit`
+   * must not be called afterwards.
+   */
   close(): void;
 }
 
@@ -65,7 +69,7 @@ export function openDurable({ directory, onWriteFailure }: DurableOptions): Dura
   }
 }
 
-/** Makes the error for a directory whose rows cannot be read into a store. */
+/** Makes the error for a directory whose rows cannot be read into a store. A `StorageError` is returned as it is. */
 export function unreadable(directory: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const [why] = String((cause as Error).message).split("\n", 1);

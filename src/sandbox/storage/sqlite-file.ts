@@ -6,7 +6,7 @@ import type { ChangeSet } from "./transactions.ts";
  * Why state on disk cannot be used.
  * `InUse`: another process uses it. `Foreign`: another program wrote it. `Newer`: a later version wrote it. `Damaged`:
  * its content is broken. `Mismatch`: it was made with another profile. `CannotOpen`, `CannotWrite`: the operating
- * system refused access.
+ * system or SQLite failed, for example because the disk is full.
  */
 export type StorageReason = "InUse" | "Foreign" | "Newer" | "Damaged" | "Mismatch" | "CannotOpen" | "CannotWrite";
 

@@ -37,7 +37,7 @@ export class Table<R> implements Tracked {
     this.#transactions.write(this, this.#shape.keyOf(record), record);
   }
 
-  /** Removes a record. If there is none, nothing happens. */
+  /** Removes a record. If no record has this key, nothing happens. */
   remove(key: string): void {
     if (this.#records.has(key)) this.#transactions.write(this, key, undefined);
   }
@@ -51,7 +51,7 @@ export class Table<R> implements Tracked {
     return this.#all.list();
   }
 
-  /** Returns the first record in order. */
+  /** Returns the first record in order; `undefined`: the table is empty. */
   first(): R | undefined {
     return this.#all.members[0];
   }

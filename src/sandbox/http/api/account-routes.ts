@@ -84,7 +84,7 @@ export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): vo
   );
 }
 
-/** Shows a region. A region that only a fixture names has no coordinates. */
+/** Shows a region. A region that is not built in, but that a project of a fixture names, has no coordinates. */
 function regionView(id: string, index: number): z.output<typeof regionBody> {
   const known: Region | undefined = regions.find((region) => region.id === id);
   return {
@@ -119,7 +119,8 @@ const revokedBody = madeBody.omit({ key: true }).extend({ ...useShape, revoked: 
 const keyPath = z.object({ key_id: queryInteger(0, Number.MAX_SAFE_INTEGER) });
 
 /**
- * Adds the routes for the account's own keys, as in the public API. Keys with a scope are made at `/sandbox/v1/keys`.
+ * Adds the routes for the account's own keys, as in the public API. Keys that may only read or use only one project are
+ * made at `/sandbox/v1/keys`.
  */
 export function keyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();

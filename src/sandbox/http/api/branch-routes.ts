@@ -41,7 +41,7 @@ const listQuery = pageQuery(10_000).extend({
   sort_order: z.enum(["asc", "desc"]).optional(),
 });
 
-/** Adds the routes to list, get, create, update, restore and delete branches. */
+/** Adds the routes to list, count, get, create, update, restore and delete branches, and to make one primary. */
 export function branchRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { engine } = parts;
   const routes = app.withTypeProvider<ZodTypeProvider>();

@@ -44,7 +44,7 @@ const historyQuery = pageQuery(100).extend({
   org_id: z.string().max(64).optional(),
 });
 
-/** The maximum number of time frames in an answer: the days of a year. */
+/** The maximum number of time frames (days or months) in an answer: the days of a year. */
 const mostTimeframes = 366;
 
 /** Adds the route that shows how long the computes of each project ran, by day or by month. */

@@ -21,7 +21,7 @@ import { answerDelete } from "../parts/errors.ts";
 import { jsonType, ListBody } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/** Adds the routes to list, get, create, update, delete, start, suspend and restart compute endpoints. */
+/** Adds the routes to list, get, create, update and delete compute endpoints. */
 export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const { profile } = engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();

@@ -12,12 +12,15 @@ import type { ServerParts } from "../parts/server-parts.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The log entry and the fault of this request; `undefined`: the request is not under `/api/v2`. */
+    /** The log entry and the fault of this request; `undefined`: the path is not under `/api/v2`. */
     passage: Passage | undefined;
   }
 }
 
-/** A request under `/api/v2`: its log entry, and the fault that applies to it. A replayed request has neither. */
+/**
+ * The log entry of a request under `/api/v2`, and the fault that applies to the request. A request that the sandbox
+ * sends to itself has neither.
+ */
 interface Passage {
   readonly entry: RequestEntry | undefined;
   readonly hit: FaultHit | undefined;
@@ -105,8 +108,9 @@ export class Lifecycle {
   }
 
   /**
-   * Applies the faults `status`, `delay` and `dropBefore`, before the key is checked.
-   * @returns whether the connection was cut: by the fault, or because the sandbox stops
+   * Applies the faults `status`, `delay` and `dropBefore`, before the key is checked. If the sandbox stops, it cuts the
+   * connection too.
+   * @returns whether the connection was cut
    * @throws ApiError with the status that the fault names
    */
   async #cutOrDelay(request: FastifyRequest, reply: FastifyReply, hit: FaultHit | undefined): Promise<boolean> {

@@ -57,7 +57,7 @@ export const databaseUpdateBody = z.object({
   database: z.object({ name: nameText(63).optional(), owner_name: nameText(63).optional() }),
 });
 
-/** A connection, and the address at which clients reach the server; `undefined`: no computes run. */
+/** A connection, and the address at which clients reach the servers. If no computes run, `address` is `undefined`. */
 export type ReachableConnection = Connection & { readonly address: DatabaseAddress | undefined };
 
 const connectionField = fieldsOf<ReachableConnection>();
@@ -87,12 +87,18 @@ export const connectionBody = connection.body;
 /** Shows how to connect. */
 export const connectionView = connection.viewer();
 
-/** Returns the host name of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`. */
+/**
+ * Returns the host name of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`. A host that is a loopback
+ * address stays the same.
+ */
 export function poolerHost({ host, id }: Connection["endpoint"]): string {
   return host.replace(id, `${id}-pooler`);
 }
 
-/** Returns a connection string. If the role cannot log in, the string has no password. */
+/**
+ * Returns a connection string. If `role` has no password, because it cannot log in or its password is not stored, the
+ * string has none.
+ */
 export function connectionUri(
   { endpoint, role, databaseName, address }: ReachableConnection,
   isPooled: boolean,

@@ -112,7 +112,7 @@ export function newBranchView(
   };
 }
 
-/** Returns the fields of an endpoint in the request that creates its branch. */
+/** Returns the request fields of an endpoint that is created with its branch. */
 export function firstEndpointFields(profile: Profile) {
   return endpointFields(profile).pick({
     autoscaling_limit_min_cu: true,
@@ -123,7 +123,7 @@ export function firstEndpointFields(profile: Profile) {
   });
 }
 
-/** Returns the request body that creates a branch. If the request has no body, it counts as `null`. */
+/** Returns the request body that creates a branch. A missing body counts as `null`. */
 export function branchCreateBody(profile: Profile) {
   return z
     .object({

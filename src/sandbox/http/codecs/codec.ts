@@ -68,7 +68,7 @@ export function optionalTime(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : timeText(epochMs);
 }
 
-/** Returns the fields `created_at` and `updated_at`. Almost every object ends with them. */
+/** Returns the fields `created_at` and `updated_at`. */
 export function stampFields<R extends { readonly createdMs: number; readonly updatedMs: number }>() {
   const field = fieldsOf<R>();
   return {
@@ -77,7 +77,7 @@ export function stampFields<R extends { readonly createdMs: number; readonly upd
   };
 }
 
-/** Returns the fields with the running time of computes, in whole seconds. Projects and branches have them. */
+/** Returns the fields with the running time of computes in the present month, in whole seconds. */
 export function usageFields<R extends { readonly usage: Usage }>() {
   const field = fieldsOf<R>();
   const computeSeconds = field(z.int(), ({ usage }) => Math.floor(usage.unitMs / 1000));

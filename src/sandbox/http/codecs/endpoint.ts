@@ -53,7 +53,7 @@ const endpoint = codecOf<EndpointRecord>()({
 export const endpointBody = endpoint.body;
 type EndpointBody = z.output<typeof endpointBody>;
 
-/** The answer to every write of an endpoint. */
+/** The schema of the answer to every write of an endpoint. */
 export const mutationBody = z.object({ endpoint: endpointBody, operations: z.array(operationBody) });
 
 const moving = {
@@ -75,17 +75,20 @@ export function endpointView(record: EndpointRecord, { name }: Profile): Endpoin
   return still[name](record);
 }
 
-/** Shows an endpoint with `pending_state` while its compute changes its state. */
+/** Shows an endpoint, with `pending_state` if its compute is changing its state. */
 export function movingEndpointView(record: EndpointRecord, { name }: Profile): EndpointBody {
   return moving[name](record);
 }
 
-/** Shows an endpoint as in lists of the profile. */
+/** Shows an endpoint as in the profile's lists: with `pending_state` in `public`, without it in `seed`. */
 export function listedEndpointView(record: EndpointRecord, profile: Profile): EndpointBody {
   return (profile.pendingStateInLists ? moving : still)[profile.name](record);
 }
 
-/** Shows the answer to a create, an update or a power call. It always has a pending state. */
+/**
+ * Shows the answer to a create, an update or a power call. It always has `pending_state`. If the compute is not
+ * changing, this is its state, or `idle` for `init`.
+ */
 export function mutationView({ endpoint: changed, operations }: Mutation, profile: Profile) {
   const pendingState = changed.pendingState ?? (changed.state === "active" ? "active" : "idle");
   return {

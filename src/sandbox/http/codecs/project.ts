@@ -13,7 +13,7 @@ import { operationBody } from "./operation.ts";
 /** The id of the one account that owns everything. */
 export const accountId = "user-sandbox";
 
-/** A project with the values of its answer that are not stored. */
+/** A project with the values of its answer that are not stored: host names, usage and month. */
 export interface ShownProject extends ProjectRecord {
   readonly proxyHost: string;
   /** The usage in the present month. */

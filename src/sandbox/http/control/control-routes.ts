@@ -30,7 +30,7 @@ export function isForeignPage(origin: string | undefined): boolean {
   return origin !== undefined && !isLoopback(URL.parse(origin)?.hostname ?? "");
 }
 
-/** Adds the control API for tests. Requests and answers are JSON, and it needs no key. */
+/** Adds the control API for tests. Its requests and answers are JSON, and clients need no key. */
 export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
   answerErrors(app, parts.onBug);
   app.addHook("onRequest", async (request, reply) => {

@@ -1,4 +1,4 @@
-/** Routes for API keys of any scope. */
+/** Routes that make, list and revoke API keys. A key may be limited to reading, or to one project. */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
@@ -14,7 +14,7 @@ const scopeSchema = z.object({
 
 const keyBody = z.object({ id: z.string(), name: z.string(), scope: scopeSchema });
 
-/** Adds the routes that make, list and revoke API keys. With another key, a test can imitate another client. */
+/** Adds the routes for API keys. With another key, a test can imitate another client. */
 export function controlKeyRoutes(app: FastifyInstance, { keyRing }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   routes.post(

@@ -77,7 +77,10 @@ function orderProblems(content: Content): readonly string[] {
   ];
 }
 
-/** Returns the latest time at which anything in a snapshot happened or will end, in epoch milliseconds. */
+/**
+ * Returns the latest time of the projects, branches, endpoints, operations, roles and databases in a snapshot: of a
+ * creation, update, last activity or planned end. In epoch milliseconds.
+ */
 export function latestTimeMs({ projects, branches, endpoints, operations, roles, databases }: Content): number {
   const records = [...projects, ...branches, ...endpoints, ...operations, ...roles, ...databases];
   const ends = operations.map(({ endsAtMs }) => endsAtMs);

@@ -10,7 +10,7 @@ import type {
 } from "./openapi-types.ts";
 import type { DocumentedRoute } from "./route-list.ts";
 
-/** What an OpenAPI document shows besides the routes. */
+/** The profile that an OpenAPI document names, and the prefix of the routes that need a key. */
 export interface DocumentOptions {
   readonly profile: string;
   /** Routes below this prefix need a key. */
@@ -51,8 +51,8 @@ function operationOf(route: DocumentedRoute, path: string, { keyedPrefix }: Docu
 }
 
 /**
- * Returns the tag of a route, which groups routes in the document: the last word in its path that names a kind of
- * object.
+ * Returns the tag of a route. Tags group the routes in the document. The tag is the last word in the path that names a
+ * kind of object. Without such a word it is `account`, and for the control API always `control`.
  */
 function tagOf(path: string, isKeyed: boolean): string {
   if (!isKeyed) return "control";

@@ -17,7 +17,8 @@ export interface DocumentedRoute {
 }
 
 /**
- * Lists every route below the prefixes that is registered after this call. The returned array grows with each route.
+ * Lists every documented route below the prefixes that is registered after this call, without HEAD. The returned array
+ * grows with each route.
  * @throws Error for a route without a summary
  */
 export function listRoutes(app: FastifyInstance, prefixes: readonly string[]): readonly DocumentedRoute[] {

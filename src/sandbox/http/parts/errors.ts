@@ -28,7 +28,7 @@ export class ApiError extends Error {
 /** The section of the docs that lists what the sandbox does not support. */
 export const notPlayedSection = "docs/sandbox.md#not-played";
 
-/** The same message for a missing, a wrong and a revoked key. */
+/** The message of a 401. It is the same for a missing, a wrong and a revoked key. */
 export const unauthenticatedMessage = "supplied credentials do not pass authentication";
 
 /** Answers every error in the same form. An unexpected error is passed to `onBug` and answered with 500. */
@@ -55,7 +55,10 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
     .send({ request_id: request.id, code: error.code, message: error.message });
 }
 
-/** Converts an error that was thrown during a request into its answer. */
+/**
+ * Converts an error that was thrown during a request into its answer. An error that is not intended becomes 500 with
+ * the message `internal error`.
+ */
 export function answerTo(error: FastifyError): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Refusal) return new ApiError(statusOfRefusal[error.reason], error.message, { code: error.code });
@@ -83,7 +86,10 @@ export interface Deletion<B> {
   readonly requireParent: () => unknown;
 }
 
-/** Deletes the object and answers. If the object does not exist, the profile decides between 404 and 204. */
+/**
+ * Deletes the object and answers. If only the object does not exist, the profile decides between 404 and 204. If its
+ * parent does not exist, the answer is 404.
+ */
 export function answerDelete<B>(reply: FastifyReply, profile: Profile, { remove, requireParent }: Deletion<B>) {
   try {
     return reply.send(remove());

@@ -70,14 +70,14 @@ export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], tar
   return Object.entries(query).every(([name, value]) => sent.get(name) === value);
 }
 
-/** A fault, and how many requests it has met. */
+/** A fault, and the numbers of the requests that it has met. */
 export interface FaultState extends FaultSpec {
   readonly id: string;
   /** The number of matching requests so far, including skipped ones. */
   readonly seen: number;
   /** The number of requests that it was applied to. */
   readonly hits: number;
-  /** The number of answers that it holds back at this moment. */
+  /** The number of answers that the fault holds back at this moment. */
   readonly held: number;
 }
 
@@ -123,7 +123,10 @@ export class FaultRegistry {
     });
   }
 
-  /** Counts the request for the faults that it matches, and returns the first one to apply; `undefined`: none. */
+  /**
+   * Counts the request for each fault that it matches, up to the first fault that applies, and returns that one.
+   * `undefined`: no fault applies.
+   */
   take(target: FaultTarget): FaultHit | undefined {
     for (const fault of this.#faults.values()) {
       if (!isTargetOf(fault.spec.match, target)) continue;
@@ -137,7 +140,7 @@ export class FaultRegistry {
   }
 
   /**
-   * Sends the answers that a fault holds back now. It continues to hold back later answers.
+   * Sends the answers that a fault holds back now. The fault continues to hold back later answers.
    * @returns the number of answers; `undefined`: there is no such fault
    */
   release(id: string): number | undefined {

@@ -13,7 +13,7 @@ export interface NewKey {
 
 /** The rights of a key. */
 export interface KeyScope {
-  /** Whether the key may change anything. @default write */
+  /** `read`: the key may neither change anything nor read secrets. @default write */
   readonly access?: KeyAccess | undefined;
   /** The only project that the key may use. @default every project */
   readonly projectId?: string | undefined;
@@ -68,7 +68,7 @@ export class KeyRing {
     return exists;
   }
 
-  /** Returns the key in an `Authorization` header; `undefined`: it has no known key. */
+  /** Returns the key in an `Authorization` header, and notes its use. `undefined`: the header has no known key. */
   authenticate(authorization: string | undefined, address = ""): KeyRecord | undefined {
     const presented = Buffer.from(hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? ""));
     let found: KeyRecord | undefined;
@@ -90,7 +90,7 @@ export class KeyRing {
     });
   }
 
-  /** Returns the last use of a key; `undefined`: it was not used since this process began. */
+  /** Returns the last use of a key; `undefined`: the key was not used since this process began. */
   lastUse(id: string): KeyUse | undefined {
     return this.#uses.get(id);
   }
@@ -122,7 +122,7 @@ export function permissionProblem(key: KeyRecord, { method, route, projectId }: 
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The key of the request; `undefined`: it has no known key, or is not a request of the API. */
+    /** The key of the request; `undefined`: the request has no known key, or its path is not under `/api/v2`. */
     apiKey: KeyRecord | undefined;
   }
 }

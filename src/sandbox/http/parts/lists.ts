@@ -12,10 +12,7 @@ export function queryInteger(least: number, most: number) {
   return z.preprocess(asNumber, z.int().min(least).max(most));
 }
 
-/**
- * Returns the query schema of a list with pages.
- * @param longest the maximum page size, and the page size if the request names no `limit`
- */
+/** Returns the query schema of a list with pages. @param longest the maximum page size */
 export const pageQuery = (longest: number) =>
   z.object({
     limit: queryInteger(1, longest).optional(),
@@ -35,8 +32,8 @@ export interface Page<R> {
 }
 
 /**
- * Returns one page of a list: the records after the cursor whose id or name contains `search`. The cursor is the
- * `sequence` of the page's last record, so it stays valid if that record is deleted.
+ * Returns one page of a list: the records after the cursor whose id or name contains `search`. Without `limit` it has
+ * all of them. The cursor is the `sequence` of the page's last record, so it stays valid if that record is deleted.
  */
 export function pageOf<R extends { readonly sequence: number; readonly id: string; readonly name: string }>(
   records: readonly R[],
@@ -72,7 +69,8 @@ export interface Sorting {
 /**
  * Returns one page of a list that clients can sort. The cursor holds the sort key and the `sequence` of the last
  * record, so it stays valid if that record is deleted.
- * @throws ApiError 400 for a cursor that no page of this list has returned
+ * @returns `next`: the cursor of the next page; `undefined` on the last page
+ * @throws ApiError 400 for a text that is not a cursor
  */
 export function sortedPage<R extends Sortable>(
   records: readonly R[],
@@ -196,7 +194,7 @@ export function cursorOf({ createdMs, sequence }: OperationPosition): string {
 export const cursorPattern =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Parses a cursor. @returns `undefined` for a text that is no timestamp */
+/** Parses a cursor. @returns `undefined` for a text that is not a valid timestamp */
 export function parseCursor(cursor: string): OperationPosition | undefined {
   const [, seconds, fraction = "", zone] = cursorPattern.exec(cursor) ?? [];
   const digits = fraction.padEnd(9, "0");

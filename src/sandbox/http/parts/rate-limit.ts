@@ -19,8 +19,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request.
-   * @returns `undefined` if it is allowed, else the whole seconds after which the client may try again
+   * Counts a request if the limits allow it.
+   * @returns `undefined` if the request is allowed, else the whole seconds after which the client may try again
    */
   take(nowMs: number): number | undefined {
     const inMinute = this.#admittedMs.findIndex((atMs) => atMs > nowMs - 60_000);

@@ -9,7 +9,7 @@ export interface RequestEntry {
   readonly method: string;
   /** The path without the query. */
   readonly path: string;
-  /** The route, such as `/projects/:project_id/endpoints`; `undefined` for an unknown one. */
+  /** The route, such as `/api/v2/projects/:project_id/endpoints`; `undefined` for an unknown one. */
   readonly route: string | undefined;
   /** The name of the key; `undefined`: the request had no valid key. */
   readonly key: string | undefined;
@@ -19,14 +19,14 @@ export interface RequestEntry {
   fault: string | undefined;
 }
 
-/** How often a route was called. */
+/** How many requests a route got. */
 export interface RequestCount {
   readonly method: string;
   readonly route: string;
   readonly count: number;
 }
 
-/** The latest requests under `/api/v2`, and the number of all requests by route. */
+/** The latest 10,000 requests under `/api/v2`, and the number of all requests by method and route. */
 export class RequestLog {
   readonly #capacity: number;
   #entries: RequestEntry[] = [];
@@ -47,7 +47,7 @@ export class RequestLog {
     return entry;
   }
 
-  /** Returns the entries with a higher sequence number, oldest first. */
+  /** Returns the kept entries with a higher sequence number than this, oldest first. */
   since(sequence: number): readonly RequestEntry[] {
     return this.#entries.slice(-this.#capacity).filter((entry) => entry.sequence > sequence);
   }

@@ -10,11 +10,11 @@ import type { KeyRing } from "./key-ring.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RequestLog } from "./request-log.ts";
 
-/** The addresses of the sandbox's HTTP proxy, besides its own port. */
+/** The address of the sandbox's HTTP proxy, and the host name that the proxy leads to the sandbox. */
 export interface Entrances {
   /** The address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
-  /** The host name that the proxy maps to the sandbox. */
+  /** The host name that the proxy leads to the sandbox. */
   readonly proxyHostName: string;
 }
 
@@ -28,7 +28,10 @@ export interface ServerParts {
   readonly requestLog: RequestLog;
   /** The rate limit; `undefined`: there is none. */
   readonly rateLimit: RateLimit | undefined;
-  /** Resets the sandbox to the state after its start. Keys that were made later are removed. */
+  /**
+   * Replaces all records by the fixture, and removes faults, log and all API keys but the start key. The clock gets its
+   * start mode again, but does not go back.
+   */
   readonly reset: () => void;
   /** Replaces all records by these records, which were checked before. The clock does not go back. */
   readonly restore: (content: StoreContent) => void;
@@ -47,11 +50,11 @@ export interface ServerParts {
   /** Returns the address for clients of databases; `undefined`: no computes run, so no endpoint can be reached. */
   readonly databaseAddress?: () => DatabaseAddress | undefined;
   /**
-   * Returns the schema of a branch's database as SQL; `undefined`: no computes run.
+   * Returns the schema of a branch's database as SQL. The function is `undefined` if no computes run.
    * @throws Error with a message for the client
    */
   readonly schemaOf?: ((branchId: string, database: string) => Promise<string>) | undefined;
-  /** Returns the other addresses of the sandbox. They are known after it listens. */
+  /** Returns the address and host name of the HTTP proxy. The address is known after the sandbox listens. */
   readonly entrances: () => Entrances;
   /** Called with errors that are bugs of the sandbox. */
   readonly onBug: (error: unknown) => void;
