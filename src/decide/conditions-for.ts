@@ -171,7 +171,7 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
     case "Accepted":
       return summaryOfAccepted(local, plan, outcome);
     case "NothingSent":
-      return plan === undefined ? { kind: "Unchanged" } : withEndpointGone(entryOf(plan).summary(plan, local), step);
+      return plan === undefined ? { kind: "Unchanged" } : summaryOfRest(plan, step);
   }
 }
 
@@ -208,10 +208,21 @@ function withEndpointGone(summary: ConditionSummary, { local, observation }: Res
   return isGone ? { ...summary, isEndpointGone: true, message: `${summary.message} The endpoint is gone.` } : summary;
 }
 
-function isQuietWait({ resource, memory }: LocalObservation, { waitedMs, stillMs }: WaitTimes): boolean {
+/**
+ * Sums up a plan that sends nothing. After a restart, the operator also waits for a POST that an earlier process knew to
+ * be refused. That wait does not end a Stalled.
+ */
+function summaryOfRest(plan: Plan, step: ResourceStep): ConditionSummary {
+  const summary = entryOf(plan).summary(plan, step.local);
+  const isWaitForCreate = summary.kind === "Progressing" && summary.reason === "CreateUnresolved";
+  return isWaitForCreate && isStalledSinceBefore(step.local) ? { kind: "Unchanged" } : withEndpointGone(summary, step);
+}
+
+function isQuietWait(local: LocalObservation, { waitedMs, stillMs }: WaitTimes): boolean {
+  const { resource, memory } = local;
   const { status } = resource;
-  // The wait before a retry does not end a Stalled whose failures this process has seen. A new process has seen none.
-  if (memory.failure !== undefined && failureStallIn(resource) !== undefined) {
+  // The wait before a retry does not end a Stalled by a refusal.
+  if (isStalledSinceBefore(local) || (memory.failure !== undefined && failureStallIn(resource) !== undefined)) {
     return true;
   }
   return status.conditions === undefined
@@ -220,6 +231,15 @@ function isQuietWait({ resource, memory }: LocalObservation, { waitedMs, stillMs
 }
 
 type WaitTimes = Pick<Extract<Outcome, { kind: "Deferred" }>, "waitedMs" | "stillMs">;
+
+/**
+ * Whether failures that only an earlier process has seen made the resource Stalled. Such a Stalled stays until the next
+ * try has a result.
+ */
+export function isStalledSinceBefore({ resource, memory }: LocalObservation): boolean {
+  const since = conditionOf(resource.status.conditions, "Stalled")?.lastTransitionTime;
+  return since !== undefined && since === memory.stalledSinceAtFirst && failureStallIn(resource) !== undefined;
+}
 
 /** Returns the reason of Stalled if a failed call of the present generation caused it; else `undefined`. */
 function failureStallIn({ status, generation }: ComputeEndpoint): FailureStall | undefined {

@@ -62,6 +62,11 @@ export interface ResourceMemory {
    * sent a DELETE.
    */
   readonly wasDeletingAtFirst: boolean;
+  /**
+   * Since when the resource was Stalled when this process first saw it; `undefined`: it was not. While status shows the
+   * same time, the resource is Stalled by failures that only an earlier process has seen.
+   */
+  readonly stalledSinceAtFirst: string | undefined;
   readonly intent: IntentMemory | undefined;
   readonly answeredCreate: AnsweredCreate | undefined;
   /** Changes that were refused or not answered. Before `retryAtMs` none is sent, except in the cases of `heldBack`. */

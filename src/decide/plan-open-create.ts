@@ -44,7 +44,7 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
   }
   const isEveryPostRefused = memoryOf(observation, intent)?.posts !== "Unresolved";
   return isEveryPostRefused
-    ? planNextCreate(situation, observation)
+    ? planNextCreate(situation, observation, intent)
     : planUnresolved(situation, observation, candidates);
 }
 
@@ -68,18 +68,20 @@ function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<Inte
 }
 
 /**
- * Plans the next POST when no earlier POST of the intent can take effect any more.
+ * Plans the next POST when no earlier POST of the intent can take effect any more. It is sent under `clean`, the stored
+ * intent if every POST of it was refused. After a POST without an answer it needs a new intent, so that a refusal of the
+ * next POST counts as definite.
  * If the resource is being deleted or spec names another branch or type, the operator closes the intent instead. It does
  * the same if the branch already has a read-write endpoint.
  */
-function planNextCreate({ intent, spec }: OpenCreate, observation: Observation): Plan {
+function planNextCreate({ intent, spec }: OpenCreate, observation: Observation, clean: CreateIntent | undefined): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {
     return { kind: "CloseIntent", intent, cause: "NothingCreated" };
   }
   return (
     waitForOtherCreate(observation, spec) ??
     planTokenElsewhere(observation, unrecordedOwn(observation).unproven) ??
-    createUnder(observation, spec, intent)
+    createUnder(observation, spec, clean)
   );
 }
 
@@ -123,7 +125,7 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
   }
   return candidates.foreign.length > 0 && intent.type === "ReadWrite"
     ? { kind: "CloseIntent", intent, cause: "TakenByAnother" }
-    : planNextCreate(situation, observation);
+    : planNextCreate(situation, observation, undefined);
 }
 
 /**

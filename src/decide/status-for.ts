@@ -7,7 +7,7 @@ import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { Acknowledged, ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { conditionsFor, summaryOf } from "./conditions-for.ts";
+import { conditionsFor, isStalledSinceBefore, summaryOf } from "./conditions-for.ts";
 import { desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
 import type { LocalObservation, ResourceStep } from "./observation.ts";
 import { entryOf, type Records } from "./plan-table.ts";
@@ -61,7 +61,8 @@ export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   const { local, plan } = step;
   const { status, generation } = local.resource;
   const createIntent = (plan && entryOf(plan).intent(plan)) ?? status.createIntent;
-  if (plan === undefined || local.memory.failure?.generation === generation) {
+  const isRetry = local.memory.failure?.generation === generation || isStalledSinceBefore(local);
+  if (plan === undefined || isRetry) {
     return withoutEmpty({ ...status, createIntent });
   }
   const summary = entryOf(plan).summary(plan, local);

@@ -8,6 +8,7 @@ import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import type { CountedOperation } from "../operations/reduce-operations.ts";
 import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
+import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
 /**
@@ -299,12 +300,14 @@ export class Projects {
 }
 
 /** Returns the entry of a resource. A new resource gets an empty entry. */
-export function entryFor(project: ProjectMemory, { uid, key, deletionTimestamp }: ComputeEndpoint, nowMs: number) {
+export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowMs: number) {
+  const { uid, key, deletionTimestamp, status } = resource;
   const entry: ResourceEntry = project.resources.get(uid) ?? {
     key,
     memory: {
       firstSeenMs: nowMs,
       wasDeletingAtFirst: deletionTimestamp !== undefined,
+      stalledSinceAtFirst: conditionOf(status.conditions, "Stalled")?.lastTransitionTime,
       intent: undefined,
       answeredCreate: undefined,
       failure: undefined,

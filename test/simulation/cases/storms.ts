@@ -132,6 +132,32 @@ export const stormCases: readonly NamedCase[] = [
       ...(count(world, "(Warning) ProjectLocked") === 1 ? [] : ["no Warning that names the lock"]),
     ],
   },
+  ...[
+    { id: "refused after a lost answer", lost: 1, deaths: [] },
+    { id: "refused before a restart", lost: 0, deaths: [1_200_000] },
+  ].map(
+    ({ id, lost, deaths }): NamedCase => ({
+      id,
+      name: `${lost === 0 ? "the operator dies while a create is refused" : "the answer to a create is lost, and its retries are refused"} for three hours → Rejected, and it stays`,
+      why: "status changes every few minutes and never says for long that a person must act",
+      plan: planOf({
+        faults: scripted(
+          Object.fromEntries(
+            Array.from({ length: 90 }, (_, at) => [
+              `POST project of ${places.project} #${at + 1}`,
+              at < lost ? { kind: "RequestLost", asTimeout: false } : { kind: "Refused", status: 422 },
+            ]),
+          ),
+        ),
+        steps: [
+          apply(1_000, "orders", readWrite(branch(1))),
+          ...deaths.map((atMs) => ({ atMs, action: { kind: "Crash", replica: 0 } as const })),
+        ],
+        quietFromMs: 3 * 3_600_000,
+      }),
+      judge: (world, plan) => refusalProblems(world, plan, lost === 0 ? 0 : 100_000),
+    }),
+  ),
   {
     id: "stuck in init",
     name: "the start of an endpoint never ends → its resource is not Ready, another is, and both can be deleted",

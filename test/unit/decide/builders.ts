@@ -168,6 +168,7 @@ export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
   return {
     firstSeenMs: monotonicMs - 60_000,
     wasDeletingAtFirst: false,
+    stalledSinceAtFirst: undefined,
     intent: undefined,
     answeredCreate: undefined,
     failure: undefined,
