@@ -28,8 +28,9 @@ const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
 ]);
 
 /**
- * The control plane counts as failing after this many failed calls in a row, over at least this time. A single project
- * that fails proves nothing while other projects get answers. A refused key counts at once.
+ * The control plane counts as failing after `failuresInRow` failed calls in a row, if the first of them is at least
+ * `failingForMs` ago. A single project that fails proves nothing while other projects get answers. A refused key counts
+ * at once.
  */
 const failuresInRow = 3;
 const failingForMs = 30_000;
@@ -49,13 +50,14 @@ export interface PlaneState {
   readonly currentError: PlaneError | undefined;
 }
 
-/** Watches the calls to a control plane. */
+/** Notes the results of the calls to a control plane, and derives its state from them. */
 export class PlaneHealth {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #state: PlaneState = { credentials: undefined, lastError: undefined, currentError: undefined };
   /**
    * The failed calls in a row: the times of the first and the last one, in monotonic milliseconds, and their number.
+   * `undefined`: the last call did not count as failed.
    */
   #row: { readonly sinceMs: number; readonly lastMs: number; readonly count: number } | undefined;
 

@@ -46,11 +46,11 @@ export interface PlaneKeeperOptions {
   readonly mayRecordOfCluster: boolean;
 }
 
-/** The interval at which an unchanged Secret is read again, in milliseconds. */
+/** A control plane is reconciled again after this many milliseconds, which reads its Secrets again. */
 const restMs = 60_000;
 /** The interval at which the keeper looks for a new key after a refusal, in milliseconds. */
 const refusedAgainMs = 5_000;
-/** When resources change, the Secret is read again only if the last read is at least this old, in milliseconds. */
+/** A reconcile reads the Secrets again only if the last read is at least this old, in milliseconds. */
 const freshMs = 2_000;
 
 type PlaneStore = ResourceStore<PlaneResource, ControlPlaneStatus>;
@@ -63,7 +63,10 @@ export class PlaneKeeper {
     this.#options = options;
   }
 
-  /** Reconciles one control plane once. No expected error is thrown; a refused write is tried again. */
+  /**
+   * Reconciles one control plane once. After a KubernetesError or a refusal of the leader fence it is reconciled again
+   * later; neither is thrown.
+   */
   async reconcile(planeId: string): Promise<Requeue> {
     try {
       return await this.#reconcile(planeId);
@@ -72,7 +75,7 @@ export class PlaneKeeper {
         throw error;
       }
       if (error instanceof KubernetesError && error.reason === "Conflict") {
-        // The Secret may have changed.
+        // The conflict may be one of the Secret, so the Secret is read again.
         this.#options.planes.of(planeId).key.forget();
       } else if (error instanceof KubernetesError) {
         const message = "reconcile of a control plane failed; the operator tries again";
@@ -87,7 +90,8 @@ export class PlaneKeeper {
     const { planes, storeOf, usersOf } = this.#options;
     const store = storeOf(planeId);
     if (store === undefined) {
-      // Its kind is not listed, so nothing is known about it. It is reconciled again after the list.
+      // The kind of the resource is not listed, so nothing is known about the control plane. It is reconciled again
+      // after the list.
       planes.forgetUnused(planeId);
       return { kind: "Done" };
     }
@@ -107,7 +111,7 @@ export class PlaneKeeper {
     // Act: keep or release Secrets, and release the resource if nothing needs it.
     const held = await this.#hold(store, plane, users);
     if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {
-      // Another object may have the name by now.
+      // If another object has the name by now, the finalizer is not removed from that one.
       const newest = plane.resource?.uid === resource.uid ? plane.resource : resource;
       planes.note(planeId, await plane.whileLeaving(() => store.removeFinalizer(newest)));
       return { kind: "Done" };
@@ -199,7 +203,10 @@ export class PlaneKeeper {
   }
 }
 
-/** Returns the finalizer. It names the control plane, because several control planes may share a Secret. */
+/**
+ * Returns the finalizer of a Secret that a control plane needs. It names the uid of the control plane's resource,
+ * because several control planes may share a Secret.
+ */
 export function keyFinalizer({ uid }: Pick<PlaneResource, "uid">): string {
   return `${group}/key-of-${uid}`;
 }
@@ -211,7 +218,10 @@ interface Held {
   readonly problem: string | undefined;
 }
 
-/** Whether the finalizer must be added. The API server refuses new finalizers on a Secret that is being deleted. */
+/**
+ * Whether the Secret must get the finalizer: it lacks the finalizer, and is not being deleted. The API server refuses
+ * new finalizers on a Secret that is being deleted.
+ */
 function needsHold(resource: PlaneResource, secret: StoredSecret): boolean {
   return !secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));
 }
@@ -219,7 +229,8 @@ function needsHold(resource: PlaneResource, secret: StoredSecret): boolean {
 /**
  * Removes the finalizer from Secrets that no longer have to be kept.
  * @param released Secrets that may carry the finalizer
- * @returns Secrets that may still carry it, because a read or a change failed. @throws KubernetesError `Conflict`
+ * @returns Secrets that may still carry it, because a read or a change failed.
+ * @throws KubernetesError `Conflict`, LeaderFenceError
  */
 async function releaseSecrets(
   secrets: HeldSecrets,

@@ -61,7 +61,7 @@ class ValueError extends Error {
   }
 }
 
-/** Reads the Secrets that a control plane names. It throws no expected error. */
+/** Reads the Secrets that a control plane names. An expected error is not thrown but returned as a result. */
 export async function readPlaneSecrets(
   secrets: Pick<SecretStore, "read" | "account">,
   resource: PlaneResource,
@@ -115,8 +115,8 @@ export interface PlaneKeyOptions {
   /** Reads the Secrets now; `undefined`: there is no valid spec that names any. Never throws. */
   readonly read: () => Promise<SecretsSnapshot | undefined>;
   /**
-   * Whether a key that can no longer be read stays in use. Its namespace is being deleted then, and the operator's
-   * right to read its Secrets may be gone already.
+   * Whether a key that can no longer be read stays in use. That is so while the namespace of its Secret is being
+   * deleted, because the operator's right to read Secrets there may be gone already.
    */
   readonly isKeptInMemory: () => boolean;
   /** Called when the key or the certificate authority has changed, appeared or disappeared. Must not throw. */
@@ -124,11 +124,17 @@ export interface PlaneKeyOptions {
   readonly onKey: (key: string) => void;
 }
 
-/** After this many milliseconds the Secret is read again. After a refusal it is read at once. */
+/**
+ * This many milliseconds after the last read, the Secrets are read again. After the first refusal of a key they are
+ * read at once.
+ */
 const readAgainMs = 60_000;
-/** While the key is refused, the Secret is read again at this interval, in milliseconds. */
+/** While the control plane refuses the key, the Secrets are read again at this interval, in milliseconds. */
 const refusedAgainMs = 5_000;
-/** If the API server gives no answer, the Secret is read again after this many milliseconds. */
+/**
+ * If the API server gives no answer, or a key stays in use although it can no longer be read, the Secrets are read
+ * again after this many milliseconds.
+ */
 const unansweredAgainMs = 5_000;
 
 /** Returns the key to the client, and reads its Secret again when the key is old or was refused. */
@@ -175,7 +181,8 @@ export class PlaneKey implements KeySource {
   }
 
   /**
-   * Returns the Secrets, read again if the last read is `maxAgeMs` or longer ago.
+   * Returns the result of the last read of the Secrets. If that read is `maxAgeMs` or longer ago, or the Secrets may
+   * have changed since, they are read again first.
    * @param maxAgeMs @default one minute
    */
   async read(maxAgeMs: number = readAgainMs): Promise<SecretsSnapshot | undefined> {

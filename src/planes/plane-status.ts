@@ -66,7 +66,7 @@ function counted(users: number): string {
   return `${users} ${users === 1 ? "resource uses" : "resources use"}`;
 }
 
-/** Until all resources are listed, status shows at least the former number. */
+/** Until all resources are listed, the number is at least the one that status shows. */
 function shownUsers({ resource: { status }, users: { count, isComplete } }: PlaneFacts): number {
   return isComplete ? count : Math.max(count, status.resources ?? 0);
 }
@@ -159,11 +159,10 @@ function draft(
 }
 
 /**
- * Returns the events after a status was stored. Each event reports a transition: the control plane became Stalled, or it
- * became Ready. Pure.
- *
- * Kubernetes keeps the events of a ClusterControlPlane in the namespace `default`. That namespace may belong to a team, so
- * they do not name Secrets of other namespaces.
+ * Returns the events after a status was stored. Each event reports a transition: the control plane became Stalled, or
+ * it became Ready. Pure.
+ * Kubernetes keeps the events of a ClusterControlPlane in the namespace `default`. That namespace may belong to a team,
+ * so these events do not name Secrets of other namespaces.
  */
 export function planeEvents(
   { kind, status: before }: Pick<PlaneResource, "kind" | "status">,
@@ -191,8 +190,8 @@ export function isUnused({ count, isComplete }: PlaneUsers): boolean {
 }
 
 /**
- * Returns the ComputeEndpoints that need a control plane: a record shows or may hide that they have something there, or
- * they may still change something there.
+ * Returns the ComputeEndpoints that need a control plane: they have an ownership record or an intent, their records
+ * cannot be read, or they may still change something there.
  */
 export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): readonly ComputeEndpoint[] {
   return resources.filter((resource) => {

@@ -48,31 +48,42 @@ export interface PlaneOptions {
   readonly tenantLimits: Pick<TenantLimits, "hosts">;
   readonly newProjects: () => Projects;
   /**
-   * Reads the resource with this id from the API server, and notes it.
+   * Reads the resource that describes the control plane with this id from the API server, and notes it.
    * @throws KubernetesError when it cannot be read
    */
   readonly readAgain: (planeId: string) => Promise<void>;
   readonly onKey: (key: string) => void;
   /** Called when the status of a control plane may have changed. Must not throw. */
   readonly onNews: (planeId: string) => void;
-  /** Called when the resources of a control plane may have to act in another way. Must not throw. */
+  /**
+   * Called when spec or key of a control plane has changed, so that the resources that use it must be decided again.
+   * Must not throw.
+   */
   readonly onUsable: (planeId: string) => void;
   /** Called when a control plane is no longer used or has no key. Must not throw. */
   readonly onUnused: (planeId: string) => void;
 }
 
-/** After this many milliseconds, connections of a former spec are closed. Calls in progress have ended by then. */
+/**
+ * This many milliseconds after a change of spec, the former connections are closed. Calls in progress have ended by
+ * then.
+ */
 const closeAfterMs = 30_000;
 
 /** Where a control plane is, and which key is sent there. Equal texts mean the same. */
 interface Target {
-  /** The URL. A resource that is deleted and created again counts as another control plane. */
+  /**
+   * The uid of the resource, and the URL. A resource that is deleted and created again counts as another control plane.
+   */
   readonly place: string;
   /** The place, and the Secrets whose values may be sent there. */
   readonly keyPlace: string;
 }
 
-/** One control plane that a resource describes. It connects again if URL or Secret change. */
+/**
+ * One control plane that a resource describes. It connects again if the URL or the name or key of a Secret in spec
+ * changes.
+ */
 export class Plane {
   readonly id: string;
   readonly #options: PlaneOptions;
@@ -135,18 +146,21 @@ export class Plane {
     return this.#health;
   }
 
-  /** Whether the operator knows what the Secret holds, or no valid spec names a Secret. */
+  /** Whether the Secrets were read or a read of them failed, or no valid spec names a Secret. */
   get isKnown(): boolean {
     return this.#connection === undefined || this.#key.known !== undefined;
   }
 
   /**
-   * Takes over the newest version of the resource, and makes a new connection if URL or Secret differ.
+   * Takes over the newest version of the resource, and makes a new connection if the URL or the name or key of a Secret
+   * differs.
+   * @param resource `undefined`: nothing describes the control plane any more
    * @returns whether the spec has changed
    */
   note(resource: PlaneResource | undefined): boolean {
     const before = this.#resource;
-    // The settings of the operator limit the spec, so it may change although the resource has the same version.
+    // Another ControlPlane of the namespace may bring this one into use or out of use. So its spec may change although
+    // the resource has the same version.
     const hasOtherSpec = !isSameStored(before?.spec, resource?.spec);
     const isSameVersion = before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion;
     if (isSameVersion && !hasOtherSpec) {

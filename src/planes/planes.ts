@@ -26,7 +26,7 @@ export interface PlanesOptions extends PlaneOptions {
   readonly settings: Pick<ControlPlaneUnit, "access" | "projects">;
   readonly grantMode: GrantMode;
   readonly tenantLimits: TenantLimits;
-  /** Returns the standing of the kind that would describe the control plane with this id. */
+  /** Returns what the operator knows of the kind that would describe the control plane with this id. */
   readonly standingOf: (planeId: string) => KindStanding;
 }
 
@@ -70,8 +70,8 @@ export class Planes {
   }
 
   /**
-   * Whether the operator knows by now how the control plane is described. Before that, it decides nothing about the
-   * resources that use it.
+   * Whether the operator knows by now how the control plane is described. Before that, it decides only about deletions
+   * that leave everything in place.
    */
   isKnown(planeId: string): boolean {
     if (planeId === settingsPlane) {
@@ -89,7 +89,11 @@ export class Planes {
     return plane;
   }
 
-  /** Notes the resource that describes the control plane. @param resource `undefined`: nothing describes it any more */
+  /**
+   * Notes the resource that describes the control plane. Other ControlPlanes of the namespace may come into use or go
+   * out of use by that.
+   * @param resource `undefined`: nothing describes the control plane any more
+   */
   note(planeId: string, resource: PlaneResource | undefined): void {
     const namespace = kindOfPlane(planeId) === "ControlPlane" ? namespaceOfPlane(planeId) : undefined;
     if (namespace === undefined) {
@@ -102,7 +106,7 @@ export class Planes {
     }
   }
 
-  /** Forgets a control plane that no resource describes and no resource names. */
+  /** Forgets a control plane that no resource describes, if nothing is remembered of its projects. */
   forgetUnused(planeId: string): void {
     const plane = this.#planes.get(planeId);
     if (plane !== undefined && plane.resource === undefined && plane.projects.size === 0) {

@@ -17,10 +17,10 @@ export interface TenantLimits {
 }
 
 /**
- * Returns the control plane as the operator may use it. A request budget above the limit is lowered, and so is the
- * usual budget of a ControlPlane that asks for none. If its host is not allowed, or the namespace has too many control
- * planes, its spec counts as invalid and nothing is sent. Pure.
- * @param isSurplus whether the namespace has too many older ones
+ * Returns the control plane as the operator may use it; a ClusterControlPlane is returned unchanged. A request budget
+ * above the limit is lowered, and so is the usual budget of a ControlPlane that asks for none. If its host is not
+ * allowed, or the namespace has too many ControlPlanes, its spec counts as invalid and nothing is sent. Pure.
+ * @param isSurplus whether as many older ones of the namespace are in use as are allowed
  */
 export function withinLimits(resource: PlaneResource, limits: TenantLimits, isSurplus: boolean): PlaneResource {
   if (resource.kind !== "ControlPlane" || resource.spec.kind !== "Valid") {
@@ -60,7 +60,8 @@ export class TenantPlanes {
 
   /**
    * Notes a ControlPlane. `resource` is `undefined` if it is gone.
-   * @returns by id and within the limits: the noted one, and each other one whose use begins or ends because of that
+   * @returns by id and within the limits: the noted one, and each other one whose use begins or ends because of that. A
+   *   value is `undefined` if that ControlPlane is gone
    */
   note(namespace: string, planeId: string, resource: PlaneResource | undefined) {
     const limits = this.#limits;
@@ -87,7 +88,9 @@ export class TenantPlanes {
   }
 }
 
-/** Replaces a ControlPlane, and keeps the oldest ones in use. A namespace may have thousands, so few are compared. */
+/**
+ * Replaces a ControlPlane, and keeps the oldest ones in use. A namespace may have thousands, so they are not sorted.
+ */
 function replace(
   { stored, used }: OneNamespace,
   planeId: string,
