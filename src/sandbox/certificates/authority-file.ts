@@ -22,7 +22,8 @@ export const certificateFileName = "ca.crt";
  * gives the same authority, so that clients need to trust it only once.
  * @param directory an existing directory; `undefined`: makes a new authority that is not stored.
  * @param nowMs epoch milliseconds of the machine's clock.
- * @throws AuthorityFileError when the file cannot be read or written, is damaged, or has expired
+ * @throws AuthorityFileError when the file cannot be read or written, is damaged, expires within a day, or is not valid
+ *   yet
  */
 export function openAuthority(directory: string | undefined, nowMs: number): CertificateAuthority {
   if (directory === undefined) return CertificateAuthority.create(nowMs);

@@ -65,7 +65,7 @@ export class CertificateAuthority {
     return new CertificateAuthority(certificate, privateKey);
   }
 
-  /** Whether clients accept the authority's certificate for at least another day. */
+  /** Whether the authority's certificate is valid now, and for at least another day. */
   isValidAt(nowMs: number): boolean {
     const { validFrom, validTo } = new X509Certificate(this.certificate);
     return Date.parse(validFrom) <= nowMs && nowMs + dayMs < Date.parse(validTo);

@@ -1,4 +1,7 @@
-/** Makes and connects everything that runs computes: directories, servers, the proxy, and the access of clients. */
+/**
+ * Makes the data directories, the servers and the proxy for clients of a sandbox with computes, connects them, and
+ * cleans up at intervals.
+ */
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 import type { Engine } from "../engine/engine.ts";
 import { versionProblem } from "./branch-data.ts";
@@ -18,7 +21,9 @@ import { joinServer } from "./proxy/join-server.ts";
 import { type ComputeDirectories, dataVersionOf } from "./storage/compute-directories.ts";
 import { endOldServer } from "./storage/old-servers.ts";
 
-/** What the computes use of the sandbox. */
+/**
+ * The engine, records, data directory, certificate authority and error handler that the sandbox gives to its computes.
+ */
 export interface ComputeHost {
   readonly engine: Engine;
   readonly records: ComputeRecords;
@@ -38,7 +43,7 @@ export interface ComputeHost {
  */
 const sweepIntervalMs = 5_000;
 
-/** The running parts of a sandbox with computes. */
+/** The objects of a sandbox with computes, made by `assemble`. */
 export interface Assembled {
   readonly host: ComputeHost;
   readonly directories: ComputeDirectories;
@@ -54,7 +59,8 @@ export interface Assembled {
 }
 
 /**
- * Prepares the data directories: ends servers that a killed sandbox has left, and checks the version of the data.
+ * Prepares the data directories: ends servers that a killed sandbox has left, removes standbys and a template of
+ * another version, and checks the version of the data.
  * @throws ComputeSetupError
  */
 async function prepareDirectories(directories: ComputeDirectories, version: number): Promise<void> {
@@ -72,8 +78,8 @@ async function prepareDirectories(directories: ComputeDirectories, version: numb
 }
 
 /**
- * Prepares the directories, makes the parts, and starts to listen for clients. `startSettled` starts the computes
- * later.
+ * Prepares the directories, makes all objects of `Assembled`, and starts to listen for clients. `startSettled` starts
+ * the computes later.
  * @throws ComputeSetupError
  */
 export async function assemble(

@@ -1,4 +1,4 @@
-/** Copies data for new branches, restored branches and snapshots. */
+/** Copies data for new branches, restored branches and branch snapshots. */
 import type { OperationRecord } from "../engine/records.ts";
 import type { BranchData, DataSource } from "./branch-data.ts";
 import type { ComputeRecords } from "./compute-records.ts";
@@ -7,13 +7,13 @@ import { ComputeError } from "./postgres/compute-error.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { type ComputeDirectories, type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** What this work needs from the fleet. */
+/** The records, directories, queue and functions with which `BranchCopies` works. */
 export interface BranchCopiesParts {
   readonly records: ComputeRecords;
   readonly directories: ComputeDirectories;
   readonly data: BranchData;
   readonly queue: KeyedQueue;
-  /** Returns the server of the branch's read-write endpoint; `undefined`: it does not run. */
+  /** Returns the server of the branch's read-write endpoint; `undefined`: no such server runs. */
   readonly primaryOf: (branchId: string) => PostgresServer | undefined;
   /**
    * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds.
@@ -25,8 +25,8 @@ export interface BranchCopiesParts {
 }
 
 /**
- * Gives branches the data of other branches, of earlier times and of snapshots. An operation may be repeated after a
- * crash.
+ * Gives branches the data of other branches, of earlier times and of branch snapshots. An operation may be repeated
+ * after a crash.
  */
 export class BranchCopies {
   readonly #parts: BranchCopiesParts;
@@ -36,7 +36,7 @@ export class BranchCopies {
   }
 
   /**
-   * Carries out a create_branch operation: takes a snapshot, restores a branch, or makes a new branch.
+   * Carries out a create_branch operation: takes a branch snapshot, restores a branch, or makes a new branch.
    * @throws ComputeError, PostgresError, or Error of the file system
    */
   async carryOut({ branchId, restore, schemaOf, snapshotId }: OperationRecord): Promise<void> {

@@ -1,4 +1,4 @@
-/** Makes, copies and moves the data directories of branches and standbys. */
+/** Makes, copies and moves the data directories of branches, standbys and branch snapshots. */
 import { existsSync, readFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -17,17 +17,17 @@ import { type ComputeDirectories, dataVersionOf, type Holder, holderOfBranch } f
 import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
 import { ensureTemplate } from "./storage/template.ts";
 
-/** What the data directories are made with. */
+/** The directories, PostgreSQL programs and system user with which data directories are made. */
 export interface BranchDataParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
 }
 
-/** Where a copy gets its data. */
+/** The source of a copy: a branch or a branch snapshot, and for a branch also an earlier time. */
 export interface DataSource {
   readonly holder: Holder;
-  /** The running server of the branch's primary; `undefined`: it does not run. */
+  /** The running primary of the source branch; `undefined`: it does not run, or the source is a branch snapshot. */
   readonly running: PostgresServer | undefined;
   /** For a branch: the time of the data to copy, in epoch milliseconds of the machine's clock. @default now */
   readonly wallMs?: number | undefined;
@@ -42,10 +42,7 @@ interface EarlierApplied {
   readonly applied: AppliedObjects;
 }
 
-/**
- * Makes, copies and moves the data directories of branches, standbys and snapshots. A directory appears in its place
- * only when it is complete.
- */
+/** Makes, copies and moves data directories. A directory appears in its place only when it is complete. */
 export class BranchData {
   readonly #parts: BranchDataParts;
   /** The history from which earlier times of a branch are recovered. */
@@ -97,9 +94,9 @@ export class BranchData {
   }
 
   /**
-   * Copies the data of a branch or a snapshot.
+   * Copies the data of a branch or a branch snapshot.
    * @param objects the roles and databases that the API shows for the target branch; `undefined`: the target is a
-   *   standby or a snapshot
+   *   standby or a branch snapshot
    * @throws ComputeError, PostgresError, or Error of the file system
    */
   async copy(
@@ -179,8 +176,8 @@ export class BranchData {
   }
 
   /**
-   * Returns the `max_connections` with which the branch's primary last ran; 0: it never ran. A standby needs at least
-   * as many.
+   * Returns the `max_connections` with which a primary of the branch last ran; 0: none ever ran. A standby needs at
+   * least as many.
    */
   lastMaxConnections(branchId: string): number {
     const file = path.join(this.#parts.directories.dataOf(holderOfBranch(branchId)), "postgresql.conf");

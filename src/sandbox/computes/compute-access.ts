@@ -5,7 +5,7 @@ import { Refusal } from "../engine/refusal.ts";
 import type { ComputeFleet, RunningCompute } from "./compute-fleet.ts";
 import { ClientError } from "./proxy/client-error.ts";
 
-/** What the access of clients is made from. */
+/** The functions of engine and fleet through which clients reach computes. */
 export interface AccessParts {
   readonly engine: Pick<Engine, "connect" | "compute" | "operation" | "loseCompute" | "onProgress">;
   readonly fleet: Pick<ComputeFleet, "running" | "isExpected">;

@@ -17,7 +17,7 @@ import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts"
 import { serverSettings } from "./postgres/server-settings.ts";
 import { type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** What the fleet is made from. */
+/** The records, directories, programs and limits of a fleet. */
 export interface FleetParts extends BranchDataParts {
   readonly records: ComputeRecords;
   /** The path of PgBouncer; `undefined`: it is not installed, and clients of pooled names connect directly. */
@@ -108,8 +108,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Returns the schema of a database as SQL; "" if no compute of the branch ever ran. If no server runs for the branch,
-   * one is started for the read.
+   * Returns the schema of a database as SQL. "": no compute of the branch ever ran, or none ran since the API created
+   * the database. If no server runs for the branch, one is started for the read.
    * @throws ComputeError, PostgresError
    */
   async schema(branchId: string, database: string): Promise<string> {
@@ -187,7 +187,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await this.stopAll();
   }
 
-  /** Stops all servers and removes all data. */
+  /** Stops all servers, and removes the data of all branches, standbys and branch snapshots. */
   async clear(): Promise<void> {
     await this.stopAll();
     const { directories } = this.#parts;
@@ -195,8 +195,8 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Stops the servers of deleted endpoints, and removes the data of deleted branches and snapshots, and of standbys
-   * that do not run. The data of a branch stays while its deleted project can be recovered.
+   * Stops the servers of deleted endpoints, and removes the data of deleted branches and branch snapshots, and of
+   * standbys that do not run. The data of a branch stays while its deleted project can be recovered.
    */
   async sweep(): Promise<void> {
     const { directories, records } = this.#parts;

@@ -6,8 +6,9 @@ export class KeyedQueue {
   #isClosed = false;
 
   /**
-   * Waits for the running work, and begins no other work, now or later. The promises of other work never settle. A
-   * failure from now on does not settle its promise either, because the stop may be its cause.
+   * Waits for the running work, and begins no other work, now or later. The promises of work that did not begin never
+   * settle. If work fails from now on, its promise does not settle either, because the stop may be the cause of the
+   * failure.
    */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -17,7 +17,10 @@ export interface ComputeOptions {
   readonly port: number;
 }
 
-/** The programs that were found and run once as a test. No server runs yet, and nothing was written. */
+/**
+ * The programs for computes. PostgreSQL was run once as a test, PgBouncer was only found. No server runs yet, and
+ * nothing was written.
+ */
 export interface ComputePrograms {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;

@@ -9,7 +9,7 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import { type ComputeDirectories, holderOfBranch } from "../storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "../storage/copy-data.ts";
 
-/** What the history is made from. */
+/** The directories and the system user with which histories are kept. */
 export interface HistoryParts {
   readonly directories: ComputeDirectories;
   readonly user: SystemUser;

@@ -14,8 +14,8 @@ export interface ClockSpan {
 }
 
 /**
- * Is added to a requested time. Requests name whole milliseconds, and PostgreSQL stamps commits with microseconds. So
- * all commits within the requested millisecond count.
+ * The fraction of a millisecond that is added to a requested time. Requests name whole milliseconds, and PostgreSQL
+ * stamps commits with microseconds. So all commits within the requested millisecond count.
  */
 const wholeMs = 0.999;
 
@@ -36,7 +36,7 @@ export function wallTimeOf(spans: readonly ClockSpan[], timeMs: number): number 
 
 /**
  * Returns the sandbox's time at a time of the machine's clock. A time before the first span gets the start of that
- * span.
+ * span. Without spans, the time stays the same.
  */
 export function sandboxTimeOf(spans: readonly ClockSpan[], wallMs: number): number {
   const index = Math.max(
@@ -65,7 +65,7 @@ export class ClockRecord {
     return this.#spans;
   }
 
-  /** Adds a change of the clock. */
+  /** Adds a change of the clock, and after `open` also writes it to the file. */
   note({ mode, scale, sandboxMs }: ClockAnchor): void {
     const span: ClockSpan = { wallMs: Date.now(), sandboxMs, rate: mode === "stepped" ? 0 : scale };
     this.#spans = [...this.#spans, span].slice(-mostSpans);

@@ -7,8 +7,8 @@ import { makeVerifier, verifierText } from "../protocol/scram.ts";
 import type { ObjectStep } from "./plan-objects.ts";
 
 /**
- * Carries out the steps on a primary. A step may be repeated after a crash: it does nothing if its object exists, or is
- * gone, already.
+ * Carries out the steps on a primary. A step may be repeated after a crash: it accepts that its object exists already,
+ * or is gone already.
  * @throws ComputeError with PostgreSQL's message
  */
 export async function applyObjects(server: PostgresServer, steps: readonly ObjectStep[]): Promise<void> {

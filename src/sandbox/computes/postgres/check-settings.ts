@@ -1,4 +1,4 @@
-/** Lets PostgreSQL check the settings of a user. */
+/** Lets PostgreSQL check the settings that a user gives to an endpoint. */
 import type { PostgresBinaries } from "./binaries.ts";
 import { ComputeError } from "./compute-error.ts";
 import { GuardedProcess } from "./guarded-process.ts";

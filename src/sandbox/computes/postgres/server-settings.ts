@@ -12,13 +12,15 @@ export interface ServerNeeds {
   readonly primarySocketDirectory: string | undefined;
   /** The directory into which finished segments of the write-ahead log are linked; `undefined`: none. */
   readonly archiveDirectory?: string | undefined;
-  /** If set, the server first recovers the data of an earlier time. */
+  /**
+   * The log and the time from which the server recovers data at its start; `undefined`: it recovers no earlier time.
+   */
   readonly recovery?: Recovery | undefined;
   /** Whether a crash of the machine may damage the data. This is right for data that is deleted at the end. */
   readonly isTemporary: boolean;
 }
 
-/** What a server recovers at its start. */
+/** The log and the time of a recovery. */
 export interface Recovery {
   /** Directories with segments of the write-ahead log. If a segment is in several directories, the first one counts. */
   readonly logs: readonly string[];

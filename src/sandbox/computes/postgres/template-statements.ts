@@ -1,4 +1,4 @@
-/** The SQL statements that fill the databases of the template. */
+/** The SQL statements that add the sandbox's roles and views to the template, from which new branches are copied. */
 
 /**
  * Returns the SQL statements for one database of the template.

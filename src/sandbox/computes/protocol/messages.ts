@@ -92,7 +92,9 @@ export function fatalError({ code, message: text, hint }: Omit<ErrorFields, "sev
   return message("E", ...written, Buffer.alloc(1));
 }
 
-/** Parses the body of an ErrorResponse or NoticeResponse. A missing field becomes "". */
+/**
+ * Parses the body of an ErrorResponse or NoticeResponse. A missing field becomes "", and a missing hint `undefined`.
+ */
 export function readErrorFields(body: Buffer): ErrorFields {
   const fields = new Map<string, string>();
   for (const field of body.toString("utf8").split("\0")) {

@@ -17,7 +17,7 @@ export interface ScramVerifier {
 
 /** Makes the verifier of a password. */
 export async function makeVerifier(password: string, salt = randomBytes(16)): Promise<ScramVerifier> {
-  // PostgreSQL prepares passwords by SASLprep. It uses a password unchanged if SASLprep is not possible.
+  // PostgreSQL prepares passwords by SASLprep. The sandbox does only one step of SASLprep, the normalization to NFKC.
   const salted = await derive(password.normalize("NFKC"), salt, defaultIterations, 32, "sha256");
   const clientKey = hmac(salted, "Client Key");
   return { iterations: defaultIterations, salt, storedKey: sha256(clientKey), serverKey: hmac(salted, "Server Key") };

@@ -38,7 +38,8 @@ export async function checkPassword(password: string, verifier: ScramVerifier, u
 /**
  * Checks by SCRAM-SHA-256 that the client knows the password, with channel binding if the client wants it.
  * @param endPoint the SHA-256 hash of the certificate that the client sees.
- * @throws ClientError when the password is wrong; ProtocolError when the client breaks the protocol
+ * @throws ClientError when the password is wrong or a SCRAM message is not valid; ProtocolError when the client breaks
+ *   PostgreSQL's protocol
  */
 export async function checkScram(
   { stream, source }: LoginClient,

@@ -24,7 +24,7 @@ export interface SessionTarget {
   join(client: TLSSocket, unread: Buffer, startup: StartupMessage): Promise<void>;
 }
 
-/** What a session uses of the proxy. */
+/** The functions of the proxy that a session calls. */
 export interface SessionParts {
   /** Does the TLS handshake on a connection. Bytes that were read already must be put back first. */
   upgrade(socket: Socket): Promise<TLSSocket>;
@@ -39,7 +39,10 @@ export interface SessionParts {
   endpointOfAddress(localAddress: string | undefined): EndpointName | undefined;
 }
 
-/** The time limit for a client to send its login, in milliseconds. The start of the compute does not count. */
+/**
+ * The time limit in milliseconds for a client to open its session, and after the start of the compute again for its
+ * SCRAM login.
+ */
 const loginDeadlineMs = 30_000;
 
 /** The maximum number of bytes that a client may send before its session begins. */
@@ -72,7 +75,10 @@ export async function serveClient(socket: Socket, parts: SessionParts): Promise<
   }
 }
 
-/** Closes the connection of a client that does not log in within `loginDeadlineMs`, and makes its waiting read fail. */
+/**
+ * Closes the connection of a client that does not open its session within `loginDeadlineMs`, and makes the waiting read
+ * of that client fail.
+ */
 class Deadline {
   #source: ByteSource | undefined;
   readonly #timeout: NodeJS.Timeout;

@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { ProtocolError } from "../protocol/messages.ts";
 import { type SessionParts, serveClient } from "./client-session.ts";
 
-/** What the proxy is made from. */
+/** The functions that the proxy calls: to reach computes, cancel statements, make certificates and report bugs. */
 export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
   /** Returns a certificate for host names or addresses, as PEM. */
   readonly certificateFor: (names: readonly string[]) => { readonly cert: string; readonly key: string };
@@ -15,10 +15,10 @@ export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
 /** Names in every certificate, for clients that connect to this machine directly. */
 const machineNames = ["localhost", "127.0.0.1", "::1"];
 
-/** The maximum number of certificates that are kept in memory. */
+/** The maximum number of certificates that are kept in memory. At this number, all of them are removed. */
 const keptContexts = 1_000;
 
-/** Listens on one port for clients of all endpoints, with TLS. */
+/** Listens with TLS for clients of all endpoints, on one port of one or more addresses. */
 export class ComputeProxy {
   readonly #parts: ProxyParts;
   readonly #contexts = new Map<string, SecureContext>();
@@ -46,7 +46,7 @@ export class ComputeProxy {
     this.#servers.delete(host);
   }
 
-  /** Ends every connection. */
+  /** Stops listening, and ends every connection. */
   async close(): Promise<void> {
     const closed = [...this.#servers.values()].map((server) => new Promise((resolve) => server.close(resolve)));
     for (const client of this.#clients) client.destroy();

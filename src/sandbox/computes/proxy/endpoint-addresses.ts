@@ -13,7 +13,7 @@ export class EndpointAddresses {
     this.#port = port;
   }
 
-  /** Returns the endpoint to whose address a client has connected. */
+  /** Returns the endpoint to whose address a client has connected; `undefined`: the address belongs to no endpoint. */
   of(address: string | undefined): EndpointName | undefined {
     const endpointId = this.#endpoints.get(address ?? "");
     return endpointId === undefined ? undefined : { endpointId, isPooled: false };
@@ -35,7 +35,7 @@ export class EndpointAddresses {
     }
   }
 
-  /** Stops listening for endpoints that `isThere` denies. */
+  /** Stops listening for endpoints for which `isThere` returns false. Open connections stay. */
   drop(proxy: ComputeProxy, isThere: (endpointId: string) => boolean): void {
     for (const [host, endpointId] of this.#endpoints) {
       if (isThere(endpointId)) continue;

@@ -15,8 +15,8 @@ function nameOf(text: string): EndpointName {
 }
 
 /**
- * Reads the endpoint from the host name in the client's TLS handshake (SNI): it is the first label. A name with one
- * label, such as `localhost`, names no endpoint.
+ * Reads the endpoint from the host name in the client's TLS handshake (SNI): it is the first label.
+ * @returns `undefined` for a missing name, and for a name with one label, such as `localhost`
  */
 export function endpointOfServerName(serverName: string | false | null | undefined): EndpointName | undefined {
   if (typeof serverName !== "string" || !serverName.includes(".")) return undefined;
@@ -41,7 +41,10 @@ export function endpointOfOptions(options: string | undefined): {
   };
 }
 
-/** Reads `endpoint=<id>;` or `endpoint=<id>$` from the start of a password, and removes it. */
+/**
+ * Reads `endpoint=<id>;` or `endpoint=<id>$` from the start of a password, and removes it. @returns `undefined` if the
+ * password does not begin so
+ */
 export function endpointOfPassword(
   password: string,
 ): { readonly endpoint: EndpointName; readonly password: string } | undefined {

@@ -11,7 +11,10 @@ import { makeTemporaryFolder, type TemporaryFolder } from "./temporary-folder.ts
 
 const run = promisify(execFile);
 
-/** Whose data a directory holds: a branch (for its primary), a read-only endpoint (for its standby), or a snapshot. */
+/**
+ * Whose data a directory holds: that of a branch (for its primary), of a read-only endpoint (for its standby), or of a
+ * branch snapshot.
+ */
 export type Holder = { readonly kind: "branches" | "replicas" | "snapshots"; readonly id: string };
 
 /** Returns the holder of a branch's data. */

@@ -9,7 +9,7 @@ import { ComputeSetupError } from "../postgres/compute-error.ts";
 
 const run = promisify(execFile);
 
-/** The time limit after each signal, in milliseconds. */
+/** The time limit for the end of a server after each signal, in milliseconds. */
 const patienceMs = 10_000;
 
 /**

@@ -12,7 +12,7 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import { templateStatements } from "../postgres/template-statements.ts";
 import type { ComputeDirectories } from "./compute-directories.ts";
 
-/** What the template is made with. */
+/** The directories, PostgreSQL programs and system user with which the template is made. */
 export interface TemplateParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
@@ -67,7 +67,7 @@ async function initialize(
   if (initdb.exitCode !== 0) throw new ComputeError(`initdb failed: ${initdb.lastWords()}`);
 }
 
-/** Adds the sandbox's role and views to the template. @throws ComputeError, PostgresError */
+/** Adds the sandbox's roles and views to the template. @throws ComputeError, PostgresError */
 async function addObjects({ directories, binaries, user }: TemplateParts, dataDirectory: string): Promise<void> {
   const socketDirectory = directories.socketDirectory();
   const maxConnections = 20;
