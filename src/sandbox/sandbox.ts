@@ -136,6 +136,7 @@ async function serve(
   const app = buildServer(parts, [pageRoutes]);
   const bareHost = host.replace(/^\[|\]$/g, "");
   const close = async (): Promise<void> => {
+    parts.faults.forgetLate();
     parts.faults.clear();
     parts.pacemaker.stop();
     await https.close();
@@ -205,8 +206,8 @@ function partsOf(
     reset: () => {
       state.reset();
       computes?.replace({ keep: false });
-      parts.faults.clear();
       parts.faults.forgetLate();
+      parts.faults.clear();
       parts.requestLog.clear();
       parts.rateLimit?.clear();
       parts.pacemaker.lookAgain();

@@ -29,7 +29,7 @@ export function faultsView(data: FaultsData, query: PageQuery): View {
 <div class="title"><h2 id="faults-title">Faults on requests</h2>${buttonView("Remove all", {
       method: "DELETE",
       path: "/sandbox/v1/faults",
-      question: "Remove every fault? Answers that are held back are then sent.",
+      question: "Remove every fault? What they hold back is then sent or applied.",
     })}</div>
 <p class="about">The first fault that fits a request is applied to it.</p>
 ${place("faults", "ul")}
@@ -76,7 +76,7 @@ function effectText(effect: FaultState["effect"]): string {
     case "dropAfter":
       return "connection cut, applied";
     case "applyLate":
-      return `connection cut, applied ${effect.milliseconds} ms later`;
+      return `connection cut, applied ${effect.milliseconds === undefined ? "when released" : `${effect.milliseconds} ms later`}`;
     case "hold":
       return "applied, the answer is held";
     case "garbage":
@@ -118,6 +118,7 @@ function faultForm({ fields }: PageQuery): Html {
 <label data-for="status">Status<input name="effect.status" type="number" min="400" max="599" value="503"></label>
 <label data-for="status">Retry-After, seconds<input name="effect.retryAfterSeconds" type="number" min="0"></label>
 <label data-for="delay applyLate">Milliseconds<input name="effect.milliseconds" type="number" min="0" max="3600000" value="1000"></label>
+<p data-for="applyLate" class="about">Without milliseconds: applied when the fault is released.</p>
 <label data-for="garbage" class="wide">Body<input name="effect.body" value="&lt;html&gt;"></label>
 <label>Requests to hit<input name="match.times" type="number" min="1" placeholder="all"></label>
 <label>Let through first<input name="match.skip" type="number" min="0" placeholder="0"></label>

@@ -1,5 +1,8 @@
 /** Tests the faults that a test can ask the sandbox for. */
-import { describe, expect, test, vi } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { branches, freshSandbox, paid, type SandboxClient } from "./sandbox-client.ts";
 
 const endpoints = "/projects/*/endpoints";
@@ -84,6 +87,52 @@ describe("effects", () => {
     const { body } = await client.control("GET", "/requests/counts");
     const posts = body.counts.find((entry: { method: string }) => entry.method === "POST");
     expect(posts.count).toBe(1);
+  });
+
+  /** A create that a fault has set aside until it is released. */
+  async function setAside(client: SandboxClient): Promise<string> {
+    const id = await client.fault("POST", endpoints, { kind: "applyLate" });
+    await expect(create(client)).rejects.toThrow("fetch failed");
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 5000, interval: 5 });
+    expect(await count(client)).toBe(0);
+    return id;
+  }
+
+  test.each([
+    ["released", "POST", "/release"],
+    ["removed", "DELETE", ""],
+  ])("applyLate without a time → cut now, applied once when it is %s", async (_, method, tail) => {
+    const client = await freshSandbox();
+    const id = await setAside(client);
+    expect((await client.control(method, `/faults/${id}${tail}`)).status).toBe(200);
+    await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 5000, interval: 5 });
+    // The fault holds nothing any more, so a second release applies nothing.
+    await client.control("POST", `/faults/${id}/release`);
+    expect(await count(client)).toBe(1);
+  });
+
+  test.each(["reset", "snapshot"])("applyLate without a time, then a %s → never applied", async (call) => {
+    const client = await freshSandbox();
+    const { body: snapshot } = await client.control("GET", "/snapshot");
+    await setAside(client);
+    const answer = call === "reset" ? client.control("POST", "/reset") : client.control("PUT", "/snapshot", snapshot);
+    expect((await answer).status).toBe(200);
+    const { body } = await client.control("GET", "/faults");
+    expect(body.faults.map(({ held }: { held: number }) => held)).toEqual(call === "reset" ? [] : [0]);
+    await client.control("DELETE", "/faults");
+    // This create would come after the first one.
+    expect((await create(client)).status).toBe(201);
+    expect(await count(client)).toBe(1);
+  });
+
+  test("applyLate without a time, the sandbox stops → it does stop, and never applies it", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "sandbox-faults-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const options = { data: folder, apiKey: "not-a-real-key" };
+    const client = await freshSandbox(options);
+    await setAside(client);
+    await client.sandbox.stop();
+    expect(await count(await freshSandbox(options))).toBe(0);
   });
 
   test("hold → applied, the answer comes when it is released", async () => {

@@ -127,23 +127,25 @@ export class Lifecycle {
 
   /**
    * Applies the fault `applyLate`: the client loses its connection now, and the sandbox sends the same request to
-   * itself later. At this point the body has been read.
+   * itself later: after a time, or when the fault is released. At this point the body has been read.
    * @returns whether the request was set aside
    */
   #setAside(request: FastifyRequest, reply: FastifyReply): boolean {
-    const effect = request.passage?.hit?.effect;
-    if (effect?.kind !== "applyLate") return false;
+    const hit = request.passage?.hit;
+    if (hit?.effect.kind !== "applyLate") return false;
+    const { milliseconds } = hit.effect;
     const { method, url, sentContentType, sentBody } = request;
     const headers = {
       authorization: request.headers.authorization ?? "",
       [replayHeader]: this.#replayToken,
       ...(sentContentType === undefined ? {} : { "content-type": sentContentType }),
     };
-    const { replaced } = this.#parts.faults;
+    const { lateEnd } = this.#parts.faults;
     cut(request, reply);
-    void this.#wait(effect.milliseconds).then(() => {
+    const due = milliseconds === undefined ? hit.hold(aborted(lateEnd)) : this.#wait(milliseconds);
+    void due.then(() => {
       // If the sandbox stops or all records are replaced, the request is lost, as if the network had lost it.
-      if (this.#stopped.signal.aborted || replaced.aborted) return;
+      if (this.#stopped.signal.aborted || lateEnd.aborted) return;
       this.#app.inject({ method: method as "POST", url, headers, ...(sentBody && { payload: sentBody }) }, () => {});
     });
     return true;
@@ -184,7 +186,7 @@ export class Lifecycle {
         request.raw.socket.destroy();
         return payload;
       case "hold":
-        await hit.hold(Promise.race([once(request.raw.socket, "close"), aborted(this.#stopped.signal)]).then(() => {}));
+        await hit.hold(Promise.race([once(request.raw.socket, "close"), aborted(this.#stopped.signal)]));
         return payload;
       case "garbage": {
         const { body, status = reply.statusCode, contentType } = hit.effect;

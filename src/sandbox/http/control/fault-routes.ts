@@ -54,7 +54,7 @@ export function faultRoutes(app: FastifyInstance, { faults }: ServerParts): void
   routes.post(
     "/faults/:id/release",
     {
-      config: { summary: "Let held answers go", ignoresBody: true },
+      config: { summary: "Let held answers go, apply requests that were set aside", ignoresBody: true },
       schema: { params: idPath, response: { 200: z.object({ released: z.int() }), ...errorResponses } },
     },
     async ({ params }) => {

@@ -29,7 +29,11 @@ const effectSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("delay"), milliseconds }),
   z.object({ kind: z.literal("dropBefore") }),
   z.object({ kind: z.literal("dropAfter") }),
-  z.object({ kind: z.literal("applyLate"), milliseconds }),
+  z.object({
+    kind: z.literal("applyLate"),
+    /** Absent: the request is applied when the fault is released or removed. */
+    milliseconds: milliseconds.optional(),
+  }),
   z.object({ kind: z.literal("hold") }),
   z.object({
     kind: z.literal("garbage"),
@@ -77,15 +81,15 @@ export interface FaultState extends FaultSpec {
   readonly seen: number;
   /** The number of requests that it was applied to. */
   readonly hits: number;
-  /** The number of answers that the fault holds back at this moment. */
+  /** The number of answers that the fault holds back at this moment, and of requests that wait for its release. */
   readonly held: number;
 }
 
 /** One fault that applies to one request. */
 export interface FaultHit {
   readonly effect: FaultEffect;
-  /** Waits until a test releases or removes the fault, or until `until` resolves. */
-  hold(until: Promise<void>): Promise<void>;
+  /** Waits until a test releases or removes the fault, or until `until` resolves. A removed fault holds nothing. */
+  hold(until: Promise<unknown>): Promise<void>;
 }
 
 interface Fault {
@@ -102,7 +106,7 @@ interface Fault {
  */
 export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
-  #replaced = new AbortController();
+  #lateEnd = new AbortController();
 
   /**
    * Adds a fault.
@@ -134,14 +138,15 @@ export class FaultRegistry {
       const { skip, times = Number.POSITIVE_INFINITY } = fault.spec.match;
       if (fault.seen <= skip || fault.hits >= times) continue;
       fault.hits += 1;
-      return { effect: fault.spec.effect, hold: (until) => holdOn(fault, until) };
+      return { effect: fault.spec.effect, hold: (until) => this.#hold(fault, until) };
     }
     return undefined;
   }
 
   /**
-   * Sends the answers that a fault holds back now. The fault continues to hold back later answers.
-   * @returns the number of answers; `undefined`: there is no such fault
+   * Sends the answers that a fault holds back now, and applies the requests that wait for its release. The fault
+   * continues to hold back later ones.
+   * @returns their number; `undefined`: there is no such fault
    */
   release(id: string): number | undefined {
     const fault = this.#faults.get(id);
@@ -151,21 +156,36 @@ export class FaultRegistry {
     return waiting.length;
   }
 
-  /** Removes a fault, and sends the answers that it holds back. @returns whether the fault existed */
+  /** Releases what a fault holds back, and removes it. @returns whether the fault existed */
   remove(id: string): boolean {
     this.release(id);
     return this.#faults.delete(id);
   }
 
-  /** Aborted when all records are replaced. Requests that `applyLate` has set aside are then dropped. */
-  get replaced(): AbortSignal {
-    return this.#replaced.signal;
+  /** Aborted by the next `forgetLate`. Requests that `applyLate` has set aside are then dropped. */
+  get lateEnd(): AbortSignal {
+    return this.#lateEnd.signal;
   }
 
-  /** Drops the requests that `applyLate` has set aside. Must be called when all records are replaced. */
+  /**
+   * Drops the requests that `applyLate` has set aside. Must be called when all records are replaced, and before the
+   * sandbox removes the faults at its end.
+   */
   forgetLate(): void {
-    this.#replaced.abort();
-    this.#replaced = new AbortController();
+    this.#lateEnd.abort();
+    this.#lateEnd = new AbortController();
+  }
+
+  async #hold({ id, letGo }: Fault, until: Promise<unknown>): Promise<void> {
+    // A test may have removed the fault since it was applied to the request. Nothing would release the request then.
+    if (!this.#faults.has(id)) return;
+    const released = Promise.withResolvers<void>();
+    letGo.add(released.resolve);
+    try {
+      await Promise.race([released.promise, until]);
+    } finally {
+      letGo.delete(released.resolve);
+    }
   }
 
   /** Removes all faults. @returns their number */
@@ -173,16 +193,6 @@ export class FaultRegistry {
     const ids = [...this.#faults.keys()];
     for (const id of ids) this.remove(id);
     return ids.length;
-  }
-}
-
-async function holdOn(fault: Fault, until: Promise<void>): Promise<void> {
-  const released = Promise.withResolvers<void>();
-  fault.letGo.add(released.resolve);
-  try {
-    await Promise.race([released.promise, until]);
-  } finally {
-    fault.letGo.delete(released.resolve);
   }
 }
 
