@@ -10,11 +10,13 @@ import {
   readAuditEvents,
   type ServiceAccountAccess,
   serviceAccountAccess,
+  sharedApiServer,
 } from "./api-server.ts";
 import { OperatorProcess } from "./e2e-operator.ts";
 import type { ProgramOptions } from "./e2e-program.ts";
 import { KubectlWatch } from "./e2e-resource-watch.ts";
 import type { TestProject } from "./e2e-sandbox.ts";
+import { type ProxiedApiServer, startProxiedApiServer } from "./fault-proxy/proxied-api-server.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { saveOutput } from "./outputs.ts";
 import type { StoredResource } from "./stored-resource.ts";
@@ -90,6 +92,14 @@ export class E2eWorld {
     const operator = await OperatorProcess.start(Object.fromEntries(given), how);
     this.#operators.push(operator);
     return operator;
+  }
+
+  /** Starts a proxy through which operators of this world can reach the API server. It ends with the test. */
+  async startProxy(): Promise<ProxiedApiServer> {
+    const { url, caFile } = sharedApiServer();
+    const proxied = await startProxiedApiServer({ ...this.account, url, caFile });
+    onTestFinished(() => proxied.proxy.stop());
+    return proxied;
   }
 
   /** Runs `kubectl apply` for one resource. */

@@ -10,6 +10,7 @@ import type { Upstream } from "./upstream.ts";
 export interface ExchangeOptions {
   readonly request: ProxiedRequest;
   readonly incoming: IncomingMessage;
+  readonly body: Buffer;
   readonly response: ServerResponse;
   readonly upstream: Upstream;
   readonly clock: Clock;
@@ -40,16 +41,15 @@ export class Exchange {
    * @throws Error when one side breaks the connection
    */
   async serve(injected: InjectedFault | undefined): Promise<void> {
-    const body = await readAll(this.#options.incoming);
     if (injected === undefined) {
-      await this.#forward(body);
+      await this.#forward();
       return;
     }
     injected.noteBite();
-    await this.#serveWith(injected, body);
+    await this.#serveWith(injected);
   }
 
-  async #serveWith(injected: InjectedFault, body: Buffer): Promise<void> {
+  async #serveWith(injected: InjectedFault): Promise<void> {
     const { response, cut, clock } = this.#options;
     const fault = injected.rule.fault as RequestFault;
     switch (fault.kind) {
@@ -64,22 +64,22 @@ export class Exchange {
         return;
       case "Hold":
         await this.#holdUntil(injected.lifted);
-        await this.#forward(body);
+        await this.#forward();
         return;
       case "Delay":
         await this.#holdUntil(new Promise((resolve) => void clock.after(fault.delayMs, resolve)));
-        await this.#forward(body);
+        await this.#forward();
         return;
       case "LoseAnswer":
-        await this.#readWhole(await this.#send(body));
+        await this.#readWhole(await this.#send());
         cut();
         return;
       case "CutInAnswer":
-        await this.#sendHalf(body);
+        await this.#sendHalf();
         cut();
         return;
       case "NeverFinish":
-        await this.#sendHalf(body);
+        await this.#sendHalf();
         this.#isHeld = true;
     }
   }
@@ -90,17 +90,17 @@ export class Exchange {
     this.#isHeld = false;
   }
 
-  async #send(body: Buffer): Promise<IncomingMessage> {
-    const { incoming, upstream, request } = this.#options;
+  async #send(): Promise<IncomingMessage> {
+    const { incoming, body, upstream, request } = this.#options;
     const { method = "GET", headers } = incoming;
     const answer = await upstream.send({ method, url: request.url, headers, body, signal: this.#gone.signal });
     answer.on("error", () => {});
     return answer;
   }
 
-  async #forward(body: Buffer): Promise<void> {
+  async #forward(): Promise<void> {
     const { response, followWatch } = this.#options;
-    const answer = await this.#send(body);
+    const answer = await this.#send();
     if (this.#isStream(answer)) {
       response.writeHead(200, streamHeaders);
       response.flushHeaders();
@@ -123,9 +123,9 @@ export class Exchange {
   }
 
   /** Sends headers that announce the whole body, and then half of the body. Of a watch: only the headers. */
-  async #sendHalf(body: Buffer): Promise<void> {
+  async #sendHalf(): Promise<void> {
     const { response } = this.#options;
-    const answer = await this.#send(body);
+    const answer = await this.#send();
     const bytes = await this.#readWhole(answer);
     const headers = this.#isStream(answer) ? streamHeaders : headersOf(answer, bytes.length);
     response.writeHead(answer.statusCode ?? 502, headers);
@@ -144,7 +144,8 @@ function headersOf({ headers }: IncomingMessage, length: number): Record<string,
   return { ...Object.fromEntries(kept), "content-length": String(length) };
 }
 
-async function readAll(message: IncomingMessage): Promise<Buffer> {
+/** Reads the whole body. */
+export async function readAll(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
