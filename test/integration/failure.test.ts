@@ -245,12 +245,15 @@ describe("a replica's create whose answer is lost", () => {
   });
 
   test("names echoed, applied late within the settle time → found, not doubled", async () => {
-    const world = await startWorld({ sandbox: { profile: "public" } });
-    await world.sandbox.fault(
-      { method: "POST", path: endpointsPath, times: 1 },
-      { kind: "applyLate", milliseconds: 1_000 },
-    );
+    // The settle time does not end within the test.
+    const environment = { CREATE_SETTLE_SECONDS: "600" };
+    const world = await startWorld({ sandbox: { profile: "public" }, environment });
+    const late = await world.sandbox.fault({ method: "POST", path: endpointsPath }, { kind: "applyLate" });
     await world.apply("replica", { branchId: branches.main, type: "ReadOnly" });
+    await world.until("replica", "CreateUnresolved", ({ status }) => {
+      return conditionOf(status.conditions, "Ready")?.reason === "CreateUnresolved";
+    });
+    await world.sandbox.control("POST", `/faults/${late}/release`);
     await world.untilReady("replica");
     await world.reconcile("replica");
     expect(await world.sandbox.endpoints(project)).toHaveLength(1);
