@@ -1,4 +1,7 @@
-/** Says what follows from a failed call: the reasons of the conditions, and the time of the next try. */
+/**
+ * Says what follows from a failed call: the reasons of the conditions, what a person can do, and the time of the next
+ * try.
+ */
 
 import { backoffMs } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -27,8 +30,8 @@ export type FailureProgress = Extract<
 >;
 
 /**
- * How long a refusal may last, in milliseconds, before a person is needed. Some refusals end without a person: a new
- * project becomes ready, or a lock is released.
+ * How long a refusal may last, in milliseconds, before the resource is Stalled. Some refusals end without a person: a
+ * new project becomes ready, or a lock is released. A 403 and a 400 lead to Stalled at once.
  */
 export const patienceMs = 5 * 60_000;
 
@@ -43,7 +46,8 @@ export function isFailureStall(reason: string): reason is FailureStall {
 /**
  * Returns the Stalled reason of a failed call. All kinds of resources use it.
  * @param forMs how long calls have failed for this reason, in milliseconds.
- * @returns `undefined`: the operator tries again, and no person is needed yet.
+ * @returns `undefined`: the operator tries again, and the resource is not Stalled. A 401, a 429 and an outage never
+ *   lead to Stalled.
  */
 export function failureStallOf({ reason, subject }: ControlPlaneError, forMs: number): CommonFailureStall | undefined {
   if (reason === "Forbidden") {
@@ -93,7 +97,10 @@ export const accessRemedies: Readonly<Record<CommonFailureStall, string>> = {
     "Look at the operation that locks the project in the control plane. The operator tries again by itself.",
 };
 
-/** Returns the Reconciling reason of a failed call that the operator tries again. */
+/**
+ * Returns the Reconciling reason of a failed call that the operator tries again. `Retrying` stands for every refusal
+ * that has no reason of its own.
+ */
 export function failureProgressOf({ reason }: ControlPlaneError): FailureProgress {
   switch (reason) {
     case "Unauthorized":

@@ -1,4 +1,4 @@
-/** Computes the conditions of a ComputeEndpoint after a step. */
+/** Computes the conditions of a ComputeEndpoint from the result of one reconcile for it (`ResourceStep`). */
 import { isInFlight } from "../domain/operation.ts";
 import { type ComputeEndpoint, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { type ConditionDraft, conditionOf, mergeConditions, type ProgressReason } from "../resource/conditions.ts";
@@ -74,8 +74,8 @@ export function unfinishedDrafts(summary: {
 }
 
 /**
- * Drafts the Ready condition. A failed operation does not make a matching endpoint unready, but its reason shows the
- * failure in `kubectl get`.
+ * Drafts the Ready condition. A failed operation does not make a matching endpoint unready, but the reason of the
+ * condition shows the failure in `kubectl get`.
  */
 function readyDraft(message: string, failedActions: FailedActions): ConditionDraft {
   return failedActions.length === 0
@@ -117,7 +117,10 @@ function failureText({ action, operationId, error }: FailedActions[number]): str
   return `${action} (operation ${operationId})${error === undefined ? "" : `: ${error.replace(/\.$/, "")}`}`;
 }
 
-/** Drafts CredentialsValid from the calls of this step. Without a call the condition stays as it is. */
+/**
+ * Drafts CredentialsValid: a 401 makes it False, and a snapshot makes it True. In all other cases the condition stays
+ * as it is.
+ */
 function credentialsDraft(
   { observation, outcome }: ResourceStep,
   previous: readonly Condition[] | undefined,
@@ -156,7 +159,7 @@ const quietWaitMs = 120_000;
  */
 const shortWaitMs = 5_000;
 
-/** Returns what the conditions will say about a step. Pure. */
+/** Returns the condition summary: what the conditions will say about the result of this reconcile. Pure. */
 export function summaryOf(step: ResourceStep): ConditionSummary {
   const { local, plan, outcome } = step;
   switch (outcome.kind) {

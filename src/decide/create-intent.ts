@@ -1,4 +1,7 @@
-/** Makes the intents of creates. If the answer to a create or status was lost, finds the endpoints that it may name. */
+/**
+ * Makes the intents of creates. Finds the endpoints that a create may have made, if the answer to the create or the
+ * status was lost.
+ */
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../domain/endpoint.ts";
 import { compareServiceTimes } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
@@ -10,7 +13,7 @@ import type { LocalObservation, Observation } from "./observation.ts";
 import type { Plan, PlanOf } from "./plan.ts";
 
 /**
- * Returns the plan that creates an endpoint. It uses the stored intent if that still describes spec and the snapshot,
+ * Returns the plan that creates an endpoint. It uses `stored` if that intent still describes spec and the snapshot,
  * else a new intent.
  */
 export function createUnder(
@@ -32,7 +35,7 @@ export function createUnder(
 
 /**
  * Waits while another create on the same branch and of the same type is unresolved, if the control plane shows no
- * names. Otherwise the operator could not tell which create made which endpoint.
+ * names. Otherwise the operator could not tell which create made which endpoint. `undefined`: there is no need to wait.
  */
 export function waitForOtherCreate(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
   const { project, claims, resource, policy } = observation;
@@ -82,7 +85,7 @@ function saysWhatIsWanted(observation: Observation, spec: ComputeEndpointSpec, i
   );
 }
 
-/** Whether an intent is for the branch and type that a spec asks for. */
+/** Whether an intent is for the project, branch and type that a spec asks for. */
 export function isForPlaceOf(intent: CreateIntent, spec: ComputeEndpointSpec): boolean {
   return intent.projectId === spec.projectId && intent.branchId === spec.branchId && intent.type === spec.type;
 }
@@ -150,9 +153,9 @@ function canPresume({ serviceTime, fields }: CreateIntent): boolean {
 export interface Candidates {
   /** Endpoints whose name carries this resource's token: its create made them. */
   readonly own: readonly ObservedEndpoint[];
-  /** Endpoints without a name that this resource's create may have made. */
+  /** Endpoints without a name that this resource's create may have made. Empty if the control plane shows names. */
   readonly suspects: readonly ObservedEndpoint[];
-  /** Endpoints that another client made. */
+  /** All other endpoints: another client made them. */
   readonly foreign: readonly ObservedEndpoint[];
 }
 

@@ -15,7 +15,9 @@ export interface DesiredField {
   readonly changes: EndpointChanges;
 }
 
-/** The control plane's numbers for "use the default" and "never suspend". @see docs/sandbox.md */
+/**
+ * The suspend timeouts with which the control plane says "use the default" and "never suspend". @see docs/sandbox.md
+ */
 const serviceDefaultSuspendSeconds = 0;
 const neverSuspendSeconds = -1;
 
@@ -121,14 +123,17 @@ export interface EndpointDiff {
   readonly unverifiable: readonly DesiredField[];
 }
 
-/** Compares the managed fields of spec with what the control plane shows. All other fields are ignored. */
+/**
+ * Compares the managed fields of spec with what the control plane shows. Fields that spec leaves out, and the branch,
+ * are not compared.
+ */
 export function diffEndpoint(spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): EndpointDiff {
   const fields = desiredFields(spec).map((desired) => ({ desired, state: fieldStateOf(desired.changes, endpoint) }));
   const inState = (wanted: FieldState) => fields.filter(({ state }) => state === wanted).map(({ desired }) => desired);
   return { differing: inState("Differs"), unverifiable: inState("NotShown") };
 }
 
-/** Whether the control plane restarts the compute for a change of these fields: only for a change of size. */
+/** Whether the control plane restarts an active compute for a change of these fields: only for a change of size. */
 export function restartsCompute(fields: readonly DesiredField[]): boolean {
   const restarting: readonly ManagedField[] = ["compute"];
   return fields.some(({ field }) => restarting.includes(field));

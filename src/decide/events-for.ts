@@ -1,4 +1,4 @@
-/** Computes the Kubernetes events of a step. */
+/** Computes the Kubernetes events that report what a reconcile did for one resource. */
 import { normal, type ResourceEvent, warning } from "../domain/resource-store.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
@@ -9,8 +9,8 @@ import { entryOf } from "./plan-table.ts";
 const noteLimit = 1024;
 
 /**
- * Returns the events of a step. The reconcile publishes them after it has stored the status. Each event reports a
- * transition, so a resource at rest has none.
+ * Returns the events of one reconcile for one resource. The reconcile publishes them after it has stored the status.
+ * Each event reports a transition, so a resource at rest has none.
  * @param next the status that was stored.
  */
 export function eventsFor(step: ResourceStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
@@ -25,6 +25,7 @@ export function eventsFor(step: ResourceStep, next: ComputeEndpointStatus): read
 
 /**
  * Returns the events that are published before a change is sent. They explain to a person why connections will drop.
+ * Empty for a change that drops none.
  */
 export function eventsBefore(plan: Plan): readonly ResourceEvent[] {
   return entryOf(plan).eventsBefore(plan);

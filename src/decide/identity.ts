@@ -43,9 +43,9 @@ export function isOfPlane(
 }
 
 /**
- * Whether the records in status were made for this resource, in this cluster, with this control plane. They were not if
- * a backup was restored in another cluster, or if the URL of the control plane changed. A record that cannot be parsed
- * proves nothing. A resource without records needs no proof.
+ * Whether the records in status were made for this resource, in this cluster, with this control plane. They were not,
+ * for instance, if a backup was restored in another cluster, or if the URL of the control plane changed. A record that
+ * cannot be parsed proves nothing. A resource without records needs no proof.
  */
 export function isIdentityProven(resource: ComputeEndpoint, identity: Identity): boolean {
   const { ownership, createIntent } = resource.status;

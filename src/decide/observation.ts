@@ -69,13 +69,19 @@ export interface ResourceMemory {
   readonly stalledSinceAtFirst: string | undefined;
   readonly intent: IntentMemory | undefined;
   readonly answeredCreate: AnsweredCreate | undefined;
-  /** Changes that were refused or not answered. Before `retryAtMs` none is sent, except in the cases of `heldBack`. */
+  /**
+   * Changes that were refused or not answered. Before `retryAtMs` no change is sent, unless a person asks for a
+   * reconcile, spec has changed, or the cause of a 409 is gone.
+   */
   readonly failure: FailureRow | undefined;
   /** Ids of operations that answers to the operator's own calls named. Their number is limited. */
   readonly ownOperationIds: readonly string[];
-  /** The endpoint's version in our last answer. A read that shows an older version may be out of date. */
+  /** The `updated_at` of the endpoint in our last answer. A read that shows an older time may be out of date. */
   readonly lastAnswer: { readonly endpointId: string; readonly updatedTime: string; readonly atMs: number } | undefined;
-  /** The id of the endpoint that a read proved to be gone; `undefined`: no read did, or a later one showed it. */
+  /**
+   * The id of the endpoint that a read proved to be gone. `undefined`: no read proved that, or a later read showed the
+   * endpoint.
+   */
   readonly goneEndpointId: string | undefined;
   readonly lastDelete: { readonly atMs: number; readonly isAnswered: boolean } | undefined;
   /** When the control plane last accepted a request that `status.acknowledged` records. */
@@ -124,7 +130,7 @@ export interface Observation extends LocalObservation {
   readonly operations: OperationFacts;
 }
 
-/** How a plan ended. */
+/** The result of carrying out a plan. */
 export type Outcome =
   /** Nothing had to be sent to the control plane. */
   | { readonly kind: "NothingSent" }
@@ -144,7 +150,7 @@ export type Outcome =
       readonly error: ControlPlaneError;
       /** Milliseconds since the first of these equal failures. */
       readonly forMs: number;
-      /** The operation that locks the project, if the log shows it. */
+      /** The operation that locks the project; `undefined`: the operation log does not show it. */
       readonly lockHolder: Operation | undefined;
     };
 

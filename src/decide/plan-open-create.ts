@@ -68,11 +68,11 @@ function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<Inte
 }
 
 /**
- * Plans the next POST when no earlier POST of the intent can take effect any more. It is sent under `clean`, the stored
- * intent if every POST of it was refused. After a POST without an answer it needs a new intent, so that a refusal of the
- * next POST counts as definite.
- * If the resource is being deleted or spec names another branch or type, the operator closes the intent instead. It does
- * the same if the branch already has a read-write endpoint.
+ * Plans the next POST when no earlier POST of the intent can take effect any more.
+ * If the resource is being deleted or spec names another branch or type, the operator closes the intent instead. It
+ * does the same if the branch already has a read-write endpoint.
+ * @param clean the stored intent, if no POST of it can have taken effect: the next POST uses it again. `undefined`: a
+ *   POST of it had no answer. The next POST then gets a new intent, so that its refusal counts as definite.
  */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation, clean: CreateIntent | undefined): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {

@@ -152,7 +152,10 @@ function wanted({ resource, grant }: LocalObservation, spec: ComputeEndpointSpec
   return createIntent === undefined ? { kind: "Unowned", spec } : { kind: "OpenCreate", intent: createIntent, spec };
 }
 
-/** Whether a deletion leaves the endpoint in place: by `deletionPolicy`, else by the origin of the endpoint. */
+/**
+ * Whether a deletion leaves the endpoint in place: by `deletionPolicy`. Without a policy, an adopted or presumed
+ * endpoint stays if its ownership record can be parsed.
+ */
 export function retainsEndpoint(resource: ComputeEndpoint): boolean {
   const policy = deletionPolicyOf(resource);
   if (policy !== undefined) {

@@ -1,4 +1,7 @@
-/** One table with everything that depends on the kind of a plan. */
+/**
+ * A table with one entry for each kind of plan: the snapshot that it needs, and its conditions, records, delays and
+ * events.
+ */
 import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import { isInFlight } from "../domain/operation.ts";
 import { type ResourceEvent, warning } from "../domain/resource-store.ts";
@@ -22,13 +25,13 @@ export type SnapshotAge = "Any" | "Recent" | "OwnEndpoint" | "Fresh";
 /** The parts of status that later steps depend on. A member that is present and `undefined` is removed from status. */
 export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 
-/** Everything that depends on the kind of a plan, apart from its effect. */
+/** Everything that depends on the kind of a plan, except how the plan is carried out. */
 export interface PlanEntry<Planned extends Plan> {
   /** Whether the plan changes something in the control plane. */
   readonly isMutation: boolean;
   /** The maximum age of the snapshot from which the plan was made. */
   needs(plan: Planned): SnapshotAge;
-  /** What the conditions say after the plan was carried out. */
+  /** What the conditions say before the plan is sent, and after it was carried out. */
   summary(plan: Planned, local: LocalObservation): ConditionSummary;
   /** The records after the plan. Absent members stay as they are. */
   records(plan: Planned, outcome: Outcome, local: LocalObservation): Partial<Records>;
@@ -50,7 +53,7 @@ export interface PlanEntry<Planned extends Plan> {
   readonly conflictStall: FailureStall | undefined;
   /** Whether the snapshot shows that the cause of a 409 is gone. */
   isObstacleGone(plan: Planned, project: ProjectSnapshot): boolean;
-  /** Whether a step that sends nothing ends the resource's series of failures. */
+  /** Whether a reconcile with this plan ends the resource's series of failures if it sends nothing. */
   readonly endsFailures: boolean;
 }
 

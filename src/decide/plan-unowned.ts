@@ -11,7 +11,7 @@ import type { Observation } from "./observation.ts";
 import { type Plan, stall } from "./plan.ts";
 import { notGrantedMessage } from "./project-grant.ts";
 
-/** Plans one step of a resource without an open create: adopt, create, wait, or report why neither is possible. */
+/** Plans one step of a resource without an open create: adopt or create an endpoint, wait, or stall with the reason. */
 export function planUnowned(spec: ComputeEndpointSpec, observation: Observation): Plan {
   return (
     planRediscovery(observation) ??
@@ -26,8 +26,9 @@ export function planUnowned(spec: ComputeEndpointSpec, observation: Observation)
 }
 
 /**
- * Finds the endpoint of a resource whose status was lost: it is on spec's branch and carries the resource's token. If
- * there are several, a person must choose one.
+ * Plans to record the endpoint of a resource whose status was lost: it is on spec's branch, of spec's type, and carries
+ * the resource's token. If there are several, a person must choose one. `undefined`: there is no such endpoint, or a
+ * person gave all of them up.
  */
 function planRediscovery(observation: Observation): Plan | undefined {
   if (isEveryOneGivenUp(observation)) {
@@ -57,9 +58,9 @@ export function planUnrecordedDeletion(observation: Observation): Plan {
 }
 
 /**
- * Stalls the resource while an endpoint with its token cannot be parsed. The endpoint may belong to the resource. A
- * create would make a second endpoint, and a deletion would leave this one behind. Other resources of the project go
- * on.
+ * Stalls the resource while an endpoint with its token cannot be parsed, unless a person gave up every endpoint with
+ * this token. The endpoint may belong to the resource. A create would make a second endpoint, and a deletion would
+ * leave this one behind. Other resources of the project go on.
  */
 function planUnreadableOwn(observation: Observation): Plan | undefined {
   const name = unreadableOwnName(observation);
@@ -84,9 +85,10 @@ export function planNamesake(observation: Observation): Plan | undefined {
 const giveUpAll = "abandon=all";
 
 /**
- * Whether a person says that no endpoint with this resource's token is the resource's own. The annotation counts while
- * status shows the question. Afterwards it counts while status shows a step that may follow this answer. Otherwise the
- * annotation may be an old answer, given before status was lost.
+ * Whether a person says by `resolve-create: abandon=all` that no endpoint with this resource's token is the resource's
+ * own.
+ * The annotation counts while status shows the question, `CreateAmbiguous`. Afterwards it counts while status shows a
+ * step that may follow this answer. Otherwise the annotation may be an old answer, given before status was lost.
  */
 function isEveryOneGivenUp(observation: Observation): boolean {
   const { resource } = observation;
@@ -259,7 +261,7 @@ export function ownerName({ key }: Claim, resource: Observation["resource"]): st
     : "a ComputeEndpoint of another namespace";
 }
 
-/** Makes the plan for an endpoint that another resource claims. */
+/** Makes the plan for an endpoint that another resource claims: Stalled with the reason ClaimedByAnother. */
 export function claimedByAnother({ resource }: Observation, rival: Claim, what: string): Plan {
   return stall(
     "ClaimedByAnother",

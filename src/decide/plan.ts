@@ -95,7 +95,7 @@ export type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { kind: Kind }>;
  */
 export type Mutation = PlanOf<"CreateEndpoint" | "UpdateEndpoint" | "MoveEndpoint" | "DeleteEndpoint" | "ChangePower">;
 
-/** Makes the plan of a resource for which a person must act. */
+/** Makes the plan that shows a resource as Stalled, because a person must act. */
 export function stall(reason: StallReason, message: string): PlanOf<"Stall"> {
   return { kind: "Stall", reason, message };
 }
@@ -103,8 +103,8 @@ export function stall(reason: StallReason, message: string): PlanOf<"Stall"> {
 const shortestPollMs = 250;
 
 /**
- * Returns the time until an operation is read again. Most operations end within one or two seconds, so a young
- * operation is read soon.
+ * Returns the time until an operation is read again: half of the time for which it is known, at least 250 ms and at
+ * most `operationPollMs`. Most operations end within one or two seconds, so a young operation is read soon.
  * @param ageMs how long this process has known the operation, in monotonic milliseconds.
  */
 export function pollDelayMs(ageMs: number, { operationPollMs }: { readonly operationPollMs: number }): number {

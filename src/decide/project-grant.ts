@@ -7,8 +7,8 @@ import type { ControlPlaneSpec, LabelSelector } from "../resource/control-plane-
 import { grantAnnotation } from "../resource/names.ts";
 
 /**
- * What a namespace without the annotation may do.
- * `Required`: nothing. `Open`: everything except adopt. `WhenUsed`: everything while no namespace has the annotation;
+ * What a namespace may do whose Namespace object has no annotation with project ids.
+ * `Required`: nothing. `Open`: everything except adopt. `WhenUsed`: everything while no Namespace has the annotation;
  * as soon as one has it, nothing.
  */
 export type GrantMode = "Required" | "Open" | "WhenUsed";

@@ -37,7 +37,7 @@ export function remoteStateOf(
   return isDenied && isUnlisted ? { kind: "Absent" } : { kind: "Unproven" };
 }
 
-/** Whether a read by id that began at this time or later shows the endpoint, and does not lag behind our own answer. */
+/** Whether a read by id that began at this time or later shows the endpoint, and is not older than our last answer. */
 export function isReadSince(
   project: ProjectSnapshot,
   endpointId: string,
@@ -49,7 +49,10 @@ export function isReadSince(
   );
 }
 
-/** Whether the endpoint must be read by id, because the list does not show it, or shows it out of date. */
+/**
+ * Whether the endpoint must be read by id, because the list does not show it, or shows it out of date. `false` if this
+ * snapshot already has a read by its id.
+ */
 export function needsReadById(
   project: ProjectSnapshot,
   endpointId: string,

@@ -1,4 +1,4 @@
-/** Computes the status of a resource after a step. */
+/** Computes the status of a resource from the result of one reconcile for it (`ResourceStep`). */
 
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -20,8 +20,8 @@ export interface OperationStatus {
 }
 
 /**
- * Returns the ownership record and the intent after a step. `reduceOperations` needs the ownership record before the
- * whole status can be computed.
+ * Returns the ownership record and the intent after a reconcile. `reduceOperations` needs the ownership record before
+ * the whole status can be computed.
  */
 export function recordsAfter({ plan, outcome, local }: ResourceStep): Records {
   const { ownership, createIntent } = local.resource.status;
@@ -30,7 +30,8 @@ export function recordsAfter({ plan, outcome, local }: ResourceStep): Records {
 }
 
 /**
- * Computes the whole status after a step. Pure. Equal input gives equal status, so a resource at rest causes no write.
+ * Computes the whole status after a reconcile. Pure. Equal input gives equal status, so a resource at rest causes no
+ * write.
  */
 export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndpointStatus {
   const { resource } = step.local;
@@ -53,9 +54,10 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
 }
 
 /**
- * Returns the status that the operator stores before it sends a create or a delete. It holds the intent of a create. Its
- * conditions say that a DELETE may have been sent. A retry of a change that failed keeps the conditions and writes nothing.
- * A deletion after another failed change is not a retry: it has another generation.
+ * Returns the status that the operator stores before it sends a create or a delete. For a create it holds the intent.
+ * For a DELETE its conditions note that the DELETE may have been sent. A retry of a change that failed keeps the
+ * conditions, so it often writes nothing. A deletion after another failed change is not a retry: it has another
+ * generation.
  */
 export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   const { local, plan } = step;
@@ -173,7 +175,7 @@ function sizeText(minUnits: number, maxUnits: number): string {
 }
 
 /**
- * Returns `status.acknowledged` after a step: the last request that the control plane accepted, or that was not
+ * Returns `status.acknowledged` after a reconcile: the last request that the control plane accepted, or that was not
  * necessary.
  */
 function acknowledgedAfter(step: ResourceStep): Acknowledged | undefined {
@@ -239,8 +241,8 @@ function managedFields({ resource }: LocalObservation): string[] {
 }
 
 /**
- * Returns the newest state of the resource's endpoint in a step: from our own answer, else from the snapshot.
- * `undefined`: the step did not see the endpoint.
+ * Returns the newest state of the resource's endpoint that a reconcile knows: from our own answer, else from the
+ * snapshot. `undefined`: it saw no endpoint, or its DELETE was accepted.
  */
 export function latestEndpoint({ observation, plan, outcome, local }: ResourceStep): ObservedEndpoint | undefined {
   const shown = plan && entryOf(plan).shownEndpoint(plan, outcome);
