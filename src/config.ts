@@ -1,7 +1,7 @@
 /** The settings of the operator: their environment variables, defaults and checks. */
 import { z } from "zod";
 
-/** The source of the API key of the control plane. A file is read again when it changes. */
+/** The source of the API key of the control plane. A changed file takes effect without a restart. */
 export type ApiKeySource =
   | { readonly kind: "File"; readonly path: string; readonly secret: SecretName | undefined }
   | { readonly kind: "Value"; readonly value: string };

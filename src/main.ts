@@ -25,7 +25,10 @@ function stopOnSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Runs the operator until a signal. @returns the exit code */
+/**
+ * Runs the operator until it ends.
+ * @returns the exit code: 0 if it ended in order, 2 for wrong settings or a wrong kubeconfig, else 1
+ */
 async function run(): Promise<number> {
   const [{ parseConfig, ConfigError }, { runOperator }] = await Promise.all([
     import("./config.ts"),

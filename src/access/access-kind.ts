@@ -7,7 +7,9 @@ import { AccessEntry, type AccessParts, type WorkedAccess } from "./access-obser
 import { AccessRound } from "./access-round.ts";
 import { accessKeyOf, endpointIndex, endpointMark, recordIndex } from "./endpoint-reference.ts";
 
-/** Begins the DatabaseAccess part of each reconcile, and keeps its memory. */
+/**
+ * Begins the part of the DatabaseAccesses in each reconcile of a project, and keeps the memory of each DatabaseAccess.
+ */
 export class AccessKind implements ProjectKind {
   readonly #parts: AccessParts;
   readonly #entries = new Map<string, AccessEntry>();
@@ -44,8 +46,9 @@ export class AccessKind implements ProjectKind {
   }
 
   /**
-   * Returns a text that describes everything outside the resource that its decisions depend on. Another text makes it
-   * due.
+   * Returns a text that describes on what the decisions of the resource depend: its ComputeEndpoint and replicas, the
+   * grants, its control plane, and for a deletion the namespaces that are not listed. If the text changes, the resource
+   * is due.
    */
   #markOf(resource: DatabaseAccess, { key, endpoints, grantOf, identity, problem, isKnown }: KindRoundStart): string {
     const { findEndpoint, unlistedNamespaces } = this.#parts;

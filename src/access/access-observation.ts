@@ -39,14 +39,17 @@ export type SecretFacts =
   /** The operator has no right to read Secrets in this namespace. `account` is its service account. */
   | { readonly kind: "Forbidden"; readonly account: string };
 
-/** What the operator knows about the password. */
+/** What the operator knows about the password. `Unavailable`: the control plane does not reveal it. */
 export type PasswordFacts =
   /** `roleUpdatedTime` is `undefined` if a person gave the password in a Secret. */
   | { readonly kind: "Known"; readonly password: Password; readonly roleUpdatedTime: string | undefined }
   | { readonly kind: "Unavailable" }
   /** The Secret that `secretRef` names does not exist, or it has no value for the key. */
   | { readonly kind: "Missing" }
-  /** The password was not read: the Secret holds it already or cannot be written, or there is no such role. */
+  /**
+   * The password was not read: the Secret holds it already, belongs to another object or may not be read, or there is
+   * no such role.
+   */
   | { readonly kind: "NotRead" };
 
 /** The facts from which one decision about a DatabaseAccess is made. */
@@ -64,7 +67,10 @@ export interface AccessObservation {
   readonly settings: ConnectionSettings;
   /** The recorded roles and databases, updated with the lists of this observation. */
   readonly objects: readonly AccessObject[];
-  /** The password reset that this resource has begun, as status notes it. A note in a copied status does not count. */
+  /**
+   * The password reset that this resource has begun, as status notes it; `undefined`: none. A note in a copied status
+   * does not count.
+   */
   readonly openReset: NonNullable<DatabaseAccessStatus["password"]>["rotation"];
   /** Whether the control plane accepted that reset from this process. */
   readonly isResetAccepted: boolean;
@@ -83,7 +89,7 @@ export function roleIn({ roles, spec }: Pick<AccessObservation, "roles" | "spec"
   return roles.find(({ name }) => name === spec.role.name);
 }
 
-/** Whether the Secret still has the content that the operator last wrote. */
+/** Whether the Secret belongs to the resource and is the version that the operator last noted in status. */
 export function isSecretUntouched({ secret, resource }: Pick<AccessObservation, "secret" | "resource">): boolean {
   return secret.kind === "Own" && secret.secret.resourceVersion === resource.status.secret?.resourceVersion;
 }
@@ -128,7 +134,10 @@ export class AccessEntry {
   storeFailures = 0;
   pendingPassword: PendingPassword | undefined;
   isResetAccepted = false;
-  /** The results of creates, by the key of the object. Absent: an earlier process sent the create. */
+  /**
+   * The results of creates, by the key of the object. Absent: this process sent none, but an earlier process may have
+   * sent one.
+   */
   readonly creates = new Map<string, CreateResult>();
 
   constructor(project: string, nowMs: number) {

@@ -10,11 +10,11 @@ import type { BoundEndpoint } from "./endpoint-reference.ts";
 
 /**
  * The maximum number of objects that a resource records. Above it, the oldest records of former branches are removed.
- * The objects themselves stay.
+ * The roles and databases themselves stay.
  */
 const objectsLimit = 40;
 
-/** Returns the status records with these objects. An empty list gives no records. */
+/** Returns the status records with these objects; `undefined` if there are no objects. */
 export function recordsWith(
   { uid }: DatabaseAccess,
   identity: Identity,
@@ -37,7 +37,7 @@ export function recordOf(
 
 type Observed = Pick<AccessObservation, "spec" | "endpoint" | "objects">;
 
-/** Returns the record of the role or database that spec names, on the endpoint's branch. */
+/** Makes a record of the role or database that spec names, on the endpoint's branch. */
 export function objectOf(
   { spec, endpoint }: Pick<Observed, "spec" | "endpoint">,
   type: ObjectType,
@@ -47,7 +47,10 @@ export function objectOf(
   return { type, name, projectId: endpoint.projectId, branchId: endpoint.branchId, origin };
 }
 
-/** Returns the records with that of the observed role or database, which replaces an earlier one of the same object. */
+/**
+ * Returns the records with one of the role or database that spec names. It replaces an earlier record of this type on
+ * the endpoint's branch.
+ */
 export function withObject(
   observed: Observed,
   type: ObjectType,
@@ -62,10 +65,11 @@ export function withObject(
  * Returns the records after a read of the branch's lists. Pure.
  *
  * The rules for an object that the lists show:
+ * - Its origin is recorded already: the record stays.
  * - No create of it is recorded: it existed before.
  * - One create was accepted: this resource created it.
  * - Every create was refused: it existed before.
- * - The answer to a create was lost: this resource presumably created it.
+ * - The answer to a create was lost, or an earlier process sent the create: this resource presumably created it.
  *
  * @param creates what this process knows of its creates, by the key of the object
  */

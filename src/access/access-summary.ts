@@ -159,7 +159,8 @@ export const stalls = {
 } as const;
 
 /**
- * Sums up a failed call for the conditions. The same failure gives the same text in every reconcile.
+ * Sums up a failed call for the conditions. The same failure gives the same text in every reconcile. If the resource is
+ * Ready or Stalled, a brief failure leaves the conditions unchanged, but a refused key does not.
  * @param forMs how long calls have failed for this reason, in milliseconds
  */
 export function summaryOfFailure(resource: DatabaseAccess, error: ControlPlaneError, forMs: number): AccessSummary {

@@ -91,7 +91,7 @@ function pgpassField(text: string): string {
 
 /**
  * Fills the placeholders of a template. A placeholder without a value, such as a missing replica, becomes an empty
- * text.
+ * text. A placeholder with an unknown name stays as it is.
  */
 function expand(template: string, values: BindingValues): string {
   return template.replace(/\$\{([a-z-]+)\}/g, (whole, name: string) =>

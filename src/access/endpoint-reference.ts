@@ -76,7 +76,10 @@ export interface NamedEndpoint {
   readonly endpointId: string;
 }
 
-/** Returns the endpoint of the resource's ComputeEndpoint in the control plane of a reconcile, or why there is none. */
+/**
+ * Returns the endpoint that the resource's ComputeEndpoint owns in the control plane of this reconcile, or the summary
+ * that says why there is none.
+ */
 export function referenceOf(
   resource: DatabaseAccess,
   find: FindEndpoint,

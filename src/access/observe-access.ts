@@ -244,7 +244,10 @@ export async function isUnchangedInKubernetes(context: AccessContext, resource: 
   }
 }
 
-/** Reads the password that a person gave in a Secret of the namespace; `undefined`: it is not there. */
+/**
+ * Reads the password that a person gave in a Secret of the namespace; `undefined`: the Secret or its key does not
+ * exist.
+ */
 async function readGiven(
   secrets: SecretStore,
   { key: { namespace } }: DatabaseAccess,

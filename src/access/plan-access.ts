@@ -54,7 +54,7 @@ export function planAccess(observation: AccessObservation): AccessPlan {
   return { kind: "Ready" };
 }
 
-/** Plans a stall if the Secret belongs to another object or cannot be read. Nothing else is created in that case. */
+/** Plans a stall if the Secret belongs to another object or may not be read. Nothing else is created in that case. */
 function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
   switch (secret.kind) {
     case "Foreign":
@@ -89,8 +89,8 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
 }
 
 /**
- * Waits until PostgreSQL has the role. The control plane's list may show the role earlier. If the Secret works already,
- * the resource does not wait.
+ * Waits until PostgreSQL has the role. The control plane's list may show the role earlier. A resource whose Secret was
+ * written before does not wait.
  */
 function planConfiguration({ isConfigInFlight, resource }: AccessObservation): AccessPlan | undefined {
   return isConfigInFlight && resource.status.secret === undefined ? waits.configuration : undefined;
@@ -130,7 +130,10 @@ export function rotationDueMs(resource: DatabaseAccess): number {
   return since === undefined ? Infinity : Date.parse(since) + afterSeconds * 1_000;
 }
 
-/** Whether the password must be read, because the Secret may not hold the right one. Pure. */
+/**
+ * Whether the password must be read: a person gives it in a Secret, or the Secret of this resource may not hold the
+ * right one. Pure.
+ */
 export function needsPassword(observation: Omit<AccessObservation, "password">): boolean {
   const { resource, endpoint, spec } = observation;
   const { status } = resource;

@@ -1,6 +1,6 @@
 /**
- * Plans the steps of a DatabaseAccess for which the control plane is not asked: pauses, obstacles and parts of a
- * deletion.
+ * Plans the steps of a DatabaseAccess that need no control plane: pauses, obstacles, and a deletion that has nothing to
+ * delete there.
  */
 import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { namespaceOfPlane, parseProjectKey } from "../resource/control-plane-resource.ts";
@@ -12,7 +12,10 @@ import { recordedObjects, recordStandingOf } from "./access-records.ts";
 import { type AccessSummary, stalls, unchanged, waits } from "./access-summary.ts";
 import { referenceOf, wantedBranchOf } from "./endpoint-reference.ts";
 
-/** The next step of a DatabaseAccess, as far as it is known without the control plane. */
+/**
+ * The next step of a DatabaseAccess, as far as it is known without the control plane. `Look`: the control plane must be
+ * read first.
+ */
 export type LocalPlan =
   /** Only the status is stored. Nothing is read or changed, and the Secret stays as it is. */
   | AccessSummary
@@ -87,7 +90,10 @@ function missingGrant(
   return grantOf(namespace, projectId).mayChange ? undefined : stalls.notGranted(namespace, projectId, "change");
 }
 
-/** Another namespace may use the same role or database. Until its DatabaseAccesses are listed, nothing is deleted. */
+/**
+ * Returns what delays the deletion until the DatabaseAccesses of all namespaces that may use the same role or database
+ * are listed; `undefined`: nothing. A ControlPlane serves one namespace, so it causes no delay.
+ */
 function unlistedUsers(
   { grantOf, unlistedNamespaces, planeId }: AccessContext,
   deleted: readonly AccessObject[],
@@ -110,7 +116,10 @@ function mayDelete(resource: DatabaseAccess): boolean {
   return role !== undefined && (role.deletionPolicy !== "Retain" || database?.deletionPolicy === "Delete");
 }
 
-/** Whether a namespace may delete a recorded object. It needs a grant for an object that its resource did not create. */
+/**
+ * Whether a namespace may delete a recorded object. If its resource is not known to have created the object, the
+ * namespace needs the grant to adopt.
+ */
 export function isDeletionGranted(
   { grantOf }: AccessContext,
   { key }: DatabaseAccess,
@@ -131,8 +140,9 @@ export function deletedWithResource(
 
 /**
  * Whether a recorded object is deleted with the resource.
- * It is deleted only if this resource created it and no other resource uses it. A presumed object is deleted only if
- * spec says so. A database is deleted only by an explicit policy. With an invalid spec everything stays.
+ * It is deleted only if this resource created it, or presumably created it, and no other resource uses it. A presumed
+ * object is deleted only if spec says so. A database is deleted only by an explicit policy. With an invalid spec
+ * everything stays.
  */
 function isDeletedWithResource(object: AccessObject, context: AccessContext, resource: DatabaseAccess): boolean {
   const spec = validSpecOf(resource);
@@ -146,10 +156,10 @@ function isDeletedWithResource(object: AccessObject, context: AccessContext, res
 }
 
 /**
- * Whether another DatabaseAccess uses a role or database: its records or its spec name it. Any namespace can write a
- * spec, so the spec counts only if the namespace has a grant. Otherwise a namespace could keep the role and the
- * password of another namespace alive. Another control plane with the same URL may hold the same objects; one with
- * another URL holds other objects.
+ * Whether another DatabaseAccess uses a role or database: its records or its spec name it. One that is being deleted
+ * does not count. Any namespace can write a spec, so the spec counts only if the namespace has a grant. Otherwise a
+ * namespace could keep the role and the password of another namespace alive. Another control plane with the same URL
+ * may hold the same objects; one with another URL holds other objects.
  */
 function isUsedBy(
   other: DatabaseAccess,

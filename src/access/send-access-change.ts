@@ -30,8 +30,9 @@ export type Wish = Change | { readonly kind: "Delete"; readonly object: AccessOb
 const outdated: KindSent = { kind: "Outdated" };
 
 /**
- * Sends the change of one resource. It sends nothing after a long wait for the request budget. It also sends nothing if
- * a person asks for something else since the decision, or if a grant or the control plane has changed.
+ * Sends the change of one resource. It sends nothing, and the result is `Outdated`, after a long wait for the request
+ * budget. The same holds if a person has changed, paused or deleted the resource since the decision, or if the grants,
+ * the control plane or other resources no longer allow the change.
  * @throws KubernetesError before anything was sent
  */
 export async function sendWish(
@@ -108,7 +109,7 @@ export async function storeSent(
 
 /**
  * Reads the resource before a change is sent, because the change may have waited for long.
- * @returns false if the resource is gone, or a person asks for something else since the plan was made.
+ * @returns false if the resource is gone, or a person has changed, paused or deleted it since the plan was made.
  */
 async function isStillWanted({ store }: AccessContext, worked: WorkedAccess): Promise<boolean> {
   const before = worked.resource;
@@ -189,7 +190,7 @@ async function takeBack({ store }: AccessContext, before: DatabaseAccess): Promi
   });
 }
 
-/** Sends exactly one request. @returns the operations that it started @throws ControlPlaneError */
+/** Sends exactly one request. @returns the operations that the request started @throws ControlPlaneError */
 async function send(
   { events, observer }: AccessContext,
   { resource, entry }: WorkedAccess,
@@ -233,7 +234,10 @@ async function send(
   return operations;
 }
 
-/** Sends one create, and remembers its result until status holds it. */
+/**
+ * Sends one create, and notes its result in the memory. If the create certainly had no effect, the earlier result
+ * stays.
+ */
 async function noteCreate<Answer>(
   { creates }: WorkedAccess["entry"],
   key: string,

@@ -43,8 +43,8 @@ interface ThrottleGuardOptions {
 const throttlePauses = { firstMs: 5_000, longestMs: 60_000 };
 
 /**
- * Returns the check that holds every call back after a 429, for the time of its `Retry-After`. All callers wait,
- * because the limit belongs to the whole account.
+ * Returns the check that holds every call back after a 429, for the time of its `Retry-After`, or without one for a
+ * growing pause. All callers wait, because the limit belongs to the whole account.
  * Errors: a call that is held back throws `Throttled`, effect `NotApplied`, with the remaining time. The observer
  * counts only such calls; the client counts the 429 itself.
  */

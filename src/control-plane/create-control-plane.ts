@@ -55,7 +55,7 @@ export interface ControlPlaneClientOptions {
   readonly userAgent: string;
   readonly tracer?: Tracer | undefined;
   readonly onListed?: ListReport;
-  /** The time limit of one read with all its pages, in milliseconds. @default 10000 */
+  /** The time limit of one read, in milliseconds. @default 10000 */
   readonly readTimeoutMs?: number;
   /** The time limit of a whole write, in milliseconds. The lease must last at least as long. @default 8000 */
   readonly writeTimeoutMs?: number;

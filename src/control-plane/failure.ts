@@ -225,7 +225,10 @@ function mayBeKey(run: string): boolean {
   return /\d/.test(run) && /[a-z]/i.test(run);
 }
 
-/** Cuts a text at a word boundary, because half a secret would not be recognised. */
+/**
+ * Cuts a text at a word boundary, because half a secret would not be recognised. A first word that is longer than the
+ * limit is left out.
+ */
 function cutAtWord(text: string, length: number): string {
   if (text.length <= length) {
     return text;

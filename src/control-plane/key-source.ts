@@ -104,8 +104,9 @@ interface SecretKeyOptions {
 }
 
 /**
- * Makes a source that returns the key of a watched Secret. While the Secret has none, it returns the last key that the
- * Secret had. If the control plane has refused that key, it returns the key of the file.
+ * Makes a source that returns the key of a watched Secret. While the Secret has no usable key or cannot be read, it
+ * returns the last key that the Secret had. If there is none, or the control plane has refused that key, it returns the
+ * key of the file.
  */
 export function createSecretKeySource({ secret, fallback, onUnusable }: SecretKeyOptions): KeySource {
   let known: { readonly text: string; readonly key: string | undefined } | undefined;

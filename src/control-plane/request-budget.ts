@@ -64,8 +64,8 @@ interface Buckets {
  * The number of requests that the operator may send to one control plane.
  * Guarantees: in any second and in any minute, no more requests are allowed than the limits say. The budget starts
  * empty, because another process may have used its whole budget right before this one started. Background requests use
- * at most half of it. Urgent requests go first, and namespaces take turns. A request counts when it is allowed, even if
- * it is sent later: a change may be allowed before the reads of its reconcile, and is sent after them.
+ * at most half of the budget. Urgent requests go first, and namespaces take turns. A request counts when it is allowed,
+ * even if it is sent later: a change may be allowed before the reads of its reconcile, and is sent after them.
  */
 export class RequestBudget {
   readonly #options: Required<RequestBudgetOptions>;
@@ -108,9 +108,8 @@ export class RequestBudget {
 
   /**
    * Resolves when the caller may send one request, and counts the request.
-   *
    * @throws ControlPlaneError `Throttled`, effect `NotApplied`, if an urgent request has waited too long or too many
-   * wait. PutOffError for a background request in this case. LeaderFenceError after `close`.
+   *   requests wait. PutOffError for a background request in these cases. LeaderFenceError after `close`.
    */
   take(caller: Caller): Promise<void> {
     if (this.#isClosed) {
@@ -205,7 +204,10 @@ export class RequestBudget {
     }
   }
 
-  /** Returns the next kind: urgent, but one background request after some urgent ones; `undefined` if nothing waits. */
+  /**
+   * Returns the next kind: urgent, but after some urgent requests one background request that the limits allow;
+   * `undefined` if nothing waits.
+   */
   #next(): Urgency | undefined {
     const { Urgent: urgent, Background: background } = this.#waiting;
     if (urgent.size === 0) {

@@ -21,7 +21,7 @@ interface BackoffRange {
 }
 
 /**
- * Returns the delay after a number of failures in a row. It doubles with each failure.
+ * Returns the delay after a number of failures in a row. It doubles with each failure, up to `longestMs`.
  * @param failures the number of failures, from 1.
  * @returns milliseconds, without jitter.
  */

@@ -16,10 +16,10 @@
  * | Throttled | 429; or nothing was sent, because of an earlier 429 or the operator's own request budget |
  * | Unavailable | 503: safe to send again |
  * | ServerError | any other 5xx |
- * | Unreachable | nothing was sent: refused, no such host, TLS |
- * | TimedOut | the deadline passed after sending |
+ * | Unreachable | nothing was sent: refused, no such host, TLS, no connection in time |
+ * | TimedOut | the deadline passed after sending, or 408 |
  * | ConnectionLost | the connection broke after sending |
- * | UnreadableAnswer | HTML, truncated JSON, wrong types, an undocumented status |
+ * | UnreadableAnswer | HTML, truncated JSON, wrong types, a body that is too long, an undocumented status |
  */
 export type ControlPlaneReason =
   | "Malformed"
@@ -74,7 +74,10 @@ export class ControlPlaneError extends Error {
   }
 }
 
-/** Returns the result of a call, or its error as a value. @throws every other error, because it is a bug */
+/**
+ * Returns the result of a call, or its ControlPlaneError as a value.
+ * @throws every other error: a PutOffError or a bug
+ */
 export async function resultOrError<Result>(call: Promise<Result>): Promise<Result | ControlPlaneError> {
   try {
     return await call;

@@ -39,10 +39,11 @@ export interface OperationPage {
 
 /**
  * The control plane, as one API key sees it.
- *
- * Guarantees: every call ends within its deadline and sends at most one request. Assumption: no write is idempotent, so
- * a caller that gets an error with effect `Unknown` observes before it decides.
- * Errors: every method throws `ControlPlaneError`. A write that the leader fence refuses throws `LeaderFenceError`.
+ * Guarantees: every call ends within its deadline and sends at most one request. If the caller has a request budget, a
+ * call also waits for that budget, and a read whose connection broke is sent once more. Assumption: no write is
+ * idempotent, so a caller that gets an error with effect `Unknown` observes before it decides.
+ * Errors: every method throws `ControlPlaneError`. A write that the leader fence refuses throws `LeaderFenceError`. A
+ * poll that the request budget cannot serve throws `PutOffError`.
  */
 export interface ControlPlane extends BranchObjects {
   /** Base URL without a trailing slash; it identifies the control plane in ownership records. */
@@ -62,7 +63,7 @@ export interface ControlPlane extends BranchObjects {
   deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined>;
 }
 
-/** A check before a call: it starts the call, or throws instead. */
+/** A check around a call: it starts the call, or throws instead. It may also look at the result. */
 export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
 /** The checks before reads and before writes. */
@@ -141,8 +142,8 @@ export interface PlaneObserver {
 export type Urgency = "Urgent" | "Background";
 
 /**
- * The reconcile that wants to send a request, one object for each. If it has sent one already, it goes before the
- * others.
+ * The reconcile that wants to send a request; each reconcile has one such object. A reconcile that has sent a request
+ * already goes before the others.
  */
 export interface Caller {
   readonly urgency: Urgency;

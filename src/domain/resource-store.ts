@@ -28,7 +28,7 @@ export interface StoredIdentity {
  * Errors: throws `KubernetesError`; reason `Conflict` if the object has changed or was replaced by another one.
  */
 export interface ResourceStore<Resource extends StoredIdentity, Status> {
-  /** Returns the resource from the cache. */
+  /** Returns the resource from the cache; `undefined`: the cache has none. */
   get(key: ResourceKey): Resource | undefined;
   /**
    * Returns the resource to act on, usually from the cache. If our last write had no answer, or was refused because the
@@ -62,7 +62,10 @@ export interface WatchStats {
   readonly unlistedNamespaces: readonly string[];
   /** Whether all watches are open. */
   readonly isWatching: boolean;
-  /** The longest time without a byte for any of the watches, in milliseconds; `undefined` until each one has a list. */
+  /**
+   * The longest time without a byte for any of the watches, in milliseconds; `undefined` until each one has received
+   * something.
+   */
   readonly silentForMs: number | undefined;
   /** The number of complete lists. */
   readonly lists: number;
@@ -176,7 +179,7 @@ export function warning(reason: EventReason<"Warning">, action: string, note: st
   return { type: "Warning", reason, action, note };
 }
 
-/** Publishes events. It may drop an event, so it never throws and never delays a reconcile. */
+/** Publishes events. It never throws and never delays a reconcile; it may drop an event. */
 export interface EventRecorder {
   record(resource: StoredIdentity, event: ResourceEvent): void;
 }
@@ -208,8 +211,8 @@ interface SecretOwner {
 
 /**
  * Reads and writes single Secrets by name; there is no list and no watch.
- *
- * Guarantees: every write names uid and resourceVersion of the Secret that was read, and checks the leader fence first.
+ * Guarantees: every write to an existing Secret names uid and resourceVersion of the Secret that was read. Every write
+ * checks the leader fence first.
  * Errors: throws `KubernetesError`; reason `Forbidden` without a RoleBinding in the namespace, `Conflict` if the Secret
  * changed since it was read. No message holds a part of the content.
  */
@@ -262,16 +265,16 @@ export interface NamespaceGrants {
   readonly isTerminating: boolean;
 }
 
-/** The source of grants: the annotations of Namespaces, as the operator last read them. */
+/** The source of grants: the annotations and labels of Namespaces, as the operator last read them. */
 export interface GrantSource {
-  /** Never throws. A Namespace that cannot be read counts as one without the annotation. */
+  /** Never throws. A Namespace that was never read, or does not exist, counts as one without the annotation. */
   grantsOf(namespace: string): NamespaceGrants;
 }
 
 /**
  * Whether a client may read the metrics.
  * `Unauthenticated`: the API server does not accept its token, or there is none. `Forbidden`: its user has no right to
- * the path. `Unknown`: the API server did not answer, or too many tokens wait for its answer.
+ * the path. `Unknown`: the API server did not answer, or was not asked because too many new tokens came.
  */
 export type ScrapeDecision = "Allowed" | "Unauthenticated" | "Forbidden" | "Unknown";
 

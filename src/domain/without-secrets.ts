@@ -160,7 +160,10 @@ export class RecentSecrets {
     this.#lasting = lasting.flatMap(formsOf);
   }
 
-  /** Notes that the secret is in use now, and forgets those that have not been in use for an hour. */
+  /**
+   * Notes that the secret is in use now, unless it is shorter than `shortest`. Forgets the secrets that have not been
+   * in use for an hour.
+   */
   note(secret: string): void {
     const atMs = this.#clock.monotonicMs();
     const known = this.#used.get(secret);

@@ -6,7 +6,7 @@ export type Requeue =
   | { readonly kind: "Done" }
   /** The key comes back after `delayMs` milliseconds, 0 at once. This is no failure. */
   | { readonly kind: "RequeueAfter"; readonly delayMs: number }
-  /** The key comes back after the queue's backoff, because of a conflict or a bug. */
+  /** The key comes back after the queue's backoff, because of a failure or a conflict. */
   | { readonly kind: "Retry" };
 
 /**

@@ -60,7 +60,10 @@ export class GivenUpError extends Error {
   override readonly name = "GivenUpError";
 }
 
-/** Waits for a promise until the signal fires, even if the code of the promise ignores the signal. */
+/**
+ * Waits for a promise until the signal fires, even if the code of the promise ignores the signal.
+ * @throws GivenUpError when the signal fires first
+ */
 export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const giveUp = () => reject(new GivenUpError("given up"));
@@ -77,7 +80,10 @@ export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>):
   }
 }
 
-/** Yields the items of a source until the signal fires, and then closes the source without waiting for it. */
+/**
+ * Yields the items of a source until the signal fires, and then closes the source without waiting for it.
+ * @throws GivenUpError when the signal fires
+ */
 export async function* itemsUntilAborted<T>(signal: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   try {

@@ -207,7 +207,9 @@ export function parseJson(body: Uint8Array): { readonly value: unknown } | undef
   }
 }
 
-/** The longest delay, in milliseconds. A wrong `Retry-After` must not stop the operator for days. */
+/**
+ * The longest delay that `Retry-After` may cause, in milliseconds. A wrong header must not stop the operator for days.
+ */
 const longestRetryAfterMs = 10 * 60_000;
 
 /** The delay for a date that cannot be compared with the server's own clock, in milliseconds. */

@@ -42,7 +42,10 @@ export class HttpTransport {
     this.#pool = new Pool(origin, { ...common, connect: connectOptions(options), connections });
   }
 
-  /** Sends a request on a kept connection. The server may have closed it, so a `Lost` read is worth a second try. */
+  /**
+   * Sends a request on a kept connection. The server may have closed that connection, so a `Lost` read is worth a
+   * second try.
+   */
   sendPooled(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
     const { origin, clock, maxResponseBytes } = this.#options;
     return exchange(this.#pool, { ...request, origin }, { clock, timeoutMs, maxResponseBytes });

@@ -2,7 +2,7 @@
 import { isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
 import { createTextPool } from "../domain/text-pool.ts";
 
-/** The operations of one project that the operator knows at one moment. Times are the control plane's. */
+/** The operations of one project that the operator knows at one moment. Times are of the control plane's clock. */
 export interface OperationsSnapshot {
   /**
    * The number of the read; it grows with each read of this process. The reader notes which one a resource used last.
@@ -118,7 +118,7 @@ export class KnownOperations {
   }
 
   /**
-   * Notes an operation as an answer showed it. If it has not ended, later reads ask for it by id.
+   * Notes an operation as an answer showed it. If it is in flight, later reads ask for it by id.
    * @param nowMs monotonic milliseconds
    */
   add(incoming: Operation, nowMs: number): void {
@@ -160,8 +160,8 @@ export class KnownOperations {
   }
 
   /**
-   * Returns the ids to read now, the one that was not read for the longest time first. Operations that this read's list
-   * has shown are left out.
+   * Returns the ids to read now, at most `maxPolls`, the one that was not read for the longest time first. Operations
+   * that this read's list has shown are left out.
    */
   takeDue(listedIds: ReadonlySet<string>, nowMs: number): readonly string[] {
     const due = [...this.#awaited].filter(([id, awaited]) => !listedIds.has(id) && isDue(awaited, nowMs));

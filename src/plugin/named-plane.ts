@@ -30,7 +30,10 @@ export interface PlaneReads {
   getPlane(named: NamedPlane): Promise<PlaneSnapshot>;
 }
 
-/** Returns the reference of a resource; `undefined`: it names the control plane of the settings. @throws Error */
+/**
+ * Returns the reference of a resource; `undefined`: it names the control plane of the settings.
+ * @throws Error when the reference cannot be read
+ */
 export function namedBy({ spec, key }: ComputeEndpoint): NamedPlane | undefined {
   const ref = spec.kind === "Valid" ? spec.spec.controlPlaneRef : spec.controlPlaneRef;
   if (ref === "Unreadable") throw new Error(planeProblems.refUnreadable.message);

@@ -86,8 +86,8 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
 }
 
 /**
- * Returns the grant that the status shows, which is the operator's latest result. It stands in for Namespaces that the
- * user may not read.
+ * Returns no grant if the status is Stalled with ProjectNotGranted, otherwise the full grant. This is the operator's
+ * latest result; it stands in for Namespaces that the user may not read.
  */
 function grantShownBy({ status }: ComputeEndpoint): ProjectGrant {
   const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "ProjectNotGranted";

@@ -164,8 +164,8 @@ class PluginRun {
   }
 
   /**
-   * Whether CONTROL_PLANE_URL is known to be right. It is if the resource uses the control plane of the settings, or if
-   * the plugin could compare it with the URL of the resource's control plane.
+   * Whether CONTROL_PLANE_URL is known to be right: the resource uses the control plane of the settings, or the plugin
+   * could compare CONTROL_PLANE_URL with the URL of the resource's control plane.
    * @throws Error when CONTROL_PLANE_URL differs from the URL of the control plane, or from the URL in the resource's
    *   status
    */
@@ -275,8 +275,8 @@ class PluginRun {
   }
 
   /**
-   * Returns the resource to plan for: the stored resource. With a file, its spec comes from the file. If no resource is
-   * stored, it is the one of the file.
+   * Returns the resource to plan for. Without a file it is the stored resource. With a file, spec and annotations of
+   * the stored resource are replaced by those of the file; if none is stored, the whole resource comes from the file.
    */
   async #planned(name: string | undefined, options: CommonOptions & { filename?: string }): Promise<ComputeEndpoint> {
     const { filename } = options;

@@ -90,7 +90,8 @@ export function projectIdOf(resource: ComputeEndpoint): string | undefined {
 }
 
 /**
- * Returns the id of the project that reconciles the resource: the project of its records, else the project of its spec.
+ * Returns the id of the project that reconciles the resource: the project of its ownership record, else of its intent,
+ * else of its spec; `noProject` if none of them names one.
  */
 export function workProjectOf(resource: ComputeEndpoint): string {
   const { ownership, createIntent } = resource.status;
@@ -108,7 +109,7 @@ export function workKeyOf(resource: ComputeEndpoint): string {
   return keyAt(planeOf(resource), workProjectOf(resource));
 }
 
-/** Returns the key of each project that its spec or its records name. */
+/** Returns the key of each project that the resource's spec or records name. */
 export function projectKeysOf(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
   const projects = projectsOf(resource);
@@ -141,7 +142,7 @@ export function projectsOf(resource: ComputeEndpoint): readonly string[] {
   return projects.length === 0 ? [noProject] : projects;
 }
 
-/** Returns `spec.deletionPolicy`; `undefined`: it is not set. */
+/** Returns `spec.deletionPolicy`; `undefined`: it is not set or cannot be parsed. */
 export function deletionPolicyOf(resource: ComputeEndpoint): "Delete" | "Retain" | undefined {
   return deletionFieldsOf(resource).deletionPolicy;
 }
@@ -161,7 +162,8 @@ function parseSpec(spec: unknown): ParsedSpec {
 }
 
 /**
- * Parses a reference. A reference that cannot be parsed must not count as none: none stands for another control plane.
+ * Parses a reference. A reference that cannot be parsed must not count as absent: an absent one stands for the control
+ * plane of the settings.
  */
 function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
   const parsed = deletionFieldsSchema.controlPlaneRef.safeParse(ref);

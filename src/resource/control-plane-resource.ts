@@ -60,7 +60,10 @@ export function secretPlace({ kind, key }: PlaneResource, { namespace, name }: S
   return { namespace: kind === "ControlPlane" ? key.namespace : (namespace ?? ""), name };
 }
 
-/** Returns the kind in an id; `undefined`: no control plane has such an id. */
+/**
+ * Returns the kind in an id; `undefined`: it is the id of the control plane of the settings, or no control plane has
+ * such an id.
+ */
 export function kindOfPlane(planeId: string): PlaneResource["kind"] | undefined {
   const [kind] = planeId.split("/");
   return kind === "ControlPlane" || kind === "ClusterControlPlane" ? kind : undefined;
@@ -72,7 +75,10 @@ export function keyOfPlane(planeId: string): ResourceKey {
   return { namespace: parts.length === 3 ? (parts[1] ?? "") : "", name: parts.at(-1) ?? "" };
 }
 
-/** Returns the namespace of a ControlPlane; `undefined` for a ClusterControlPlane. */
+/**
+ * Returns the namespace of a ControlPlane; `undefined` for a ClusterControlPlane and for the control plane of the
+ * settings.
+ */
 export function namespaceOfPlane(planeId: string): string | undefined {
   return keyOfPlane(planeId).namespace || undefined;
 }

@@ -58,7 +58,7 @@ function parseStatus(status: unknown): Pick<DatabaseAccess, "status" | "isStatus
   return { status: readableFields(databaseAccessStatusSchema, fields), isStatusReadable };
 }
 
-/** The members of status that only the operator can know. */
+/** The members of status that the operator cannot determine again. */
 export const trustedMembers = ["records", "password", "secret"] as const;
 
 const trustedSchema = databaseAccessStatusSchema.pick({ records: true, password: true, secret: true });
@@ -68,13 +68,19 @@ export function endpointKeyOf({ key, spec }: DatabaseAccess): ResourceKey | unde
   return spec.kind === "Valid" ? { namespace: key.namespace, name: spec.spec.endpointRef.name } : undefined;
 }
 
-/** Returns the key of the Secret that the operator writes for the resource. */
+/**
+ * Returns the key of the Secret that the operator writes for the resource. If the spec is invalid, the name is that of
+ * the resource.
+ */
 export function secretKeyOf({ key, spec }: DatabaseAccess): ResourceKey {
   const named = spec.kind === "Valid" ? spec.spec.secret?.name : undefined;
   return { namespace: key.namespace, name: named ?? key.name };
 }
 
-/** Returns the id of the control plane in which status records roles and databases. */
+/**
+ * Returns the id of the control plane in which status records roles and databases; without records, that of the control
+ * plane of the settings.
+ */
 export function recordedPlaneOf({ status }: DatabaseAccess): string {
   return status.records?.controlPlane ?? settingsPlane;
 }

@@ -87,7 +87,7 @@ export function readableFields<Shape extends z.ZodRawShape>(
   return Object.fromEntries(read) as Partial<z.output<z.ZodObject<Shape>>>;
 }
 
-/** Returns the members of a status; none if it is not an object. */
+/** Returns the members of a stored spec or status; none if it is not an object. */
 export function fieldsOf(status: unknown): Readonly<Record<string, unknown>> {
   return z.looseObject({}).catch({}).parse(status);
 }

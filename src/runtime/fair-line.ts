@@ -55,7 +55,7 @@ export class FairLine<Entry extends LineEntry> {
     this.#size++;
   }
 
-  /** Removes an entry from any place in the line, and returns it. */
+  /** Removes an entry from any place in the line, and returns it; `undefined`: it was not in the line. */
   leave({ group, id }: LineEntry): Entry | undefined {
     const members = this.#groups.get(group);
     const entry = members?.get(id);
@@ -71,7 +71,8 @@ export class FairLine<Entry extends LineEntry> {
   }
 
   /**
-   * Removes and returns the first entry of the group whose turn it is. That group's next turn comes after all others.
+   * Removes and returns the first entry of the group whose turn it is; `undefined`: the line is empty. That group's
+   * next turn comes after all others.
    */
   takeNext(): Entry | undefined {
     for (const [group, members] of this.#groups) {

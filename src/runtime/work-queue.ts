@@ -10,7 +10,8 @@ interface WorkQueueOptions {
   readonly clock: Clock;
   /**
    * Returns the group of a key. Groups take turns, so that a burst of one group does not delay a single edit of
-   * another. It may answer differently later: a queued key keeps its group. @default one group for all
+   * another. The group of a key may change later, but a queued key keeps its group.
+   * @default one group for all
    */
   readonly groupOf?: (key: string) => string;
   /** Returns a random number from 0 up to 1. @default Math.random */
@@ -143,7 +144,7 @@ export class WorkQueue {
     this.#onReady = listener;
   }
 
-  /** Releases a key that a worker has taken. */
+  /** Releases a key that a worker has taken. If the key was added meanwhile, it is queued again. */
   done(key: string): void {
     const startedMs = this.#working.get(key);
     if (startedMs === undefined) {

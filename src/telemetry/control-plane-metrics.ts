@@ -2,7 +2,7 @@
 import type { ControlPlaneObserver, PlaneObserver, ThrottledReason } from "../domain/control-plane.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
-/** The upper bounds of the request histogram in seconds. The last one is the longest deadline of a call. */
+/** The upper bounds of the request histogram in seconds. The last ones are above every deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
 /**

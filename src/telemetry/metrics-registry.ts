@@ -1,4 +1,4 @@
-/** Makes the metrics of the registry, and limits the number of values of a label. */
+/** The registry of the metrics, and a limit for the number of values of a label. */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from "prom-client";
 
 export type Labels = Readonly<Record<string, string>>;

@@ -125,8 +125,8 @@ function infoLabels(resource: ComputeEndpoint): Labels {
 }
 
 /**
- * Returns the actions whose failure must cause an alert. The condition decides, because a person can acknowledge a
- * failure.
+ * Returns the actions whose failure must cause an alert; `unknown` if an operation failed and status does not name its
+ * action. The condition decides, because a person can acknowledge a failure.
  */
 function failedActionsOf({ status }: ComputeEndpoint): readonly string[] {
   if (conditionOf(status.conditions, "LastOperationSucceeded")?.status !== "False") {

@@ -24,7 +24,7 @@ interface HttpRequest {
   readonly authorization: string;
 }
 
-/** The options of one of these servers. */
+/** The options of one HTTP server. */
 interface HttpListenerOptions {
   /** The name of the setting that has the address, for error messages. */
   readonly setting: string;
@@ -230,7 +230,10 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   return plainText(isWell ? 200 : 503, [...lines, isWell ? "ok" : "not ok", ""].join("\n"));
 }
 
-/** Makes two checks: the cache is complete, and the watch has received bytes recently. */
+/**
+ * Makes two checks: the cache is complete, and the watch has received bytes in the last `staleAfterMs`. A watch that
+ * has not received any byte yet passes the second check.
+ */
 export function watchChecks(
   stats: () => Pick<WatchStats, "hasSynced" | "silentForMs" | "unlistedNamespaces">,
   staleAfterMs: number,
@@ -250,7 +253,7 @@ export function watchChecks(
   ];
 }
 
-/** Returns which namespaces could not be listed. The log has the reasons. */
+/** Returns the problem of an incomplete cache, with the namespaces that are not listed yet. The log has the reasons. */
 function notListed(namespaces: readonly string[]): string {
   const some = namespaces.slice(0, 10).join(", ");
   const where = some === "" ? "" : ` in ${some}${namespaces.length > 10 ? ", …" : ""}`;

@@ -18,7 +18,10 @@ import type { Logger, Tracer } from "../domain/logger.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
 import type { ControlPlaneAccess } from "../reconcile/ports.ts";
 
-/** The time limit of one write, to the control plane or to Kubernetes. The lease must last longer than that. */
+/**
+ * The time limit of one write in milliseconds, to the control plane or to Kubernetes. The lease must last longer than
+ * that.
+ */
 export const writeTimeoutMs = 8_000;
 
 /** The options that the connections to all control planes share. */

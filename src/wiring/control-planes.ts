@@ -121,13 +121,17 @@ export class ControlPlanes {
     };
   }
 
-  /** Queues a control plane, because the resources that name it, its spec, its key or its health may have changed. */
+  /**
+   * Queues a control plane, because the resources that name it, its spec, its key or its health may have changed. While
+   * this process does not lead, nothing is queued.
+   */
   enqueue(planeId: string): void {
     if (this.#isLeading && planeId !== settingsPlane) this.#queue.add(planeId, "Urgent");
   }
 
   /**
-   * Queues all control planes: grants or labels of Namespaces have changed, or more of the resources can be counted.
+   * Queues all control planes: grants or labels of Namespaces have changed, or a kind of resources was listed, so that
+   * they can be counted.
    */
   enqueueAll(): void {
     for (const planeId of this.planes.ids()) {
@@ -152,7 +156,7 @@ export class ControlPlanes {
     await Promise.all([...Object.values(this.#kinds).map((places) => places.stop()), this.planes.close()]);
   }
 
-  /** Returns the standing of the kind of this control plane in its namespace, or in the cluster. */
+  /** Returns what the operator knows of the kind of this control plane in its namespace, or in the cluster. */
   #standingOf(planeId: string): KindStanding {
     const kind = kindOfPlane(planeId);
     return kind === undefined ? "NotAsked" : this.#kinds[kind].standingIn(namespaceOfPlane(planeId));

@@ -66,12 +66,15 @@ export class DatabaseAccesses implements ProjectKind {
     return this.#places.store.list();
   }
 
-  /** Reconciles the DatabaseAccesses that name a changed ComputeEndpoint. */
+  /** Queues the projects of the DatabaseAccesses that name a changed ComputeEndpoint. */
   endpointChanged(key: ResourceKey, priority: WorkPriority): void {
     this.#changed(this.#keysIn(endpointIndex(key)), priority);
   }
 
-  /** Reconciles the resources with records in a control plane, because it must be used in another way now. */
+  /**
+   * Queues the projects of the resources with records in a control plane, because the spec or key of that control plane
+   * has changed.
+   */
   planeChanged(planeId: string): void {
     this.#changed(this.#keysIn(planeIndex(planeId)), "Urgent");
   }
@@ -92,7 +95,10 @@ export class DatabaseAccesses implements ProjectKind {
       : ["Listed", "NotServed"].includes(this.#places.standingIn(namespace));
   }
 
-  /** Starts the watch, because this process has become the leader. It acts as soon as it has listed the resources. */
+  /**
+   * Starts the watch, because this process has become the leader. The resources are reconciled as soon as they are
+   * listed.
+   */
   lead(): void {
     this.#places.start();
   }
@@ -105,7 +111,7 @@ export class DatabaseAccesses implements ProjectKind {
     return this.#places.store.inProject(index).map(({ key }) => key);
   }
 
-  /** Reconciles the projects of these resources: those that they had before, and those that they have now. */
+  /** Queues the projects of these resources: those that they had before, and those that they have now. */
   #changed(keys: readonly ResourceKey[], priority: WorkPriority): void {
     for (const key of keys) {
       const resource = this.#places.store.get(key);

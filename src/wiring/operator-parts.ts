@@ -66,7 +66,10 @@ export interface DescribedTarget extends Pick<PlaneTarget, "url" | "keys" | "con
   readonly fence: LeaderFence;
 }
 
-/** If the lease is too short for an effect, the reconcile is tried again after this many milliseconds. */
+/**
+ * If the Lease ends too soon for an effect, or a request was put off, the reconcile is tried again after this many
+ * milliseconds.
+ */
 const notPermittedPauseMs = 1_000;
 
 /**
@@ -216,12 +219,15 @@ export class OperatorParts {
     this.#failed.resolve(why);
   }
 
-  /** Returns the resources to reconcile and to count: none while this process does not lead. */
+  /**
+   * Returns the resources to reconcile and to count: none while this process does not lead. Otherwise two replicas
+   * would both report every resource.
+   */
   #resources(): readonly ComputeEndpoint[] {
     return this.#isLeading ? this.watch.store.list() : [];
   }
 
-  /** Reconciles the projects of a ComputeEndpoint, and of the DatabaseAccesses that name it. */
+  /** Queues the projects of a ComputeEndpoint, and of the DatabaseAccesses that name it. */
   #changed(key: ResourceKey, priority: WorkPriority): void {
     const resource = this.watch.store.get(key);
     for (const project of this.#projectKeys.noteChange(key, resource && projectKeysOf(resource))) {
@@ -269,7 +275,6 @@ export class OperatorParts {
         ),
       queueStats: () => this.#queue.stats(),
       watchStats: () => this.watch.stats(),
-      // Only the leader reports: otherwise two replicas would both report every resource.
       leader: { leaseName: config.leaseName, isLeader: () => this.fence.mayStartEffect(0) },
     });
   }

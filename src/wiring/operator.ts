@@ -175,7 +175,10 @@ export interface ProcessParts {
   readonly exit: () => void;
 }
 
-/** Runs the operator until the signal, or until it loses the lease. @returns whether it ended in order */
+/**
+ * Runs the operator until the signal, or until it must end by itself, for instance because it lost the Lease.
+ * @returns false if it ended by itself, or if the reconciles did not end in time
+ */
 export async function runOperator(config: Config, parts: ProcessParts): Promise<boolean> {
   const { version, instance, stopOnSignal, exit } = parts;
   const clock = systemClock;
