@@ -83,6 +83,11 @@ export interface ResourceMemory {
    * endpoint.
    */
   readonly goneEndpointId: string | undefined;
+  /**
+   * Since when reads contradict each other about the endpoint: a read by id was answered 404, and the list does not
+   * prove that the endpoint is gone. `undefined`: they do not.
+   */
+  readonly contradictedSinceMs: number | undefined;
   readonly lastDelete: { readonly atMs: number; readonly isAnswered: boolean } | undefined;
   /** When the control plane last accepted a request that `status.acknowledged` records. */
   readonly acknowledgedAtMs: number | undefined;

@@ -4,6 +4,7 @@ import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { CreateIntent } from "../resource/status-schema.ts";
+import { patienceMs } from "./call-failures.ts";
 import {
   type Candidates,
   candidatesOf,
@@ -16,7 +17,7 @@ import {
 } from "./create-intent.ts";
 import { ownershipToken, tokenIn } from "./identity.ts";
 import type { IntentMemory, Observation } from "./observation.ts";
-import type { Plan } from "./plan.ts";
+import { type Plan, stall } from "./plan.ts";
 import { askToGiveUp, isGivenUpNow, planTokenElsewhere } from "./plan-unowned.ts";
 
 /** An open create. `spec` is `undefined` if the resource is being deleted, so it no longer wants an endpoint. */
@@ -115,6 +116,12 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
       `If none is, annotate it with ${annotations.resolveCreate}=abandon=${intent.attempt}.`,
     );
   }
+  if (unreadable.length > 0 && waitMs <= -patienceMs) {
+    return stall(
+      "CreateAmbiguous",
+      `The answer to a create was lost, and the list of the project shows an entry without a readable id, which the create may have made. Ask the support of the control plane to correct the list. The operator then continues by itself. To give up the create, annotate the resource with ${annotations.resolveCreate}=abandon=${intent.attempt}.${retainRemedy(observation)}`,
+    );
+  }
   if (waitMs > 0 || unreadable.length > 0) {
     return {
       kind: "Wait",
@@ -170,15 +177,18 @@ function unreadableSince({ project, claims, resource }: Observation, { preIds }:
   );
 }
 
-function ambiguous(observation: Observation, suspectIds: readonly string[], noneIsOurs: string): Plan {
-  const ids = [...suspectIds].sort();
-  const retain = isBeingDeleted(observation.resource)
+function retainRemedy({ resource }: Observation): string {
+  return isBeingDeleted(resource)
     ? " To remove this resource and leave them all, set spec.deletionPolicy to Retain."
     : "";
+}
+
+function ambiguous(observation: Observation, suspectIds: readonly string[], noneIsOurs: string): Plan {
+  const ids = [...suspectIds].sort();
   return {
     kind: "Stall",
     reason: "CreateAmbiguous",
-    message: `The answer to a create was lost, and the create may have made ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours. ${noneIsOurs}${retain}`,
+    message: `The answer to a create was lost, and the create may have made ${ids.join(", ")}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours. ${noneIsOurs}${retainRemedy(observation)}`,
     suspectIds: ids,
   };
 }

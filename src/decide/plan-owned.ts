@@ -1,9 +1,11 @@
 /** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
 import type { PowerAction } from "../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Acknowledged, Ownership } from "../resource/status-schema.ts";
+import { patienceMs } from "./call-failures.ts";
 import {
   desiredChanges,
   diffEndpoint,
@@ -30,12 +32,15 @@ export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, obser
     case "Absent":
       return planNamesake(observation) ?? planReplacement(ownership);
     case "Unproven":
-      return {
-        kind: "Wait",
-        reason: "Retrying",
-        message: "The control plane's list and its answer by id disagree about the endpoint. The operator reads again.",
-        waitMs: observation.policy.operationPollMs,
-      };
+      return (
+        planContradiction(observation, ownership.endpointId) ?? {
+          kind: "Wait",
+          reason: "Retrying",
+          message:
+            "The control plane's list and its answer by id disagree about the endpoint. The operator reads again.",
+          waitMs: observation.policy.operationPollMs,
+        }
+      );
     case "Present":
       return (
         planBesideEndless(observation, spec, remote.endpoint) ??
@@ -62,6 +67,27 @@ export function ownershipConflict(observation: Observation, endpointId: string):
     `This resource and ${ownerName(other, resource)} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
   );
 }
+
+/**
+ * Stalls a resource if reads have contradicted each other about its endpoint for `patienceMs`. Only the control plane
+ * can end that, and until then the operator neither lets the resource go nor creates another endpoint.
+ */
+function planContradiction(observation: Observation, endpointId: string): Plan | undefined {
+  const { memory, monotonicMs, project, resource } = observation;
+  if (memory.contradictedSinceMs === undefined || monotonicMs - memory.contradictedSinceMs < patienceMs) {
+    return undefined;
+  }
+  const contradiction = project.unreadableIds.includes("")
+    ? "the list of the project shows an entry without a readable id, which may be this endpoint"
+    : "the list of the project still shows it";
+  return stall(
+    "CreateAmbiguous",
+    `A read by id says that endpoint ${endpointId} is gone, but ${contradiction}. Ask the support of the control plane to correct the list. The operator then continues by itself.${isBeingDeleted(resource) ? retainRemedy : ""}`,
+  );
+}
+
+/** What a person can do about a deletion that cannot go on. */
+const retainRemedy = " To remove this resource and leave the endpoint as it is, set spec.deletionPolicy to Retain.";
 
 /**
  * Plans a start or suspend that an annotation asks for, when the endpoint matches spec. If none is needed, the resource
@@ -264,7 +290,7 @@ export function planDeletion({ endpointId }: Ownership, observation: Observation
       // recorded one, and must not be left behind.
       return planNamesake(observation) ?? { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
     case "Unproven":
-      return waitForProof(observation);
+      return planContradiction(observation, endpointId) ?? waitForProof(observation);
     case "Present": {
       const deleteAgainAfterMs = looksBeforeDeletingAgain * policy.operationPollMs;
       const { lastDelete } = memory;

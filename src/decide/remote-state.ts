@@ -28,13 +28,19 @@ export function remoteStateOf(
   if (read?.endpoint !== undefined && !isLagging(read.endpoint, read.startedAtMs, memory)) {
     return { kind: "Present", endpoint: read.endpoint };
   }
-  const isDenied = read !== undefined && read.endpoint === undefined;
-  if (listed !== undefined && !isDenied && !isLagging(listed, project.startedAtMs, memory)) {
+  const isGoneById = isDenied(project, endpointId);
+  if (listed !== undefined && !isGoneById && !isLagging(listed, project.startedAtMs, memory)) {
     return { kind: "Present", endpoint: listed };
   }
   // The id "" stands for a listed endpoint whose id cannot be read. It may be this endpoint.
   const isUnlisted = listed === undefined && !project.unreadableIds.some((id) => id === endpointId || id === "");
-  return isDenied && isUnlisted ? { kind: "Absent" } : { kind: "Unproven" };
+  return isGoneById && isUnlisted ? { kind: "Absent" } : { kind: "Unproven" };
+}
+
+/** Whether a read by id said that there is no such endpoint. */
+export function isDenied({ readsById }: ProjectSnapshot, endpointId: string): boolean {
+  const read = readsById.get(endpointId);
+  return read !== undefined && read.endpoint === undefined;
 }
 
 /** Whether a read by id that began at this time or later shows the endpoint, and is not older than our last answer. */

@@ -4,7 +4,7 @@ import type { LocalObservation, Observation, OperationFacts } from "../decide/ob
 import type { Plan } from "../decide/plan.ts";
 import { planOf } from "../decide/plan-resource.ts";
 import { entryOf } from "../decide/plan-table.ts";
-import { isReadSince, needsReadById, remoteStateOf } from "../decide/remote-state.ts";
+import { isDenied, isReadSince, needsReadById, remoteStateOf } from "../decide/remote-state.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import { outcomeOf } from "../domain/operation.ts";
@@ -292,16 +292,21 @@ function expectOwnOperations({ worked, project }: Round): void {
 }
 
 /**
- * Remembers whether the endpoint of a resource is gone. If the snapshot proves neither that the endpoint exists nor
- * that it is gone, the memory stays as it is.
+ * Remembers whether the endpoint of a resource is gone, and since when reads contradict each other about it. If the
+ * endpoint could not be read, the memory stays as it is.
  */
 function noteGone(worked: WorkedResource, snapshot: ProjectSnapshot): void {
-  const { entry } = worked;
+  const { memory } = worked.entry;
   const endpointId = ownedIdOf(worked);
-  const remote = endpointId === undefined ? undefined : remoteStateOf(snapshot, endpointId, entry.memory).kind;
-  const isGone = remote === "Absent";
-  if (isGone || (remote === "Present" && entry.memory.goneEndpointId !== undefined)) {
-    remember(entry, { goneEndpointId: isGone ? endpointId : undefined });
+  const remote = endpointId === undefined ? undefined : remoteStateOf(snapshot, endpointId, memory).kind;
+  if (endpointId === undefined || (remote === "Unproven" && !isDenied(snapshot, endpointId))) {
+    return;
+  }
+  const contradictedSinceMs = remote === "Unproven" ? (memory.contradictedSinceMs ?? snapshot.startedAtMs) : undefined;
+  const knownGoneId = remote === "Present" ? undefined : memory.goneEndpointId;
+  const goneEndpointId = remote === "Absent" ? endpointId : knownGoneId;
+  if (goneEndpointId !== memory.goneEndpointId || contradictedSinceMs !== memory.contradictedSinceMs) {
+    remember(worked.entry, { goneEndpointId, contradictedSinceMs });
   }
 }
 

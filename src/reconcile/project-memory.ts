@@ -314,6 +314,7 @@ export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowM
       ownOperationIds: [],
       lastAnswer: undefined,
       goneEndpointId: undefined,
+      contradictedSinceMs: undefined,
       lastDelete: undefined,
       acknowledgedAtMs: undefined,
     },

@@ -119,6 +119,30 @@ export const ownerCases: readonly NamedCase[] = [
       world.endpoints().length === 2 && wasReadyBy(world, "billing", 500_000) ? [] : ["L1: billing had to wait"],
   },
   {
+    id: "entry without an id",
+    name: "a resource is deleted while the list shows an entry without a readable id → it waits, Stalled, until the list is right",
+    why: "the deletion hangs for ever, and no condition says that a person must act",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        apply(2_000, "billing", readWrite(branch(2))),
+        { atMs: 20_000, action: { kind: "Unreadable", branchId: branch(2), isOn: true, withoutId: true } },
+        { atMs: 60_000, action: { kind: "Delete", name: "orders" } },
+      ],
+      quietFromMs: 1_200_000,
+    }),
+    judge: ({ log }) => {
+      const stalls = log.entries.filter(
+        ({ atMs, text }) => atMs > 360_000 && atMs < 500_000 && text.includes("(Warning) CreateAmbiguous"),
+      );
+      const freed = log.entries.filter(({ text }) => text.includes("finalizer removed"));
+      return [
+        ...(stalls.length === 1 ? [] : [`L2: ${stalls.length} warnings`]),
+        ...(freed.length === 1 && freed.every(({ atMs }) => atMs > 1_200_000) ? [] : ["S4: let go without proof"]),
+      ];
+    },
+  },
+  {
     id: "deletion refused",
     name: "a DELETE is refused for three hours → Stalled once, few status writes, one Warning",
     why: "hundreds of writes and events for nothing, and no condition that says what is wrong",

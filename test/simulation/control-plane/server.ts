@@ -67,6 +67,8 @@ export class ControlPlaneServer {
   readonly everDisguised = new Set<string>();
   /** Endpoints of which clients can parse only id and name. */
   readonly unreadable = new Set<string>();
+  /** Those of them whose id and name cannot be parsed either. */
+  readonly withoutId = new Set<string>();
   /** How far lists lag behind, in milliseconds. */
   listLagMs = 0;
   readonly #engine: ReturnType<typeof createEngine>["engine"];
@@ -106,8 +108,8 @@ export class ControlPlaneServer {
     const unreadable = shown.filter(({ id }) => this.unreadable.has(id)).map((record) => this.#view(record, "List"));
     return {
       endpoints: shown.filter(({ id }) => !this.unreadable.has(id)).map((record) => this.#view(record, "List")),
-      unreadableIds: unreadable.map(({ id }) => id),
-      unreadableNames: unreadable.flatMap(({ name }) => name ?? []),
+      unreadableIds: unreadable.map(({ id }) => (this.withoutId.has(id) ? "" : id)),
+      unreadableNames: unreadable.flatMap(({ id, name }) => (this.withoutId.has(id) ? [] : (name ?? []))),
       serviceTimeMs: Math.floor(this.calendar.nowMs(this.#nowMs()) / 1_000) * 1_000,
     };
   }

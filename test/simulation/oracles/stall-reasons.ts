@@ -129,7 +129,9 @@ const hasRestoredIntent = ({ history, controlPlane }: World): boolean =>
  * parsed.
  */
 const waitsForUnreadable = (resource: StoredObject): boolean =>
-  String(conditionOf(resource, "Stalled")?.message).includes("cannot parse that endpoint");
+  /cannot parse that endpoint|without a readable id|list of the project still/.test(
+    String(conditionOf(resource, "Stalled")?.message),
+  );
 
 /**
  * The cases in which each reason can be true. A reason that is missing here can never be true long after the last

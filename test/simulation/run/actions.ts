@@ -80,7 +80,7 @@ export type Action =
       readonly aheadMs?: number;
       readonly isBroken?: boolean;
     }
-  | { readonly kind: "Unreadable"; readonly branchId: string; readonly isOn: boolean }
+  | { readonly kind: "Unreadable"; readonly branchId: string; readonly isOn: boolean; readonly withoutId?: true }
   | { readonly kind: "WatchLag"; readonly lagMs: number }
   | { readonly kind: "WatchMute"; readonly replica: number }
   | { readonly kind: "WatchBreak" }

@@ -399,6 +399,7 @@ function performOnControlPlane(world: World, action: ControlPlaneAction): void {
       onEndpoint(world, action.branchId, ({ controlPlane: at, endpointId }) => {
         if (action.isOn) at.unreadable.add(endpointId);
         else at.unreadable.delete(endpointId);
+        if (action.withoutId) at.withoutId.add(endpointId);
       });
       break;
     case "FailNext":

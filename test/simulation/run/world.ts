@@ -209,6 +209,7 @@ export class World {
     for (const controlPlane of this.controlPlanes) {
       controlPlane.setListLag(0);
       controlPlane.unreadable.clear();
+      controlPlane.withoutId.clear();
       controlPlane.endDisguises();
     }
     Object.assign(this.watchConditions, { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 });

@@ -175,6 +175,7 @@ export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
     ownOperationIds: [],
     lastAnswer: undefined,
     goneEndpointId: undefined,
+    contradictedSinceMs: undefined,
     lastDelete: undefined,
     acknowledgedAtMs: undefined,
     ...change,

@@ -92,6 +92,12 @@ const rows: readonly Row[] = [
     want: { kind: "Wait", reason: "CreateUnresolved" },
   },
   {
+    name: "create unresolved, settled for five minutes, an entry without an id → Stalled",
+    why: "only the control plane can end the wait, and a person must ask for that",
+    given: creating({ type: "ReadOnly" }, { startedAtMs: settled.startedAtMs + 300_000, unreadableIds: [""] }),
+    want: { kind: "Stall", reason: "CreateAmbiguous" },
+  },
+  {
     name: "create unresolved and settled, the endpoint that cannot be parsed was there before → creates again",
     why: "one bad object does not block other resources",
     given: creating({ type: "ReadOnly", preIds: ["ep-old"] }, { ...settled, unreadableIds: ["ep-old"] }),
@@ -235,6 +241,18 @@ const rows: readonly Row[] = [
     }),
     want: { kind: "Wait", reason: "Deleting" },
   },
+  ...([{ isDeleting: true }, {}] as const).map(
+    (change): Row => ({
+      name: `endpoint ${"isDeleting" in change ? "of a deleted resource " : ""}answered 404 for five minutes, and a listed entry has no readable id → Stalled`,
+      why: "only the control plane can end the wait, and a person must ask for that",
+      given: observation({
+        resource: resource({ ...change, status: { ownership: ownership() } }),
+        unreadableIds: [""],
+        memory: memory({ contradictedSinceMs: monotonicMs - 300_000 }),
+      }),
+      want: { kind: "Stall", reason: "CreateAmbiguous" },
+    }),
+  ),
   {
     name: "endpoint answered 404 and not listed → the finalizer goes",
     why: "S4: gone is proven",
