@@ -21,7 +21,7 @@ import { remoteStateOf } from "./remote-state.ts";
 
 type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;
 
-/** Returns all conditions after a step. Reconciling and Stalled are present only while they are True. */
+/** Returns all conditions after a reconcile. Reconciling and Stalled are present only while they are True. */
 export function conditionsFor(
   step: ResourceStep,
   summary: ConditionSummary,
@@ -85,8 +85,8 @@ function readyDraft(message: string, failedActions: FailedActions): ConditionDra
 
 /**
  * Drafts the Ready condition of a paused resource. It is False if the endpoint is gone. It stays True if it was True
- * for the same generation. Otherwise it is Unknown. If this step has read nothing, the result of an earlier read while
- * paused stays.
+ * for the same generation. Otherwise it is Unknown. If this reconcile has read nothing, the result of an earlier read
+ * while paused stays.
  */
 function pausedDraft(
   { local, observation }: ResourceStep,
@@ -154,8 +154,8 @@ const quietWaitMs = 120_000;
 
 /**
  * How long the change of a resource with a status may wait, in milliseconds, before status reports the wait. This limit
- * is short because the status may be out of date. A Stalled resource reports the wait at once, unless a refused call
- * made it Stalled.
+ * is short because the status may be out of date. A Stalled resource reports the wait at once. But if a refused call
+ * made it Stalled, it stays Stalled.
  */
 const shortWaitMs = 5_000;
 
@@ -179,8 +179,8 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
 }
 
 /**
- * Sums up an accepted change. The text is the same as in the next step, because a different text would cost a second
- * write.
+ * Sums up an accepted change. The text is the same as in the next reconcile, because a different text would cost a
+ * second write.
  */
 function summaryOfAccepted(
   local: LocalObservation,
@@ -236,8 +236,8 @@ function isQuietWait(local: LocalObservation, { waitedMs, stillMs }: WaitTimes):
 type WaitTimes = Pick<Extract<Outcome, { kind: "Deferred" }>, "waitedMs" | "stillMs">;
 
 /**
- * Whether failures that only an earlier process has seen made the resource Stalled. Such a Stalled stays until the next
- * try has a result.
+ * Whether a refused call made the resource Stalled before this process first saw it. Such a Stalled stays until the
+ * next try has a result.
  */
 export function isStalledSinceBefore({ resource, memory }: LocalObservation): boolean {
   const since = conditionOf(resource.status.conditions, "Stalled")?.lastTransitionTime;
@@ -287,7 +287,10 @@ function stallMessage({ resource }: LocalObservation, stall: FailureStall, { err
   return `${sentenceOf(error)}${holder} ${remedy}`;
 }
 
-/** Returns the Stalled reason of a failed call. For a 409 some kinds of plan have a reason of their own. */
+/**
+ * Returns the Stalled reason of a failed call; `undefined`: the call does not make the resource Stalled. For a 409,
+ * some kinds of plan have a reason of their own, which counts at once.
+ */
 function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): FailureStall | undefined {
   const conflictStall = error.reason === "Conflict" && plan !== undefined ? entryOf(plan).conflictStall : undefined;
   return conflictStall ?? failureStallOf(error, forMs);

@@ -17,7 +17,10 @@ export interface Policy {
   readonly createSettleMs: number;
   /** The longest time between two reads of an operation in flight, in milliseconds. */
   readonly operationPollMs: number;
-  /** The pause before a refused request is tried again, in milliseconds. `retryDelayMs` says for which refusals. */
+  /**
+   * The pause before a refused request is tried again, in milliseconds. `retryDelayMs` says for which refusals. A
+   * DatabaseAccess at rest is compared with the control plane again after the same time.
+   */
   readonly resyncMs: number;
 }
 
@@ -63,8 +66,8 @@ export interface ResourceMemory {
    */
   readonly wasDeletingAtFirst: boolean;
   /**
-   * Since when the resource was Stalled when this process first saw it; `undefined`: it was not. While status shows the
-   * same time, the resource is Stalled by failures that only an earlier process has seen.
+   * Since when the resource was Stalled when this process first saw it; `undefined`: it was not Stalled. While status
+   * shows the same time, it is Stalled since before this process saw it.
    */
   readonly stalledSinceAtFirst: string | undefined;
   readonly intent: IntentMemory | undefined;
@@ -173,7 +176,7 @@ export interface ResourceStep {
   readonly isLookPending?: boolean;
 }
 
-/** The condition summary of one step. `conditionsFor` computes the conditions from it. */
+/** The condition summary of one reconcile for one resource: what the conditions will say. */
 export type ConditionSummary =
   | { readonly kind: "Ready"; readonly message: string }
   | { readonly kind: "Progressing"; readonly reason: ProgressReason; readonly message: string }

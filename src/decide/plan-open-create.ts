@@ -151,8 +151,8 @@ function settleLeftMs({ memory, project, policy }: Observation, { attempt }: Cre
 
 /**
  * Returns the endpoints that the lost create may have made. A recorded suspect stays until a person decides, or it is
- * gone, or another resource owns it, or it is on another branch. If the control plane shows names, no recorded suspect
- * stays: our own endpoint would carry our token.
+ * gone, or another resource owns it, or its branch or type differs. If the control plane shows names, no recorded
+ * suspect stays: our own endpoint would carry our token.
  */
 function suspectsOf(
   { project, claims, resource }: Observation,
@@ -195,7 +195,7 @@ function ambiguous(observation: Observation, suspectIds: readonly string[], none
 
 /**
  * Plans what a person asks for by the annotation `resolve-create`. `undefined`: there is no annotation, it does not fit
- * the intent, or the resource may not adopt the named endpoint.
+ * the intent, or the named endpoint is not free or may not be adopted.
  */
 function planPersonsAnswer(observation: Observation, intent: CreateIntent): Plan | undefined {
   const { resource, project, claims, identity, grant } = observation;

@@ -34,7 +34,7 @@ type LocalSituation =
   /** The resource is being deleted, and our finalizer is already removed. */
   | { readonly kind: "Released" }
   | { readonly kind: "Paused" }
-  /** The resource is being deleted, and its endpoint stays. An open create is abandoned with it. */
+  /** The resource is being deleted, and its endpoint stays. If a create is open, the operator gives it up. */
   | { readonly kind: "Retained"; readonly abandoned: CreateIntent | undefined }
   /** Like `Retained`, but a DELETE that was sent may still take effect for `waitMs` milliseconds. */
   | { readonly kind: "DeleteUnsettled"; readonly waitMs: number }

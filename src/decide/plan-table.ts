@@ -53,7 +53,7 @@ export interface PlanEntry<Planned extends Plan> {
   readonly conflictStall: FailureStall | undefined;
   /** Whether the snapshot shows that the cause of a 409 is gone. */
   isObstacleGone(plan: Planned, project: ProjectSnapshot): boolean;
-  /** Whether a reconcile with this plan ends the resource's series of failures if it sends nothing. */
+  /** Whether the resource's series of failures ends with a reconcile that has this plan and sends nothing. */
   readonly endsFailures: boolean;
 }
 
@@ -84,8 +84,8 @@ const unchanged = (): ConditionSummary => ({ kind: "Unchanged" });
 const waitsWithoutList: readonly ProgressReason[] = ["OperationInFlight", "WaitingForProject", "Paused"];
 
 /**
- * Returns the delay after an accepted change. While its operations run, an immediate read would only show that they
- * run.
+ * Returns the delay after an accepted change: 0 if none of its operations runs. While they run, an immediate read would
+ * only show that they run.
  */
 const afterMutation = (_plan: Plan, outcome: Outcome, policy: Policy): number =>
   outcome.kind === "Accepted" && (outcome.answer?.operations ?? []).some(isInFlight) ? pollDelayMs(0, policy) : 0;

@@ -43,7 +43,8 @@ function planRediscovery(observation: Observation): Plan | undefined {
 
 /**
  * Plans the next step of a resource that is being deleted and whose status names no endpoint. It first searches for
- * endpoints with the resource's token, because each of them may belong to the resource.
+ * endpoints with the resource's token, because each of them may belong to the resource. If there is none, or a person
+ * gave all of them up, the finalizer is removed.
  */
 export function planUnrecordedDeletion(observation: Observation): Plan {
   return (
@@ -88,7 +89,8 @@ const giveUpAll = "abandon=all";
  * Whether a person says by `resolve-create: abandon=all` that no endpoint with this resource's token is the resource's
  * own.
  * The annotation counts while status shows the question, `CreateAmbiguous`. Afterwards it counts while status shows a
- * step that may follow this answer. Otherwise the annotation may be an old answer, given before status was lost.
+ * reason that may follow this answer, such as Creating. Otherwise the annotation may be an old answer, given before
+ * status was lost.
  */
 function isEveryOneGivenUp(observation: Observation): boolean {
   const { resource } = observation;

@@ -1,4 +1,4 @@
-/** Starts the compute of an endpoint when a client connects, and counts its open connections. */
+/** Starts the compute of an endpoint when a client connects, and counts the open connections of the endpoint. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Engine } from "../engine/engine.ts";
 import { Refusal } from "../engine/refusal.ts";
@@ -19,8 +19,8 @@ export interface AccessParts {
 const wakeDeadlineMs = 60_000;
 
 /**
- * How often a waiting client looks again, in milliseconds. It matters only if the planned time of an operation is
- * longer than its work. Otherwise the engine reports progress.
+ * How often a waiting client checks the compute, in milliseconds. This interval matters only if the planned time of an
+ * operation is longer than its work. Otherwise the engine reports the end of the work.
  */
 const lookAgainMs = 20;
 

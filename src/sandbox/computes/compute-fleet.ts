@@ -17,7 +17,7 @@ import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts"
 import { serverSettings } from "./postgres/server-settings.ts";
 import { type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** The records, directories, programs and limits of a fleet. */
+/** The records, directories, programs and limits with which the servers of a sandbox run. */
 export interface FleetParts extends BranchDataParts {
   readonly records: ComputeRecords;
   /** The path of PgBouncer; `undefined`: it is not installed, and clients of pooled names connect directly. */
@@ -357,7 +357,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     if (compute.type === "read_write") await this.#followPrimary(compute.branchId);
   }
 
-  /** Applies new settings, roles and databases. If no compute runs for the endpoint, it only checks the settings. */
+  /** Applies new settings, roles and databases. If no compute runs for the endpoint, the settings are only checked. */
   async #applyConfig(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
     if (endpoint === undefined) return;

@@ -102,7 +102,7 @@ export interface DatabasePath {
   readonly databaseName: string;
 }
 
-/** The fields that a request may change. An undefined field stays as it is. */
+/** The fields of a database that a request may change. An undefined field stays as it is. */
 export interface DatabaseChanges {
   readonly name?: string | undefined;
   readonly ownerName?: string | undefined;

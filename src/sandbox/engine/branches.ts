@@ -34,7 +34,7 @@ export interface BranchCreation {
   readonly annotation?: BranchRecord["annotation"];
 }
 
-/** The fields that a request may change. An undefined field stays as it is. */
+/** The fields of a branch that a request may change. An undefined field stays as it is. */
 export interface BranchChanges {
   readonly name?: string | undefined;
   readonly protected?: boolean | undefined;

@@ -77,7 +77,10 @@ export class SandboxClock {
     return { mode: this.#mode, scale: this.#rate(), nowMs: this.nowMs() };
   }
 
-  /** Changes the clock. @throws RangeError when the clock would go back or past its end, or the scale is not above 0 */
+  /**
+   * Changes the clock.
+   * @throws RangeError when the time would go back or past `endOfTimeMs`, or the scale is not above 0
+   */
   set({ mode = this.#mode, scale = this.#scale, nowMs }: ClockChange): void {
     // The time is read once, because a running clock would be later at the next read.
     const currentMs = this.nowMs();

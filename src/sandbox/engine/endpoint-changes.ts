@@ -17,7 +17,7 @@ import type {
 } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
-/** The fields that a request changes. A missing or undefined field stays as it is. */
+/** The fields of an endpoint that a request changes. A missing or undefined field stays as it is. */
 export type EndpointChanges = { readonly [Field in keyof EndpointConfig]?: EndpointConfig[Field] | undefined };
 
 /** The fields of a request that creates an endpoint. Missing fields get defaults. */

@@ -19,7 +19,9 @@ export interface PlannedFailureState extends PlannedFailure {
   readonly id: string;
 }
 
-/** The planned failures that are not used up. The first one that fits an operation is used. */
+/**
+ * The planned failures that are not used up. If several fit a new operation, the first one makes the operation fail.
+ */
 export class FailurePlan {
   #planned: readonly PlannedFailureState[] = [];
   #latest = 0;

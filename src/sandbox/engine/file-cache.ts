@@ -27,7 +27,7 @@ export function fileCacheHitRatio({ hits, misses }: FileCacheUse): number | unde
 export class FileCaches {
   readonly #uses = new Map<string, { readonly startedMs: number | undefined; readonly use: FileCacheUse }>();
 
-  /** Returns the statistics of a compute; `undefined`: it does not run. */
+  /** Returns the statistics of a compute; `undefined`: the compute does not run. */
   of({ id, state, startedMs }: EndpointRecord): FileCacheUse | undefined {
     if (state !== "active") return undefined;
     const kept = this.#uses.get(id);

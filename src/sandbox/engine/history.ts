@@ -1,4 +1,7 @@
-/** Keeps the roles and databases that branches had at earlier times, as long as the project keeps its history. */
+/**
+ * Keeps the roles and databases that branches had at earlier times: at most 1,000 versions of a branch, and as long as
+ * the project keeps its history.
+ */
 import type { BranchContents, BranchRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";

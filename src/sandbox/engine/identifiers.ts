@@ -1,6 +1,9 @@
 /** Makes random ids and passwords from a seed. */
 
-/** One step of a small random generator with 32 bits of state (a Weyl sequence and a mixer). It is not for secrets. */
+/**
+ * The result of one step of a small random generator with 32 bits of state (a Weyl sequence and a mixer). The generator
+ * is not for secrets.
+ */
 export interface RandomStep {
   readonly state: number;
   /** The number: at least 0, less than 1. */

@@ -8,9 +8,8 @@ interface Change<R> {
 }
 
 /**
- * The earlier states of the records of one kind.
- * It knows nothing about the time before the lag was set. So until the lag has passed once, lists show the state at the
- * moment when the lag was set.
+ * The earlier states of the records of one kind. The history begins when the lag is set. So until the lag has passed
+ * once, lists show the state at the moment when the lag was set.
  */
 export class ListHistory<R extends { readonly id: string }> {
   #lagMs = 0;

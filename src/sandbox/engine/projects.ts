@@ -32,7 +32,7 @@ export interface ProjectCreation {
   readonly annotation?: BranchRecord["annotation"];
 }
 
-/** The fields that a request may change. An undefined field stays as it is. */
+/** The fields of a project that a request may change. An undefined field stays as it is. */
 export interface ProjectChanges {
   readonly name?: string | undefined;
   readonly historyRetentionSeconds?: number | undefined;

@@ -38,7 +38,10 @@ export interface OperationPosition {
   readonly sequence: number;
 }
 
-/** A cursor of the API holds a sequence number modulo this number, because it has only six digits for it. */
+/**
+ * A cursor of the API holds the sequence number of an operation modulo this number, because a cursor has only six
+ * digits for it.
+ */
 export const cursorModulus = 1_000_000;
 
 /** The parameters of a read of operations. */

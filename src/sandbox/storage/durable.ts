@@ -78,8 +78,8 @@ export function unreadable(directory: string, cause: unknown): StorageError {
 }
 
 /**
- * Writes the transactions of one turn of the event loop together, as one SQLite transaction.
- * So the file holds each transaction completely or not at all. A request is answered only after `written`. After a
+ * Writes the transactions of one turn of the event loop together, as one SQLite transaction. So the file holds each
+ * transaction completely or not at all. A request is answered only after the promise of `written` resolves. After a
  * failed write, nothing more is written.
  */
 class GroupCommit {

@@ -22,8 +22,8 @@ const wholeMs = 0.999;
 /**
  * Returns the last time of the machine's clock at which the sandbox's clock showed a time.
  * @param spans in the order in which they began
- * @returns epoch milliseconds, with a fraction; `Infinity`: the sandbox's clock still shows this time, because it
- *   stands still; `undefined`: the time is before the first span
+ * @returns epoch milliseconds, with a fraction. `Infinity`: the sandbox's clock stands still at this time. `undefined`:
+ *   the time is before the first span
  */
 export function wallTimeOf(spans: readonly ClockSpan[], timeMs: number): number | undefined {
   const index = spans.findLastIndex(({ sandboxMs }) => sandboxMs <= timeMs);

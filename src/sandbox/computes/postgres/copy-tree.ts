@@ -18,7 +18,8 @@ export interface CopyOptions {
 const width = 4;
 
 /**
- * Copies a directory with all its content. If the file system can share blocks between files (reflink), the copy does.
+ * Copies a directory with all its content. If the file system can share blocks between files (reflink), source and copy
+ * share them.
  * @param target must not exist
  * @throws Error of the file system
  */
@@ -53,7 +54,7 @@ async function makeDirectories({ source, target, name }: Place, options: CopyOpt
   }
 }
 
-/** Copies one file, and gives it the owner. */
+/** Copies one file, and makes `user` the owner of the copy. With `mayChange`, a missing source is left out. */
 export async function copyOne(
   source: string,
   target: string,

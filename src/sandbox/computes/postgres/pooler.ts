@@ -43,7 +43,7 @@ export class Pooler {
   }
 
   /**
-   * Starts PgBouncer.
+   * Starts PgBouncer, and waits at most 10 seconds until it accepts connections.
    * @param directory for its files and its socket; it belongs to the servers' user
    * @throws ComputeError
    */

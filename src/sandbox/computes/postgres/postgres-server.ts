@@ -37,7 +37,7 @@ export class PostgresServer {
   }
 
   /**
-   * Starts a server and waits until it accepts connections.
+   * Starts a server, and waits at most 60 seconds until it accepts connections.
    * @throws ComputeError with the server's last messages if it does not start
    */
   static async start(place: ServerPlace): Promise<PostgresServer> {

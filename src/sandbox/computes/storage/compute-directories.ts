@@ -72,12 +72,12 @@ export class ComputeDirectories {
     return path.join(this.root, "new");
   }
 
-  /** Returns the directory of a branch, standby or snapshot. It may not exist. */
+  /** Returns the directory of a branch, standby or branch snapshot. It may not exist. */
   of({ kind, id }: Holder): string {
     return path.join(this.root, kind, id);
   }
 
-  /** Returns PostgreSQL's data directory of a branch, standby or snapshot. It may not exist. */
+  /** Returns PostgreSQL's data directory of a branch, standby or branch snapshot. It may not exist. */
   dataOf(holder: Holder): string {
     return path.join(this.of(holder), "data");
   }

@@ -84,7 +84,7 @@ export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): vo
   );
 }
 
-/** Shows a region. A region that is not built in, but that a project of a fixture names, has no coordinates. */
+/** Shows a region. Only the built-in regions have coordinates. */
 function regionView(id: string, index: number): z.output<typeof regionBody> {
   const known: Region | undefined = regions.find((region) => region.id === id);
   return {

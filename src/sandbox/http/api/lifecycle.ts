@@ -108,7 +108,7 @@ export class Lifecycle {
   }
 
   /**
-   * Applies the faults `status`, `delay` and `dropBefore`, before the key is checked. If the sandbox stops, it cuts the
+   * Applies the faults `status`, `delay` and `dropBefore`, before the key is checked. A stop of the sandbox cuts the
    * connection too.
    * @returns whether the connection was cut
    * @throws ApiError with the status that the fault names

@@ -38,7 +38,7 @@ const operations = z.array(operationBody);
 const snapshotPath = projectPath.extend({ snapshot_id: z.string() });
 const name = nameText(256).optional();
 
-/** Adds the routes to list, create, rename, delete and restore snapshots. */
+/** Adds the routes to list, create, rename, delete and restore branch snapshots. */
 export function snapshotRoutes(app: FastifyInstance, parts: ServerParts): void {
   const { restores } = parts.engine;
   const routes = app.withTypeProvider<ZodTypeProvider>();

@@ -1,4 +1,4 @@
-/** Finds contradictions between the records of a snapshot, before the sandbox imports it. */
+/** Finds contradictions between the records of a snapshot of the control API, before the sandbox imports it. */
 import type { StoreContent as Content } from "../../engine/records.ts";
 
 /**
@@ -78,8 +78,8 @@ function orderProblems(content: Content): readonly string[] {
 }
 
 /**
- * Returns the latest time of the projects, branches, endpoints, operations, roles and databases in a snapshot: of a
- * creation, update, last activity or planned end. In epoch milliseconds.
+ * Returns the latest creation, update, last activity or planned end of the objects in a snapshot, in epoch
+ * milliseconds. The objects are projects, branches, endpoints, operations, roles and databases.
  */
 export function latestTimeMs({ projects, branches, endpoints, operations, roles, databases }: Content): number {
   const records = [...projects, ...branches, ...endpoints, ...operations, ...roles, ...databases];

@@ -56,8 +56,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
 }
 
 /**
- * Converts an error that was thrown during a request into its answer. An error that is not intended becomes 500 with
- * the message `internal error`.
+ * Converts an error that was thrown during a request into its answer. Refusals, wrong fields and fastify's own 4xx have
+ * answers of their own. Every other error becomes 500 with the message `internal error`.
  */
 export function answerTo(error: FastifyError): ApiError {
   if (error instanceof ApiError) return error;

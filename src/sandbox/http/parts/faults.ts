@@ -31,7 +31,7 @@ const effectSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("dropAfter") }),
   z.object({
     kind: z.literal("applyLate"),
-    /** Absent: the request is applied when the fault is released or removed. */
+    /** How long the request waits until it is applied. Absent: it is applied when the fault is released or removed. */
     milliseconds: milliseconds.optional(),
   }),
   z.object({ kind: z.literal("hold") }),
@@ -56,7 +56,7 @@ export type FaultSpec = z.output<typeof faultSchema>;
 /** What a fault does to a request. */
 export type FaultEffect = FaultSpec["effect"];
 
-/** The parts of a request that decide whether a fault applies. */
+/** The method, path and query of a request. They decide whether a fault applies. */
 export interface FaultTarget {
   readonly method: string;
   /** The whole path, without the query. */
@@ -79,7 +79,7 @@ export interface FaultState extends FaultSpec {
   readonly id: string;
   /** The number of matching requests so far, including skipped ones. */
   readonly seen: number;
-  /** The number of requests that it was applied to. */
+  /** The number of requests to which the fault was applied. */
   readonly hits: number;
   /** The number of answers that the fault holds back at this moment, and of requests that wait for its release. */
   readonly held: number;
@@ -145,8 +145,8 @@ export class FaultRegistry {
 
   /**
    * Sends the answers that a fault holds back now, and applies the requests that wait for its release. The fault
-   * continues to hold back later ones.
-   * @returns their number; `undefined`: there is no such fault
+   * continues to hold back later answers and requests.
+   * @returns the number of released answers and requests; `undefined`: there is no such fault
    */
   release(id: string): number | undefined {
     const fault = this.#faults.get(id);

@@ -6,7 +6,7 @@ declare module "fastify" {
     /** What the route does, in a few words. The API reference shows it. */
     summary?: string;
     /**
-     * Parts of a request that the real control plane supports and the sandbox does not. These are fields of the body
+     * What the real control plane supports in a request and the sandbox does not: fields of the body
      * (`branch.parent_lsn`), query parameters, or single values (`granularity=hourly`).
      */
     notPlayed?: readonly string[];
@@ -16,7 +16,9 @@ declare module "fastify" {
     revealsSecret?: boolean;
     /** Whether the route is about more than one project. A key of one project cannot call it. */
     isAccountWide?: boolean;
-    /** Whether the route takes no body. If a client sends one, it is dropped, whatever its content type. */
+    /**
+     * Whether the route takes no body. If a client sends a body, the sandbox drops the body, whatever its content type.
+     */
     ignoresBody?: boolean;
   }
 }
