@@ -88,7 +88,7 @@ export interface ResourceMemory {
   readonly goneEndpointId: string | undefined;
   /**
    * Since when reads contradict each other about the endpoint: a read by id was answered 404, and the list does not
-   * prove that the endpoint is gone. `undefined`: they do not.
+   * prove that the endpoint is gone. `undefined`: the reads agree, or none was answered 404.
    */
   readonly contradictedSinceMs: number | undefined;
   readonly lastDelete: { readonly atMs: number; readonly isAnswered: boolean } | undefined;

@@ -69,8 +69,8 @@ export function ownershipConflict(observation: Observation, endpointId: string):
 }
 
 /**
- * Stalls a resource if reads have contradicted each other about its endpoint for `patienceMs`. Only the control plane
- * can end that, and until then the operator neither lets the resource go nor creates another endpoint.
+ * Stalls a resource if reads have contradicted each other about its endpoint for five minutes (`patienceMs`). Only the
+ * control plane can end that. Until then the operator neither lets the resource go nor creates another endpoint.
  */
 function planContradiction(observation: Observation, endpointId: string): Plan | undefined {
   const { memory, monotonicMs, project, resource } = observation;

@@ -1,6 +1,6 @@
 /**
- * Keeps the roles and databases that branches had at earlier times: at most 1,000 versions of a branch, and as long as
- * the project keeps its history.
+ * Keeps the roles and databases that branches had at earlier times. A version is kept as long as the project keeps its
+ * history, at most 1,000 of each branch.
  */
 import type { BranchContents, BranchRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";

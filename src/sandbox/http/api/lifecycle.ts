@@ -126,8 +126,8 @@ export class Lifecycle {
   }
 
   /**
-   * Applies the fault `applyLate`: the client loses its connection now, and the sandbox sends the same request to
-   * itself later: after a time, or when the fault is released. At this point the body has been read.
+   * Applies the fault `applyLate`: the client loses its connection now. The sandbox sends the same request to itself
+   * later, after a time or when the fault is released. At this point the body has been read.
    * @returns whether the request was set aside
    */
   #setAside(request: FastifyRequest, reply: FastifyReply): boolean {
