@@ -35,7 +35,10 @@ const hostAndPort = /^(?:\[(?<ipv6>[0-9a-fA-F:.]+)\]|(?<host>[A-Za-z0-9._-]+)):(
 const printable = /^[\x21-\x7e]+$/;
 const plainNumber = /^\d+(\.\d+)?$/;
 
-/** Makes the parser of one setting. Its error message describes a valid value; `describe` adds the given one. */
+/**
+ * Makes the parser of one setting. The error message of the parser describes a valid value; `describe` adds the value
+ * that was given.
+ */
 const setting = <Value>(right: string, parse: (text: string) => Value | undefined) =>
   z.string().transform((text, context): Value => {
     const value = parse(text);
@@ -253,7 +256,10 @@ function parseServiceUrl(text: string): string | undefined {
   return url?.endsWith("/v2") ? url : undefined;
 }
 
-/** Parses a URL; returns it without a trailing slash. */
+/**
+ * Parses a URL, and returns it without a trailing slash. `undefined`: it is not http or https, or has a user, a query
+ * or a fragment.
+ */
 function parsePlainUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {

@@ -72,7 +72,7 @@ export interface AccessObservation {
    * does not count.
    */
   readonly openReset: NonNullable<DatabaseAccessStatus["password"]>["rotation"];
-  /** Whether the control plane accepted that reset from this process. */
+  /** Whether the control plane accepted the begun password reset from this process. */
   readonly isResetAccepted: boolean;
 }
 

@@ -48,7 +48,7 @@ export function objectOf(
 }
 
 /**
- * Returns the records with one of the role or database that spec names. It replaces an earlier record of this type on
+ * Returns the records, with one for the role or database that spec names. It replaces an earlier record of this type on
  * the endpoint's branch.
  */
 export function withObject(

@@ -99,7 +99,8 @@ export async function observeAccess(
     ? await readPassword(context, entry, observation, reader)
     : { kind: "NotRead" };
   entry.passwordMark = isReadable ? mark : undefined;
-  // If only a doubt caused the read, and the control plane does not reveal the password, the Secret stays as it is.
+  // If the password was read only because the role may have changed twice within a second, and the control plane does
+  // not reveal it, the Secret stays as it is.
   return { ...observation, password: isNeeded || password.kind === "Known" ? password : { kind: "NotRead" } };
 }
 
@@ -144,8 +145,8 @@ async function contentsOrGone(reader: BranchReader, object: AccessObject): Promi
 const oneMomentMs = 2_000;
 
 /**
- * Whether a role may have changed again and still have the same `updatedTime`. That can be if its time has whole
- * seconds, and an operation changed roles of the branch in about the same second. Pure.
+ * Whether a role may have changed again and still have the same `updatedTime`. That is possible if the role's time has
+ * whole seconds, and an operation changed roles of the branch in about the same second. Pure.
  */
 function mayBeOfOneMoment(updatedTime = "", operationTime = ""): boolean {
   const updatedMs = Date.parse(updatedTime);

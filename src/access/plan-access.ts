@@ -32,7 +32,7 @@ export function isAccessMutation(plan: AccessPlan): plan is AccessMutation {
   return plan.kind === "Create" || plan.kind === "ResetPassword";
 }
 
-/** The checks in their order. The first one that returns a plan decides. */
+/** The checks in their order. The first one that returns a plan decides. If none does, the resource is Ready. */
 const checks: readonly ((observation: AccessObservation) => AccessPlan | undefined)[] = [
   planSecretAccess,
   planRole,

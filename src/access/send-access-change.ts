@@ -177,9 +177,9 @@ function changesBefore({ identity }: AccessContext, wish: Change): Partial<Datab
 }
 
 /**
- * Takes back the note of `prepare`, because nothing was sent. The note may name a control plane that the resource no
- * longer uses, and then the resource would be Stalled. After a conflict, the note is taken back from the newest
- * version.
+ * Takes back the note in status that a create or a reset may have been sent, because nothing was sent. The note may
+ * name a control plane that the resource no longer uses, and then the resource would be Stalled. After a conflict, the
+ * note is taken back from the newest version.
  * @throws KubernetesError
  */
 async function takeBack({ store }: AccessContext, before: DatabaseAccess): Promise<void> {

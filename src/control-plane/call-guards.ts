@@ -39,7 +39,7 @@ interface ThrottleGuardOptions {
   readonly observer: Pick<ControlPlaneObserver, "throttled">;
 }
 
-/** The pause after a 429 without `Retry-After`. It doubles with each further 429. */
+/** The pause after a 429 without `Retry-After`. It doubles with each further 429, up to a limit. */
 const throttlePauses = { firstMs: 5_000, longestMs: 60_000 };
 
 /**
@@ -87,7 +87,7 @@ function throttled(message: string, retryAfterMs: number, cause?: unknown): Cont
   return new ControlPlaneError("Throttled", message, { effect: "NotApplied", retryAfterMs, subject, cause });
 }
 
-/** The time until the next probe. It doubles with each refused probe. */
+/** The time until the next probe. It doubles with each refused probe, up to a limit. */
 const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
 
 /** While the key is refused, the guard asks the source for another key at this interval, in milliseconds. */

@@ -192,7 +192,7 @@ function writing(route: Route, projectId: string, endpointId?: string, body?: ob
 /** Makes the calls for roles and databases. */
 function httpBranchObjects(call: HttpCaller): BranchObjects {
   const ids = ({ projectId, branchId }: BranchPath, ...more: string[]) => [projectId, branchId, ...more];
-  /** A write to a role, whose answer must show that role. It may hold a new password. */
+  /** A write to a role, whose answer must show that role. The answer may hold a new password. */
   const roleChange = (route: Route, path: readonly string[], name: string, body?: object): Call<RoleChange> => ({
     ...{ route, ids: path, body },
     passwordIn: ({ password }) => password?.reveal(),

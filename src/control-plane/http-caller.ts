@@ -100,7 +100,8 @@ async function carryOut<Value>(
   }
   const result = resultOf(call, outcome, {
     route: call.route,
-    // A getter: a key has many forms, and most answers have no text from which they must be removed.
+    // A getter, so that the many forms of a key are computed only if an answer has a text from which they must be
+    // removed.
     get secrets() {
       return [...formsOf(key), ...passwords];
     },

@@ -41,7 +41,7 @@ export function bucketFor(requestsPerMinute: number, requestsPerSecond: number):
     : { capacity: 1, perSecond: Math.min(requestsPerSecond, requestsPerMinute / 60) };
 }
 
-/** Returns the bucket that limits background requests to half of these limits. */
+/** Returns the bucket that limits background requests to half of what all requests may use. */
 function halfOf({ capacity, perSecond }: BucketSize): BucketSize {
   return { capacity: Math.max(1, capacity / 2), perSecond: perSecond / 2 };
 }
@@ -71,7 +71,7 @@ export class RequestBudget {
   readonly #options: Required<RequestBudgetOptions>;
   #buckets: Buckets;
   readonly #waiting = { Urgent: new FairLine<Waiting>(), Background: new FairLine<Waiting>() };
-  /** Callers that have already got a request from the budget. They go first. */
+  /** Callers that have already got a request from the budget. Their further requests go first. */
   readonly #begun = new WeakSet<Caller>();
   /** Background callers whose requests have become urgent. */
   readonly #madeUrgent = new WeakSet<Caller>();
@@ -205,8 +205,8 @@ export class RequestBudget {
   }
 
   /**
-   * Returns the next kind: urgent, but after some urgent requests one background request that the limits allow;
-   * `undefined` if nothing waits.
+   * Returns the urgency of the request that goes next; `undefined` if nothing waits. Urgent requests go first, but
+   * after some of them one background request goes if the limits allow it.
    */
   #next(): Urgency | undefined {
     const { Urgent: urgent, Background: background } = this.#waiting;
@@ -244,7 +244,7 @@ export class RequestBudget {
     const urgency = this.#urgencyOf(waiting.caller);
     observer.budgetWaited(urgency, this.#waitedSeconds(waiting));
     if (urgency === "Background") {
-      // After a restart with many projects this is ordinary: the poll only comes later.
+      // After a restart with many projects such a refusal is ordinary: the poll only comes later.
       waiting.refuse(new PutOffError("the request budget has no room for a poll yet"));
       return;
     }

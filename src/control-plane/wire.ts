@@ -229,7 +229,7 @@ interface ListEntries<Entry> {
   readonly entries: readonly Entry[];
   /** Ids of entries that do not fit the schema, in the order of the list; "" if the id could not be read either. */
   readonly unreadableIds: readonly string[];
-  /** Names of these entries, if they have a name that can be read. */
+  /** Names of entries that do not fit the schema, as far as a name can be read. */
   readonly unreadableNames: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Time and timers. They are passed in, so that tests and the simulation control them. */
+/** Time and timers. Code gets its clock as a parameter, so that tests and the simulation control time. */
 export interface Clock {
   /** Returns epoch milliseconds, for timestamps that people read. This time may jump. */
   nowMs(): number;

@@ -4,7 +4,9 @@
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
-/** The answer to a write: the endpoint after it, and the operations that it started (none if nothing changed). */
+/**
+ * The answer to a write: the endpoint after it, and the operations that the write started (none if nothing changed).
+ */
 export interface Mutation {
   readonly endpoint: ObservedEndpoint;
   readonly operations: readonly Operation[];
@@ -223,7 +225,7 @@ export class Password {
     this.#text = text;
   }
 
-  /** Only the code that writes the Secret may call it. */
+  /** Only the code that writes the Secret, or that removes the password from texts, may call this. */
   reveal(): string {
     return this.#text;
   }

@@ -33,7 +33,7 @@ export interface ObservedEndpoint {
   readonly suspendTimeoutSeconds: number | undefined;
   /** The endpoint's name. `undefined`: not shown, or the endpoint has none. */
   readonly name: string | undefined;
-  /** The three times are RFC 3339 of the control plane's clock. */
+  /** `lastActiveTime`, `createdTime` and `updatedTime` are RFC 3339 of the control plane's clock. */
   readonly lastActiveTime: string | undefined;
   readonly createdTime: string;
   readonly updatedTime: string;
@@ -82,9 +82,12 @@ export interface ProjectSnapshot {
   readonly endpoints: ReadonlyMap<string, ObservedEndpoint>;
   /** Ids of listed endpoints that could not be parsed. They exist, so they never count as absent. */
   readonly unreadableIds: readonly string[];
-  /** Names of these endpoints, if the list shows a name that can be read. @default none */
+  /** Names of listed endpoints that could not be parsed, as far as a name can be read. @default none */
   readonly unreadableNames?: readonly string[];
-  /** Results of reads by id that began after the list. A write of ours to the endpoint removes its entry. */
+  /**
+   * Results of reads by id that began after the list. A write of ours to an endpoint removes the entry of that
+   * endpoint.
+   */
   readonly readsById: ReadonlyMap<string, ReadById>;
   /** Whether this control plane has ever shown the name of an endpoint. If so, our token identifies our endpoints. */
   readonly echoesNames: boolean;

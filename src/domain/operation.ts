@@ -40,7 +40,10 @@ const outcomeByStatus: ReadonlyMap<string, OperationOutcome> = new Map([
   ["cancelled", "Failed"],
 ] as const);
 
-/** Returns the state of an operation by its status. The public API documents these eight statuses (read 2026-08-20). */
+/**
+ * Returns the state of an operation by its status. The public API documents eight statuses (read 2026-08-20); every
+ * other one gives `Unknown`.
+ */
 export function outcomeOf(operation: Pick<Operation, "status">): OperationOutcome {
   return outcomeByStatus.get(operation.status) ?? "Unknown";
 }

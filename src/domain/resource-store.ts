@@ -231,7 +231,8 @@ export interface SecretStore {
 }
 
 /**
- * Secrets that the operator did not write. It reads them, and keeps them with finalizers. Errors as in `SecretStore`.
+ * Secrets that the operator did not write. The operator reads them, and keeps them with finalizers. Errors as in
+ * `SecretStore`.
  */
 export interface HeldSecrets extends Pick<SecretStore, "read" | "account"> {
   /** Replaces the finalizers of a Secret. */

@@ -41,7 +41,7 @@ const rules: readonly Rule[] = [
   withoutWordOfKey,
 ];
 
-/** The least length of a base64 form. A shorter one could occur in any text by chance. */
+/** The least length of a base64 form of a secret that is removed. A shorter one could occur in any text by chance. */
 const shortestPart = 8;
 
 /**
@@ -135,8 +135,8 @@ function withoutJsonWebToken(text: string): string {
 const rememberedMs = 3_600_000;
 
 /**
- * The least length of a secret that is removed. A shorter one could occur in any text by chance; a tenant chooses its
- * own.
+ * The least length of a secret that is removed. A shorter one could occur in any text by chance, and a tenant chooses
+ * its own secrets.
  */
 const shortest = 8;
 

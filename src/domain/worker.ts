@@ -30,7 +30,8 @@ export interface WorkerSlot {
 
 /**
  * The result of one reconcile, in the words of controller-runtime.
- * `requeue`: again with backoff; `requeue_after`: again at a stated time; `success`: nothing more until an event.
+ * `requeue`: again with backoff; `requeue_after`: again at a stated time; `success`: nothing more until an event;
+ * `error`: it threw an error, which is a bug.
  */
 export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 
@@ -66,6 +67,9 @@ export interface WorkQueueStats {
   readonly working: number;
   /** The sum of the times for which workers hold their keys: workqueue_unfinished_work_seconds. */
   readonly unfinishedWorkSeconds: number;
-  /** The longest of these times: workqueue_longest_running_processor_seconds; 0 if no key is in work. */
+  /**
+   * The longest time for which a worker holds its key: workqueue_longest_running_processor_seconds; 0 if no worker
+   * holds one.
+   */
   readonly longestRunningSeconds: number;
 }

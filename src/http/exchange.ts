@@ -212,7 +212,7 @@ export function parseJson(body: Uint8Array): { readonly value: unknown } | undef
  */
 const longestRetryAfterMs = 10 * 60_000;
 
-/** The delay for a date that cannot be compared with the server's own clock, in milliseconds. */
+/** The delay for a `Retry-After` date that cannot be compared with the server's own clock, in milliseconds. */
 const unknownDateRetryAfterMs = 60_000;
 
 /**

@@ -101,7 +101,9 @@ function forgetOne(known: Map<string, Remembered>): void {
   }
 }
 
-/** The fields that the check reads from the answers to both reviews. Their types are not checked. */
+/**
+ * The fields that the check reads from the answers to TokenReview and SubjectAccessReview. Their types are not checked.
+ */
 interface ReviewStatus {
   readonly authenticated?: unknown;
   readonly user?: Readonly<Record<"username" | "uid" | "groups" | "extra", unknown>>;
@@ -109,7 +111,7 @@ interface ReviewStatus {
   readonly denied?: unknown;
 }
 
-/** Asks the API server about a token. @throws KubernetesError */
+/** Asks the API server whether a token is valid, and whether its user may get /metrics. @throws KubernetesError */
 async function review(connection: KubernetesConnection, token: string): Promise<ScrapeDecision> {
   const create = async (group: string, kind: "TokenReview" | "SubjectAccessReview", spec: object) => {
     const path = `/apis/${group}/v1/${kind.toLowerCase()}s`;

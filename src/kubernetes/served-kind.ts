@@ -15,13 +15,15 @@ import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
 import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
 
 export interface ServedKindOptions extends KindWatchOptions {
-  /** Called each time `standing` has changed. Must not throw. */
+  /** Called each time `standing` has changed, which is what the operator knows of the kind. Must not throw. */
   readonly onStanding: () => void;
 }
 
-/** The operator asks again after this many milliseconds if the kind is not served or may not be read. */
+/**
+ * If the kind is not served or may not be read, the operator asks the API server again after this many milliseconds.
+ */
 const askAgainMs = 30_000;
-/** The operator asks again after this many milliseconds if there was another failure. */
+/** After another failure, the operator asks the API server again after this many milliseconds. */
 const listAgainMs = 5_000;
 const askTimeoutMs = 8_000;
 
@@ -80,8 +82,8 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   }
 
   /**
-   * @returns the standing, and when to ask again; `againMs` is `undefined` if the kind is listed or the watch is
-   *   stopped
+   * @returns what the operator knows of the kind, and when to ask again; `againMs` is `undefined` if the kind is listed
+   *   or the watch is stopped
    */
   async #ask(): Promise<{ readonly standing: KindStanding; readonly againMs?: number }> {
     try {
@@ -144,14 +146,15 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
 
 interface KindPlacesOptions<Resource> extends Omit<ServedKindOptions, "onStanding"> {
   /**
-   * Called each time the standing of one place has changed. @param resources of this place; empty if it is not listed
+   * Called each time the standing of the kind has changed in one place, a namespace or the whole cluster.
+   * @param resources of this place; empty if it is not listed
    */
   readonly onStanding: (resources: readonly Resource[]) => void;
 }
 
 /** The resources of one kind: of the whole cluster in one place, or of some namespaces in a place each. */
 export class KindPlaces<Resource extends StoredResource<Status>, Status extends object> {
-  /** The resources of all places that are listed. */
+  /** The resources of all namespaces in which the kind is listed, or of the whole cluster. */
   readonly store: ResourceStore<Resource, Status>;
   /** The places by namespace; the key `undefined` stands for the whole cluster. */
   readonly #places: ReadonlyMap<string | undefined, ServedKind<Resource, Status>>;
@@ -163,14 +166,17 @@ export class KindPlaces<Resource extends StoredResource<Status>, Status extends 
   }
 
   /**
-   * Returns what the operator knows of the kind in a namespace. `NotAsked`: it did not ask yet, or does not watch the
-   * namespace.
+   * Returns what the operator knows of the kind in a namespace. `NotAsked`: the operator did not ask yet, or does not
+   * watch the namespace.
    */
   standingIn(namespace: string | undefined): KindStanding {
     return this.#in(namespace)?.standing ?? "NotAsked";
   }
 
-  /** Whether each place is known: the store has all its resources, or the cluster does not serve the kind. */
+  /**
+   * Whether the operator knows all resources of the kind: in each watched namespace they are listed, or the cluster
+   * does not serve the kind.
+   */
   isKnown(): boolean {
     return [...this.#places.values()].every(isKnown);
   }

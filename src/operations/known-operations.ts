@@ -88,7 +88,7 @@ interface Awaited {
  */
 const looksOlderMs = 30_000;
 
-/** The longest pause between two reads by id of one awaited operation, in milliseconds. The pause grows up to it. */
+/** The longest pause between two reads by id of one awaited operation, in milliseconds. The pause grows up to this. */
 const longestPauseMs = 600_000;
 
 /**

@@ -10,12 +10,12 @@ export interface PlaneError {
   readonly message: string;
   /**
    * When the control plane began to count as failing for this reason, in epoch milliseconds. Further failures do not
-   * change it.
+   * change this time.
    */
   readonly atMs: number;
 }
 
-/** Errors that concern the control plane as a whole. Other errors concern a project or an object. */
+/** The reasons of errors that concern the control plane as a whole. Other errors concern a project or an object. */
 const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
   "Unauthorized",
   "Throttled",

@@ -75,7 +75,7 @@ export class PlaneKeeper {
         throw error;
       }
       if (error instanceof KubernetesError && error.reason === "Conflict") {
-        // The conflict may be one of the Secret, so the Secret is read again.
+        // The conflict may mean that the Secret has changed, so the Secret is read again.
         this.#options.planes.of(planeId).key.forget();
       } else if (error instanceof KubernetesError) {
         const message = "reconcile of a control plane failed; the operator tries again";
@@ -108,7 +108,7 @@ export class PlaneKeeper {
     const plane = planes.of(planeId);
     await plane.key.read(freshMs);
     const users = usersOf(planeId);
-    // Act: keep or release Secrets, and release the resource if nothing needs it.
+    // Act: keep or release Secrets, and release the resource if it is being deleted and nothing needs it.
     const held = await this.#hold(store, plane, users);
     if (isDeleting && isUnused(usersOf(planeId)) && this.#mayGo(planeId, held)) {
       // If another object has the name by now, the finalizer is not removed from that one.
@@ -148,7 +148,7 @@ export class PlaneKeeper {
     const wanted = resource.spec.kind === "Valid" && secretPlace(resource, resource.spec.spec.apiKeySecretRef);
     const noted = resource.status.heldSecrets ?? [];
     // In a namespace that is being deleted, RoleBindings are deleted first. The operator could then not remove its
-    // finalizer.
+    // finalizer from a Secret there.
     const isWanted = (place: ResourceKey) =>
       !isUnused(users) &&
       (!wanted || keyText(place) === keyText(wanted)) &&
@@ -172,7 +172,7 @@ export class PlaneKeeper {
     if (!isNeeded || snapshot?.kind !== "Read" || !needsHold(resource, snapshot.secret)) {
       return { secrets: [...kept, ...released.secrets], problem: released.problem };
     }
-    // Everything in `kept` is the wanted Secret.
+    // `kept` holds at most the wanted Secret.
     const all = [...released.secrets, wanted];
     if (kept.length === 0) {
       planes.note(plane.id, await store.patchStatus(resource, { ...resource.status, heldSecrets: all }));

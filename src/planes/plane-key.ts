@@ -159,7 +159,8 @@ export class PlaneKey implements KeySource {
 
   /**
    * Returns the key.
-   * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is no key. Its text names no Secret.
+   * @throws ControlPlaneError `Unauthorized`, effect `NotApplied`, when there is no usable key. The text of the error
+   *   names no Secret.
    */
   async current(): Promise<string> {
     const isRefused = this.#known?.kind === "Read" && this.#known.key === this.#refusedKey;
@@ -167,7 +168,8 @@ export class PlaneKey implements KeySource {
     if (snapshot?.kind !== "Read") {
       throw new ControlPlaneError("Unauthorized", "the control plane has no usable API key", { effect: "NotApplied" });
     }
-    // The key is reported at every use, because it may be in use long after the last answer of the API server.
+    // The key is reported at every use, so that logs leave it out: it may be in use long after the last answer of the
+    // API server.
     this.#options.onKey(snapshot.key);
     return snapshot.key;
   }

@@ -66,7 +66,9 @@ function counted(users: number): string {
   return `${users} ${users === 1 ? "resource uses" : "resources use"}`;
 }
 
-/** Until all resources are listed, the number is at least the one that status shows. */
+/**
+ * Returns the number of users for status. Until all resources are listed, it is at least the number that status shows.
+ */
 function shownUsers({ resource: { status }, users: { count, isComplete } }: PlaneFacts): number {
   return isComplete ? count : Math.max(count, status.resources ?? 0);
 }

@@ -60,8 +60,8 @@ export class TenantPlanes {
 
   /**
    * Notes a ControlPlane. `resource` is `undefined` if it is gone.
-   * @returns by id and within the limits: the noted one, and each other one whose use begins or ends because of that. A
-   *   value is `undefined` if that ControlPlane is gone
+   * @returns by id: the noted ControlPlane, and each other one whose use begins or ends because of that, all within the
+   *   limits. A value is `undefined` if that ControlPlane is gone
    */
   note(namespace: string, planeId: string, resource: PlaneResource | undefined) {
     const limits = this.#limits;

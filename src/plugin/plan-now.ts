@@ -168,7 +168,8 @@ export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: 
 }
 
 /**
- * Finds one ComputeEndpoint in YAML or JSON. Adds a uid and the finalizer, as the API server and the operator would.
+ * Finds one ComputeEndpoint in YAML or JSON, without a name the first one. Adds a uid and the finalizer, as the API
+ * server and the operator would.
  * @throws Error when the text is not YAML, or has no ComputeEndpoint of this name
  */
 export function manifestIn(text: string, name: string | undefined, namespace: string): FileManifest {

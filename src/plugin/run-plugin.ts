@@ -202,7 +202,7 @@ class PluginRun {
 
   /**
    * Returns the control plane that the option `--control-plane` names; `undefined`: there is no such option.
-   * @throws Error when it cannot be used, CONTROL_PLANE_URL is not its URL, or the user may not read it
+   * @throws Error when that control plane cannot be used, CONTROL_PLANE_URL is not its URL, or the user may not read it
    */
   async #listedPlane({ controlPlane, namespace }: ListingOptions): Promise<NamedPlane | undefined> {
     if (controlPlane === undefined) return undefined;

@@ -19,7 +19,7 @@ export interface PlaneResource extends StoredObject {
   readonly status: ControlPlaneStatus;
 }
 
-/** Parse what the API server stored. @throws ZodError when the metadata is not that of a stored object of the kind */
+/** The parsers of both kinds. @throws ZodError when the metadata is not that of a stored object of the kind */
 export const parseControlPlane = parserOf(controlPlaneNames.kind, "Namespaced", controlPlaneSpecSchema);
 export const parseClusterControlPlane = parserOf(
   clusterControlPlaneNames.kind,

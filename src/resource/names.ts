@@ -9,7 +9,10 @@ export const singular = "computeendpoint";
 export const shortName = "cpe";
 export const category = "database";
 
-/** Added before an endpoint is created, and removed when it is proven gone, retained or abandoned. */
+/**
+ * The finalizer of a ComputeEndpoint. It is added before an endpoint is created, and removed when the endpoint is
+ * proven gone, retained or abandoned.
+ */
 export const finalizer = `${group}/endpoint`;
 
 /** The names of the kind DatabaseAccess. */

@@ -11,8 +11,8 @@ export interface CelRule {
 export const celRules = (...rules: readonly CelRule[]) => ({ "x-kubernetes-validations": rules });
 
 /**
- * A rule of the API server. `holds` checks the rule here too. It is absent if the rule is about a change, or if the zod
- * schema contains the check already.
+ * A rule of the API server. `holds` checks the rule here too. `holds` is absent if the rule is about a change, or if
+ * the zod schema contains the check already.
  */
 export interface SharedRule<Value> extends CelRule {
   readonly holds?: (value: Value) => boolean;
@@ -39,7 +39,10 @@ const identifier = () =>
     .max(60)
     .regex(/^[a-z0-9-]{1,60}$/);
 
-/** The schema's bounds are not enough: the API server accepts the integer 0 although the minimum is 0.25. */
+/**
+ * The CEL rule for a size. The schema's bounds are not enough: the API server accepts the integer 0 although the
+ * minimum is 0.25.
+ */
 const unitsRule = (field: string): CelRule => ({
   rule: `self.${field} == 0.25 || self.${field} == 0.5 || (self.${field} >= 1.0 && self.${field} <= 56.0 && self.${field} == double(int(self.${field})))`,
   message: `${field} must be 0.25, 0.5 or a whole number from 1 to 56`,

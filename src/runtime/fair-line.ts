@@ -71,8 +71,8 @@ export class FairLine<Entry extends LineEntry> {
   }
 
   /**
-   * Removes and returns the first entry of the group whose turn it is; `undefined`: the line is empty. That group's
-   * next turn comes after all others.
+   * Removes and returns the first entry of the group whose turn it is. The next turn of that group comes after all
+   * others. `undefined`: the line is empty.
    */
   takeNext(): Entry | undefined {
     for (const [group, members] of this.#groups) {

@@ -5,9 +5,9 @@ import type { WorkQueueStats } from "../domain/worker.ts";
 
 /** A process beyond one of these limits is stuck, and a restart would help. In milliseconds. */
 export const livenessLimits = {
-  /** After this time without a tick, timers do not fire any more. */
+  /** After this time without a tick, timers count as no longer firing. */
   silenceMs: 30_000,
-  /** A reconcile that takes this long hangs, because every call within it has a time limit. */
+  /** A reconcile that takes this long counts as hanging, because every call within it has a time limit. */
   longestReconcileMs: 600_000,
   /** If keys wait for this long while a worker is free, the queue is stuck. */
   idleQueueMs: 60_000,
@@ -94,7 +94,10 @@ interface EventLoopMonitorOptions {
   readonly onDelay: (seconds: number) => void;
 }
 
-/** The interval of the timer, in milliseconds. It notices every longer stall, and costs almost nothing. */
+/**
+ * The interval of the timer, in milliseconds. The timer notices every longer stall of the event loop, and costs almost
+ * nothing.
+ */
 const sampleMs = 100;
 
 /**

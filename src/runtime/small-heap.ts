@@ -5,7 +5,10 @@ import type { Clock } from "../domain/clock.ts";
 /** The size at which V8's space for new objects stops growing: two halves of 4 MiB. */
 const newSpaceLimitBytes = 8 * 1024 * 1024;
 
-/** The interval at which the size of this space is checked until it has reached the limit, in milliseconds. */
+/**
+ * The interval at which the size of V8's space for new objects is checked until it has reached the limit, in
+ * milliseconds.
+ */
 const checkEveryMs = 50;
 
 /**

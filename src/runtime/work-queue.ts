@@ -71,7 +71,7 @@ export class WorkQueue {
     this.#observer = this.#options.observer;
   }
 
-  /** Adds the key now. */
+  /** Adds the key now, or if a worker holds the key, as soon as the worker releases it. */
   add(key: string, priority: WorkPriority = "Urgent"): void {
     if (this.#isShutDown) {
       return;
@@ -210,7 +210,9 @@ export class WorkQueue {
     this.#onReady();
   }
 
-  /** Takes the next key. Urgent keys go first, but many of them in a row must not stop background keys. */
+  /**
+   * Takes the next key. Urgent keys go first, but after `urgentInARow` of them a background key that waits is taken.
+   */
   #takeNext(): QueuedKey | undefined {
     const { Urgent: urgent, Background: background } = this.#queued;
     const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= this.#options.urgentInARow;

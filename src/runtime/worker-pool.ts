@@ -51,7 +51,9 @@ export class WorkerPool {
     return settlesWithin(this.#options.clock, timeoutMs, Promise.all(this.#running));
   }
 
-  /** Starts the pump after the current call: code that adds a key must not run a reconcile within its own call. */
+  /**
+   * Gives out free workers after the current call: code that adds a key must not run a reconcile within its own call.
+   */
   #pumpSoon(): void {
     if (!this.#isPumpPending) {
       this.#isPumpPending = true;

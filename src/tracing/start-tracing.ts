@@ -27,8 +27,8 @@ interface TracingOptions extends ReportingOptions {
 export interface Tracing {
   readonly tracer: Tracer;
   /**
-   * Sends the waiting spans, for as long as the exporter's timeout, so the caller needs a limit of its own. Spans that
-   * cannot be sent are lost. Never rejects.
+   * Sends the waiting spans. This may take as long as the exporter's timeout, so the caller needs a limit of its own.
+   * Spans that cannot be sent are lost. Never rejects.
    */
   shutDown(): Promise<void>;
 }

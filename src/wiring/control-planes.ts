@@ -130,8 +130,8 @@ export class ControlPlanes {
   }
 
   /**
-   * Queues all control planes: grants or labels of Namespaces have changed, or a kind of resources was listed, so that
-   * they can be counted.
+   * Queues all control planes: grants or labels of Namespaces have changed, or a kind was listed, so that its resources
+   * can be counted now.
    */
   enqueueAll(): void {
     for (const planeId of this.planes.ids()) {

@@ -29,8 +29,9 @@ export interface RunningOperator {
    */
   readonly failed: Promise<string>;
   /**
-   * Stops the operator within `shutdownLimitMs`. It takes no more keys, waits for reconciles in progress, and sends
-   * the events. Then it closes the leader fence, releases the Lease, closes everything and sends the last traces.
+   * Stops the operator within `shutdownLimitMs`. It takes no more keys, waits for reconciles in progress, and sends the
+   * events. Then it closes the leader fence, releases the Lease if no work is left, closes everything and sends the
+   * last traces.
    * @returns whether the reconciles ended in time.
    */
   stop(): Promise<boolean>;

@@ -92,15 +92,18 @@ interface EventPaceOptions {
   readonly clock: Clock;
   /** The maximum number of events that may be sent at once. */
   readonly burst: number;
-  /** The number of events per second after such a burst. */
+  /** The number of events per second that may be sent after a burst. */
   readonly perSecond: number;
-  /** Whether the operator has much other work. While it has, `turn` first waits up to one second. @default never */
+  /**
+   * Whether the operator has much other work. While it has, the next event first waits up to one second.
+   * @default never
+   */
   readonly isBusy?: (() => boolean) | undefined;
 }
 
 /**
- * The maximum time that `turn` waits because the operator has much other work, in milliseconds. The rate limit may make
- * it wait longer.
+ * The maximum time that an event waits because the operator has much other work, in milliseconds. The rate limit may
+ * make it wait longer.
  */
 const longestGiveWayMs = 1_000;
 

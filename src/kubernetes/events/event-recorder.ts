@@ -66,7 +66,7 @@ const queueCapacity = 2_000;
 const memoryCapacity = 1_000;
 /** The maximum number of events sent at once. A single change may cause many. */
 const burst = 100;
-/** The number of events per second after such a burst. */
+/** The number of events per second that are sent after a burst. */
 const perSecond = 10;
 /**
  * Dropped events are logged in one line, this long after the first of them, in milliseconds; at the end of the process
@@ -154,7 +154,8 @@ export class QueuedEventRecorder implements EventRecorder {
       if (unsent === undefined) {
         break;
       }
-      // An announcement does not use up the turn that the pace allows, so the turn stays for the next event.
+      // An announcement of a coming change does not wait for the rate limit. A turn that was waited for already stays
+      // for the next event.
       hasTurn &&= unsent.event.isAhead === true;
       await this.#send(unsent);
     }

@@ -159,7 +159,7 @@ function shorten(note: string): string {
   if (bytes.length <= limits.note) {
     return bytes.toString("utf8");
   }
-  // If the cut splits a character, the remaining bytes decode to a replacement character. It is removed.
+  // If the cut splits a character, the remaining bytes decode to a replacement character, which is removed.
   const cut = bytes
     .subarray(0, limits.note - 3)
     .toString("utf8")

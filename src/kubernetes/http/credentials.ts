@@ -11,7 +11,7 @@ import { createAgent, type HttpDispatcher, type TlsMaterial } from "../../http/t
 export interface Credentials {
   /** Header names and values. They hold an authorization, unless a client certificate is used. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The options of the connections. A connection is kept as long as they do not change. */
+  /** The options of the connections. A connection is kept as long as these options do not change. */
   readonly transport: TransportOptions;
 }
 
@@ -236,7 +236,8 @@ export class Sessions {
     const dispatcher = createAgent(credentials.transport, { connectTimeoutMs });
     this.#dispatchers.add(dispatcher);
     if (before !== undefined) {
-      // Calls in progress finish with the old certificate. A watch uses it until the watch is opened again.
+      // Calls in progress finish over the former connections. A watch keeps its connection until the watch is opened
+      // again.
       void before.dispatcher.close().finally(() => this.#dispatchers.delete(before.dispatcher));
     }
     return dispatcher;

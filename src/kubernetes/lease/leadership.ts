@@ -68,7 +68,10 @@ export interface LeaseTiming {
 /** The times in production. */
 export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
-/** Each pause is longer by a random share of at most this, so that standbys do not read at the same time. */
+/**
+ * Each pause between two attempts is longer by a random part of the retry period, at most by this share, so that
+ * standbys do not read at the same time.
+ */
 export const retryJitter = 0.2;
 
 /** Checks the times against each other and the longest call. @throws Error that names the rules that do not hold */

@@ -20,7 +20,8 @@ interface KindStoreOptions<Resource extends StoredResource<Status>, Status exten
   readonly parser: KindParser<Resource, Status>;
   readonly fence: LeaderFence;
   /**
-   * Called when a read shows that etcd was restored: it returned an older version than the cache had. @default nothing
+   * Called when a read shows that etcd was restored: the read returned an older version than the cache had.
+   * @default nothing
    */
   readonly onRestored?: () => void;
 }
@@ -32,8 +33,8 @@ interface Changes {
 
 /**
  * The custom resources of one kind: reads from the cache, writes over the connection.
- * Every write is a JSON merge patch with uid and resourceVersion. It first asks the leader fence. It puts its answer
- * into the cache before it returns.
+ * Every write is a JSON merge patch with uid and resourceVersion. A write first asks the leader fence, and puts its
+ * answer into the cache before it returns.
  */
 export class KindStore<Resource extends StoredResource<Status>, Status extends object>
   implements ResourceStore<Resource, Status>

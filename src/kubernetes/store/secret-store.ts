@@ -70,7 +70,8 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore & He
 
 /**
  * Removes the written password, and each written value that contains it, from the error of a write: an admission
- * webhook may quote the Secret that it refuses. The new error has no cause, because the cause may also hold them.
+ * webhook may quote the Secret that it refuses. The new error has no cause, because the cause may also hold these
+ * values.
  */
 async function withoutContent<Answer>(data: SecretData, written: Promise<Answer>): Promise<Answer> {
   try {

@@ -15,8 +15,9 @@ export interface ReflectorOptions<Resource> {
   /** Parses an object. `undefined`: it cannot be used and is left out. Must not throw. */
   readonly parse: (stored: unknown) => Resource | undefined;
   /**
-   * Whether the scope holds a newer version of an object, so that an event with this version would change nothing. Such an
-   * event is not parsed. Must not throw. @default every event is parsed
+   * Whether the cache holds a newer version of an object, so that an event with this version would change nothing. Such
+   * an event is not parsed. Must not throw.
+   * @default every event is parsed
    */
   readonly isOutdated?: (stored: unknown) => boolean;
   /** Called when a complete list is in the cache. Must not throw. @default none */

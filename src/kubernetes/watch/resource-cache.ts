@@ -20,7 +20,7 @@ interface ResourceCacheOptions<Resource> {
 interface ConsistentList<Resource> {
   readonly resources: readonly Resource[];
   readonly resourceVersion: string;
-  /** The result of `floor()` before the list began; `undefined`: the scope had seen no version. */
+  /** The newest resourceVersion that the scope had seen before the list began; `undefined`: none. */
   readonly floor: string | undefined;
 }
 
@@ -33,7 +33,8 @@ interface Entry<Resource> {
 /** The part of a cache that one reflector fills: one namespace, or everything. */
 export interface CacheScope<Resource> {
   /**
-   * Returns the newest resourceVersion that this scope has seen. A consistent list that begins later cannot be older.
+   * Returns the newest resourceVersion that this scope has seen. Unless etcd is restored, a consistent list that begins
+   * later cannot be older.
    */
   floor(): string | undefined;
   /**
@@ -186,7 +187,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
       // The object is newer than the list: it came from our own read or write while the list was in progress.
       const isNewerThanList = !isNewEpoch && isOlder(list.resourceVersion, resource.resourceVersion);
       if (isInScope && !listed.has(keyText(resource.key)) && !isNewerThanList) {
-        // The object was deleted after its last known version and before the list.
+        // The object was deleted after its last known version and before the list. So it counts as deleted at the
+        // version of the list.
         this.#delete({ ...resource, resourceVersion: list.resourceVersion });
         this.#announce(resource.key, "Changed");
       }
