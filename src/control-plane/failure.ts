@@ -131,7 +131,6 @@ function connectFailure(cause: unknown): string {
   return typeof code === "string" ? (connectFailures.get(code) ?? `connection failed (${code})`) : "connection failed";
 }
 
-/** What an error status means. */
 interface StatusMeaning {
   readonly reason: ControlPlaneReason;
   /** Whether a write with this answer may have been applied. */

@@ -2,7 +2,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
-/** The kind of objects in a list of a project. */
 type Kind = "endpoints" | "operations";
 
 /** Receives the ids of listed objects that cannot be parsed. For operations, only those of the newest page. */
@@ -25,7 +24,6 @@ export class UnreadableObjects {
     this.#logger = options.logger;
   }
 
-  /** Notes what the newest list of a project shows. */
   readonly note: ListReport = (projectId, kind, ids) => {
     const key = `${kind} ${projectId}`;
     const known = new Set(this.#lists.get(key)?.ids);

@@ -16,7 +16,6 @@ export interface Timer {
 interface BackoffRange {
   /** Delay after the first failure, in milliseconds. */
   readonly firstMs: number;
-  /** The longest delay, in milliseconds. */
   readonly longestMs: number;
 }
 

@@ -4,7 +4,6 @@
 export interface TextPool {
   /** Returns an equal text: the one in the pool if there is one, else the given one. */
   share<Text extends string | undefined>(text: Text): Text;
-  /** The number of texts in the pool. */
   readonly size: number;
 }
 

@@ -36,7 +36,6 @@ export type HttpOutcome =
   /** The server may have received the request, but no status came back. */
   | { readonly kind: "Lost"; readonly timedOut: boolean; readonly cause?: unknown };
 
-/** The limits of one exchange. */
 interface ExchangeLimits {
   readonly clock: Clock;
   /** The time limit from the call to the last byte of the answer, including the time to connect. */

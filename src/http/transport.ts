@@ -8,7 +8,6 @@ import type { LeaderFence } from "../domain/leader-fence.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
 import { exchange, firstOf, type HttpOutcome, type HttpRequest } from "./exchange.ts";
 
-/** The limits of the traffic with one server. */
 interface HttpTransportOptions {
   /** Scheme, host and port of the server. */
   readonly origin: string;

@@ -38,8 +38,8 @@ export interface NamespaceWatch extends GrantSource {
    * Reads all Namespaces, or the named ones, from the API server now. A new leader calls it before its first effect. If
    * the operator has no right to read a Namespace, one line is logged. What the operator read of that Namespace before
    * still counts. A Namespace that was never read counts as one without the grant annotation.
-   * @throws KubernetesError when they cannot be read for another reason. If several named ones fail, the first of them
-   *   decides.
+   * @throws KubernetesError when they cannot be read for another reason. If the reads of several named ones fail, only the
+   *   failure of the first one counts.
    */
   readNow(): Promise<void>;
 }

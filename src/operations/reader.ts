@@ -6,7 +6,6 @@ import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
 import { KnownOperations, type OperationsSnapshot } from "./known-operations.ts";
 import type { HistoryRange } from "./watermark.ts";
 
-/** The calls of the control plane that read operations. */
 type OperationSource = Pick<ControlPlane, "listOperations" | "getOperation">;
 
 /** The limits for reading the operation log of one project, and functions to report operations that it cannot read. */
@@ -38,7 +37,6 @@ export interface OperationLogGap {
   readonly untilMs: number;
 }
 
-/** The input of one read of the log. */
 interface OperationsRead {
   readonly projectId: string;
   /** The operation history ranges of all resources of the project that have a watermark. @see historyRangeOf */

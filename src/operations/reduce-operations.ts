@@ -175,7 +175,6 @@ function begunMark(
       );
 }
 
-/** The input of `counted`, apart from the state. */
 interface CountInput {
   readonly clock: LogClock;
   readonly subject: LogSubject;

@@ -17,7 +17,6 @@ import type { ComputeEndpointStatus, Condition } from "../resource/status-schema
  */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, goesOn: 3, personMustAct: 4 } as const;
 
-/** The explanation of a resource. */
 interface Explanation {
   readonly resource: string;
   readonly ready: "True" | "False" | "Unknown";

@@ -29,7 +29,6 @@ interface LivenessWatchdogOptions {
   readonly queueStats: () => Pick<WorkQueueStats, "depth" | "longestRunningSeconds">;
   /** Returns how many workers are in use now. */
   readonly activeWorkers: () => number;
-  /** The number of workers. */
   readonly workers: number;
 }
 

@@ -3,7 +3,6 @@ import type { EventEmitter } from "node:events";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
-/** One step of a shutdown. */
 interface ShutdownStep {
   /** The step's name in the log, for instance `events`. */
   readonly name: string;

@@ -26,7 +26,6 @@ export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources"
 
 /** The sources of the metrics. Their functions are called at each scrape, and must not throw. */
 export interface MetricsOptions extends ResourceGaugesOptions {
-  /** The version of this program. */
   readonly version: string;
   /** The maximum number of reconciles at the same time. */
   readonly workers: number;
@@ -50,7 +49,6 @@ export interface Metrics {
   readonly access: SecretObserver;
   /** Reports how late a timer has fired, in seconds. */
   readonly eventLoopDelayed: (seconds: number) => void;
-  /** Returns the text of one scrape. */
   render(format: ScrapeFormat): Promise<Scrape>;
 }
 

@@ -3,7 +3,6 @@ import { type DestinationStream, destination, pino, stdTimeFunctions } from "pin
 import type { LogFields, Logger } from "../domain/logger.ts";
 import { withoutSecrets } from "../domain/without-secrets.ts";
 
-/** The options of the logger. */
 interface PinoLoggerOptions {
   /** The log level, one of pino's names. */
   readonly level: string;

@@ -176,7 +176,6 @@ function parseRange(text: string): MediaRange {
   return { type, version: parameterOf("version"), quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** The clock of the shared scrape, and the function that writes one scrape. */
 interface SharedScrapeOptions {
   readonly clock: Clock;
   readonly render: (format: ScrapeFormat) => Promise<Scrape>;

@@ -7,7 +7,6 @@ import type { ScrapeAccess, ScrapeDecision, WatchStats } from "../domain/resourc
 import type { Metrics } from "./metrics.ts";
 import { createSharedScrape, scrapeFormatFor } from "./render-scrape.ts";
 
-/** The answer of a route. */
 interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -24,7 +23,6 @@ interface HttpRequest {
   readonly authorization: string;
 }
 
-/** The options of one HTTP server. */
 interface HttpListenerOptions {
   /** The name of the setting that has the address, for error messages. */
   readonly setting: string;
@@ -130,7 +128,6 @@ function send(response: ServerResponse, { status, contentType, body, headers }: 
   response.end(body);
 }
 
-/** Makes a short answer in plain text. */
 function plainText(status: number, body: string): HttpAnswer {
   return { status, contentType: "text/plain; charset=utf-8", body };
 }
@@ -143,7 +140,6 @@ type Address = { readonly host: string; readonly port: number };
  */
 const maxScrapers = 32;
 
-/** The options of the server for `/livez` and `/readyz`. */
 interface HealthServerOptions {
   /** The value of HEALTH_ADDR. */
   readonly address: Address;
@@ -157,7 +153,6 @@ interface HealthServerOptions {
   readonly logger: Logger;
 }
 
-/** The options of the server for `/metrics`. */
 interface MetricsServerOptions {
   /** The value of METRICS_ADDR. */
   readonly address: Address;
@@ -196,7 +191,6 @@ export function startMetricsServer(options: MetricsServerOptions): Promise<HttpL
   return startHttpListener({ setting: "METRICS_ADDR", address, routes, maxConnections: maxScrapers, clock, logger });
 }
 
-/** The answers to scrapes that are not allowed. */
 const refusedScrapes: Readonly<Record<Exclude<ScrapeDecision, "Allowed">, HttpAnswer>> = {
   Unauthenticated: {
     ...plainText(401, "send a bearer token that the Kubernetes API server accepts\n"),

@@ -12,14 +12,12 @@ import type { Clock } from "../domain/clock.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import { createOtelTracer } from "./otel-tracer.ts";
 
-/** The receiver of the spans, and the attributes of this process. */
 interface TracingOptions extends ReportingOptions {
   /** The base URL of an OTLP receiver over HTTP, without a trailing slash. Spans go to `/v1/traces` below the URL. */
   readonly endpoint: string;
   readonly version: string;
   /** The name that distinguishes this process from its replicas. */
   readonly instance: string;
-  /** Removes secrets from a text. */
   readonly redact: (text: string) => string;
 }
 
@@ -70,7 +68,6 @@ export function startTracing(options: TracingOptions): Tracing {
   };
 }
 
-/** The clock and the log for reports about lost spans. */
 interface ReportingOptions {
   readonly clock: Clock;
   readonly logger: Logger;

@@ -62,7 +62,6 @@ export class EventQueue<Item extends QueuedEvent> {
     return this.#leave(this.#lines.find((line) => line.length > 0)?.shift());
   }
 
-  /** Removes and returns all waiting events. */
   clear(): readonly Item[] {
     this.#byId.clear();
     return this.#lines.flatMap((line) => line.splice(0));

@@ -46,8 +46,8 @@ export interface KubernetesConnection {
   readonly namespace: string;
   /**
    * Makes a call and returns the parsed body of the answer.
-   * A request that is answered 401 had no effect. It is sent once more with credentials that were read again, unless
-   * they were read again less than ten seconds ago. Every other request is sent once.
+   * A request that is answered 401 had no effect. It is sent once more with newer credentials, unless the refused ones
+   * were read because of another 401 less than ten seconds ago. Every other request is sent once.
    * @throws KubernetesError. Its message holds no header and no body. LeaderFenceError when the fence of the call
    *   refuses; nothing was sent then.
    */

@@ -186,8 +186,8 @@ export class Sessions {
   /**
    * Must be called when the API server answered 401 to a call of this session. The first caller makes `current` read
    * the credentials again; the others use the result.
-   * @returns whether to send the call again with a new session. `false`: the credentials were read again because of a
-   *   401 less than ten seconds ago.
+   * @returns whether to send the call again with a new session. `false`: the credentials of this session were read
+   *   because of another 401 less than ten seconds ago.
    */
   renew(refused: Session): boolean {
     if (this.#session !== refused) {
@@ -203,7 +203,6 @@ export class Sessions {
     return true;
   }
 
-  /** Closes every connection. */
   async close(): Promise<void> {
     await Promise.all([...this.#dispatchers].map((dispatcher) => dispatcher.destroy()));
     this.#dispatchers.clear();
