@@ -14,7 +14,10 @@ import { observeRequests, requestsView } from "./requests-view.ts";
 export interface Page {
   readonly view: View;
   readonly frame: FrameData;
-  /** Whether the requested object exists. */
+  /**
+   * Whether the requested project exists. If it does not, the page is sent with the status 404. Always `true` for pages
+   * without a project.
+   */
   readonly isFound: boolean;
 }
 

@@ -74,7 +74,7 @@ export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], tar
   return Object.entries(query).every(([name, value]) => sent.get(name) === value);
 }
 
-/** A fault, and the numbers of the requests that it has met. */
+/** A fault, and how many requests it matched, was applied to, and holds now. */
 export interface FaultState extends FaultSpec {
   readonly id: string;
   /** The number of matching requests so far, including skipped ones. */
