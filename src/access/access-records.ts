@@ -14,7 +14,7 @@ import type { BoundEndpoint } from "./endpoint-reference.ts";
  */
 const objectsLimit = 40;
 
-/** Returns the status records with these objects; `undefined` if there are no objects. */
+/** Returns the status records with the given objects; `undefined` if there are none. */
 export function recordsWith(
   { uid }: DatabaseAccess,
   identity: Identity,

@@ -100,7 +100,10 @@ export function createControlPlane(options: ControlPlaneClientOptions): ControlP
   };
 }
 
-/** A 404 about one of these containers does not prove that the object inside it is absent. */
+/**
+ * A 404 about a container of an object does not prove that the object is absent. Its containers are the project, and
+ * for a role or database also the branch.
+ */
 const aroundEndpoint = ["Project"] as const;
 const aroundRole = ["Project", "Branch"] as const;
 

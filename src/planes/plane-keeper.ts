@@ -46,7 +46,10 @@ export interface PlaneKeeperOptions {
   readonly mayRecordOfCluster: boolean;
 }
 
-/** A control plane is reconciled again after this many milliseconds, which reads its Secrets again. */
+/**
+ * A control plane is reconciled again this many milliseconds after its last reconcile, unless its key is refused. That
+ * reads its Secrets again.
+ */
 const restMs = 60_000;
 /** The interval at which the keeper looks for a new key after a refusal, in milliseconds. */
 const refusedAgainMs = 5_000;

@@ -125,8 +125,8 @@ export interface PlaneKeyOptions {
 }
 
 /**
- * This many milliseconds after the last read, the Secrets are read again. After the first refusal of a key they are
- * read at once.
+ * The Secrets are read again this many milliseconds after the last read. After the first refusal of a key they are read
+ * at once.
  */
 const readAgainMs = 60_000;
 /** While the control plane refuses the key, the Secrets are read again at this interval, in milliseconds. */

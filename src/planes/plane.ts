@@ -65,7 +65,7 @@ export interface PlaneOptions {
 }
 
 /**
- * This many milliseconds after a change of spec, the former connections are closed. Calls in progress have ended by
+ * The former connections are closed this many milliseconds after a change of spec. Calls in progress have ended by
  * then.
  */
 const closeAfterMs = 30_000;

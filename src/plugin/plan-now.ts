@@ -18,7 +18,7 @@ import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
-/** Everything that the operator would know when it plans. */
+/** The resources, the control plane and the grants from which the plan is computed. */
 interface PlanInput {
   readonly resource: ComputeEndpoint;
   /** Every other ComputeEndpoint of the cluster. */

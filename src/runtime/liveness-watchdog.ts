@@ -3,13 +3,13 @@
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { WorkQueueStats } from "../domain/worker.ts";
 
-/** A process beyond one of these limits is stuck, and a restart would help. In milliseconds. */
+/** The limits of liveness, in milliseconds. A process beyond one of them is stuck, and a restart would help. */
 export const livenessLimits = {
   /** After this time without a tick, timers count as no longer firing. */
   silenceMs: 30_000,
   /** A reconcile that takes this long counts as hanging, because every call within it has a time limit. */
   longestReconcileMs: 600_000,
-  /** If keys wait for this long while a worker is free, the queue is stuck. */
+  /** If keys wait for this long while a worker is free, the queue counts as stuck. */
   idleQueueMs: 60_000,
 } as const;
 

@@ -147,7 +147,10 @@ export class ControlPlanes {
     this.#pool.start();
   }
 
-  /** Starts no further reconcile of a control plane. @returns whether the running reconciles ended in time */
+  /**
+   * Starts no further reconcile of a control plane.
+   * @returns whether the running reconciles ended within `timeoutMs`
+   */
   stopWork(timeoutMs: number): Promise<boolean> {
     return this.#pool.stop(timeoutMs);
   }

@@ -111,7 +111,7 @@ export class DatabaseAccesses implements ProjectKind {
     return this.#places.store.inProject(index).map(({ key }) => key);
   }
 
-  /** Queues the projects of these resources: those that they had before, and those that they have now. */
+  /** Queues the projects of the given resources: those that they had before, and those that they have now. */
   #changed(keys: readonly ResourceKey[], priority: WorkPriority): void {
     for (const key of keys) {
       const resource = this.#places.store.get(key);

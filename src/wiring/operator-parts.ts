@@ -160,7 +160,7 @@ export class OperatorParts {
     }
   }
 
-  /** Stops taking keys from the queue. @returns whether the running reconciles ended in time */
+  /** Stops taking keys from the queue. @returns whether the running reconciles ended within `timeoutMs` */
   async stopWork(timeoutMs: number): Promise<boolean> {
     const stopping = [this.#pool.stop(timeoutMs), this.#planes.stopWork(timeoutMs)];
     // A reconcile that waits for the request budget has nothing to finish. The wait can be longer than the shutdown.

@@ -204,7 +204,10 @@ export interface StoredResource<Status> extends StoredIdentity {
   readonly status: Status;
 }
 
-/** One kind of custom resource: everything in which watch, cache and store differ between kinds. */
+/**
+ * One kind of custom resource for watch, cache and store: its names, its finalizer, and the functions that differ
+ * between kinds.
+ */
 export interface ResourceKind<Resource extends StoredResource<Status>, Status extends object> {
   /** The name of the kind, for instance `ComputeEndpoint`. */
   readonly kind: string;

@@ -44,7 +44,7 @@ export interface ReflectorTiming {
   /** The server closes a watch after a random time from `minWatchMs` to `maxWatchMs`. */
   readonly minWatchMs: number;
   readonly maxWatchMs: number;
-  /** This time after the last list, everything is listed again, in case events were lost. */
+  /** Everything is listed again this time after the last list, in case events were lost. */
   readonly relistMs: number;
   /** A watch that ends earlier than this counts as a failure, and the next attempt waits. */
   readonly shortWatchMs: number;

@@ -42,7 +42,7 @@ export interface CacheScope<Resource> {
    * If etcd was restored, the list is right and the cache is wrong. If the version of the list is lower than before,
    * everything is replaced. If the restore raised the versions, the cache replaces each object that the list shows in
    * an older version.
-   * @returns whether etcd was restored.
+   * @returns whether the list proves that etcd was restored.
    */
   replace(list: ConsistentList<Resource>): boolean;
   /** Adds or changes an object. An older version than the cached one is ignored. */
