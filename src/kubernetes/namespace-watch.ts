@@ -38,8 +38,7 @@ export interface NamespaceWatch extends GrantSource {
    * Reads all Namespaces, or the named ones, from the API server now. A new leader calls it before its first effect. If
    * the operator has no right to read a Namespace, one line is logged. What the operator read of that Namespace before
    * still counts. A Namespace that was never read counts as one without the grant annotation.
-   * @throws KubernetesError when they cannot be read for another reason. If the reads of several named ones fail, only the
-   *   failure of the first one counts.
+   * @throws KubernetesError when one of them cannot be read for another reason
    */
   readNow(): Promise<void>;
 }
@@ -139,9 +138,9 @@ function readNamed(options: NamespaceWatchOptions, known: KnownNamespaces): Name
   };
   const readAll = async () => {
     const results = await Promise.allSettled(namespaces.map(read));
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed !== undefined) {
-      throw failed.reason;
+    const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+    if (failures.length > 0) {
+      throw failures.find((failure) => !isNotPermitted(failure)) ?? failures[0];
     }
   };
   const readAgain = () => {
@@ -167,7 +166,7 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
   try {
     await read();
   } catch (error) {
-    if (!(error instanceof KubernetesError && ["Forbidden", "NotFound"].includes(error.reason))) {
+    if (!isNotPermitted(error)) {
       throw error;
     }
     logger.warn(
@@ -175,6 +174,11 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
       "the operator may not read Namespaces, so it sees no grants; apply the roles of deploy/base",
     );
   }
+}
+
+/** Whether a read failed because the operator has no right to read, or because nothing is there to read. */
+function isNotPermitted(error: unknown): boolean {
+  return error instanceof KubernetesError && ["Forbidden", "NotFound"].includes(error.reason);
 }
 
 /** Parses a stored Namespace; `undefined` if the object has no name, uid or resourceVersion. Pure. */

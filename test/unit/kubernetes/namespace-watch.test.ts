@@ -74,6 +74,13 @@ describe("Namespaces that are read by name", () => {
     expect(warnings).toHaveLength(1);
   });
 
+  test("no right in the first, and no answer about the second → the leader does not begin", async () => {
+    const { watch, failures } = scene(["shop", "crm"]);
+    failures.set("shop", new KubernetesError("Forbidden", "cannot read namespace shop: forbidden"));
+    failures.set("crm", new KubernetesError("TimedOut", "cannot read namespace crm: no answer in time"));
+    await expect(watch.readNow()).rejects.toThrow("no answer in time");
+  });
+
   test("the API server does not answer → the leader does not begin; a later failure keeps what is known", async () => {
     const { watch, grants, failures, clock } = scene(["shop"]);
     grants.set("shop", "a-1");
