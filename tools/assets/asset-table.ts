@@ -13,24 +13,6 @@ import {
   prometheusRelease,
 } from "./download-sources.ts";
 
-/** A binary that demo and tests can ask for. */
-export type AssetName =
-  | "kube-apiserver"
-  | "etcd"
-  | "kubectl"
-  | "kube-controller-manager"
-  | "kube-scheduler"
-  | "kubelet"
-  | "helm"
-  | "cosign"
-  | "crane"
-  | "registry"
-  | "actionlint"
-  | "admission-webhook"
-  | "prometheus"
-  | "promtool"
-  | "alertmanager";
-
 /** A binary of which any recent version is good enough, so one of the system's packages can be used. */
 export interface SystemPackage {
   /** The names of its commands on the PATH. */
@@ -63,214 +45,154 @@ export interface Asset {
   readonly build: GoBuild;
 }
 
+/** The oldest Go that builds all binaries: the highest `go` line of the modules under `go/`. */
+export const requiredGoVersion = "1.26.0";
+
+/** A row of the table without its name. */
+type Row = Omit<Asset, "name">;
+
+/**
+ * Returns the build of a package from the modules that `go/MODULE` pins.
+ * @param variables the Go variables that the linker sets, with their values
+ */
+function goBuild(
+  module: string,
+  packagePath: string,
+  roughly: string,
+  variables: Readonly<Record<string, string | undefined>> = {},
+): GoBuild {
+  const settings = Object.entries(variables).map(([name, value]) => `-X ${name}=${value}`);
+  const moduleDirectory = fileURLToPath(new URL(`./go/${module}/`, import.meta.url));
+  return { moduleDirectory, packagePath, linkerFlags: ["-s -w", ...settings].join(" "), roughly };
+}
+
 const kubernetesVersion = "v1.35.4";
-const etcdVersion = "v3.6.16";
-/** Prometheus 3.x is the Go module v0.3xx. */
-const prometheusVersion = "v3.13.5";
+const [kubernetesMajor, kubernetesMinor] = kubernetesVersion.slice(1).split(".");
+
+function kubernetes(command: string, roughly: string, ...otherDownloads: readonly DownloadSource[]): Row {
+  const versionPackage = "k8s.io/component-base/version";
+  return {
+    version: kubernetesVersion,
+    downloads: [kubernetesRelease, ...otherDownloads],
+    build: goBuild("kubernetes", `k8s.io/kubernetes/cmd/${command}`, roughly, {
+      [`${versionPackage}.gitVersion`]: kubernetesVersion,
+      [`${versionPackage}.gitMajor`]: kubernetesMajor,
+      [`${versionPackage}.gitMinor`]: kubernetesMinor,
+    }),
+  };
+}
+
+function prometheus(command: string, roughly: string): Row {
+  // Prometheus 3.x is the Go module v0.3xx.
+  const version = "v3.13.5";
+  const variables = { "github.com/prometheus/common/version.Version": version.slice(1) };
+  const build = goBuild("prometheus", `github.com/prometheus/prometheus/cmd/${command}`, roughly, variables);
+  return {
+    version,
+    systemPackage: { commands: [command], install: "apt-get install prometheus" },
+    downloads: [prometheusRelease],
+    // The tag leaves out the clients of many clouds, because here the targets are given by address.
+    build: { ...build, tags: "remove_all_sd" },
+  };
+}
+
+const helmVersion = "v3.22.0";
+const cosignVersion = "v3.1.3";
+const craneVersion = "v0.22.1";
+const registryVersion = "v3.1.2";
 /**
  * The newest version whose Go module can be built without changes. The modules of later versions lack the files of
  * their web page.
  */
 const alertmanagerVersion = "v0.30.0";
-const helmVersion = "v3.22.0";
-const cosignVersion = "v3.1.3";
-const craneVersion = "v0.22.1";
-const registryVersion = "v3.1.2";
-const actionlintVersion = "v1.7.12";
-const prometheusOperatorVersion = "v0.85.0";
 
-/** The oldest Go that builds all binaries: the highest `go` line of the modules under `go/`. */
-export const requiredGoVersion = "1.26.0";
-
-const moduleDirectory = (name: string) => fileURLToPath(new URL(`./go/${name}/`, import.meta.url));
-
-function kubernetesBuild(command: string, roughly: string): GoBuild {
-  const versionPackage = "k8s.io/component-base/version";
-  const [major, minor] = kubernetesVersion.slice(1).split(".");
-  return {
-    moduleDirectory: moduleDirectory("kubernetes"),
-    packagePath: `k8s.io/kubernetes/cmd/${command}`,
-    linkerFlags: [
-      "-s -w",
-      `-X ${versionPackage}.gitVersion=${kubernetesVersion}`,
-      `-X ${versionPackage}.gitMajor=${major}`,
-      `-X ${versionPackage}.gitMinor=${minor}`,
-    ].join(" "),
-    roughly,
-  };
-}
-
-/** Returns flags with the version of Kubernetes that `helm template` assumes. Without them Helm would assume 1.20. */
-function helmFlags(): string {
-  const [major, minor] = kubernetesVersion.slice(1).split(".");
-  const modulePath = "helm.sh/helm/v3";
-  return [
-    "-s -w",
-    `-X ${modulePath}/internal/version.version=${helmVersion}`,
-    `-X ${modulePath}/pkg/chartutil.k8sVersionMajor=${major}`,
-    `-X ${modulePath}/pkg/chartutil.k8sVersionMinor=${minor}`,
-  ].join(" ");
-}
-
-function prometheusBuild(command: string, roughly: string): GoBuild {
-  return {
-    moduleDirectory: moduleDirectory("prometheus"),
-    packagePath: `github.com/prometheus/prometheus/cmd/${command}`,
-    linkerFlags: `-s -w -X github.com/prometheus/common/version.Version=${prometheusVersion.slice(1)}`,
-    // Leaves out the clients of many clouds, because here the targets are given by address.
-    tags: "remove_all_sd",
-    roughly,
-  };
-}
-
-/** Every binary, by name. A new binary needs a row here, and a module under `go/` if it is built. */
-export const assetTable: Readonly<Record<AssetName, Asset>> = {
+const rows = {
   etcd: {
-    name: "etcd",
-    version: etcdVersion,
+    version: "v3.6.16",
     downloads: [etcdRelease],
-    build: {
-      moduleDirectory: moduleDirectory("etcd"),
-      packagePath: "go.etcd.io/etcd/server/v3",
-      linkerFlags: "-s -w",
-      roughly: "half a minute",
-    },
+    build: goBuild("etcd", "go.etcd.io/etcd/server/v3", "half a minute"),
   },
-  "kube-apiserver": {
-    name: "kube-apiserver",
-    version: kubernetesVersion,
-    downloads: [kubernetesRelease, envtestArchive],
-    build: kubernetesBuild("kube-apiserver", "three minutes"),
-  },
-  kubectl: {
-    name: "kubectl",
-    version: kubernetesVersion,
-    downloads: [kubernetesRelease, envtestArchive],
-    build: kubernetesBuild("kubectl", "half a minute after kube-apiserver"),
-  },
-  "kube-controller-manager": {
-    name: "kube-controller-manager",
-    version: kubernetesVersion,
-    downloads: [kubernetesRelease],
-    build: kubernetesBuild("kube-controller-manager", "a minute after kube-apiserver"),
-  },
-  "kube-scheduler": {
-    name: "kube-scheduler",
-    version: kubernetesVersion,
-    downloads: [kubernetesRelease],
-    build: kubernetesBuild("kube-scheduler", "a minute after kube-apiserver"),
-  },
-  kubelet: {
-    name: "kubelet",
-    version: kubernetesVersion,
-    downloads: [kubernetesRelease],
-    build: kubernetesBuild("kubelet", "two minutes after kube-apiserver"),
-  },
+  "kube-apiserver": kubernetes("kube-apiserver", "three minutes", envtestArchive),
+  kubectl: kubernetes("kubectl", "half a minute after kube-apiserver", envtestArchive),
+  "kube-controller-manager": kubernetes("kube-controller-manager", "a minute after kube-apiserver"),
+  "kube-scheduler": kubernetes("kube-scheduler", "a minute after kube-apiserver"),
+  kubelet: kubernetes("kubelet", "two minutes after kube-apiserver"),
   helm: {
-    name: "helm",
     version: helmVersion,
     downloads: [helmRelease],
-    build: {
-      moduleDirectory: moduleDirectory("helm"),
-      packagePath: "helm.sh/helm/v3/cmd/helm",
-      linkerFlags: helmFlags(),
-      roughly: "a minute and a half",
-    },
+    build: goBuild("helm", "helm.sh/helm/v3/cmd/helm", "a minute and a half", {
+      "helm.sh/helm/v3/internal/version.version": helmVersion,
+      // The version of Kubernetes that `helm template` assumes. Without these Helm would assume 1.20.
+      "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": kubernetesMajor,
+      "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": kubernetesMinor,
+    }),
   },
   cosign: {
-    name: "cosign",
     version: cosignVersion,
     downloads: [cosignRelease],
-    build: {
-      moduleDirectory: moduleDirectory("cosign"),
-      packagePath: "github.com/sigstore/cosign/v3/cmd/cosign",
-      linkerFlags: `-s -w -X sigs.k8s.io/release-utils/version.gitVersion=${cosignVersion}`,
-      roughly: "three minutes",
-    },
+    build: goBuild("cosign", "github.com/sigstore/cosign/v3/cmd/cosign", "three minutes", {
+      "sigs.k8s.io/release-utils/version.gitVersion": cosignVersion,
+    }),
   },
   // Pushes the files of a release byte by byte.
   crane: {
-    name: "crane",
     version: craneVersion,
     downloads: [craneRelease],
-    build: {
-      moduleDirectory: moduleDirectory("crane"),
-      packagePath: "github.com/google/go-containerregistry/cmd/crane",
-      linkerFlags: `-s -w -X github.com/google/go-containerregistry/cmd/crane/cmd.Version=${craneVersion}`,
-      roughly: "twenty seconds",
-    },
+    build: goBuild("crane", "github.com/google/go-containerregistry/cmd/crane", "twenty seconds", {
+      "github.com/google/go-containerregistry/cmd/crane/cmd.Version": craneVersion,
+    }),
   },
   // The registry that tests publish to, on loopback.
   registry: {
-    name: "registry",
     version: registryVersion,
     downloads: [],
-    build: {
-      moduleDirectory: moduleDirectory("registry"),
-      packagePath: "github.com/distribution/distribution/v3/cmd/registry",
-      linkerFlags: `-s -w -X github.com/distribution/distribution/v3/version.version=${registryVersion}`,
-      roughly: "a minute",
-    },
+    build: goBuild("registry", "github.com/distribution/distribution/v3/cmd/registry", "a minute", {
+      "github.com/distribution/distribution/v3/version.version": registryVersion,
+    }),
   },
   actionlint: {
-    name: "actionlint",
-    version: actionlintVersion,
+    version: "v1.7.12",
     downloads: [actionlintRelease],
-    build: {
-      moduleDirectory: moduleDirectory("actionlint"),
-      packagePath: "github.com/rhysd/actionlint/cmd/actionlint",
-      linkerFlags: "-s -w",
-      roughly: "twenty seconds",
-    },
+    build: goBuild("actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "twenty seconds"),
   },
   // A program of the Prometheus operator. It refuses rules that Prometheus would not load.
   "admission-webhook": {
-    name: "admission-webhook",
-    version: prometheusOperatorVersion,
+    version: "v0.85.0",
     downloads: [],
-    build: {
-      moduleDirectory: moduleDirectory("prometheus-operator"),
-      packagePath: "github.com/prometheus-operator/prometheus-operator/cmd/admission-webhook",
-      linkerFlags: "-s -w",
-      roughly: "two minutes",
-    },
+    build: goBuild(
+      "prometheus-operator",
+      "github.com/prometheus-operator/prometheus-operator/cmd/admission-webhook",
+      "two minutes",
+    ),
   },
-  prometheus: {
-    name: "prometheus",
-    version: prometheusVersion,
-    systemPackage: { commands: ["prometheus"], install: "apt-get install prometheus" },
-    downloads: [prometheusRelease],
-    build: prometheusBuild("prometheus", "three minutes"),
-  },
-  promtool: {
-    name: "promtool",
-    version: prometheusVersion,
-    systemPackage: { commands: ["promtool"], install: "apt-get install prometheus" },
-    downloads: [prometheusRelease],
-    build: prometheusBuild("promtool", "a minute after prometheus"),
-  },
+  prometheus: prometheus("prometheus", "three minutes"),
+  promtool: prometheus("promtool", "a minute after prometheus"),
   alertmanager: {
-    name: "alertmanager",
     version: alertmanagerVersion,
     systemPackage: {
       commands: ["alertmanager", "prometheus-alertmanager"],
       install: "apt-get install prometheus-alertmanager",
     },
     downloads: [alertmanagerRelease],
-    build: {
-      moduleDirectory: moduleDirectory("alertmanager"),
-      packagePath: "github.com/prometheus/alertmanager/cmd/alertmanager",
-      linkerFlags: `-s -w -X github.com/prometheus/common/version.Version=${alertmanagerVersion.slice(1)}`,
-      roughly: "a minute",
-    },
+    build: goBuild("alertmanager", "github.com/prometheus/alertmanager/cmd/alertmanager", "a minute", {
+      "github.com/prometheus/common/version.Version": alertmanagerVersion.slice(1),
+    }),
   },
-};
+} satisfies Readonly<Record<string, Row>>;
+
+/** A binary that demo and tests can ask for. */
+export type AssetName = keyof typeof rows;
+
+/** All names, in the order in which they should be built. */
+export const assetNames = Object.keys(rows) as readonly AssetName[];
+
+/** Every binary, by name. A new binary needs a row above, and a module under `go/` if it is built. */
+export const assetTable = Object.fromEntries(
+  Object.entries(rows).map(([name, row]) => [name, { name, ...row }]),
+) as Readonly<Record<AssetName, Asset>>;
 
 /** The binaries that an API server and its users need. */
 export const apiServerAssets: readonly AssetName[] = ["etcd", "kube-apiserver", "kubectl"];
 
 /** The binaries for metrics and alerts. */
 export const monitoringAssets: readonly ["prometheus", "alertmanager"] = ["prometheus", "alertmanager"];
-
-/** All names, in the order in which they should be built. */
-export const assetNames = Object.keys(assetTable) as readonly AssetName[];

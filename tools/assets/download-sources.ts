@@ -70,28 +70,41 @@ export const kubernetesRelease: DownloadSource = async ({ name, version, platfor
   return { url, algorithm: "sha512", digest };
 };
 
+/** A file of a release, and the list of SHA-256 checksums that is published beside it. */
+interface ListedFile {
+  /** The address of the folder, without a trailing slash. */
+  readonly folder: string;
+  readonly file: string;
+  readonly list: string;
+  readonly member?: string;
+}
+
+/** Makes the source of a publisher with lists of checksums. A file that is not in the list does not exist. */
+function listedRelease(locate: (query: DownloadQuery) => ListedFile): DownloadSource {
+  return async (query) => {
+    const { folder, file, list, ...inside } = locate(query);
+    const digest = parseDigest(await query.fetchText(`${folder}/${list}`), file, 64);
+    return digest === undefined ? undefined : { url: `${folder}/${file}`, algorithm: "sha256", digest, ...inside };
+  };
+}
+
 /** The release archives of etcd: tar.gz for Linux, zip for macOS, whose tar reads zip. */
-export const etcdRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+export const etcdRelease: DownloadSource = listedRelease(({ version, platform, hosts }) => {
   const stem = `etcd-${version}-${platform.os}-${platform.arch}`;
   const file = `${stem}.${platform.os === "darwin" ? "zip" : "tar.gz"}`;
-  const sums = await fetchText(`${hosts.etcd}/${version}/SHA256SUMS`);
-  const digest = parseDigest(sums, file, 64);
-  if (digest === undefined) return undefined;
-  return { url: `${hosts.etcd}/${version}/${file}`, algorithm: "sha256", digest, member: `${stem}/etcd` };
-};
+  return { folder: `${hosts.etcd}/${version}`, file, list: "SHA256SUMS", member: `${stem}/etcd` };
+});
 
 /**
  * The release archives of the Prometheus projects: tar.gz for every platform. One archive holds all programs of a
  * project.
  */
 function prometheusStyleRelease(project: "prometheus" | "alertmanager"): DownloadSource {
-  return async ({ name, version, platform, hosts, fetchText }) => {
+  return listedRelease(({ name, version, platform, hosts }) => {
     const stem = `${project}-${version.slice(1)}.${platform.os}-${platform.arch}`;
-    const base = `${hosts[project]}/${version}`;
-    const digest = parseDigest(await fetchText(`${base}/sha256sums.txt`), `${stem}.tar.gz`, 64);
-    if (digest === undefined) return undefined;
-    return { url: `${base}/${stem}.tar.gz`, algorithm: "sha256", digest, member: `${stem}/${name}` };
-  };
+    const folder = `${hosts[project]}/${version}`;
+    return { folder, file: `${stem}.tar.gz`, list: "sha256sums.txt", member: `${stem}/${name}` };
+  });
 }
 
 /** The releases of Prometheus and promtool. */
@@ -101,41 +114,30 @@ export const prometheusRelease: DownloadSource = prometheusStyleRelease("prometh
 export const alertmanagerRelease: DownloadSource = prometheusStyleRelease("alertmanager");
 
 /** The release archives of Helm: tar.gz for every platform, each with its own checksum file. */
-export const helmRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+export const helmRelease: DownloadSource = listedRelease(({ version, platform, hosts }) => {
   const file = `helm-${version}-${platform.os}-${platform.arch}.tar.gz`;
-  const url = `${hosts.helm}/${file}`;
-  const digest = parseDigest(await fetchText(`${url}.sha256sum`), file, 64);
-  if (digest === undefined) return undefined;
-  return { url, algorithm: "sha256", digest, member: `${platform.os}-${platform.arch}/helm` };
-};
+  return { folder: hosts.helm, file, list: `${file}.sha256sum`, member: `${platform.os}-${platform.arch}/helm` };
+});
 
 /** The releases of cosign: bare binaries with one list of checksums. */
-export const cosignRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+export const cosignRelease: DownloadSource = listedRelease(({ version, platform, hosts }) => {
   const file = `cosign-${platform.os}-${platform.arch}`;
-  const base = `${hosts.cosign}/${version}`;
-  const digest = parseDigest(await fetchText(`${base}/cosign_checksums.txt`), file, 64);
-  return digest === undefined ? undefined : { url: `${base}/${file}`, algorithm: "sha256", digest };
-};
+  return { folder: `${hosts.cosign}/${version}`, file, list: "cosign_checksums.txt" };
+});
 
 /** The release archives with crane: one for every platform, with one list of checksums. */
-export const craneRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
+export const craneRelease: DownloadSource = listedRelease(({ version, platform, hosts }) => {
   const system = platform.os === "linux" ? "Linux" : "Darwin";
   const file = `go-containerregistry_${system}_${platform.arch === "amd64" ? "x86_64" : platform.arch}.tar.gz`;
-  const base = `${hosts.crane}/${version}`;
-  const digest = parseDigest(await fetchText(`${base}/checksums.txt`), file, 64);
-  return digest === undefined ? undefined : { url: `${base}/${file}`, algorithm: "sha256", digest, member: "crane" };
-};
+  return { folder: `${hosts.crane}/${version}`, file, list: "checksums.txt", member: "crane" };
+});
 
 /** The release archives of actionlint: tar.gz for every platform, with one list of checksums. */
-export const actionlintRelease: DownloadSource = async ({ version, platform, hosts, fetchText }) => {
-  const number = version.slice(1);
-  const file = `actionlint_${number}_${platform.os}_${platform.arch}.tar.gz`;
-  const base = `${hosts.actionlint}/${version}`;
-  const digest = parseDigest(await fetchText(`${base}/actionlint_${number}_checksums.txt`), file, 64);
-  return digest === undefined
-    ? undefined
-    : { url: `${base}/${file}`, algorithm: "sha256", digest, member: "actionlint" };
-};
+export const actionlintRelease: DownloadSource = listedRelease(({ version, platform, hosts }) => {
+  const stem = `actionlint_${version.slice(1)}`;
+  const file = `${stem}_${platform.os}_${platform.arch}.tar.gz`;
+  return { folder: `${hosts.actionlint}/${version}`, file, list: `${stem}_checksums.txt`, member: "actionlint" };
+});
 
 const envtestIndexSchema = z.object({
   releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.string() }))),
