@@ -1,6 +1,6 @@
 // Finds or makes the binaries for demo and tests, and prints their paths: `npm run assets`.
 import { parseArgs } from "node:util";
-import { isUsageError, UsageError } from "../process/usage-error.ts";
+import { runTool, UsageError } from "../process/command-line.ts";
 import { AssetError } from "./asset-error.ts";
 import { type AssetName, apiServerAssets, assetNames } from "./asset-table.ts";
 import { resolveAssets } from "./resolve-assets.ts";
@@ -26,13 +26,8 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
       all: { type: "boolean", default: false },
       download: { type: "boolean", default: true },
       build: { type: "boolean", default: true },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
   const unknown = values.with.find((name) => !isAssetName(name));
   if (unknown !== undefined) throw new UsageError(`Unknown binary: ${unknown}`);
   const names = values.all ? assetNames : [...new Set([...apiServerAssets, ...values.with.filter(isAssetName)])];
@@ -42,19 +37,4 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   return 0;
 }
 
-const interruption = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interruption.abort());
-
-try {
-  process.exitCode = await main(process.argv.slice(2), interruption.signal);
-} catch (error) {
-  if (error instanceof AssetError) {
-    console.error(error.message);
-    process.exitCode = error.reason === "Interrupted" ? 130 : 1;
-  } else if (isUsageError(error)) {
-    console.error(`${error.message}\n\n${usage}`);
-    process.exitCode = 2;
-  } else {
-    throw error;
-  }
-}
+await runTool({ usage, main, expected: [AssetError] });

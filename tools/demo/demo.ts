@@ -1,6 +1,6 @@
 // Shows the operator on a real API server: `npm run demo`, or `npm run demo -- --keep` to go on by hand.
 import { parseArgs } from "node:util";
-import { isUsageError } from "../process/usage-error.ts";
+import { runTool } from "../process/command-line.ts";
 import { keepRunning } from "./keep-running.ts";
 import { type Computes, findComputes } from "./scene/computes.ts";
 import { DemoWorld } from "./scene/demo-world.ts";
@@ -23,7 +23,6 @@ Starts an API server, the sandbox and the operator, and shows what they do with 
   --keep   leave out the deletion, leave it all running, and say how to go on by hand`;
 
 const exitFailure = 1;
-const exitUsage = 2;
 const exitInterrupted = 130;
 
 const steps: readonly Step[] = [create, replicate, resize, idle, connect, fail, recover, remove, page];
@@ -86,29 +85,13 @@ async function tellFailure(terminal: Terminal, world: DemoWorld, error: unknown)
   terminal.failure(reason instanceof Error ? reason.message : String(reason));
 }
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: { keep: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
-  });
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
-  const controller = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => controller.abort());
+async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { keep: { type: "boolean", default: false } } });
+  const closed = new AbortController();
   // The program that reads our output has ended, so the demo ends too.
-  process.stdout.on("error", () => controller.abort());
-  return await runDemo({
-    terminal: standardTerminal(process.stdout),
-    isKept: values.keep,
-    interruption: controller.signal,
-  });
+  process.stdout.on("error", () => closed.abort());
+  const interruption = AbortSignal.any([signal, closed.signal]);
+  return await runDemo({ terminal: standardTerminal(process.stdout), isKept: values.keep, interruption });
 }
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  if (!isUsageError(error)) throw error;
-  console.error(`${error.message}\n\n${usage}`);
-  process.exitCode = exitUsage;
-}
+await runTool({ usage, main });

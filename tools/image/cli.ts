@@ -2,7 +2,7 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { isUsageError } from "../process/usage-error.ts";
+import { runTool } from "../process/command-line.ts";
 import { buildImage } from "./build-image.ts";
 import { ImageToolsMissing } from "./buildah.ts";
 
@@ -26,13 +26,8 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
       name: { type: "string", default: "endpoint-operator" },
       push: { type: "string" },
       cache: { type: "string" },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const { target, name, push: pushTo } = values;
   const progress = (line: string) => console.log(line);
@@ -46,13 +41,4 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
 
 const shown = (file: string) => path.relative(process.cwd(), file);
 
-const interruption = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interruption.abort());
-
-try {
-  process.exitCode = await main(process.argv.slice(2), interruption.signal);
-} catch (error) {
-  const isForPeople = isUsageError(error) || error instanceof ImageToolsMissing;
-  console.error(isForPeople ? (error as Error).message : error);
-  process.exitCode = isUsageError(error) ? 2 : 1;
-}
+await runTool({ usage, main, expected: [ImageToolsMissing] });

@@ -6,7 +6,7 @@ import { AssetError } from "../assets/asset-error.ts";
 import type { ProgressSink } from "../assets/progress.ts";
 import { runCommand } from "../assets/run-command.ts";
 import { ImageToolsMissing } from "../image/buildah.ts";
-import { isUsageError, UsageError } from "../process/usage-error.ts";
+import { runTool, UsageError } from "../process/command-line.ts";
 import { type Cosign, findCosign, type Trust } from "./cosign.ts";
 import type { Place } from "./place.ts";
 import { PublishError, publishRelease } from "./publish.ts";
@@ -41,7 +41,6 @@ const optionTypes = {
   issuer: { type: "string", default: "https://token.actions.githubusercontent.com" },
   out: { type: "string", default: "release" },
   cache: { type: "string" },
-  help: { type: "boolean", default: false },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>["values"];
@@ -55,7 +54,6 @@ interface Surroundings {
 
 async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: optionTypes });
-  if (values.help) return print(usage);
   checkOptions(values);
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const version = await packageVersion(root);
@@ -119,7 +117,8 @@ async function verifyPublished(files: ReleaseFiles, place: Place, trust: Trust):
   const problems = await publishedProblems(files, place, trust);
   if (problems.length > 0)
     return failed([...problems, `What ${place.address} holds is not this release. Do not announce it.`]);
-  return print(`verified: what ${place.address} holds is this release`);
+  console.log(`verified: what ${place.address} holds is this release`);
+  return 0;
 }
 
 async function placeAt(address: string, { cosign, progress, signal }: Surroundings): Promise<Place> {
@@ -153,19 +152,4 @@ function failed(lines: readonly string[]): number {
   return 1;
 }
 
-function print(text: string): number {
-  console.log(text);
-  return 0;
-}
-
-const interruption = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interruption.abort());
-
-try {
-  process.exitCode = await main(process.argv.slice(2), interruption.signal);
-} catch (error) {
-  const isForPeople = [ImageToolsMissing, AssetError, PublishError].some((type) => error instanceof type);
-  console.error(isForPeople || isUsageError(error) ? (error as Error).message : error);
-  if (isUsageError(error)) console.error(`\n${usage}`);
-  process.exitCode = isUsageError(error) ? 2 : 1;
-}
+await runTool({ usage, main, expected: [ImageToolsMissing, AssetError, PublishError] });

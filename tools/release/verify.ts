@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { runCommand } from "../assets/run-command.ts";
 import { brokenBlobs, sha256Of } from "../image/oci-layout.ts";
-import { UsageError } from "../process/usage-error.ts";
+import { UsageError } from "../process/command-line.ts";
 import { type Cosign, signatureProblem, type Trust } from "./cosign.ts";
 import { imageDigest, type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
 

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { faultUnits } from "../../test/simulation/workloads/fault-plans.ts";
 import { randomPlans } from "../../test/simulation/workloads/random-runs.ts";
 import { chains } from "../../test/simulation/workloads/transitions.ts";
-import { isUsageError, UsageError } from "../process/usage-error.ts";
+import { runTool, UsageError } from "../process/command-line.ts";
 import { type Range, runInThreads } from "./pool.ts";
 import { printRun } from "./print-run.ts";
 
@@ -18,7 +18,8 @@ The second form makes one run as short as it can be made, and prints what happen
 --resource leaves out what concerns other resources only.
 The third form runs every single fault of every workload, or every transition of spec.`;
 
-async function main(args: readonly string[]): Promise<number> {
+async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
+  signal.addEventListener("abort", () => process.exit(130));
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -84,9 +85,4 @@ function numberOf(text: string): number {
   return value;
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  console.error(isUsageError(error) ? `${error.message}\n\n${usage}` : error);
-  process.exitCode = isUsageError(error) ? 2 : 1;
-}
+await runTool({ usage, main });

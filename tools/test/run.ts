@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { AssetError } from "../assets/asset-error.ts";
 import type { AssetName } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
-import { isUsageError, UsageError } from "../process/usage-error.ts";
+import { runTool, UsageError } from "../process/command-line.ts";
 import { collectOutputs } from "./judge-outputs.ts";
 import { hasTestFiles, type RunTierOptions, runTier } from "./run-tier.ts";
 import { type OutputMarks, outputsVariable } from "./search-outputs.ts";
@@ -30,12 +30,8 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   const { values, positionals: filters } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { tier: { type: "string", multiple: true, default: [] }, help: { type: "boolean", default: false } },
+    options: { tier: { type: "string", multiple: true, default: [] } },
   });
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
   const chosen = chooseTiers(values.tier);
   const isCi = process.env.CI === "true";
   const notes: string[] = [];
@@ -175,13 +171,14 @@ function conclude(total: TestCounts, notes: readonly string[]): number {
   return counts.failed === 0 ? 0 : 1;
 }
 
-const interruption = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interruption.abort());
-
-try {
-  process.exitCode = await main(process.argv.slice(2), interruption.signal);
-} catch (error) {
-  console.error(isUsageError(error) ? `${error.message}\n\n${usage}` : error);
-  console.log(summaryLine({ ...noTests, failed: 1 }));
-  process.exitCode = isUsageError(error) ? 2 : 1;
+/** Also after an error, the last line has the counts. */
+async function mainWithLastLine(args: readonly string[], signal: AbortSignal): Promise<number> {
+  try {
+    return await main(args, signal);
+  } catch (error) {
+    console.log(summaryLine({ ...noTests, failed: 1 }));
+    throw error;
+  }
 }
+
+await runTool({ usage, main: mainWithLastLine });
