@@ -5,6 +5,7 @@ import path from "node:path";
 import type { AssetPaths } from "../assets/resolve-assets.ts";
 import { type Component, ComponentError, startComponent, waitForComponent } from "../process/component.ts";
 import { findFreePorts } from "../process/free-ports.ts";
+import { isAnswering } from "../process/wait-until.ts";
 import { metadataAuditPolicy } from "./audit-policy.ts";
 import {
   type ApiServerFiles,
@@ -17,7 +18,7 @@ import {
 } from "./component-args.ts";
 import { ensureCredentials } from "./credentials.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
-import { isApiServerReady, isEtcdHealthy } from "./readiness.ts";
+import { isApiServerReady } from "./readiness.ts";
 
 /** The options of an API server. */
 export interface ApiServerOptions {
@@ -145,7 +146,8 @@ async function startComponents({ options, files, token, ports }: StartInput): Pr
   };
   try {
     const etcd = await start("etcd", assets.etcd, etcdArgs(files, ports));
-    await waitForComponent(etcd, deadlineMs, () => isEtcdHealthy(ports.etcdClient));
+    // etcd answers 200 if it has a leader and can read.
+    await waitForComponent(etcd, deadlineMs, () => isAnswering(`http://127.0.0.1:${ports.etcdClient}/health`));
     await writeKubeconfig(files.kubeconfig, { server: url, caFile: files.caFile, token });
     const apiServerArgs = [...kubeApiServerArgs(files, ports), ...(options.apiServerArgs ?? [])];
     const apiServer = await start("kube-apiserver", assets["kube-apiserver"], apiServerArgs);

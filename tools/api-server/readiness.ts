@@ -1,20 +1,6 @@
-/** Checks whether etcd and the API server are ready. */
+/** Checks whether the API server is ready. */
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "undici";
-
-/** Whether etcd reports that it is healthy: it has a leader and can read. */
-export async function isEtcdHealthy(clientPort: number): Promise<boolean> {
-  try {
-    const answer = await request(`http://127.0.0.1:${clientPort}/health`, {
-      headersTimeout: 2_000,
-      bodyTimeout: 2_000,
-    });
-    await answer.body.dump();
-    return answer.statusCode === 200;
-  } catch {
-    return false;
-  }
-}
 
 /** The address of an API server, and the user for the check. */
 export interface ApiServerAddress {

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { buildProgram } from "../build.ts";
 import { type BenchServer, startBenchServer } from "./common/bench-server.ts";
 import { type Batch, type BenchRequest, quantile, runBatch, send } from "./common/load.ts";
+import { table } from "./common/table.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -209,8 +210,7 @@ function tableOf(results: readonly Result[]): string {
     result.p99Ratio.toFixed(2),
     result.cpuRatio.toFixed(2),
   ]);
-  const lines = [head, head.map((_, index) => (index === 0 ? "---" : "---:")), ...rows];
-  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  return table(head, rows);
 }
 
 const folder = await mkdtemp(path.join(tmpdir(), "sandbox-bench-"));

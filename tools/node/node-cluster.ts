@@ -1,12 +1,12 @@
 /** Starts a Kubernetes cluster with one real node. */
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { request } from "undici";
 import { type ApiServer, startApiServer } from "../api-server/api-server.ts";
 import type { AssetName } from "../assets/asset-table.ts";
 import type { AssetPaths } from "../assets/resolve-assets.ts";
 import { runCommand } from "../assets/run-command.ts";
 import { startComponent, waitForComponent } from "../process/component.ts";
+import { isAnswering } from "../process/wait-until.ts";
 import { makeCgroups } from "./cgroups.ts";
 import {
   containerdConfig,
@@ -82,7 +82,7 @@ export async function startNodeCluster(options: NodeClusterOptions): Promise<Nod
   await waitForComponent(containerd, deadlineMs, () => succeeds("ctr", [...ctr, "version"]));
   for (const image of options.images) await runCommand({ command: "ctr", args: [...ctr, "images", "import", image] });
   const kubelet = await start("kubelet", assets.kubelet, kubeletArgs(control));
-  await waitForComponent(kubelet, deadlineMs, isKubeletHealthy);
+  await waitForComponent(kubelet, deadlineMs, () => isAnswering("http://127.0.0.1:10248/healthz"));
   return {
     apiServer,
     nodeName,
@@ -141,14 +141,4 @@ function succeeds(command: string, args: readonly string[]): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function isKubeletHealthy(): Promise<boolean> {
-  try {
-    const answer = await request("http://127.0.0.1:10248/healthz", { headersTimeout: 2_000, bodyTimeout: 2_000 });
-    await answer.body.dump();
-    return answer.statusCode === 200;
-  } catch {
-    return false;
-  }
 }

@@ -23,6 +23,13 @@ export class NotInTimeError extends Error {
 /** On a machine without other work, every wait of the tools takes less than a tenth of this. */
 export const defaultTimeoutMs = 120_000;
 
+/** Whether a server of this machine answers a GET with 2xx. */
+export async function isAnswering(url: string): Promise<boolean> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  await answer?.body?.cancel();
+  return answer?.ok === true;
+}
+
 /**
  * Checks again and again until there is a value.
  * @param look returns `undefined` as long as the state is not reached.

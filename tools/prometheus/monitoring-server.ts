@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Component, ComponentError, startComponent, waitForComponent } from "../process/component.ts";
 import { findFreePorts } from "../process/free-ports.ts";
+import { isAnswering } from "../process/wait-until.ts";
 
 /** The options of one server. Prometheus and Alertmanager are configured, started and checked in the same way. */
 export interface MonitoringServerOptions {
@@ -96,18 +97,12 @@ async function startOn(port: number, options: MonitoringServerOptions, directory
     graceMs: 5_000,
   });
   try {
-    await waitForComponent(component, performance.now() + readyTimeoutMs, () => isReady(url));
+    await waitForComponent(component, performance.now() + readyTimeoutMs, () => isAnswering(`${url}/-/ready`));
     return { component, url };
   } catch (error) {
     await component.process.stop();
     throw error;
   }
-}
-
-async function isReady(url: string): Promise<boolean> {
-  const answer = await fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
-  await answer?.body?.cancel();
-  return answer?.ok === true;
 }
 
 async function postReload(url: string): Promise<void> {

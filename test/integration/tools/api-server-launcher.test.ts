@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../../tools/api-server/api-server.ts";
 import { writeKubeconfig } from "../../../tools/api-server/kubeconfig.ts";
-import { isEtcdHealthy } from "../../../tools/api-server/readiness.ts";
 import { findFreePorts } from "../../../tools/process/free-ports.ts";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
+import { isAnswering } from "../../../tools/process/wait-until.ts";
 import { sharedApiServer } from "../../support/api-server.ts";
 import { createKubectl, type Kubectl } from "../../support/kubectl.ts";
 import { isAlive, waitUntilGone } from "../../support/processes.ts";
@@ -74,7 +74,7 @@ describe("startApiServer", () => {
       name: "ComponentError",
       message: expect.stringMatching(/kube-apiserver ended while it was starting\.\nLast lines of .*\n.*audit/s),
     });
-    expect(await isEtcdHealthy(etcdClient)).toBe(false);
+    expect(await isAnswering(`http://127.0.0.1:${etcdClient}/health`)).toBe(false);
   });
 
   it("the process that started it is killed with SIGKILL → etcd and kube-apiserver end", async () => {

@@ -1,12 +1,12 @@
 /** Starts a PostgreSQL server that clients reach without the sandbox's proxy. */
 import { appendFileSync, chownSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import path from "node:path";
 import pg from "pg";
 import { CertificateAuthority } from "../../../src/sandbox/certificates/certificate-authority.ts";
 import { GuardedProcess } from "../../../src/sandbox/computes/postgres/guarded-process.ts";
 import type { SystemUser } from "../../../src/sandbox/computes/postgres/system-user.ts";
 import { copyAtRest } from "../../../src/sandbox/computes/storage/copy-data.ts";
+import { findFreePorts } from "../../process/free-ports.ts";
 import { waitUntil } from "../../process/wait-until.ts";
 
 /** A server that clients reach without the proxy. */
@@ -29,7 +29,7 @@ export async function startDirectServer(options: {
 }): Promise<DirectServer> {
   const { postgres, user, source, target } = options;
   await copyIdleData({ source, target, user });
-  const port = await freePort();
+  const [port = 0] = await findFreePorts(1);
   const { cert, key } = CertificateAuthority.create(Date.now()).issue(["localhost", "127.0.0.1"], Date.now());
   for (const [name, text] of [
     ["server.crt", cert],
@@ -87,14 +87,4 @@ async function answers(uri: string, server: GuardedProcess): Promise<true | unde
   } catch {
     return undefined;
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { readonly port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }

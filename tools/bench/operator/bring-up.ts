@@ -1,7 +1,7 @@
 /** Measures how long it takes to bring up new resources. */
 import { fileURLToPath } from "node:url";
 import { waitUntil } from "../../process/wait-until.ts";
-import type { FloorTask } from "./floor-task.ts";
+import type { FloorTask } from "./floor.ts";
 import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
 import { OperatorProcess } from "./operator-process.ts";
 import { isReady, listPopulation, type Population, sizeOf } from "./population.ts";

@@ -8,10 +8,10 @@ import type {
   StatusOperation,
 } from "../../../src/resource/status-schema.ts";
 
-// A create's answer. The floor's statuses are as large as the operator's at the same point, but nothing is computed for
-// them.
+// The floor's statuses are as large as the operator's at the same point, but nothing is computed for them.
 
-interface CreateAnswer {
+/** The answer to a create. */
+export interface CreateAnswer {
   readonly endpoint: { readonly id: string; readonly host: string };
   readonly operations: readonly { readonly id: string; readonly created_at: string }[];
 }
@@ -100,10 +100,7 @@ function acknowledged(unmatchedAttempts: number): Acknowledged {
 function operationOf({
   id,
   created_at: createdTime,
-}: {
-  readonly id: string;
-  readonly created_at: string;
-}): Omit<StatusOperation, "status"> {
+}: CreateAnswer["operations"][number]): Omit<StatusOperation, "status"> {
   return { id, action: "start_compute", failuresCount: 0, cause: "SpecChange", createdTime, updatedTime: createdTime };
 }
 

@@ -4,9 +4,8 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "undici";
 import { send } from "../common/load.ts";
-import { inFlightStatus, intentStatus, readyStatus } from "./floor-status.ts";
-import type { FloorTask } from "./floor-task.ts";
-import { KubeClient } from "./kube-client.ts";
+import { type CreateAnswer, inFlightStatus, intentStatus, readyStatus } from "./floor-status.ts";
+import { type KubeAccess, KubeClient } from "./kube-client.ts";
 import { listPopulation, resourcesPath, type StoredResource } from "./population.ts";
 
 const finalizer = "endpoint-operator.dev/endpoint";
@@ -14,9 +13,14 @@ const finalizer = "endpoint-operator.dev/endpoint";
 /** The operator reads a young operation for the first time after the same delay. */
 const pollMs = 250;
 
-interface CreateAnswer {
-  readonly endpoint: { readonly id: string; readonly host: string };
-  readonly operations: readonly { readonly id: string; readonly created_at: string }[];
+/** The work of the floor, which its process receives as JSON. */
+export interface FloorTask {
+  readonly kube: KubeAccess;
+  readonly namespace: string;
+  readonly sandboxOrigin: string;
+  readonly apiKey: string;
+  /** The maximum number of calls at the same time. */
+  readonly workers: number;
 }
 
 /**

@@ -3,12 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
 import { type BringUpStage, startOperator } from "./bring-up.ts";
 import type { OperatorProcess, ScrapeCost } from "./operator-process.ts";
-import { isReady, listPopulation, resourcesPath, type StoredResource, sizeOf } from "./population.ts";
+import { isReady, listPopulation, resourcesPath, type StoredResource } from "./population.ts";
 
 /** The result of a start over settled resources. */
 export interface Restart {
-  readonly resources: number;
-  readonly projects: number;
   /** The time from the start of the process until it was ready, with the list in its cache. */
   readonly readyMs: number;
   /** The time from the start of the process until it had reconciled every resource and had nothing left to do. */
@@ -20,8 +18,6 @@ export interface Restart {
 
 /** The result of some time without any change. */
 export interface Rest {
-  readonly resources: number;
-  readonly projects: number;
   readonly seconds: number;
   /** The number of reconciles within that time. */
   readonly reconciles: number;
@@ -33,7 +29,6 @@ export interface Rest {
 
 /** The times of edits of one resource while all others are settled, in milliseconds. */
 export interface Edits {
-  readonly resources: number;
   /** From the request of the edit to the operator's first call to the control plane about it. */
   readonly firstCallMs: readonly number[];
   /** From the request of the edit until the operator sent its change to the control plane. */
@@ -47,21 +42,10 @@ export async function measureRestart(stage: BringUpStage): Promise<{
 }> {
   const counted = await beginCount(stage);
   const operator = await startOperator(stage);
-  const resources = sizeOf(stage.population);
-  const projects = stage.population.projects.length;
+  const { readyMs } = operator;
   // One reconcile looks at all resources of its project.
-  const quietMs = operator.readyMs + (await operator.untilQuiet(projects));
-  const { kubernetesWrites, controlPlaneWrites, controlPlaneReads } = await counted.end();
-  const result: Restart = {
-    resources,
-    projects,
-    readyMs: operator.readyMs,
-    quietMs,
-    kubernetesWrites,
-    controlPlaneWrites,
-    controlPlaneReads,
-  };
-  return { result, operator };
+  const quietMs = readyMs + (await operator.untilQuiet(stage.population.projects.length));
+  return { result: { readyMs, quietMs, ...(await counted.end()) }, operator };
 }
 
 /** Waits, and counts the operator's work while nothing changes. */
@@ -69,17 +53,9 @@ export async function measureRest(stage: BringUpStage, operator: OperatorProcess
   const reconcilesBefore = await operator.reconciles();
   const counted = await beginCount(stage);
   await delay(seconds * 1000);
-  const { kubernetesWrites, kubernetesEvents, controlPlaneWrites, controlPlaneReads } = await counted.end();
-  return {
-    resources: sizeOf(stage.population),
-    projects: stage.population.projects.length,
-    seconds,
-    reconciles: (await operator.reconciles()) - reconcilesBefore,
-    kubernetesWrites,
-    kubernetesEvents,
-    controlPlaneWrites,
-    controlPlaneReadsPerMinute: (controlPlaneReads * 60) / seconds,
-  };
+  const { controlPlaneReads, ...counts } = await counted.end();
+  const reconciles = (await operator.reconciles()) - reconcilesBefore;
+  return { seconds, reconciles, ...counts, controlPlaneReadsPerMinute: (controlPlaneReads * 60) / seconds };
 }
 
 async function beginCount({ world, sandbox, population: { namespace } }: BringUpStage) {
@@ -123,7 +99,7 @@ export async function measureEdits(
     firstCallMs.push(delays.firstCallMs);
     changeMs.push(delays.changeMs);
   }
-  return { resources: stored.length, firstCallMs, changeMs };
+  return { firstCallMs, changeMs };
 }
 
 async function edit({ world, sandbox, population }: BringUpStage, { metadata, spec }: StoredResource) {

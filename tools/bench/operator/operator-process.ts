@@ -1,5 +1,6 @@
 /** Runs the operator that a benchmark measures. */
-import { waitUntil } from "../../process/wait-until.ts";
+import { operatorPorts } from "../../demo/scene/program.ts";
+import { isAnswering, waitUntil } from "../../process/wait-until.ts";
 import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
 
 /** The settings of one operator, in addition to those of every benchmark. */
@@ -43,9 +44,9 @@ export class OperatorProcess {
     const env = { ...addresses, LEADER_ELECTION: "false", ...settings };
     const process = await InspectedProcess.start({ args: [program, "run"], env, nodeFlags });
     const wait = { what: "the operator is ready", lastSeen: () => process.output() };
-    const ports = await waitUntil(() => portsIn(process.output()), wait);
-    await waitUntil(async () => ((await isOk(`http://127.0.0.1:${ports.health}/readyz`)) ? true : undefined), wait);
-    return new OperatorProcess(process, performance.now() - startedMs, `http://127.0.0.1:${ports.metrics}/metrics`);
+    const ports = await waitUntil(() => operatorPorts(process.output()), wait);
+    await waitUntil(async () => (await isAnswering(`http://127.0.0.1:${ports.healthPort}/readyz`)) || undefined, wait);
+    return new OperatorProcess(process, performance.now() - startedMs, `http://127.0.0.1:${ports.metricsPort}/metrics`);
   }
 
   usage(): Promise<ProcessUsage> {
@@ -110,15 +111,3 @@ export class OperatorProcess {
 
 const quietUtilization = 0.1;
 const quietForMs = 600;
-
-function portsIn(output: string): { readonly metrics: string; readonly health: string } | undefined {
-  const [, metrics] = /"metricsPort":(\d+)/.exec(output) ?? [];
-  const [, health] = /"healthPort":(\d+)/.exec(output) ?? [];
-  return metrics === undefined || health === undefined ? undefined : { metrics, health };
-}
-
-async function isOk(url: string): Promise<boolean> {
-  const answer = await fetch(url).catch(() => undefined);
-  await answer?.body?.cancel();
-  return answer?.ok === true;
-}

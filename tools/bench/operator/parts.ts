@@ -1,10 +1,10 @@
 /** The parts of the benchmark that `--part` runs: each measures one promise, and prints a ratio. */
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
+import { table } from "../common/table.ts";
 import { bringUpByOperator, startOperator } from "./bring-up.ts";
 import { createPopulation, isReady, listPopulation, type Population, planPopulation, sizeOf } from "./population.ts";
 import { type LoggedRequest, SandboxServer } from "./sandbox-server.ts";
-import { table } from "./table.ts";
 import type { BenchWorld } from "./world.ts";
 
 /** What a part of the benchmark needs. */

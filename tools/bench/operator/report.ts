@@ -1,9 +1,9 @@
 /** Writes the results of the benchmark as tables. */
 import { quantile } from "../common/load.ts";
+import { table } from "../common/table.ts";
 import type { BringUp } from "./bring-up.ts";
 import type { Edits } from "./measures.ts";
 import type { BenchResult, SizeResult } from "./run.ts";
-import { table } from "./table.ts";
 
 /** A figure that the documentation promises. */
 export interface Target {

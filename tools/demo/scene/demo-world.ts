@@ -1,5 +1,5 @@
 /** Starts and ends the programs of the demo. */
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,12 +9,12 @@ import { AssetError } from "../../assets/asset-error.ts";
 import { apiServerAssets, monitoringAssets } from "../../assets/asset-table.ts";
 import type { ProgressSink } from "../../assets/progress.ts";
 import { resolveAssets } from "../../assets/resolve-assets.ts";
-import { buildBundle } from "../../build.ts";
-import { waitUntil } from "../../process/wait-until.ts";
+import { buildProgram } from "../../build.ts";
+import { isAnswering, waitUntil } from "../../process/wait-until.ts";
 import { startMonitoringStack } from "../../prometheus/monitoring-stack.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
 import type { Monitoring } from "./monitoring.ts";
-import { type Program, startProgram } from "./program.ts";
+import { operatorPorts, type Program, startProgram } from "./program.ts";
 import type { SandboxAddress } from "./sandbox-client.ts";
 
 /** The repository's root. The commands of the demo are typed there. */
@@ -85,11 +85,7 @@ export class DemoWorld {
 
   /** Bundles the program as it is shipped. */
   async buildProgram(): Promise<string> {
-    const { version } = JSON.parse(await readFile(path.join(repositoryRoot, "package.json"), "utf8")) as {
-      readonly version: string;
-    };
-    const entry = path.join(repositoryRoot, "src/main.ts");
-    return (await buildBundle({ entry, outDir: this.file("dist"), version })).program;
+    return (await buildProgram(this.file("dist"))).program;
   }
 
   /**
@@ -133,7 +129,7 @@ export class DemoWorld {
     });
     const wait = { what: "the operator is ready", signal: this.signal };
     const { metricsPort, healthPort } = await waitUntil(async () => operatorPorts(await operator.readLog()), wait);
-    await waitUntil(() => isReady(`http://127.0.0.1:${healthPort}/readyz`), wait);
+    await waitUntil(async () => (await isAnswering(`http://127.0.0.1:${healthPort}/readyz`)) || undefined, wait);
     return `http://127.0.0.1:${metricsPort}/metrics`;
   }
 
@@ -210,16 +206,4 @@ function sandboxAddress(log: string): SandboxAddress | undefined {
   const apiKey = /API key (\S+)\n/.exec(log)?.[1];
   const databasePort = /databases on [^\s,]+:(\d+),/.exec(log)?.[1];
   return origin === undefined || apiKey === undefined ? undefined : { origin, apiKey, databasePort };
-}
-
-function operatorPorts(log: string): { readonly metricsPort: string; readonly healthPort: string } | undefined {
-  const metricsPort = /"metricsPort":(\d+)/.exec(log)?.[1];
-  const healthPort = /"healthPort":(\d+)/.exec(log)?.[1];
-  return metricsPort === undefined || healthPort === undefined ? undefined : { metricsPort, healthPort };
-}
-
-/** Whether the program is ready; `undefined`: not yet. */
-async function isReady(url: string): Promise<true | undefined> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
-  return answer?.ok === true ? true : undefined;
 }

@@ -40,3 +40,10 @@ export async function startProgram({ name, file, args, env, logFile }: ProgramOp
   });
   return { name, process: child, logFile, readLog: () => readFile(logFile, "utf8") };
 }
+
+/** Returns the ports that an operator has logged; `undefined`: it has not logged them yet. */
+export function operatorPorts(log: string): { readonly metricsPort: string; readonly healthPort: string } | undefined {
+  const metricsPort = /"metricsPort":(\d+)/.exec(log)?.[1];
+  const healthPort = /"healthPort":(\d+)/.exec(log)?.[1];
+  return metricsPort === undefined || healthPort === undefined ? undefined : { metricsPort, healthPort };
+}
