@@ -4,7 +4,7 @@ import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { ResourceKey, ResourceStore, StoredIdentity, WatchStats } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
-import { metadataOf, resourcesPath } from "./http/objects.ts";
+import { metadataOf, objectPath } from "./http/objects.ts";
 import { KindStore } from "./store/kind-store.ts";
 import { KindParser, type ResourceKind, type StoredResource } from "./store/resource-kinds.ts";
 import { createListWatch } from "./watch/list-watch.ts";
@@ -112,7 +112,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     const timing = { ...defaultTiming, ...this.#options.timing };
     const listWatch = createListWatch({
       connection: this.#options.connection,
-      path: resourcesPath(plural, namespace),
+      path: objectPath(plural, namespace),
       what: namespace === undefined ? many : `${many} of namespace ${namespace}`,
       listTimeoutMs: timing.pageTimeoutMs,
       openTimeoutMs: timing.openTimeoutMs,

@@ -5,7 +5,7 @@ import { type GrantSource, KubernetesError, type StoredIdentity } from "../domai
 import { isSameStored } from "../domain/same-stored.ts";
 import { grantAnnotation } from "../resource/names.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
-import { metadataOf, namespacePath, namespacesPath, readObject } from "./http/objects.ts";
+import { metadataOf, objectPath, readObject } from "./http/objects.ts";
 import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming } from "./watch/reflector-parts.ts";
@@ -114,7 +114,8 @@ function watchAll(options: NamespaceWatchOptions, known: KnownNamespaces): Names
   const { pageTimeoutMs, openTimeoutMs } = defaultTiming;
   const reflector = new Reflector<KnownNamespace>({
     listWatch: createListWatch({
-      ...{ connection, path: namespacesPath, what: "Namespaces", openTimeoutMs, listTimeoutMs: pageTimeoutMs },
+      ...{ connection, path: objectPath("namespaces", ""), what: "Namespaces" },
+      ...{ openTimeoutMs, listTimeoutMs: pageTimeoutMs },
     }),
     scope: cache.scope(undefined),
     parse: parseNamespace,
@@ -133,7 +134,8 @@ function readNamed(options: NamespaceWatchOptions, known: KnownNamespaces): Name
   let timer: ReturnType<Clock["after"]> | undefined;
   let isStopped = false;
   const read = async (namespace: string) => {
-    const found = await readObject(connection, `namespace ${namespace}`, namespacePath(namespace));
+    const path = objectPath("namespaces", "", namespace);
+    const found = await readObject(connection, `namespace ${namespace}`, path);
     known.note(namespace, parseNamespace(found)?.facts);
   };
   const readAll = async () => {

@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { KubernetesError } from "../domain/resource-store.ts";
 import { pause } from "../http/call-deadline.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
-import { readObject, secretPath, secretsPath } from "./http/objects.ts";
+import { objectPath, readObject } from "./http/objects.ts";
 import { parseSecret } from "./store/secret-store.ts";
 import { createListWatch, type WatchEvent } from "./watch/list-watch.ts";
 import { createRelistBackoff, defaultTiming, followWatch } from "./watch/reflector-parts.ts";
@@ -47,7 +47,7 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
   const what = `Secret ${namespace}/${name}`;
   const valueIn = (secret: unknown) => parseSecret(`read ${what}`, address, secret).data[key];
   const listWatch = createListWatch({
-    ...{ connection, path: secretsPath(namespace), query: { fieldSelector: `metadata.name=${name}` } },
+    ...{ connection, path: objectPath("secrets", namespace), query: { fieldSelector: `metadata.name=${name}` } },
     ...{ what, openTimeoutMs, listTimeoutMs },
   });
   const stopping = new AbortController();
@@ -63,7 +63,7 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
   };
   const read = async () => {
     try {
-      const found = await readObject(connection, what, secretPath(address), timeoutMs);
+      const found = await readObject(connection, what, objectPath("secrets", namespace, name), timeoutMs);
       value = found === undefined ? undefined : valueIn(found);
       // A missing Secret or value is reported and not thrown: the watch shows it as soon as it is created.
       const problem = found === undefined ? "does not exist" : `has no value ${key}`;

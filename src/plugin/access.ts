@@ -7,19 +7,12 @@ import { createKeySource } from "../control-plane/key-source.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
-import {
-  computeEndpointPath,
-  computeEndpointsPath,
-  namespacePath,
-  namespacesPath,
-  readClusterId,
-  resourcePath,
-} from "../kubernetes/http/objects.ts";
+import { objectPath, readClusterId } from "../kubernetes/http/objects.ts";
 import { parseNamespace } from "../kubernetes/namespace-watch.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { parseClusterControlPlane, parseControlPlane } from "../resource/control-plane-resource.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../resource/database-access.ts";
-import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../resource/names.ts";
+import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames, plural } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import type { PlaneReads } from "./named-plane.ts";
 import type { NamespaceReads } from "./read-grants.ts";
@@ -57,7 +50,7 @@ export function openCluster(version: string): ClusterAccess {
   const read = (what: string, path: string) =>
     connection.request({ what: `read ${what}`, method: "GET", path, timeoutMs });
   const getStored = (namespace: string, name: string) =>
-    read(`ComputeEndpoint ${namespace}/${name}`, computeEndpointPath({ namespace, name }));
+    read(`ComputeEndpoint ${namespace}/${name}`, objectPath(plural, namespace, name));
   return {
     namespace: connection.namespace,
     getStored,
@@ -66,36 +59,36 @@ export function openCluster(version: string): ClusterAccess {
       await connection.request({
         what: `annotate ComputeEndpoint ${keyText(key)}`,
         method: "PATCH",
-        path: computeEndpointPath(key),
+        path: objectPath(plural, key.namespace, key.name),
         contentType: "application/merge-patch+json",
         body: { metadata: { annotations: { [annotation]: value } } },
         timeoutMs,
       });
     },
     getAccess: async (namespace, name) => {
-      const path = resourcePath(databaseAccessNames.plural, { namespace, name });
+      const path = objectPath(databaseAccessNames.plural, namespace, name);
       return parseDatabaseAccess(await read(`DatabaseAccess ${namespace}/${name}`, path));
     },
     async getPlane({ ref, namespace }) {
       const isOfCluster = ref.kind === "ClusterControlPlane";
-      const { plural } = isOfCluster ? clusterControlPlaneNames : controlPlaneNames;
-      const path = resourcePath(plural, { namespace: isOfCluster ? "" : namespace, name: ref.name });
+      const names = isOfCluster ? clusterControlPlaneNames : controlPlaneNames;
+      const path = objectPath(names.plural, isOfCluster ? undefined : namespace, ref.name);
       const stored = await orRefusal(read(`${ref.kind} ${ref.name}`, path));
       if (stored === "Absent" || stored === "Forbidden") return { kind: stored };
       return { kind: "Found", plane: isOfCluster ? parseClusterControlPlane(stored) : parseControlPlane(stored) };
     },
     list: async () =>
-      (await listAll(connection, "ComputeEndpoints", computeEndpointsPath(undefined))).map((stored) =>
+      (await listAll(connection, "ComputeEndpoints", objectPath(plural, undefined))).map((stored) =>
         parseComputeEndpoint(stored),
       ),
     async listNamespaces() {
-      const all = await orRefusal(listAll(connection, "Namespaces", namespacesPath));
+      const all = await orRefusal(listAll(connection, "Namespaces", objectPath("namespaces", "")));
       if (typeof all === "string") return undefined;
       const parsed = all.map(parseNamespace).filter((each) => each !== undefined);
       return new Map(parsed.map(({ key, facts }) => [key.name, facts]));
     },
     async getNamespace(namespace) {
-      const stored = await orRefusal(read(`namespace ${namespace}`, namespacePath(namespace)));
+      const stored = await orRefusal(read(`namespace ${namespace}`, objectPath("namespaces", "", namespace)));
       return typeof stored === "string" ? undefined : parseNamespace(stored)?.facts;
     },
     clusterId: () => readClusterId(connection),

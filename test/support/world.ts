@@ -4,12 +4,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished } from "vitest";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
-import {
-  computeEndpointPath,
-  computeEndpointsPath,
-  eventsPath,
-  resourcesPath,
-} from "../../src/kubernetes/http/objects.ts";
+import { objectPath } from "../../src/kubernetes/http/objects.ts";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { annotations } from "../../src/resource/names.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
@@ -162,7 +157,7 @@ export class World {
    * conditions.
    */
   async get(name: string): Promise<StoredResource | undefined> {
-    const path = computeEndpointPath({ namespace: this.namespace, name });
+    const path = objectPath("computeendpoints", this.namespace, name);
     const stored = (await this.#admin
       .request({ what: `get ${name}`, method: "GET", path, timeoutMs: 10_000 })
       .catch((error: { readonly reason?: string }) => {
@@ -178,7 +173,7 @@ export class World {
   }
 
   list(): Promise<readonly StoredResource[]> {
-    return this.#listed(computeEndpointsPath(this.namespace));
+    return this.#listed(objectPath("computeendpoints", this.namespace));
   }
 
   async #listed(path: string): Promise<readonly StoredResource[]> {
@@ -262,10 +257,10 @@ export class World {
     for (const resource of await this.list()) this.#outputs.saw(resource);
     for (const plural of ["databaseaccesses", "controlplanes"]) {
       // Some API servers do not serve these kinds.
-      const found = await this.#listed(resourcesPath(plural, this.namespace)).catch(noneIfNotServed);
+      const found = await this.#listed(objectPath(plural, this.namespace)).catch(noneIfNotServed);
       for (const resource of found) this.#outputs.saw(resource);
     }
-    const path = eventsPath(this.namespace);
+    const path = objectPath("events", this.namespace);
     this.#outputs.save(await this.#admin.request({ what: "list events", method: "GET", path, timeoutMs: 10_000 }));
     await this.#admin.close();
   }

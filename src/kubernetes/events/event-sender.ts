@@ -5,7 +5,7 @@ import { KubernetesError, type ResourceEvent, type StoredIdentity } from "../../
 import { pause } from "../../http/call-deadline.ts";
 import { group, kind, version } from "../../resource/names.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
-import { eventsPath, mergePatch, microTime, writeObject } from "../http/objects.ts";
+import { mergePatch, microTime, objectPath, writeObject } from "../http/objects.ts";
 
 export interface EventSenderOptions {
   readonly connection: KubernetesConnection;
@@ -44,7 +44,7 @@ export class EventSender {
       return await this.#create(content);
     }
     try {
-      const path = eventsPath(placeOf(content), content.name);
+      const path = objectPath("events", placeOf(content), content.name);
       await this.#write({ path, ...mergePatch(seriesOf(content)) });
       return content.name;
     } catch (error) {
@@ -59,7 +59,7 @@ export class EventSender {
   async #create(content: EventContent): Promise<string> {
     const body = newEventBody(content, this.#options.instance);
     try {
-      await this.#write({ method: "POST", path: eventsPath(placeOf(content)), body });
+      await this.#write({ method: "POST", path: objectPath("events", placeOf(content)), body });
     } catch (error) {
       // On a conflict, an earlier attempt of ours has created the event.
       if (!(error instanceof KubernetesError && error.reason === "Conflict")) {

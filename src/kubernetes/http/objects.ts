@@ -1,68 +1,28 @@
 /** Paths, metadata, reads and writes of API server objects, for all kinds of objects. */
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
-import { KubernetesError, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
-import { group, plural, version } from "../../resource/names.ts";
+import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
+import { group, version } from "../../resource/names.ts";
 import { undefinedIfNotFound } from "./answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
 
+/** The API of each kind that Kubernetes itself defines, by its plural name. */
+const apisOfKubernetes: Readonly<Record<string, string>> = {
+  namespaces: "/api/v1",
+  secrets: "/api/v1",
+  leases: "/apis/coordination.k8s.io/v1",
+  events: "/apis/events.k8s.io/v1",
+};
+
 /**
- * Returns the path of the custom resources of one namespace.
- * @param plural the plural name of their kind
- * @param namespace `undefined`: all namespaces
+ * Returns the path of one object, or of all objects of a kind.
+ * @param plural the plural name of the kind: one of Kubernetes above, or one of the operator's custom resources
+ * @param namespace `undefined` or "": all namespaces, or the kind has no namespace
+ * @param name `undefined`: all objects
  */
-export function resourcesPath(plural: string, namespace: string | undefined): string {
-  const inNamespace = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
-  return `/apis/${group}/${version}${inNamespace}/${plural}`;
-}
-
-/** Returns the path of one custom resource. @param plural the plural name of its kind */
-export function resourcePath(plural: string, key: ResourceKey): string {
-  // A cluster-scoped object has no namespace.
-  return `${resourcesPath(plural, key.namespace || undefined)}/${encodeURIComponent(key.name)}`;
-}
-
-/** Returns the path of the ComputeEndpoints of one namespace, or of all namespaces. */
-export function computeEndpointsPath(namespace: string | undefined): string {
-  return resourcesPath(plural, namespace);
-}
-
-/** Returns the path of one ComputeEndpoint. */
-export function computeEndpointPath(key: ResourceKey): string {
-  return resourcePath(plural, key);
-}
-
-/** Returns the path of the events of one namespace, or of one event if `name` is given. */
-export function eventsPath(namespace: string, name?: string): string {
-  const inNamespace = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
-  return name === undefined ? inNamespace : `${inNamespace}/${encodeURIComponent(name)}`;
-}
-
-/** The path of all namespaces. */
-export const namespacesPath = "/api/v1/namespaces";
-
-/** Returns the path of one namespace. */
-export function namespacePath(name: string): string {
-  return `/api/v1/namespaces/${encodeURIComponent(name)}`;
-}
-
-/** Returns the path of the Secrets of one namespace. */
-export function secretsPath(namespace: string): string {
-  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
-}
-
-/** Returns the path of one Secret. */
-export function secretPath({ namespace, name }: ResourceKey): string {
-  return `${secretsPath(namespace)}/${encodeURIComponent(name)}`;
-}
-
-/** Returns the path of the Leases of one namespace. */
-export function leasesPath(namespace: string): string {
-  return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
-}
-
-/** Returns the path of one Lease. */
-export function leasePath({ namespace, name }: ResourceKey): string {
-  return `${leasesPath(namespace)}/${encodeURIComponent(name)}`;
+export function objectPath(plural: string, namespace: string | undefined, name?: string): string {
+  const api = apisOfKubernetes[plural] ?? `/apis/${group}/${version}`;
+  const inNamespace = namespace ? `/namespaces/${encodeURIComponent(namespace)}` : "";
+  return `${api}${inNamespace}/${plural}${name === undefined ? "" : `/${encodeURIComponent(name)}`}`;
 }
 
 /** Returns the metadata of an object as the API server sent it; empty if there is none. Nothing in it is checked. */
@@ -127,7 +87,8 @@ export function mergePatch(
  */
 export async function readClusterId(connection: KubernetesConnection): Promise<string> {
   const what = "read namespace kube-system";
-  const call = { what, method: "GET", path: namespacePath("kube-system"), timeoutMs: callTimeoutMs } as const;
+  const path = objectPath("namespaces", "", "kube-system");
+  const call = { what, method: "GET", path, timeoutMs: callTimeoutMs } as const;
   const { uid } = metadataOf(await connection.request(call));
   if (typeof uid !== "string" || uid === "") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer has no uid`);

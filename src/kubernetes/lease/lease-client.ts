@@ -2,7 +2,7 @@
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
-import { leasePath, leasesPath, mergePatch, metadataOf, microTime } from "../http/objects.ts";
+import { mergePatch, metadataOf, microTime, objectPath } from "../http/objects.ts";
 
 /** A Lease as the API server stores it. */
 export interface StoredLease {
@@ -56,10 +56,11 @@ interface LeaseClientOptions {
 export function createLeaseClient(options: LeaseClientOptions): LeaseClient {
   const { connection, namespace, name } = options;
   const lease = `Lease ${namespace}/${name}`;
+  const path = objectPath("leases", namespace, name);
   return {
     async read(bounds) {
       const what = `read ${lease}`;
-      const call: KubernetesCall = { what, method: "GET", path: leasePath(options), ...bounds };
+      const call: KubernetesCall = { what, method: "GET", path, ...bounds };
       return await undefinedIfNotFound(connection.request(call).then((answer) => parseLease(what, answer)));
     },
     async write(claim, over, bounds) {
@@ -68,8 +69,8 @@ export function createLeaseClient(options: LeaseClientOptions): LeaseClient {
       const created = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, namespace }, spec };
       const call =
         over === undefined
-          ? ({ method: "POST", path: leasesPath(namespace), body: created } as const)
-          : { path: leasePath(options), ...mergePatch({ spec }, over) };
+          ? ({ method: "POST", path: objectPath("leases", namespace), body: created } as const)
+          : { path, ...mergePatch({ spec }, over) };
       return parseLease(what, await connection.request({ what, ...call, ...bounds }));
     },
   };

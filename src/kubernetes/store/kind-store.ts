@@ -8,7 +8,7 @@ import {
 } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
-import { mergePatch, metadataOf, readObject, resourcePath, writeObject, writeQuery } from "../http/objects.ts";
+import { mergePatch, metadataOf, objectPath, readObject, writeObject, writeQuery } from "../http/objects.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { isOlder } from "../watch/tombstones.ts";
 import { type Json, type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./resource-kinds.ts";
@@ -146,8 +146,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
   }
 
   #readStored(key: ResourceKey): Promise<unknown> {
-    const { kind, connection } = this.#options;
-    return readObject(connection, this.#nameOf(key), resourcePath(kind.plural, key));
+    return readObject(this.#options.connection, this.#nameOf(key), this.#pathOf(key));
   }
 
   async #patch(resource: Resource, changes: Changes, subresource: "" | "/status" = "") {
@@ -155,7 +154,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
     try {
       return await writeObject(this.#options, {
         what: `patch ${subresource === "" ? "finalizers" : "status"} of ${this.#nameOf(key)}`,
-        path: `${resourcePath(this.#options.kind.plural, key)}${subresource}`,
+        path: `${this.#pathOf(key)}${subresource}`,
         query: writeQuery,
         ...mergePatch({ ...changes }, resource),
       });
@@ -184,6 +183,10 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
       const message = `cannot ${what}: the answer is not a ${this.#options.kind.kind}`;
       throw new KubernetesError("UnreadableAnswer", message, { cause: error });
     }
+  }
+
+  #pathOf({ namespace, name }: ResourceKey): string {
+    return objectPath(this.#options.kind.plural, namespace, name);
   }
 
   #nameOf({ namespace, name }: ResourceKey): string {

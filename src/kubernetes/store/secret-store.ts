@@ -11,15 +11,7 @@ import {
 import { formsOf, withoutSecrets } from "../../domain/without-secrets.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
-import {
-  mergePatch,
-  metadataOf,
-  readObject,
-  secretPath,
-  secretsPath,
-  writeObject,
-  writeQuery,
-} from "../http/objects.ts";
+import { mergePatch, metadataOf, objectPath, readObject, writeObject, writeQuery } from "../http/objects.ts";
 
 interface SecretStoreOptions {
   readonly connection: KubernetesConnection;
@@ -39,30 +31,30 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore & He
   return {
     account,
     async read(key) {
-      const found = await readObject(connection, nameOf(key), secretPath(key));
+      const found = await readObject(connection, nameOf(key), pathOf(key));
       return found === undefined ? undefined : parseSecret(`read ${nameOf(key)}`, key, found);
     },
     create(key, { type, owner, data }) {
       const metadata = { name: key.name, namespace: key.namespace, ownerReferences: [{ ...owner, controller: true }] };
       const body = { apiVersion: "v1", kind: "Secret", metadata, type, data: encoded(data) };
-      const call = { method: "POST", path: secretsPath(key.namespace), body } as const;
+      const call = { method: "POST", path: objectPath("secrets", key.namespace), body } as const;
       return parseWritten(`create ${nameOf(key)}`, key, data, call);
     },
     replaceData(before, data) {
       const gone = Object.keys(before.data).filter((name) => !(name in data));
       const changes = { data: { ...encoded(data), ...Object.fromEntries(gone.map((name) => [name, null])) } };
-      const call = { path: secretPath(before.key), ...mergePatch(changes, before) };
+      const call = { path: pathOf(before.key), ...mergePatch(changes, before) };
       return parseWritten(`patch ${nameOf(before.key)}`, before.key, data, call);
     },
     async setFinalizers(before, finalizers) {
       const what = `patch finalizers of ${nameOf(before.key)}`;
-      const path = secretPath(before.key);
+      const path = pathOf(before.key);
       const patch = mergePatch({ metadata: { finalizers } }, before);
       await writeObject(options, { what, path, query: writeQuery, ...patch });
     },
     async delete({ key, uid, resourceVersion }) {
       const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid, resourceVersion } };
-      const call = { what: `delete ${nameOf(key)}`, method: "DELETE", path: secretPath(key), body } as const;
+      const call = { what: `delete ${nameOf(key)}`, method: "DELETE", path: pathOf(key), body } as const;
       await undefinedIfNotFound(writeObject(options, call));
     },
   };
@@ -89,6 +81,10 @@ async function withoutContent<Answer>(data: SecretData, written: Promise<Answer>
 
 function nameOf({ namespace, name }: ResourceKey): string {
   return `Secret ${namespace}/${name}`;
+}
+
+function pathOf({ namespace, name }: ResourceKey): string {
+  return objectPath("secrets", namespace, name);
 }
 
 function encoded(data: SecretData): Record<string, string> {

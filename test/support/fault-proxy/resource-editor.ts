@@ -1,6 +1,6 @@
 /** A client that changes resources beside the operator. */
 import type { KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
-import { computeEndpointPath, computeEndpointsPath } from "../../../src/kubernetes/http/objects.ts";
+import { objectPath } from "../../../src/kubernetes/http/objects.ts";
 
 /** A client that changes the resources of one namespace directly at the API server. */
 export class ResourceEditor {
@@ -20,7 +20,7 @@ export class ResourceEditor {
       metadata: { name, namespace: this.#namespace },
       spec: { projectId: "green-fox-1", branchId: `br-${name}`, type: "ReadWrite" },
     };
-    await this.#call("POST", computeEndpointsPath(this.#namespace), body);
+    await this.#call("POST", objectPath("computeendpoints", this.#namespace), body);
   }
 
   async update(name: string): Promise<void> {
@@ -42,7 +42,7 @@ export class ResourceEditor {
 
   /** Returns the present objects: name → uid and resourceVersion. */
   async list(): Promise<Readonly<Record<string, string>>> {
-    const answer = (await this.#call("GET", computeEndpointsPath(this.#namespace))) as {
+    const answer = (await this.#call("GET", objectPath("computeendpoints", this.#namespace))) as {
       readonly items: readonly { readonly metadata: Readonly<Record<"name" | "uid" | "resourceVersion", string>> }[];
     };
     return Object.fromEntries(
@@ -51,7 +51,7 @@ export class ResourceEditor {
   }
 
   #path(name: string): string {
-    return computeEndpointPath({ namespace: this.#namespace, name });
+    return objectPath("computeendpoints", this.#namespace, name);
   }
 
   async #call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<unknown> {

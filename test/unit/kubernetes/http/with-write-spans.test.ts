@@ -2,11 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import { type KubernetesCall, withWriteSpans } from "../../../../src/kubernetes/http/connection.ts";
-import { computeEndpointPath, eventsPath } from "../../../../src/kubernetes/http/objects.ts";
+import { objectPath } from "../../../../src/kubernetes/http/objects.ts";
 import { recordSpans } from "../../../support/recorded-spans.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
 
-const orders = computeEndpointPath({ namespace: "shop", name: "orders" });
+const orders = objectPath("computeendpoints", "shop", "orders");
 const call = (method: KubernetesCall["method"], path: string): KubernetesCall => ({
   what: "try",
   method,
@@ -62,7 +62,7 @@ describe("withWriteSpans", () => {
 
   test("an event → a span that stands alone, also during a reconcile", async () => {
     const { tracer, traced, spans } = tracedConnection();
-    const write = () => traced.request(call("POST", eventsPath("shop")));
+    const write = () => traced.request(call("POST", objectPath("events", "shop")));
     await tracer.inSpan({ name: "reconcile", attributes: {} }, write);
     expect(spans()[0]).toMatchObject({ name: "create events", parent: undefined });
   });
