@@ -23,6 +23,8 @@ export interface Claim {
    * or being deleted.
    */
   readonly wish: ComputeEndpointSpec | undefined;
+  /** True: the resource no longer exists, and the operator is going to delete its endpoint. @default false */
+  readonly isGone?: boolean;
 }
 
 /**
@@ -177,7 +179,8 @@ export function mayClaimAt(serviceUrl: string, { status, isOwnershipReadable }: 
  * endpoint.
  */
 export function claimOfGone(key: ResourceKey, uid: string, endpointId: string): Claim {
-  return { key, uid, creationTimestamp: "", ownedEndpointId: endpointId, openCreate: undefined, wish: undefined };
+  const nothing = { creationTimestamp: "", openCreate: undefined, wish: undefined };
+  return { key, uid, ownedEndpointId: endpointId, isGone: true, ...nothing };
 }
 
 /** Whether the open create of an intent may have made the endpoint. */

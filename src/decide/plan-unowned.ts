@@ -265,10 +265,11 @@ export function ownerName({ key }: Claim, resource: Observation["resource"]): st
 
 /** Makes the plan for an endpoint that another resource claims: Stalled with the reason ClaimedByAnother. */
 export function claimedByAnother({ resource }: Observation, rival: Claim, what: string): Plan {
-  return stall(
-    "ClaimedByAnother",
-    `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${ownerName(rival, resource)}. Delete one of the two resources. The operator continues with this one when the other is gone.`,
-  );
+  const next =
+    rival.isGone === true
+      ? "a ComputeEndpoint that no longer exists. The operator deletes that endpoint, and then continues with this resource. If that does not end, delete the endpoint in the control plane."
+      : `${ownerName(rival, resource)}. Delete one of the two resources. The operator continues with this one when the other is gone.`;
+  return stall("ClaimedByAnother", `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${next}`);
 }
 
 function endpointExists({ grant, resource }: Observation, endpoint: ObservedEndpoint): Plan {

@@ -233,6 +233,20 @@ const rows: readonly Row[] = [
     want: { kind: "Stall", reason: "CreateAmbiguous" },
   },
   {
+    name: "the endpoint of the branch is of a deleted resource of the same name → says that the operator deletes it",
+    why: "the message would name the waiting resource itself, and ask to delete it",
+    given: observation({
+      endpoints: [endpoint({ id: "ep-gone" })],
+      claims: [claimOfGone({ namespace: "shop", name: "orders" }, "uid-before", "ep-gone")],
+    }),
+    want: {
+      kind: "Stall",
+      reason: "ClaimedByAnother",
+      message:
+        "The read-write endpoint of this branch belongs to a ComputeEndpoint that no longer exists. The operator deletes that endpoint, and then continues with this resource. If that does not end, delete the endpoint in the control plane.",
+    },
+  },
+  {
     name: "endpoint answered 404, and a listed entry has no readable id → not gone",
     why: "the entry may be this endpoint, and a read by id may lag",
     given: observation({
