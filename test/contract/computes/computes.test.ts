@@ -117,6 +117,21 @@ describe("a sandbox with computes", () => {
     await expect(psql(store, "SELECT 1")).rejects.toThrow(/database "store" does not exist/);
   });
 
+  test("a role that made databases by SQL is deleted → they stay, and belong to no other role of a client", async () => {
+    await scene.write("POST", `${branchPath}/roles`, { role: { name: "maker" } });
+    const maker = await scene.uri(primary, { role_name: "maker" });
+    await psql(
+      maker,
+      "CREATE DATABASE made",
+      "CREATE DATABASE closed",
+      "ALTER DATABASE closed ALLOW_CONNECTIONS false",
+    );
+    expect((await scene.write("DELETE", `${branchPath}/roles/maker`)).ended).toEqual(["apply_config finished"]);
+    const owners =
+      "SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datname IN ('made', 'closed') ORDER BY 1";
+    expect(await psql(uri, owners)).toBe("closed|cloud_admin\nmade|cloud_admin");
+  });
+
   test("roles and databases changed while the compute is idle → there after its start", async () => {
     await scene.power(primary, "suspend");
     await scene.write("POST", `${branchPath}/roles`, { role: { name: "late" } });

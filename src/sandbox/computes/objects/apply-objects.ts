@@ -89,8 +89,8 @@ async function renameDatabase(
 }
 
 /**
- * Drops a role. Its objects in each database get the database's owner as owner. Databases that the role owns get the
- * sandbox's own role as owner.
+ * Drops a role. Databases that the role owns get the sandbox's own role as owner. Its objects in each database get the
+ * database's owner as owner.
  */
 async function dropRole(server: PostgresServer, name: string): Promise<void> {
   const { admin } = server;
@@ -99,12 +99,14 @@ async function dropRole(server: PostgresServer, name: string): Promise<void> {
     `ALTER ROLE ${quoteName(name)} NOLOGIN;
      SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = ${quoteText(name)}`,
   );
+  // REASSIGN OWNED also changes the owner of databases, so they must have another owner before it runs.
+  const owned = await admin.query(`SELECT datname FROM pg_database WHERE pg_get_userbyid(datdba) = ${quoteText(name)}`);
+  for (const [database] of owned) await setOwner(admin, { name: database ?? "", ownerName: "cloud_admin" });
   const databases = await admin.query("SELECT datname, pg_get_userbyid(datdba) FROM pg_database WHERE datallowconn");
   for (const [database, owner] of databases) {
-    const heir = owner === name ? "cloud_admin" : (owner ?? "cloud_admin");
     const connection = await AdminConnection.open(path.join(server.socketPath), database ?? "postgres");
     try {
-      await connection.query(`REASSIGN OWNED BY ${quoteName(name)} TO ${quoteName(heir)}`);
+      await connection.query(`REASSIGN OWNED BY ${quoteName(name)} TO ${quoteName(owner ?? "cloud_admin")}`);
       await connection.query(`DROP OWNED BY ${quoteName(name)}`);
     } finally {
       connection.close();
