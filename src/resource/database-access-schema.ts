@@ -124,6 +124,8 @@ const password = withRules(
   },
 );
 
+const mostExtraKeys = 50;
+
 const secret = z
   .object({
     name: z
@@ -142,12 +144,13 @@ const secret = z
           .refine((key) => !reservedKeys.includes(key), "a key of the binding is not allowed here"),
         z.string().max(1024).regex(new RegExp(templatePattern), "must contain only known placeholders"),
       )
+      .refine((keys) => Object.keys(keys).length <= mostExtraKeys, `must not have more than ${mostExtraKeys} keys`)
       .optional()
       .describe(
         `More keys of the Secret. The value is a text with placeholders, for instance DATABASE_URL with the value \${uri}. Known placeholders: ${bindingKeys.join(", ")}.`,
       )
       .meta({
-        maxProperties: 50,
+        maxProperties: mostExtraKeys,
         ...celRules(
           {
             rule: `self.all(key, self[key].matches('${templatePattern}'))`,

@@ -1,0 +1,219 @@
+/** Tests that the API server and the operator's schema refuse the same specs of DatabaseAccesses. */
+import { KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { KubernetesError } from "../../src/domain/resource-store.ts";
+import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
+import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
+import { parseDatabaseAccess } from "../../src/resource/database-access.ts";
+import { authorityKeys, bindingKeys } from "../../src/resource/database-access-schema.ts";
+import { systemClock } from "../../src/runtime/system-clock.ts";
+import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
+
+const apiVersion = "endpoint-operator.dev/v1alpha1";
+const base = { endpointRef: { name: "orders" }, database: { name: "shop" }, role: { name: "shop_app" } };
+const ref = { name: "given", key: "password" };
+const extra = (extraKeys: unknown) => ({ ...base, secret: { extraKeys } });
+const template = (text: unknown) => extra({ DATABASE_URL: text });
+
+const valid: readonly (readonly [what: string, spec: object])[] = [
+  ["the least", base],
+  [
+    "policies",
+    {
+      ...base,
+      database: { name: "Shop-1", policy: "MustExist", deletionPolicy: "Delete" },
+      role: { name: "_app", policy: "CreateIfAbsent", deletionPolicy: "Retain" },
+    },
+  ],
+  ["a password of a person", { ...base, password: { secretRef: ref } }],
+  ["the shortest rotation", { ...base, password: { rotateAfterSeconds: 60 } }],
+  ["a Secret of another name", { ...base, secret: { name: "shop.db-1", includeReplicas: true } }],
+  ["each placeholder", template(bindingKeys.map((key) => `\${${key}}`).join(" "))],
+  ["dollar signs that are no placeholder", template("$ $a $1$")],
+  ["a template of several lines", template(`a\n\${uri}\n`)],
+];
+
+const invalid: readonly (readonly [what: string, spec: unknown, words: RegExp])[] = [
+  ["no spec", undefined, /spec/],
+  ["no endpoint", { ...base, endpointRef: {} }, /name.*[Rr]equired/],
+  ["no database", { ...base, database: undefined }, /database.*[Rr]equired/],
+  ["no role", { ...base, role: undefined }, /role.*[Rr]equired/],
+  ["a database with a blank", { ...base, database: { name: "my shop" } }, /database.name/],
+  ["a database that begins with a digit", { ...base, database: { name: "1shop" } }, /database.name/],
+  ["a database of PostgreSQL", { ...base, database: { name: "template0" } }, /template0 and template1/],
+  ["a role of PostgreSQL", { ...base, role: { name: "pg_monitor" } }, /begin with pg_/],
+  ["everyone", { ...base, role: { name: "public" } }, /public, none/],
+  ["a role of 64 characters", { ...base, role: { name: "r".repeat(64) } }, /role.name/],
+  ["another policy", { ...base, role: { name: "app", policy: "Never" } }, /MustExist/],
+  ["another deletion policy", { ...base, database: { name: "shop", deletionPolicy: "Orphan" } }, /Retain/],
+  [
+    "a rotation of a person's password",
+    { ...base, password: { secretRef: ref, rotateAfterSeconds: 60 } },
+    /rotateAfterSeconds is not allowed with secretRef/,
+  ],
+  ["a rotation each second", { ...base, password: { rotateAfterSeconds: 1 } }, /60/],
+  ["a password in the spec", { ...base, password: { secretRef: { name: "given" } } }, /key.*[Rr]equired/],
+  ["a Secret with capitals", { ...base, secret: { name: "Shop" } }, /secret.name/],
+  ["an unknown placeholder", template(`\${pasword}`), /a template must contain only these placeholders/],
+  ["an open placeholder", template(`\${uri`), /a template must contain only these placeholders/],
+  ["a key of the binding", extra({ uri: `\${host}` }), /not allowed as an extra key/],
+  ["a key of the certificate authority", extra({ "ca.crt": "x" }), /not allowed as an extra key/],
+  ["a key with a slash", extra({ "a/b": "x" }), /an extra key must consist of/],
+  ["an unknown field", { ...base, owner: "me" }, /unknown field "spec.owner"/],
+];
+
+let namespace: string;
+let connection: KubernetesConnection;
+beforeAll(async () => {
+  namespace = await createTestNamespace("access-admission");
+  const load = () => {
+    const config = new KubeConfig();
+    config.loadFromFile(sharedApiServer().kubeconfigFile);
+    return config;
+  };
+  connection = createConnection({
+    credentials: loadCredentialSource(load),
+    clock: systemClock,
+    userAgent: "access-admission-test",
+  });
+});
+afterAll(() => connection?.close());
+
+/**
+ * Sends the spec to the API server, which checks it by the CRD and stores nothing, and parses it with the operator's
+ * own schema.
+ *
+ * @returns `problem`: why the API server refused the spec; `isReadable`: whether the operator accepts it.
+ */
+async function judge(spec: unknown): Promise<{ readonly problem: string | undefined; readonly isReadable: boolean }> {
+  const metadata = { name: "tried", namespace };
+  const body = { apiVersion, kind: "DatabaseAccess", metadata, spec };
+  const path = `/apis/${apiVersion}/namespaces/${namespace}/databaseaccesses`;
+  const query = { dryRun: "All", fieldValidation: "Strict" };
+  const answer = await connection
+    .request({ what: "create", method: "POST", path, query, body, timeoutMs: 10_000 })
+    .then((stored) => ({ stored: stored as { spec?: unknown }, problem: undefined }), refusal);
+  const read = { metadata: { ...metadata, uid: "u", resourceVersion: "1" }, spec: (answer.stored ?? body).spec };
+  return { problem: answer.problem, isReadable: parseDatabaseAccess(read).spec.kind === "Valid" };
+}
+
+function refusal(error: KubernetesError): { readonly stored: undefined; readonly problem: string } {
+  if (error.reason !== "Invalid") throw error;
+  return { stored: undefined, problem: error.message };
+}
+
+describe("accepted by both", () => {
+  test.each(valid)("%s", async (_, spec) => {
+    expect(await judge(spec)).toEqual({ problem: undefined, isReadable: true });
+  });
+});
+
+describe("refused by the API server, with what would be right, and not accepted by the operator either", () => {
+  test.each(invalid)("%s", async (what, spec, words) => {
+    const { problem, isReadable } = await judge(spec);
+    expect(problem).toMatch(words);
+    // This version must still be able to read a field of a later version.
+    expect(isReadable).toBe(what === "an unknown field");
+  });
+});
+
+const smile = "\u{1f600}";
+
+/** Returns specs with values at and near each bound. */
+function edgeCases(): readonly object[] {
+  const sizes = [62, 63, 64].map((length) => "a".repeat(length));
+  const words = ["", "-", "_", "a-", "A1", "a b", "a\n", "é", smile, "pg_", "Pg_a", "none", "template1", 7, null];
+  const objects = [...sizes, ...words].flatMap((name) => [
+    { database: { name } },
+    { role: { name } },
+    { database: { name: "shop", policy: name } },
+  ]);
+  const long = [253, 254].flatMap((length) => ["n", smile].map((letter) => letter.repeat(length)));
+  const texts = [...long, "", "A", "a.b", "-a", "a-", "a\n", smile, 7, null];
+  const names = texts.flatMap((name) => [
+    { endpointRef: { name } },
+    { secret: { name } },
+    { password: { secretRef: { name, key: "k" } } },
+    { password: { secretRef: { name: "n", key: name } } },
+    { secret: { extraKeys: { [String(name)]: "x" } } },
+  ]);
+  const passwords = [undefined, null, ref, {}].flatMap((secretRef) =>
+    [undefined, null, 59, 60, 60.5, 315_360_000, 315_360_001, "60"].map((rotateAfterSeconds) => ({
+      password: { secretRef, rotateAfterSeconds },
+    })),
+  );
+  const reserved = [...bindingKeys, ...authorityKeys].map((key) => ({ secret: { extraKeys: { [key]: "x" } } }));
+  const templates = [
+    ...[
+      "",
+      "$",
+      "$$",
+      `$\${uri}`,
+      `\${}`,
+      `\${uri}}`,
+      `\${ uri}`,
+      `\${URI}`,
+      "$ {uri}",
+      "{uri}",
+      "$\n{uri}",
+      "a\r\n",
+      "é",
+    ],
+    ...[1024, 1025].flatMap((length) => ["v", smile].map((letter) => letter.repeat(length))),
+    ...[7, null, {}],
+  ].map((text) => ({ secret: { extraKeys: { own: text } } }));
+  const many = [50, 51].map((count) => ({
+    secret: { extraKeys: Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, "x"])) },
+  }));
+  const others = [null, true, "no", 1, {}, []].flatMap((value) => [
+    ...["endpointRef", "database", "role", "password", "secret"].map((field) => ({ [field]: value })),
+    { secret: { includeReplicas: value } },
+    { secret: { extraKeys: value } },
+  ]);
+  return [...objects, ...names, ...passwords, ...reserved, ...templates, ...many, ...others].map((part) => ({
+    ...base,
+    ...part,
+  }));
+}
+
+test("each value at the bounds → the API server and the operator's schema never disagree", async () => {
+  const cases = edgeCases();
+  const disagreements: string[] = [];
+  let accepted = 0;
+  for (const spec of cases) {
+    const { problem, isReadable } = await judge(spec);
+    accepted += problem === undefined ? 1 : 0;
+    if ((problem === undefined) !== isReadable) {
+      disagreements.push(`${JSON.stringify(spec).slice(0, 200)}: ${problem ?? "accepted"}`);
+    }
+  }
+  expect(disagreements).toEqual([]);
+  // Each result must occur often. Otherwise an answer that is always the same would not be noticed.
+  expect(accepted).toBeGreaterThan(40);
+  expect(cases.length - accepted).toBeGreaterThan(100);
+}, 60_000);
+
+describe("a stored DatabaseAccess", () => {
+  const patch = (spec: object) => {
+    const words = ["patch", "databaseaccess", "kept", "--type=merge", "-p", JSON.stringify({ spec })];
+    return adminKubectl().tryRun(["-n", namespace, ...words]);
+  };
+  beforeAll(async () => {
+    const manifest = { apiVersion, kind: "DatabaseAccess", metadata: { name: "kept", namespace }, spec: base };
+    await adminKubectl().run(["create", "-f", "-"], { stdin: JSON.stringify(manifest) });
+  });
+
+  test.each([
+    ["endpointRef", { endpointRef: { name: "billing" } }],
+    ["database.name", { database: { name: "other" } }],
+    ["role.name", { role: { name: "other" } }],
+    ["secret.name", { secret: { name: "other" } }],
+  ])("%s cannot be changed", async (field, spec) => {
+    expect((await patch(spec)).stderr).toContain(`${field} cannot be changed`);
+  });
+
+  test("all other fields can be changed", async () => {
+    const changed = { role: { deletionPolicy: "Retain" }, secret: { includeReplicas: true } };
+    expect(await patch(changed)).toMatchObject({ code: 0 });
+  });
+});
