@@ -18,3 +18,12 @@ test.each(["inOrder", "atOnce"] as const)(
     expect(program.hasEnded).toBe(true);
   },
 );
+
+test("PostgreSQL ends because of its data, and refuses a client after that → the reason is that of the end", async () => {
+  const reason = "FATAL:  recovery ended before configured recovery target was reached";
+  const refused = "FATAL:  the database system is not accepting connections";
+  const args = ["-c", `echo 'LOG:  starting'; echo '${reason}'; echo '${refused}'; echo 'LOG:  shut down'; exit 1`];
+  const program = new GuardedProcess({ program: "/bin/sh", args, user });
+  await program.ended;
+  expect(program.lastWords()).toBe("recovery ended before configured recovery target was reached");
+});

@@ -89,9 +89,17 @@ export class GuardedProcess {
   /** Returns why the process ended: the last output line with an error, without its prefix, or else the last line. */
   lastWords(): string {
     const lines = this.#output.trim().split("\n");
-    const reason = lines.findLast((line) => /FATAL|PANIC|ERROR|error:|could not/.test(line)) ?? lines.at(-1) ?? "";
+    const reason = lines.findLast(isReason) ?? lines.at(-1) ?? "";
     const text = reason.replace(/^.*?(FATAL|PANIC|ERROR|error): +/, "");
     if (text === "") return "it ended without a message";
     return text.includes("No space left on device") ? `${text}; free some space on the disk, then try again` : text;
   }
+}
+
+/**
+ * Whether a line of the output may say why the process ended. PostgreSQL also writes a FATAL for each client that
+ * connects before the server is ready, and such a line can come after the true reason.
+ */
+function isReason(line: string): boolean {
+  return /FATAL|PANIC|ERROR|error:|could not/.test(line) && !/FATAL: +the database system is /.test(line);
 }
