@@ -62,7 +62,7 @@ export class BranchHistory {
   /**
    * Begins the history of a branch whose data is a copy of another branch's data. If the base of the other branch is
    * not the template, nothing happens here, and `prepare` makes a base later.
-   * @param staged the unfinished directory of the new branch
+   * @param staged the unfinished directory of the new branch; its data is complete
    * @param wallMs the time of the data, in epoch milliseconds of the machine's clock; `undefined`: now
    */
   async inherit(sourceId: string, staged: string, wallMs: number | undefined): Promise<void> {
@@ -72,7 +72,8 @@ export class BranchHistory {
     await this.beginAtTemplate(staged);
     this.#parts.directories.makeFolder(inherited);
     // If two directories hold the same segment, that of the earlier one is used: a link that exists is not replaced.
-    for (const log of period.logs) await linkLog(log, inherited);
+    const before = lastPositionIn(path.join(staged, "data", "pg_wal"));
+    for (const log of period.logs) await linkLog(log, inherited, before);
   }
 
   /**
@@ -209,13 +210,31 @@ export class BranchHistory {
 
 const inheritedName = "inherited";
 
+/** A segment's name: eight digits of the timeline, then sixteen of the position in the log. */
+const segmentName = /^[0-9A-F]{24}$/;
+
+function positionOf(name: string): string {
+  return name.slice(8);
+}
+
+/** Returns the last position of a segment in the data of a new branch. */
+function lastPositionIn(directory: string): string {
+  return readdirSync(directory)
+    .filter((name) => segmentName.test(name))
+    .map(positionOf)
+    .reduce((last, position) => (position > last ? position : last), "");
+}
+
 /**
- * Links the segments of a directory into another directory. The server may still write to its last segment after the
- * link.
+ * Links the segments before a position, and the histories of timelines, from one directory into another. Such segments
+ * are finished, and PostgreSQL never writes to them again (`wal_recycle`). The data of the new branch has the later
+ * ones. The segments of the source from there on would add commits to the new branch that it never had.
  */
-async function linkLog(from: string, to: string): Promise<void> {
+async function linkLog(from: string, to: string, before: string): Promise<void> {
   if (!existsSync(from)) return;
-  for (const name of readdirSync(from).filter((file) => /^[0-9A-F]{8}([0-9A-F]{16}|\.history)$/.test(file))) {
+  const isWanted = (name: string) =>
+    segmentName.test(name) ? positionOf(name) < before : /^[0-9A-F]{8}\.history$/.test(name);
+  for (const name of readdirSync(from).filter(isWanted)) {
     await link(path.join(from, name), path.join(to, name)).catch((error: NodeJS.ErrnoException) => {
       // ENOENT: PostgreSQL has removed the segment meanwhile. EEXIST: an earlier directory had the segment.
       if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
