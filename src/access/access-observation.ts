@@ -139,9 +139,13 @@ export class AccessEntry {
    * sent one.
    */
   readonly creates = new Map<string, CreateResult>();
+  /** When the operator stopped to wait for the answer to a create, by the key of the object. */
+  readonly unanswered = new Map<string, number>();
+  readonly firstSeenMs: number;
 
   constructor(project: string, nowMs: number) {
     this.project = project;
+    this.firstSeenMs = nowMs;
     this.dueAtMs = nowMs;
     this.changedAtMs = nowMs;
   }

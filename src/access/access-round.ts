@@ -21,7 +21,14 @@ import {
 } from "./access-steps.ts";
 import { summaryOfFailure, unchanged, waits } from "./access-summary.ts";
 import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
-import { BranchReader, configMarkOf, isUnchangedInKubernetes, nextToDelete, observeAccess } from "./observe-access.ts";
+import {
+  BranchReader,
+  configMarkOf,
+  createSettleLeftMs,
+  isUnchangedInKubernetes,
+  nextToDelete,
+  observeAccess,
+} from "./observe-access.ts";
 import {
   type AccessMutation,
   type AccessPlan,
@@ -250,9 +257,18 @@ export class AccessRound implements KindRound {
     }
   }
 
-  async #decideDeletion({ resource }: WorkedAccess, reader: BranchReader): Promise<Decided> {
-    const object = await nextToDelete(this.#context, resource, reader);
-    return object === undefined ? { kind: "Released" } : { kind: "Delete", object };
+  async #decideDeletion(worked: WorkedAccess, reader: BranchReader): Promise<Decided | undefined> {
+    const object = await nextToDelete(this.#context, worked.resource, reader);
+    if (object !== undefined) {
+      return { kind: "Delete", object };
+    }
+    const waitMs = createSettleLeftMs(this.#context, worked);
+    if (waitMs > 0) {
+      await storeStep(this.#context, worked, waits.deleting);
+      worked.entry.dueAtMs = this.#context.monotonicMs + waitMs;
+      return undefined;
+    }
+    return { kind: "Released" };
   }
 
   async #observeAndDecide(

@@ -25,7 +25,7 @@ import {
   validSpecOf,
   type WorkedAccess,
 } from "./access-observation.ts";
-import { observedObjects, trustedObjects } from "./access-records.ts";
+import { createKeyOf, observedObjects, trustedObjects } from "./access-records.ts";
 import { eventOfRetained } from "./access-summary.ts";
 import type { BoundEndpoint } from "./endpoint-reference.ts";
 import { isRotationAsked, needsPassword, rotationDueMs } from "./plan-access.ts";
@@ -128,6 +128,22 @@ export async function nextToDelete(
     }
   }
   return undefined;
+}
+
+/**
+ * Returns for how many milliseconds a create without an answer can still make a role or database that is deleted with
+ * the resource. A list that begins later proves that it is gone. After a restart, that holds for a recorded create
+ * without a known result.
+ */
+export function createSettleLeftMs(context: AccessContext, { resource, entry }: WorkedAccess): number {
+  const { identity, monotonicMs, policy } = context;
+  const deleted = deletedWithResource(trustedObjects(resource, identity), context, resource);
+  const sinceMs = deleted.map((object) => {
+    const key = createKeyOf(object);
+    const isOfEarlierProcess = object.origin === "Requested" && !entry.creates.has(key);
+    return entry.unanswered.get(key) ?? (isOfEarlierProcess ? entry.firstSeenMs : Number.NEGATIVE_INFINITY);
+  });
+  return Math.max(...sinceMs) + policy.createSettleMs - monotonicMs;
 }
 
 async function contentsOrGone(reader: BranchReader, object: AccessObject): Promise<BranchContents> {

@@ -192,7 +192,7 @@ async function takeBack({ store }: AccessContext, before: DatabaseAccess): Promi
 
 /** Sends exactly one request. @returns the operations that the request started @throws ControlPlaneError */
 async function send(
-  { events, observer }: AccessContext,
+  { events, observer, clock }: AccessContext,
   { resource, entry }: WorkedAccess,
   wish: Wish,
   objects: BranchObjects,
@@ -221,26 +221,27 @@ async function send(
     noteAnswer(answer);
     return answer.operations;
   }
-  const key = createKeyOf(objectOf(observation, plan.type, "Requested"));
+  const notes = { entry, clock, key: createKeyOf(objectOf(observation, plan.type, "Requested")) };
   if (plan.type === "Role") {
-    const answer = await noteCreate(entry, key, () => objects.createRole(endpoint, spec.role.name));
+    const answer = await noteCreate(notes, () => objects.createRole(endpoint, spec.role.name));
     noteAnswer(answer);
     events.record(resource, eventOfChange("RoleCreated", spec.role.name));
     return answer.operations;
   }
   const database = { name: spec.database.name, ownerName: spec.role.name };
-  const { operations } = await noteCreate(entry, key, () => objects.createDatabase(endpoint, database));
+  const { operations } = await noteCreate(notes, () => objects.createDatabase(endpoint, database));
   events.record(resource, eventOfChange("DatabaseCreated", database.name));
   return operations;
 }
+
+type CreateNotes = Pick<WorkedAccess, "entry"> & Pick<AccessContext, "clock"> & { readonly key: string };
 
 /**
  * Sends one create, and notes its result in the memory. If the create certainly had no effect, the earlier result
  * stays.
  */
 async function noteCreate<Answer>(
-  { creates }: WorkedAccess["entry"],
-  key: string,
+  { entry: { creates, unanswered }, key, clock }: CreateNotes,
   create: () => Promise<Answer>,
 ): Promise<Answer> {
   const before = creates.get(key) ?? "Unknown";
@@ -251,6 +252,7 @@ async function noteCreate<Answer>(
     return answer;
   } catch (error) {
     creates.set(key, isNeverApplied(error) ? before : "Unknown");
+    if (!isNeverApplied(error)) unanswered.set(key, clock.monotonicMs());
     throw error;
   }
 }

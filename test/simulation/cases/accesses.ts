@@ -142,6 +142,19 @@ export const accessCases: readonly NamedCase[] = [
     },
   },
   {
+    id: "late role",
+    name: "the first POST of a role lands after the role was created again and deleted with its resource → the role goes too",
+    why: "a login stays in the database although its resource is gone",
+    plan: planOf({
+      world: { hasAccesses: true },
+      faults: scripted({
+        [`POST role of ${places.project} #1`]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: false },
+      }),
+      steps: [endpoint(1_000), access(20_000, { role: "Delete", database: "Delete" }), remove(60_000)],
+    }),
+    judge: (world) => (hasRole(world) ? ["S4: the role is left"] : []),
+  },
+  {
     id: "two resets in a second",
     name: "two resources share a role, and their resets fall into one second of whole-second times → both Secrets follow",
     why: "an application is locked out, and its Secret never gets the password that works",
