@@ -1,5 +1,5 @@
 /** The kind DatabaseAccess in the reconcile of its project. */
-import type { KindRound, KindRoundStart, ProjectKind } from "../reconcile/ports.ts";
+import type { KindRoundStart, ProjectKind } from "../reconcile/ports.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { parseProjectKey } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
@@ -18,7 +18,7 @@ export class AccessKind implements ProjectKind {
     this.#parts = parts;
   }
 
-  begin(start: KindRoundStart): KindRound {
+  begin(start: KindRoundStart): AccessRound | undefined {
     const resources = this.#resourcesOf(start);
     this.#forgetOthers(start.key, new Set(resources.map(({ uid }) => uid)));
     const worked = resources
@@ -30,7 +30,7 @@ export class AccessKind implements ProjectKind {
         entry.mark = mark;
         return { resource, entry, hasMoved };
       });
-    return new AccessRound({ ...this.#parts, ...start }, worked);
+    return worked.length === 0 ? undefined : new AccessRound({ ...this.#parts, ...start }, worked);
   }
 
   /** Returns the keys of the projects to reconcile after a change of the resource. */

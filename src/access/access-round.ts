@@ -2,9 +2,10 @@
 
 import { isIdentityProven } from "../decide/identity.ts";
 import { pollDelayMs } from "../decide/plan.ts";
+import type { Caller } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
-import type { KindChange, KindLook, KindRound, KindSent } from "../reconcile/ports.ts";
+import type { KindChange, KindLook, KindRound } from "../reconcile/ports.ts";
 import type { WaitingChange } from "../reconcile/project-memory.ts";
 import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
@@ -71,25 +72,28 @@ export class AccessRound implements KindRound {
     this.#worked = new Map(worked.map((each) => [each.resource.uid, each]));
   }
 
-  get size(): number {
-    return this.#worked.size;
-  }
-
-  async settleLocally(): Promise<void> {
+  async decideLocally(): Promise<void> {
     await this.#forEach(
       (each) => this.#isDue(each),
-      (worked) => this.#settleOne(worked),
+      (worked) => this.#decideLocally(worked),
     );
   }
 
-  wantsLook(): boolean {
+  chooseDue(): boolean {
     return this.#looking.size > 0;
   }
 
-  urgentNamespace(): string | undefined {
+  /** Only unfinished work asks for reads. All other resources are compared when the project is read anyway. */
+  caller(): Omit<Caller, "project"> | undefined {
     const isUrgent = (worked: WorkedAccess) =>
       this.#looking.has(worked.resource.uid) || worked.entry.waitingSinceMs !== undefined;
-    return [...this.#worked.values()].find((worked) => isUrgent(worked) && isAtWork(worked))?.resource.key.namespace;
+    const urgent = [...this.#worked.values()].find((worked) => isUrgent(worked) && isAtWork(worked));
+    return urgent && { urgency: "Urgent", namespace: urgent.resource.key.namespace };
+  }
+
+  /** A DatabaseAccess does not name the project, so an edit does not make the project readable. */
+  mayEndRefusal(): boolean {
+    return false;
   }
 
   isWaiting(): boolean {
@@ -97,7 +101,7 @@ export class AccessRound implements KindRound {
   }
 
   async look(look: KindLook): Promise<void> {
-    const reader = new BranchReader(look.objects);
+    const reader = new BranchReader(look.controlPlane);
     const wanted = [...this.#worked.values()].filter((worked) => this.#needsLook(worked, look));
     const chosen = new Set(wanted.slice(0, Math.max(waitingLimit, this.#looking.size)));
     await this.#forEach(
@@ -127,22 +131,29 @@ export class AccessRound implements KindRound {
     });
   }
 
-  async change(uid: string, change: KindChange): Promise<KindSent> {
-    const worked = this.#worked.get(uid);
-    const decided = this.#decided.get(uid);
-    let sent: KindSent = { kind: "Outdated" };
-    if (worked !== undefined && decided !== undefined && isWish(decided)) {
-      await guardedStep(this.#context, worked, async () => {
-        worked.entry.dueAtMs = this.#context.monotonicMs;
-        // The project must learn what was sent, even if the result cannot be stored.
-        sent = await sendWish(this.#context, worked, decided, change);
-        if (sent.kind !== "Outdated") await storeSent(this.#context, worked, decided, sent);
-      });
-    }
-    return sent;
+  /** `look` has decided about every change that waits. */
+  async isStillWanted(): Promise<boolean> {
+    return true;
   }
 
-  async settle(changedUid: string | undefined): Promise<void> {
+  async change(uid: string, change: KindChange): Promise<void> {
+    const worked = this.#worked.get(uid);
+    const decided = this.#decided.get(uid);
+    if (worked === undefined || decided === undefined || !isWish(decided)) {
+      return;
+    }
+    await guardedStep(this.#context, worked, async () => {
+      worked.entry.dueAtMs = this.#context.monotonicMs;
+      const sent = await sendWish(this.#context, worked, decided, change);
+      if (sent.kind !== "Outdated") {
+        // The project must learn what was sent, even if the result cannot be stored.
+        change.noteSent(sent);
+        await storeSent(this.#context, worked, decided, sent);
+      }
+    });
+  }
+
+  async store(changedUid: string | undefined): Promise<void> {
     await this.#forEach(
       ({ resource: { uid } }) => uid !== changedUid && this.#decided.has(uid),
       (worked) => this.#storeDecided(worked),
@@ -182,7 +193,7 @@ export class AccessRound implements KindRound {
   }
 
   /** Decides and stores what needs no control plane. Other resources are compared with the control plane next. */
-  async #settleOne(worked: WorkedAccess): Promise<void> {
+  async #decideLocally(worked: WorkedAccess): Promise<void> {
     const { store, clock, policy } = this.#context;
     const { entry } = worked;
     const current = await store.current(worked.resource.key);

@@ -27,7 +27,10 @@ interface Change {
 /** A decision to change something in the control plane. */
 export type Wish = Change | { readonly kind: "Delete"; readonly object: AccessObject };
 
-const outdated: KindSent = { kind: "Outdated" };
+/** The result of `sendWish`. `Outdated`: nothing was sent, because the resource has changed since the decision. */
+type Sent = KindSent | { readonly kind: "Outdated" };
+
+const outdated: Sent = { kind: "Outdated" };
 
 /**
  * Sends the change of one resource. It sends nothing, and the result is `Outdated`, after a long wait for the request
@@ -40,7 +43,7 @@ export async function sendWish(
   worked: WorkedAccess,
   wish: Wish,
   change: KindChange,
-): Promise<KindSent> {
+): Promise<Sent> {
   const { entry } = worked;
   const { waitingSinceMs } = entry;
   entry.waitingSinceMs = undefined;
@@ -57,7 +60,7 @@ export async function sendWish(
     if (wish.kind === "Change" && !(await prepare(context, worked, wish, change))) {
       return outdated;
     }
-    const operations = await send(context, worked, wish, change.objects);
+    const operations = await send(context, worked, wish, change.controlPlane);
     entry.failure = undefined;
     return { kind: "Accepted", namespace: worked.resource.key.namespace, operations };
   } catch (error) {
@@ -75,7 +78,7 @@ export async function storeSent(
   context: AccessContext,
   worked: WorkedAccess,
   wish: Wish,
-  sent: Exclude<KindSent, { kind: "Outdated" }>,
+  sent: KindSent,
 ): Promise<void> {
   if (sent.kind === "Failed") {
     const { error } = sent;
@@ -138,7 +141,7 @@ async function prepare(
   context: AccessContext,
   worked: WorkedAccess,
   wish: Change,
-  { isCurrent }: KindChange,
+  { isCurrent }: Pick<KindChange, "isCurrent">,
 ): Promise<boolean> {
   const { plan, observation } = wish;
   const { resource: before, entry } = worked;

@@ -81,7 +81,7 @@ async function isDeleted(
   const fields = { namespace: key.namespace, name: key.name, uid, endpointId };
   try {
     const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId).finally(() => {
-      noteWrite(project, undefined, { isDelete: true, nowMs: clock.monotonicMs() });
+      noteWrite(project, undefined, { isDelete: true });
     });
     project.operations.noteAnswer(answer?.operations ?? []);
     const reads = { clock, controlPlane };

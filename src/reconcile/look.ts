@@ -1,4 +1,4 @@
-/** The steps "observe" and "decide" of a reconcile: reads operations and endpoints, and decides about due resources. */
+/** The steps "observe" and "decide" for ComputeEndpoints: reads what the decisions need, and decides. */
 import type { ProjectClaims } from "../decide/claims.ts";
 import type { LocalObservation, Observation, OperationFacts } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
@@ -10,12 +10,11 @@ import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import { outcomeOf } from "../domain/operation.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { reduceOperations } from "../operations/reduce-operations.ts";
-import { historyRangeOf } from "../operations/watermark.ts";
-import { type ReadContext, readById, readEndpoints, readOperations, readsByIdLimit } from "./observe-project.ts";
+import { type ReadContext, readById, readEndpoints, readsByIdLimit } from "./observe-project.ts";
+import type { KindLook } from "./ports.ts";
 import { remember } from "./project-memory.ts";
 import { isAskedFor, type Round, type WorkedResource } from "./round.ts";
-import type { WantedLook } from "./schedule.ts";
-import { subjectOf } from "./settle-step.ts";
+import { subjectOf } from "./store-step.ts";
 
 /** A resource with the decision about it. */
 export interface Decided {
@@ -46,27 +45,29 @@ const listedForEach = 20;
 const compareAgainMs = 2_000;
 
 /**
- * What one reconcile has read of its project in the control plane, and the decisions that it makes from that.
- * It lists endpoints at a poll, or if a decision needs a newer list than the project memory holds, and at most once.
+ * What one reconcile has read of its project in the control plane, and the decisions about ComputeEndpoints that it
+ * makes from that. It lists endpoints if a decision needs a newer list than the project memory holds, and at most once.
  */
-export class ProjectLook {
+export class EndpointLook {
   readonly operations: OperationsSnapshot;
   readonly #context: ReadContext;
   readonly #round: Round;
+  readonly #isWaiting: boolean;
   readonly #readErrors = new Map<string, ControlPlaneError>();
   #snapshot: ProjectSnapshot;
   readonly #decided = new Map<WorkedResource, Decided>();
   #claims: ProjectClaims | undefined;
 
-  constructor(context: ReadContext, round: Round, seen: { operations: OperationsSnapshot; snapshot: ProjectSnapshot }) {
+  constructor(
+    context: ReadContext,
+    round: Round,
+    { operations, snapshot, isWaiting }: Pick<KindLook, "operations" | "snapshot" | "isWaiting">,
+  ) {
     this.#context = context;
     this.#round = round;
-    this.operations = seen.operations;
-    this.#snapshot = seen.snapshot;
-  }
-
-  get snapshot(): ProjectSnapshot {
-    return this.#snapshot;
+    this.operations = operations;
+    this.#snapshot = snapshot;
+    this.#isWaiting = isWaiting;
   }
 
   /**
@@ -74,6 +75,17 @@ export class ProjectLook {
    */
   readErrorOf(worked: WorkedResource): ControlPlaneError | undefined {
     return this.#readErrors.get(ownedIdOf(worked) ?? "");
+  }
+
+  /**
+   * Reads what the decisions about due resources need, and decides. While changes wait, some are decided a little
+   * later, see `#comparedNow`.
+   * @throws ControlPlaneError when the list fails
+   */
+  async decideDue(due: readonly WorkedResource[]): Promise<readonly Decided[]> {
+    const compared = this.#comparedNow(due);
+    await this.see(compared);
+    return compared.map((worked) => this.decide(worked));
   }
 
   /** Decides about one resource, from what this reconcile has read so far. */
@@ -101,7 +113,7 @@ export class ProjectLook {
   }
 
   /** Returns what must be read before the decision about a resource can be carried out. */
-  needOf(worked: WorkedResource): "Nothing" | "OwnEndpoint" | "List" {
+  #needOf(worked: WorkedResource): "Nothing" | "OwnEndpoint" | "List" {
     if (this.#isMissing(worked)) {
       return "List";
     }
@@ -118,13 +130,13 @@ export class ProjectLook {
    * @throws ControlPlaneError when the list fails
    */
   async see(worked: readonly WorkedResource[]): Promise<void> {
-    const unseen = worked.filter((each) => this.needOf(each) !== "Nothing");
-    if (this.#isCheaperById(unseen.length) && unseen.every((each) => this.needOf(each) === "OwnEndpoint")) {
+    const unseen = worked.filter((each) => this.#needOf(each) !== "Nothing");
+    if (this.#isCheaperById(unseen.length) && unseen.every((each) => this.#needOf(each) === "OwnEndpoint")) {
       // If a read by id fails, the list is read instead.
       await this.#readById(unseen);
     }
-    if (unseen.some((each) => this.needOf(each) !== "Nothing")) {
-      await this.refresh();
+    if (unseen.some((each) => this.#needOf(each) !== "Nothing") && !this.#isFresh()) {
+      this.#snapshot = await readEndpoints(this.#context, this.#round.project);
     }
     const errors = await this.#readById(worked.filter((each) => this.#isMissing(each)).slice(0, readsByIdLimit));
     for (const [endpointId, error] of errors) {
@@ -135,11 +147,28 @@ export class ProjectLook {
     }
   }
 
-  /** Lists the endpoints again, unless this reconcile has done so already. @throws ControlPlaneError */
-  async refresh(): Promise<void> {
-    if (!this.#isFresh()) {
-      this.#snapshot = await readEndpoints(this.#context, this.#round.project);
+  /**
+   * Returns the resources to decide now. While changes wait, the comparison of ended changes waits until
+   * `compareAgainMs` have passed since the last one. If another resource needs a read now, they are compared now too.
+   */
+  #comparedNow(due: readonly WorkedResource[]): readonly WorkedResource[] {
+    const { project, facts } = this.#round;
+    const ended = due.filter((worked) => !isAskedFor(worked.resource) && this.#needOf(worked) === "OwnEndpoint");
+    const others = due.filter((worked) => !ended.includes(worked));
+    const compareAtMs = project.comparedAtMs + compareAgainMs;
+    // If the control plane shows no names, each create needs a new list. That list also shows the ended changes.
+    const isBurst = this.#isWaiting && this.#snapshot.echoesNames;
+    const isTime = compareAtMs <= facts.monotonicMs;
+    if (!isBurst || isTime || others.some((worked) => this.#needOf(worked) !== "Nothing")) {
+      // An early comparison does not postpone the regular one, because other resources wait for that one.
+      project.comparedAtMs = isTime && ended.length > 0 ? facts.monotonicMs : project.comparedAtMs;
+      return due;
     }
+    for (const { entry, resource } of ended) {
+      entry.dueAtMs = compareAtMs;
+      entry.version = resource.resourceVersion;
+    }
+    return others;
   }
 
   /**
@@ -148,7 +177,7 @@ export class ProjectLook {
    */
   #isCheaperById(count: number): boolean {
     const { echoesNames, endpoints } = this.#snapshot;
-    const isListNeeded = !echoesNames && this.#round.isWaiting();
+    const isListNeeded = !echoesNames && this.#isWaiting;
     const isListCostly = count === 1 || endpoints.size > listedForEach * count;
     return !isListNeeded && isListCostly && count <= readsByIdLimit;
   }
@@ -225,71 +254,6 @@ function isSameInput(before: Changing, now: Changing): boolean {
 }
 
 const noOperations: OperationFacts = { ownInFlight: [], inFlightForMs: 0, failedIds: new Set() };
-
-/**
- * Reads the project, and decides about the resources that are due. While changes wait, some due resources are decided a
- * little later, see `comparedNow`.
- *
- * @throws ControlPlaneError when the operations or the endpoints cannot be listed.
- */
-export async function lookAt(
-  context: ReadContext,
-  round: Round,
-  { due, isPoll }: WantedLook,
-): Promise<{ readonly look: ProjectLook; readonly decided: readonly Decided[] }> {
-  const { project } = round;
-  const ranges = round.worked
-    .filter((worked) => round.isObservable(worked))
-    .flatMap(({ resource: { uid, status } }) => historyRangeOf(uid, status.operationWatermark) ?? []);
-  expectOwnOperations(round);
-  const operations = await readOperations(context, project, ranges);
-  const snapshot = project.snapshot ?? (await readEndpoints(context, project));
-  const look = new ProjectLook(context, round, { operations, snapshot });
-  if (isPoll) {
-    await look.refresh();
-  }
-  const compared = comparedNow(round, look, due);
-  await look.see(compared);
-  return { look, decided: compared.map((worked) => look.decide(worked)) };
-}
-
-/**
- * Returns the resources to decide now. While changes wait, the comparison of ended changes waits until `compareAgainMs`
- * have passed since the last one. If another resource needs a read now, they are compared now too.
- */
-function comparedNow(round: Round, look: ProjectLook, due: readonly WorkedResource[]): readonly WorkedResource[] {
-  const { project, facts } = round;
-  const ended = due.filter((worked) => !isAskedFor(worked.resource) && look.needOf(worked) === "OwnEndpoint");
-  const others = due.filter((worked) => !ended.includes(worked));
-  const compareAtMs = project.comparedAtMs + compareAgainMs;
-  // If the control plane shows no names, each create needs a new list. That list also shows the ended changes.
-  const isBurst = round.isWaiting() && look.snapshot.echoesNames;
-  const isTime = compareAtMs <= facts.monotonicMs;
-  if (!isBurst || isTime || others.some((worked) => look.needOf(worked) !== "Nothing")) {
-    // An early comparison does not postpone the regular one, because other resources wait for that one.
-    project.comparedAtMs = isTime && ended.length > 0 ? facts.monotonicMs : project.comparedAtMs;
-    return due;
-  }
-  for (const { entry, resource } of ended) {
-    entry.dueAtMs = compareAtMs;
-    entry.version = resource.resourceVersion;
-  }
-  return others;
-}
-
-/**
- * Adds the unfinished operations of our own calls to the operations that the reader awaits. A new process knows them
- * only from status.
- */
-function expectOwnOperations({ worked, project }: Round): void {
-  for (const { resource } of worked) {
-    for (const { id, cause, durationMilliseconds } of resource.status.operations ?? []) {
-      if (cause === "SpecChange" && durationMilliseconds === undefined) {
-        project.operations.expect(id);
-      }
-    }
-  }
-}
 
 /**
  * Remembers whether the endpoint of a resource is gone, and since when reads contradict each other about it. If the

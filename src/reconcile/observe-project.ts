@@ -6,9 +6,11 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint, ProjectSnapshot, ReadById } from "../domain/endpoint.ts";
 import { holdsProjectLock, type Operation } from "../domain/operation.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
-import type { HistoryRange } from "../operations/watermark.ts";
+import { type HistoryRange, historyRangeOf } from "../operations/watermark.ts";
 import { inParallel } from "./in-parallel.ts";
+import type { KindLook } from "./ports.ts";
 import type { ProjectMemory } from "./project-memory.ts";
+import type { Round } from "./round.ts";
 
 /** The calls of the control plane that only read. */
 export type ControlPlaneReads = Pick<ControlPlane, "listEndpoints" | "getEndpoint" | "listOperations" | "getOperation">;
@@ -17,6 +19,39 @@ export type ControlPlaneReads = Pick<ControlPlane, "listEndpoints" | "getEndpoin
 export interface ReadContext {
   readonly clock: Clock;
   readonly controlPlane: ControlPlaneReads;
+}
+
+/**
+ * Reads the operations of the project. It lists the endpoints at a poll, and if the project memory holds no list.
+ * @throws ControlPlaneError
+ */
+export async function observeProject(
+  context: ReadContext,
+  round: Round,
+  isPoll: boolean,
+): Promise<Pick<KindLook, "operations" | "snapshot">> {
+  const { project } = round;
+  const ranges = round.worked
+    .filter((worked) => round.isObservable(worked))
+    .flatMap(({ resource: { uid, status } }) => historyRangeOf(uid, status.operationWatermark) ?? []);
+  expectOwnOperations(round);
+  const operations = await readOperations(context, project, ranges);
+  const known = isPoll ? undefined : project.snapshot;
+  return { operations, snapshot: known ?? (await readEndpoints(context, project)) };
+}
+
+/**
+ * Adds the unfinished operations of our own calls to the operations that the reader awaits. A new process knows them
+ * only from status.
+ */
+function expectOwnOperations({ worked, project }: Round): void {
+  for (const { resource } of worked) {
+    for (const { id, cause, durationMilliseconds } of resource.status.operations ?? []) {
+      if (cause === "SpecChange" && durationMilliseconds === undefined) {
+        project.operations.expect(id);
+      }
+    }
+  }
 }
 
 /** The maximum number of endpoints that one reconcile reads by id. */
@@ -141,7 +176,7 @@ export async function readById(
 export function noteWrite(
   project: ProjectMemory,
   answer: Mutation | undefined,
-  { isDelete, nowMs }: { readonly isDelete: boolean; readonly nowMs: number },
+  { isDelete }: { readonly isDelete: boolean },
 ): void {
   const { snapshot } = project;
   if (answer === undefined || isDelete || snapshot === undefined) {
@@ -152,7 +187,6 @@ export function noteWrite(
     readsById.delete(answer.endpoint.id);
     project.snapshot = { ...snapshot, endpoints, readsById, echoesNames: seesNames(project, [answer.endpoint]) };
   }
-  noteStarted(project, answer?.operations ?? [], nowMs);
 }
 
 /** Remembers operations that a write of ours started, because they lock the project. */

@@ -4,12 +4,11 @@ import type { Identity } from "../decide/identity.ts";
 import type { Policy } from "../decide/observation.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { BranchObjects, Caller, ControlPlane } from "../domain/control-plane.ts";
+import type { Caller, ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
-import type { WorkerSlot } from "../domain/worker.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
@@ -28,27 +27,6 @@ export interface ReconcileContext extends ReportTargets {
   readonly kinds?: readonly ProjectKind[];
   readonly policy: Policy;
   readonly projectPollMs: number;
-}
-
-/** The control plane as one reconcile of one project uses it. Each call gives the worker back while it waits. */
-export interface ProjectCalls {
-  /** Its requests wait for the request budget. */
-  readonly controlPlane: ControlPlane;
-  /**
-   * Reserves the request for the one change of this reconcile, and waits until the request budget allows it. Further calls
-   * share that reservation.
-   * @throws ControlPlaneError after a bounded wait
-   */
-  readonly reserve: () => Promise<void>;
-  /** The control plane for the request that was reserved. */
-  readonly reserved: ControlPlane;
-  /** Keeps the worker while the statuses of many resources are stored. */
-  readonly whileWorking: WorkerSlot["whileWorking"];
-  /**
-   * Whether the control plane is still the one that this reconcile began with, and can be used. Ask it after `reserve`:
-   * the wait may be long.
-   */
-  readonly isCurrent: () => boolean;
 }
 
 /** One control plane, with the request budget applied. */
@@ -96,11 +74,12 @@ export interface ControlPlaneUnit {
 }
 
 /**
- * Another kind of resource than ComputeEndpoint, for instance DatabaseAccess. Its changes compete with those of the
+ * A kind of resource beside ComputeEndpoint, for instance DatabaseAccess. Its changes compete with those of the
  * project's ComputeEndpoints.
  */
 export interface ProjectKind {
-  begin(start: KindRoundStart): KindRound;
+  /** Begins a reconcile. @returns `undefined` if the reconcile works on no resource of this kind */
+  begin(start: KindRoundStart): KindRound | undefined;
 }
 
 /** The data that a further kind receives at the start of a reconcile. */
@@ -115,62 +94,73 @@ export interface KindRoundStart extends Pick<ControlPlaneUnit, "grantOf" | "prob
   readonly endpoints: readonly ComputeEndpoint[];
 }
 
+/**
+ * The resources of one kind in one reconcile of one project. The project's reconcile calls these methods for each kind,
+ * in the order of its steps. First it calls them for ComputeEndpoint (`EndpointRound`).
+ * Errors: only `look` throws. The failure of one resource does not affect the others.
+ */
+export interface KindRound {
+  /** Decides and stores everything that needs no control plane. */
+  decideLocally(): Promise<void>;
+  /**
+   * Chooses the resources to decide about, if this reconcile reads the project.
+   * @param isPoll whether the regular poll of the project is due
+   * @returns whether a resource needs that read now
+   */
+  chooseDue(isPoll: boolean): boolean;
+  /** Returns the caller of the reads for the chosen resources; `undefined`: this kind asks for none. */
+  caller(): Omit<Caller, "project"> | undefined;
+  /** Whether a person has edited a chosen resource, so that a read may succeed that was refused before. */
+  mayEndRefusal(): boolean;
+  /** Whether a resource waits to send a change. */
+  isWaiting(): boolean;
+  /** Reads what the decisions need besides `look`, and decides. @throws ControlPlaneError if the project cannot be read */
+  look(look: KindLook): Promise<void>;
+  /** The changes that wait to be sent. Some were decided in an earlier reconcile. */
+  wishes(): readonly WaitingChange[];
+  /** Whether the change of a resource may be sent now. A decision of an earlier reconcile is made again. */
+  isStillWanted(uid: string): Promise<boolean>;
+  /** Sends the change of one resource, and stores the result. Call it after `isStillWanted`. */
+  change(uid: string, change: KindChange): Promise<void>;
+  /** Stores the results of all decisions of this reconcile but one. @param changedUid the resource whose change is sent */
+  store(changedUid: string | undefined): Promise<void>;
+  /** Reports in the status of the chosen resources that the project cannot be read. */
+  fail(error: ControlPlaneError, forMs: number): Promise<void>;
+  /** Returns the earliest time at which a resource is due again although nothing changes, in monotonic milliseconds. */
+  nextDueMs(): number;
+}
+
 /** What the reconcile has read of the project in the control plane. */
 export interface KindLook {
-  readonly objects: BranchObjects;
+  readonly controlPlane: ControlPlane;
   readonly snapshot: ProjectSnapshot;
   readonly operations: OperationsSnapshot;
+  /** Whether changes wait since an earlier reconcile. */
+  readonly isWaiting: boolean;
   /** False: the project is locked, so this reconcile sends no change. */
   readonly mayChange: boolean;
 }
 
-/** The functions with which a further kind sends the one change of a reconcile. */
-export interface KindChange extends Pick<ProjectCalls, "isCurrent"> {
+/** The functions with which a kind sends the one change of a reconcile. */
+export interface KindChange {
   /**
    * Waits until the request budget allows one request. Call it before the last checks. @returns false if the wait was so
    * long that the change must be decided again. @throws ControlPlaneError
    */
   readonly reserve: () => Promise<boolean>;
   /** The control plane for the one request that was reserved before. */
-  readonly objects: BranchObjects;
+  readonly controlPlane: ControlPlane;
+  /**
+   * Whether the control plane is still the one that this reconcile began with, and can be used. Ask it after `reserve`:
+   * the wait may be long.
+   */
+  readonly isCurrent: () => boolean;
+  /** Updates the project memory after a change was sent. Do not call it if nothing was sent. */
+  readonly noteSent: (sent: KindSent) => void;
 }
 
 /** The result of sending a change. */
 export type KindSent =
   | { readonly kind: "Accepted"; readonly namespace: string; readonly operations: readonly Operation[] }
   /** The change failed. `retryAtMs` is the time of the next try, in monotonic milliseconds. */
-  | { readonly kind: "Failed"; readonly error: ControlPlaneError; readonly retryAtMs: number }
-  /** Nothing was sent, because the resource has changed since the decision. */
-  | { readonly kind: "Outdated" };
-
-/**
- * The resources of a further kind in one reconcile of one project. Its methods are the steps of that reconcile.
- * Errors: no method throws because of a single resource. The failure of one resource does not affect the others.
- */
-export interface KindRound {
-  /** The number of resources of this kind that the reconcile works on. */
-  readonly size: number;
-  /** Decides and stores everything that needs no control plane. */
-  settleLocally(): Promise<void>;
-  /** Whether a resource needs a read of the control plane now. */
-  wantsLook(): boolean;
-  /**
-   * Returns the namespace of a resource that needs a read and has unfinished work, so that its reads go before polls;
-   * `undefined`: there is none.
-   */
-  urgentNamespace(): string | undefined;
-  /** Whether a resource waits to send a change. */
-  isWaiting(): boolean;
-  /** Reads what the decisions need besides the snapshot, and decides. */
-  look(look: KindLook): Promise<void>;
-  /** The changes that are decided and not sent yet. */
-  wishes(): readonly WaitingChange[];
-  /** Sends the chosen change of one resource, and stores the result. */
-  change(uid: string, change: KindChange): Promise<KindSent>;
-  /** Stores the results of all other decisions. @param changedUid the resource whose change was sent */
-  settle(changedUid: string | undefined): Promise<void>;
-  /** Reports in the status of the resources that the project cannot be read. */
-  fail(error: ControlPlaneError, forMs: number): Promise<void>;
-  /** Returns the earliest time at which a resource is due again although nothing changes, in monotonic milliseconds. */
-  nextDueMs(): number;
-}
+  | { readonly kind: "Failed"; readonly error: ControlPlaneError; readonly retryAtMs: number };

@@ -24,8 +24,8 @@ export interface ProjectMemory {
   readonly resources: Map<string, ResourceEntry>;
   /** Whether the control plane has ever shown the project to this process. */
   hasBeenRead: boolean;
-  /** The number of resources of further kinds in the last reconcile. */
-  furtherResources: number;
+  /** Whether the last reconcile worked on resources of further kinds. */
+  hasFurtherResources: boolean;
   /**
    * The last snapshot of the endpoints. `undefined`: none was read yet, the last list failed, or a DELETE or a write
    * without an answer came after it.
@@ -217,7 +217,7 @@ export class Projects {
       operations: this.#options.operationsOf(projectId),
       resources: new Map(),
       hasBeenRead: false,
-      furtherResources: 0,
+      hasFurtherResources: false,
       snapshot: undefined,
       serviceTime: undefined,
       operationsReadAtMs: nowMs,
@@ -283,8 +283,8 @@ export class Projects {
    */
   forgetEmpty(): void {
     const empty = [...this.#projects.values()].filter(
-      ({ resources, abandoned, furtherResources }) =>
-        resources.size === 0 && abandoned.size === 0 && furtherResources === 0,
+      ({ resources, abandoned, hasFurtherResources }) =>
+        resources.size === 0 && abandoned.size === 0 && !hasFurtherResources,
     );
     const never = empty.filter(({ hasBeenRead }) => !hasBeenRead);
     const tooMany = empty.filter(({ hasBeenRead }) => hasBeenRead).slice(0, -emptyProjectsLimit);

@@ -2,25 +2,38 @@
 
 import { nextFailure } from "../decide/call-failures.ts";
 import type { FailureRow } from "../decide/observation.ts";
-import type { Plan } from "../decide/plan.ts";
-import { localPlanOf } from "../decide/plan-resource.ts";
 import { type Caller, type CallGuard, guardCalls } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { isSameStored } from "../domain/same-stored.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
-import { hasFinalizer, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { parseProjectKey } from "../resource/control-plane-resource.ts";
-import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { CarryOut } from "./carry-out.ts";
-import { forgetGone, noteOrphans } from "./gone-resources.ts";
-import { inParallel } from "./in-parallel.ts";
-import { lookAt } from "./look.ts";
-import type { ControlPlaneAccess, ControlPlaneUnit, ProjectCalls, ReconcileContext } from "./ports.ts";
-import { noteStoredIntent, type ProjectMemory, remember, type UnconfirmedWrite } from "./project-memory.ts";
-import { countEnded, publish, reportDropped, resourceFields } from "./report.ts";
-import { beginRound, isAskedFor, type Round, type WorkedResource } from "./round.ts";
-import { isDue, lockHolderOf, nextDueMs, pollIntervalMs, type WantedLook, wantedLook } from "./schedule.ts";
-import { failResources, guardedStep, settleStep, storesAtOnce } from "./settle-step.ts";
+import { EndpointRound } from "./endpoint-round.ts";
+import { deleteAbandoned, forgetGone, noteOrphans } from "./gone-resources.ts";
+import { noteStarted, observeProject } from "./observe-project.ts";
+import type {
+  ControlPlaneAccess,
+  ControlPlaneUnit,
+  KindChange,
+  KindRound,
+  KindSent,
+  ReconcileContext,
+} from "./ports.ts";
+import type { ProjectMemory } from "./project-memory.ts";
+import { beginRound, type Round } from "./round.ts";
+import { isLocked, lockHolderOf, nextDueMs, orderOfChanges, wantedLook } from "./schedule.ts";
+
+/** A change that waited for the request budget for more than this many milliseconds is decided again. */
+const budgetWaitLimitMs = 5_000;
+
+/** The maximum number of waiting changes that one reconcile decides again until it finds one that is still wanted. */
+const triesLimit = 50;
+
+/** What the steps of one reconcile share. */
+interface Work {
+  readonly unit: ControlPlaneUnit;
+  readonly slot: WorkerSlot;
+  readonly round: Round;
+  readonly kinds: readonly KindRound[];
+}
 
 /**
  * Reconciles one project: observe → decide → choose → act → store → schedule.
@@ -46,20 +59,21 @@ export class ProjectReconciler {
   async reconcile(key: string, slot: WorkerSlot): Promise<Requeue> {
     const context = this.#context;
     const unit = context.unitOf(parseProjectKey(key).planeId);
-    const round = beginRound(context, unit, key);
+    const { round, further } = beginRound(context, unit, key);
     forgetGone(context, round);
-    await Promise.all([settleLocally(context, round), ...round.kinds.map((kind) => kind.settleLocally())]);
+    const kinds = [new EndpointRound(context, round), ...further];
+    await Promise.all(kinds.map((kind) => kind.decideLocally()));
     if (!unit.isKnown) {
       return { kind: "RequeueAfter", delayMs: unusableAgainMs };
     }
-    const wanted = wantedLook(round, context.projectPollMs);
+    const wanted = wantedLook(round, kinds, context.projectPollMs);
     if (wanted !== undefined) {
-      await this.#observeAndAct(round, unit, wanted, slot);
+      await this.#observeAndAct({ unit, slot, round, kinds }, wanted === "Poll");
     }
-    return this.#requeue(round, unit);
+    return this.#requeue(unit, round, kinds);
   }
 
-  #requeue({ project, kinds }: Round, { projects, problem }: ControlPlaneUnit): Requeue {
+  #requeue({ projects, problem }: ControlPlaneUnit, { project }: Round, kinds: readonly KindRound[]): Requeue {
     projects.forgetEmpty();
     if (!projects.has(project.projectId)) {
       return { kind: "Done" };
@@ -67,85 +81,154 @@ export class ProjectReconciler {
     const { clock, policy } = this.#context;
     const nowMs = clock.monotonicMs();
     const leastMs = problem === undefined ? 0 : unusableAgainMs;
-    const delayMs = Math.max(leastMs, nextDueMs(project, nowMs, policy, kinds) - nowMs);
+    const delayMs = Math.max(leastMs, nextDueMs(project, kinds, { nowMs, policy }) - nowMs);
     return Number.isFinite(delayMs) ? { kind: "RequeueAfter", delayMs } : { kind: "Done" };
   }
 
   /** Observes the project, decides, chooses and acts. If the project cannot be read, status reports that. */
-  async #observeAndAct(round: Round, unit: ControlPlaneUnit, wanted: WantedLook, slot: WorkerSlot): Promise<void> {
+  async #observeAndAct(work: Work, isPoll: boolean): Promise<void> {
+    const { unit, round, kinds } = work;
     const { project, facts } = round;
-    const { due } = wanted;
     const held = project.readFailure;
-    if (held !== undefined && facts.monotonicMs < held.retryAtMs && !mayTryEarly(held.error, due)) {
-      await this.#fail(round, due, held);
+    if (held !== undefined && facts.monotonicMs < held.retryAtMs && !mayTryEarly(held.error, kinds)) {
+      await this.#fail(kinds, held);
       return;
     }
     const { access } = unit;
     if (access === undefined) {
       return;
     }
-    const calls = this.#callsOf(unit, access, slot, round.callerFor(due));
+    const calls = callsOf(this.#context, work, access);
     try {
+      const isWaiting = kinds.some((kind) => kind.isWaiting());
       // If a change waits and no operation locks the project, the reconcile reserves the request of that change before it
       // reads. So the read is still recent when the change is sent.
-      if (round.isWaiting() && lockHolderOf(project, facts.monotonicMs) === undefined) {
+      if (isWaiting && lockHolderOf(project, facts.monotonicMs) === undefined) {
         await calls.reserve();
       }
-      const { clock } = this.#context;
-      const { look, decided } = await lookAt({ clock, controlPlane: calls.controlPlane }, round, wanted);
-      project.readFailure = undefined;
-      if (wanted.isPoll) {
-        this.#schedulePoll(project, unit.projects.size, access);
-        noteOrphans(this.#context, round, look.snapshot);
+      const { controlPlane } = calls;
+      const seen = await observeProject({ clock: this.#context.clock, controlPlane }, round, isPoll);
+      const mayChange = !isLocked(project, facts.monotonicMs);
+      for (const kind of kinds) {
+        // ComputeEndpoints come first, because they bring the snapshot up to date.
+        const snapshot = project.snapshot ?? seen.snapshot;
+        await kind.look({ ...seen, snapshot, controlPlane, isWaiting, mayChange });
       }
-      await new CarryOut(this.#context, calls, round, look).run(decided);
+      project.readFailure = undefined;
+      if (isPoll) {
+        this.#schedulePoll(project, unit.projects.size, access);
+        noteOrphans(this.#context, round, project.snapshot ?? seen.snapshot);
+      }
+      await this.#act(work, calls);
       project.operations.prune();
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) {
         throw error;
       }
-      await this.#readFailed(round, due, error);
+      await this.#readFailed(round, kinds, error);
     }
   }
 
-  #callsOf(unit: ControlPlaneUnit, access: ControlPlaneAccess, slot: WorkerSlot, caller: Caller): ProjectCalls {
-    const whileWaiting: CallGuard = (call) => slot.whileWaiting(call);
-    const guards = { read: whileWaiting, write: whileWaiting };
-    let reservation: Promise<void> | undefined;
-    return {
-      controlPlane: guardCalls(access.forCaller(caller), guards),
-      reserve: () => {
-        reservation ??= whileWaiting(() => access.reserve(caller));
-        return reservation;
-      },
-      reserved: guardCalls(access.reserved, guards),
-      whileWorking: (work) => slot.whileWorking(work),
-      isCurrent: () => this.#context.unitOf(unit.id).access === access,
-    };
+  /** Sends at most one change to the control plane, and meanwhile stores the results of the other decisions. */
+  async #act({ slot, round, kinds }: Work, { controlPlane, change }: Calls): Promise<void> {
+    const chosen = await chooseChange(kinds, round);
+    await Promise.all([
+      // Storing the statuses begins before sending the change, because sending gives the worker back at once. Storing
+      // keeps the worker, because each write needs a connection.
+      slot.whileWorking(async () => {
+        await Promise.all(kinds.map((kind) => kind.store(chosen?.uid)));
+      }),
+      chosen === undefined
+        ? deleteAbandoned(this.#context, controlPlane, round)
+        : chosen.kind.change(chosen.uid, change),
+    ]);
   }
 
+  /** Sets the time of the next poll. With many projects the interval grows, so that polls stay within their share of the
+   * request budget.
+   */
   #schedulePoll(project: ProjectMemory, projects: number, { pollsPerMinute }: ControlPlaneAccess): void {
     const { clock, random, projectPollMs } = this.#context;
-    const intervalMs = pollIntervalMs({ projectPollMs, projects, pollsPerMinute });
+    const intervalMs = Math.max(projectPollMs, (projects / pollsPerMinute) * 60_000);
     project.nextPollAtMs = clock.monotonicMs() + intervalMs * (1 - 0.1 * random());
   }
 
-  async #readFailed(round: Round, due: readonly WorkedResource[], error: ControlPlaneError): Promise<void> {
-    const { project } = round;
+  async #readFailed({ project }: Round, kinds: readonly KindRound[], error: ControlPlaneError): Promise<void> {
     const latest = { error, generation: 0, nowMs: this.#context.clock.monotonicMs() };
     project.readFailure = nextFailure(project.readFailure, latest, this.#context);
     // The next try is a poll, so that it updates every resource of the project.
     project.nextPollAtMs = project.readFailure.retryAtMs;
-    await this.#fail(round, due, project.readFailure);
+    await this.#fail(kinds, project.readFailure);
   }
 
-  async #fail(round: Round, due: readonly WorkedResource[], { error, sinceMs }: FailureRow) {
+  async #fail(kinds: readonly KindRound[], { error, sinceMs }: FailureRow): Promise<void> {
     const forMs = this.#context.clock.monotonicMs() - sinceMs;
-    await Promise.all([
-      failResources(this.#context, round, due, { error, forMs }),
-      ...round.kinds.map((kind) => kind.fail(error, forMs)),
-    ]);
+    await Promise.all(kinds.map((kind) => kind.fail(error, forMs)));
   }
+}
+
+type Calls = ReturnType<typeof callsOf>;
+
+/** Returns the calls of one reconcile to the control plane. Each call gives the worker back while it waits. */
+function callsOf(
+  { clock, unitOf }: ReconcileContext,
+  { unit, slot, round: { project }, kinds }: Work,
+  access: ControlPlaneAccess,
+) {
+  const caller = callerOf(kinds, project.projectId);
+  const whileWaiting: CallGuard = (call) => slot.whileWaiting(call);
+  const guards = { read: whileWaiting, write: whileWaiting };
+  let reservation: Promise<void> | undefined;
+  /** Waits until the request budget allows the one change of this reconcile. It is reserved only once. */
+  const reserve = () => {
+    reservation ??= whileWaiting(() => access.reserve(caller));
+    return reservation;
+  };
+  const change: KindChange = {
+    reserve: async () => {
+      const askedMs = clock.monotonicMs();
+      await reserve();
+      return clock.monotonicMs() - askedMs <= budgetWaitLimitMs;
+    },
+    controlPlane: guardCalls(access.reserved, guards),
+    isCurrent: () => unitOf(unit.id).access === access,
+    noteSent: (sent) => noteSent(project, sent, clock.monotonicMs()),
+  };
+  // The requests of this control plane wait for the request budget.
+  return { controlPlane: guardCalls(access.forCaller(caller), guards), reserve, change };
+}
+
+/** Chooses the first waiting change that is still wanted; `undefined`: there is none, or the project is locked. */
+async function chooseChange(
+  kinds: readonly KindRound[],
+  { project, facts }: Round,
+): Promise<{ readonly uid: string; readonly kind: KindRound } | undefined> {
+  const isOpen = !isLocked(project, facts.monotonicMs);
+  const wishes = kinds.flatMap((kind) => (isOpen ? kind.wishes().map((wish) => ({ ...wish, kind })) : []));
+  for (const { uid, kind } of orderOfChanges(wishes, project.lastChange?.namespace).slice(0, triesLimit)) {
+    if (await kind.isStillWanted(uid)) {
+      return { uid, kind };
+    }
+  }
+  return undefined;
+}
+
+/** Updates the project memory after a change was sent. @param nowMs monotonic milliseconds */
+function noteSent(project: ProjectMemory, sent: KindSent, nowMs: number): void {
+  if (sent.kind === "Accepted") {
+    project.lastChange = { namespace: sent.namespace, atMs: nowMs };
+    noteStarted(project, sent.operations, nowMs);
+  } else if (sent.error.reason === "Locked") {
+    // The lock belongs to the project, so all its changes wait.
+    project.lockedUntilMs = sent.retryAtMs;
+  }
+}
+
+/** Returns the caller of the project's reads. It is urgent if one of the kinds needs a read urgently. */
+function callerOf(kinds: readonly KindRound[], project: string): Caller {
+  const callers = kinds.flatMap((kind) => kind.caller() ?? []);
+  const first = callers.find(({ urgency }) => urgency === "Urgent") ?? callers[0];
+  return { urgency: "Background", namespace: "", ...first, project };
 }
 
 /**
@@ -158,92 +241,7 @@ const unusableAgainMs = 1_000;
  * Whether to read again before the retry time, because a person edited a resource or asked for a reconcile. The person
  * may have removed the cause of a 400, 403 or 404. After any other failure the operator does not read early.
  */
-function mayTryEarly({ reason }: ControlPlaneError, due: readonly WorkedResource[]): boolean {
+function mayTryEarly({ reason }: ControlPlaneError, kinds: readonly KindRound[]): boolean {
   const isRefusal = reason === "Forbidden" || reason === "NotFound" || reason === "Malformed";
-  return isRefusal && due.some(({ resource }) => isAskedFor(resource));
-}
-
-/**
- * Decides and stores what needs no control plane: pauses, `Retain`, invalid specs and finalizers. This step comes
- * first, so that an outage of the control plane never delays it.
- */
-async function settleLocally(context: ReconcileContext, round: Round): Promise<void> {
-  for (const worked of round.worked) {
-    // This includes resources that are not due, because a poll decides about them too.
-    catchUp(context, round, worked);
-  }
-  const due = round.worked.filter(({ resource, entry }) => isDue(resource, entry, round.facts.monotonicMs));
-  await inParallel(due, storesAtOnce, (worked) =>
-    guardedStep(context, round, worked, () => settle(context, round, worked)),
-  );
-}
-
-async function settle(context: ReconcileContext, round: Round, worked: WorkedResource): Promise<void> {
-  const current = await context.store.current(worked.resource.key);
-  if (current?.uid !== worked.resource.uid) {
-    round.leaveOut(worked);
-    worked.entry.dueAtMs = context.clock.monotonicMs() + goneAgainMs;
-    return;
-  }
-  worked.resource = current;
-  catchUp(context, round, worked);
-  let plan = localPlanOf(round.observe(worked));
-  if (plan?.kind === "AddFinalizer") {
-    worked.resource = await context.store.addFinalizer(current);
-    context.logger.info(resourceFields(current), "finalizer added");
-    plan = localPlanOf(round.observe(worked));
-  }
-  if (plan !== undefined) {
-    await settlePlan(context, round, worked, plan);
-  }
-}
-
-/** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */
-const goneAgainMs = 1_000;
-
-async function settlePlan(context: ReconcileContext, round: Round, worked: WorkedResource, plan: Plan): Promise<void> {
-  worked.entry.waiting = undefined;
-  const isReleased =
-    plan.kind === "RemoveFinalizer" || (isBeingDeleted(worked.resource) && !hasFinalizer(worked.resource));
-  const isLookPending = !isReleased && round.isObservable(worked);
-  const local = round.observe(worked);
-  const step = { local, observation: undefined, plan, outcome: { kind: "NothingSent" }, isLookPending } as const;
-  await settleStep(context, round, { worked, step });
-  if (isLookPending) {
-    worked.entry.dueAtMs = round.facts.monotonicMs;
-  }
-}
-
-/** Updates the memory of a resource by what is stored in the API server now. */
-function catchUp(context: ReconcileContext, { facts }: Round, worked: WorkedResource): void {
-  const { resource, entry } = worked;
-  if (resource.status.ownership !== undefined && entry.memory.answeredCreate !== undefined) {
-    remember(entry, { answeredCreate: undefined });
-  }
-  noteStoredIntent(entry, resource, facts.monotonicMs);
-  confirmWrites(context, worked);
-}
-
-/** Publishes the events and counts of a write without an answer, once the resource shows that it was stored. */
-function confirmWrites(context: ReconcileContext, { resource, entry }: WorkedResource): void {
-  const landed = entry.unconfirmed.find((write) => hasLanded(write, resource.status));
-  if (landed !== undefined) {
-    // All these writes named one version of the resource, so the API server can store only one of them.
-    entry.unconfirmed = [];
-    entry.storeFailures = 0;
-    countEnded(context, resource.key, landed.ended);
-    reportDropped(context, resource, landed.dropped);
-    publish(context, resource, landed.events);
-  }
-}
-
-/**
- * Whether a write without an answer was stored. A write that counted operations is recognized by the watermark, any
- * other by the whole status. A removed finalizer is not recognized here, because the resource is gone then.
- */
-function hasLanded({ status, ended }: UnconfirmedWrite, now: ComputeEndpointStatus): boolean {
-  if (status === undefined) {
-    return false;
-  }
-  return ended.length > 0 ? isSameStored(now.operationWatermark, status.operationWatermark) : isSameStored(now, status);
+  return isRefusal && kinds.some((kind) => kind.mayEndRefusal());
 }

@@ -5,7 +5,6 @@ import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import type { LocalObservation, Policy } from "../decide/observation.ts";
 import { isLocal, retainsEndpoint, situationOf } from "../decide/plan-resource.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
-import type { Caller } from "../domain/control-plane.ts";
 import {
   type ComputeEndpoint,
   isBeingDeleted,
@@ -14,7 +13,7 @@ import {
   workKeyOf,
   workProjectOf,
 } from "../resource/compute-endpoint.ts";
-import { conditionOf, isTrue } from "../resource/conditions.ts";
+import { conditionOf } from "../resource/conditions.ts";
 import { parseProjectKey, settingsPlane } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
 import type { ControlPlaneUnit, KindRound, ReconcileContext } from "./ports.ts";
@@ -45,8 +44,6 @@ export class Round {
   readonly all: readonly ComputeEndpoint[];
   /** Resources of other control planes that name the project and may claim endpoints at the same URL. */
   readonly elsewhere: readonly ComputeEndpoint[];
-  /** The resources of further kinds. */
-  readonly kinds: readonly KindRound[];
   readonly #grantOf: GrantOf;
   /** The resources that this reconcile began to work on, including those that it left out later. */
   readonly #own: readonly WorkedResource[];
@@ -60,10 +57,8 @@ export class Round {
       readonly worked: readonly WorkedResource[];
       readonly grantOf: GrantOf;
       readonly elsewhere?: readonly ComputeEndpoint[];
-      readonly kinds?: readonly KindRound[];
     },
   ) {
-    this.kinds = resources.kinds ?? [];
     this.#grantOf = resources.grantOf;
     this.facts = facts;
     this.project = project;
@@ -129,24 +124,6 @@ export class Round {
     return situationOf(local).kind === "NotGranted" || (!local.grant.mayChange && !this.#isLookable(worked));
   }
 
-  /** Whether any resource waits to send a change. */
-  isWaiting(): boolean {
-    return this.worked.some(({ entry }) => entry.waiting !== undefined) || this.kinds.some((kind) => kind.isWaiting());
-  }
-
-  /**
-   * Returns the caller of the reads for resources that are due. Reads are urgent if one of these resources, of any kind,
-   * has unfinished work or a person asked for it. Otherwise they are background requests.
-   */
-  callerFor(due: readonly WorkedResource[]): Caller {
-    const isUrgent = ({ resource }: WorkedResource) => isAskedFor(resource) || isAtWork(resource);
-    const urgent = due.find(isUrgent)?.resource.key.namespace;
-    const further = this.kinds.map((kind) => kind.urgentNamespace()).find((namespace) => namespace !== undefined);
-    const namespace = urgent ?? further ?? (due[0]?.resource ?? this.all[0])?.key.namespace ?? "";
-    const urgency = urgent === undefined && further === undefined ? "Background" : "Urgent";
-    return { urgency, namespace, project: this.project.projectId };
-  }
-
   /** Makes those resources due that wait for a change of another resource of the project. */
   wakeWaiting(): void {
     for (const { resource, entry } of this.worked) {
@@ -190,17 +167,15 @@ function postsOf({ status }: ComputeEndpoint, memory: ResourceEntry["memory"] | 
   return intent !== undefined && intent.attempt === status.createIntent?.attempt ? intent.posts : "Unresolved";
 }
 
-/** Whether a resource has unfinished work: it is being deleted, or it is neither Ready nor Stalled. */
-function isAtWork(resource: ComputeEndpoint): boolean {
-  const { conditions } = resource.status;
-  return isBeingDeleted(resource) || (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"));
-}
-
 /** Stalled reasons that can end when another resource of the project changes. */
 const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied", "EndpointExists", "OwnershipConflict"];
 
 /** Begins a reconcile: finds the resources of the project, and notes whether their grants have changed. */
-export function beginRound(context: ReconcileContext, unit: ControlPlaneUnit, key: string): Round {
+export function beginRound(
+  context: ReconcileContext,
+  unit: ControlPlaneUnit,
+  key: string,
+): { readonly round: Round; readonly further: readonly KindRound[] } {
   const { clock, store, policy, unitOf } = context;
   const { access, projects, grantOf, problem, isKnown } = unit;
   // If the control plane cannot be used, its URL is unknown, and the identity has only the cluster.
@@ -218,14 +193,14 @@ export function beginRound(context: ReconcileContext, unit: ControlPlaneUnit, ke
     .filter((resource) => isKnown || (isBeingDeleted(resource) && retainsEndpoint(resource)))
     .map((resource) => ({ resource, entry: entryFor(project, resource, monotonicMs) }));
   const start = { key, planeId: unit.id, identity, grantOf, problem, isKnown, monotonicMs, endpoints: all };
-  const kinds = (context.kinds ?? []).map((kind) => kind.begin(start));
-  project.furtherResources = kinds.reduce((sum, { size }) => sum + size, 0);
+  const further = (context.kinds ?? []).flatMap((kind) => kind.begin(start) ?? []);
+  project.hasFurtherResources = further.length > 0;
   const facts = { nowMs: clock.nowMs(), monotonicMs, identity, policy, planeProblem: problem };
-  const round = new Round(facts, project, { all, elsewhere, worked, kinds, grantOf });
+  const round = new Round(facts, project, { all, elsewhere, worked, grantOf });
   for (const each of round.worked) {
     noteGrantAndProblem(round, each);
   }
-  return round;
+  return { round, further };
 }
 
 /** Makes the resource due if its grant, or the problem of its control plane, has changed. */

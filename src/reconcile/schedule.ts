@@ -1,10 +1,18 @@
 /** The step "schedule" of a reconcile: when a resource and its project are due, and which change comes first. */
-import type { Policy } from "../decide/observation.ts";
+import type { FailureRow, Policy } from "../decide/observation.ts";
 import { pollDelayMs } from "../decide/plan.ts";
-import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
+import { entryOf, isMutation } from "../decide/plan-table.ts";
+import { type ComputeEndpoint, isBeingDeleted, noProject } from "../resource/compute-endpoint.ts";
+import type { Decided } from "./look.ts";
 import type { KindRound } from "./ports.ts";
-import { changeOrder, type ProjectMemory, type ResourceEntry, type WaitingChange } from "./project-memory.ts";
-import type { Round, WorkedResource } from "./round.ts";
+import {
+  type ChangeUrgency,
+  changeOrder,
+  type ProjectMemory,
+  type ResourceEntry,
+  type WaitingChange,
+} from "./project-memory.ts";
+import { isAskedFor, type Round } from "./round.ts";
 
 /**
  * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
@@ -34,20 +42,14 @@ export function isLocked(project: ProjectMemory, nowMs: number): boolean {
 }
 
 /**
- * A resource that is due within this many milliseconds is reconciled together with those that are due now. So the
- * project is not read twice.
+ * Returns how to read the project in the control plane now. `Poll`: the regular poll is due, and the reconcile decides
+ * about every resource of the project. `undefined`: nothing needs to be read.
  */
-const dueSoonMs = 250;
-
-/** What one reconcile wants to read of the control plane. */
-export interface WantedLook {
-  readonly due: readonly WorkedResource[];
-  /** True: the regular poll is due, and the reconcile decides about every resource of the project. */
-  readonly isPoll: boolean;
-}
-
-/** Returns what to read of the control plane now; `undefined`: nothing needs to be read. */
-export function wantedLook(round: Round, projectPollMs: number): WantedLook | undefined {
+export function wantedLook(
+  round: Round,
+  kinds: readonly KindRound[],
+  projectPollMs: number,
+): "Poll" | "Part" | undefined {
   const { project, facts } = round;
   const { monotonicMs: nowMs, planeProblem, policy } = facts;
   if (project.projectId === noProject) {
@@ -61,13 +63,14 @@ export function wantedLook(round: Round, projectPollMs: number): WantedLook | un
     return undefined;
   }
   const isPoll = project.nextPollAtMs <= nowMs;
-  const lookable = round.lookable();
-  const dueBy = (timeMs: number) => lookable.filter(({ resource, entry }) => isPoll || isDue(resource, entry, timeMs));
-  const isChangeDue = round.isWaiting() && nextChangeMs(project, nowMs, policy) <= nowMs;
+  const isWaiting = kinds.some((kind) => kind.isWaiting());
+  const isChangeDue = isWaiting && nextChangeMs(project, nowMs, policy) <= nowMs;
   const isAbandonedDue = project.lockedUntilMs <= nowMs && nextAbandonedMs(project) <= nowMs;
-  const isKindDue = round.kinds.some((kind) => kind.wantsLook());
-  const isLookDue = isPoll || isChangeDue || isAbandonedDue || isKindDue || dueBy(nowMs).length > 0;
-  return isLookDue ? { due: dueBy(nowMs + dueSoonMs), isPoll } : undefined;
+  const isDueOfKind = kinds.map((kind) => kind.chooseDue(isPoll));
+  if (isPoll) {
+    return "Poll";
+  }
+  return isChangeDue || isAbandonedDue || isDueOfKind.includes(true) ? "Part" : undefined;
 }
 
 /** Returns when the next try to delete an endpoint of a resource that is gone is due; infinite if there is none. */
@@ -81,20 +84,17 @@ function nextAbandonedMs({ abandoned }: ProjectMemory): number {
  */
 export function nextDueMs(
   project: ProjectMemory,
-  nowMs: number,
-  policy: Policy,
-  kinds: readonly Pick<KindRound, "isWaiting" | "nextDueMs">[] = [],
+  kinds: readonly Pick<KindRound, "isWaiting" | "nextDueMs">[],
+  { nowMs, policy }: { readonly nowMs: number; readonly policy: Policy },
 ): number {
-  const entries = [...project.resources.values()];
-  const isWaiting = entries.some(({ waiting }) => waiting !== undefined) || kinds.some((kind) => kind.isWaiting());
+  const isWaiting = kinds.some((kind) => kind.isWaiting());
   const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
   // During a series of failed reads, only one read at a time is due.
   const lookMs = Math.max(
     Math.min(project.nextPollAtMs, changeMs, nextAbandonedMs(project)),
     project.readFailure?.retryAtMs ?? nowMs,
   );
-  const dues = [...entries.map(({ dueAtMs }) => dueAtMs), ...kinds.map((kind) => kind.nextDueMs())];
-  return dues.reduce((first, dueAtMs) => Math.min(first, dueAtMs), lookMs);
+  return Math.min(lookMs, ...kinds.map((kind) => kind.nextDueMs()));
 }
 
 /**
@@ -112,28 +112,43 @@ function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): nu
 }
 
 /**
- * Returns the interval of regular polls. With many projects it grows, so that polls stay within their share of the
- * request budget.
- * @param options `pollsPerMinute`: how many projects the request budget lets the operator poll in a minute.
- */
-export function pollIntervalMs(options: {
-  readonly projectPollMs: number;
-  readonly projects: number;
-  readonly pollsPerMinute: number;
-}): number {
-  return Math.max(options.projectPollMs, (options.projects / options.pollsPerMinute) * 60_000);
-}
-
-/**
  * Whether a resource must be decided again: it changed since its last step, or its time has come.
  */
 export function isDue(resource: ComputeEndpoint, entry: ResourceEntry, nowMs: number): boolean {
   return entry.version !== resource.resourceVersion || entry.dueAtMs <= nowMs;
 }
 
+/** Whether the resource waits to send its plan: the plan is a change, and no failure holds it back. */
+export function isWish(decided: Decided): boolean {
+  return isMutation(decided.plan) && heldBack(decided) === undefined;
+}
+
 /**
- * Returns the uids of waiting resources in the order in which their changes are tried. The reconcile carries out the
- * first change that is still wanted, and no other.
+ * Returns the failure that holds a change back; `undefined`: the change may be sent. A failed change waits for its
+ * retry time. It does not wait if a person asks for a reconcile or spec has changed. Nor does it wait if the snapshot
+ * shows that the cause of a 409 is gone.
+ */
+export function heldBack({ worked, observation, plan }: Decided): FailureRow | undefined {
+  const { failure } = worked.entry.memory;
+  if (failure === undefined || isAskedFor(worked.resource)) {
+    return undefined;
+  }
+  const isObstacleGone = failure.error.reason === "Conflict" && entryOf(plan).isObstacleGone(plan, observation.project);
+  const isHeld = failure.generation === worked.resource.generation && observation.monotonicMs < failure.retryAtMs;
+  return isHeld && !isObstacleGone ? failure : undefined;
+}
+
+/** Returns the place of a resource's change in the order of changes. */
+export function urgencyOf(resource: ComputeEndpoint): ChangeUrgency {
+  if (isBeingDeleted(resource)) {
+    return "Deletion";
+  }
+  return resource.status.createIntent === undefined ? "Other" : "OpenCreate";
+}
+
+/**
+ * Returns the waiting changes in the order in which they are tried. The reconcile carries out the first change that is
+ * still wanted, and no other.
  * | rule | why |
  * |---|---|
  * | deletions come first | other changes may wait for what they free |
@@ -143,19 +158,22 @@ export function isDue(resource: ComputeEndpoint, entry: ResourceEntry, nowMs: nu
  * | within a namespace, the oldest comes first | |
  * @param lastNamespace the namespace of the project's last change; its turn comes last.
  */
-export function orderOfChanges(
-  waiting: readonly WaitingChange[],
+export function orderOfChanges<Change extends WaitingChange>(
+  waiting: readonly Change[],
   lastNamespace: string | undefined,
-): readonly string[] {
+): readonly Change[] {
   const lines = changeOrder.map((urgency) => waiting.filter((change) => change.urgency === urgency));
-  return lines.flatMap((line) => inRotation(line, lastNamespace)).map(({ uid }) => uid);
+  return lines.flatMap((line) => inRotation(line, lastNamespace));
 }
 
 /**
  * Orders changes so that namespaces take turns: one change of each namespace, then the second of each. Within a
  * namespace the oldest change comes first.
  */
-function inRotation(line: readonly WaitingChange[], lastNamespace: string | undefined): readonly WaitingChange[] {
+function inRotation<Change extends WaitingChange>(
+  line: readonly Change[],
+  lastNamespace: string | undefined,
+): readonly Change[] {
   const byNamespace = Map.groupBy([...line].sort(byAge), ({ namespace }) => namespace);
   const names = [...byNamespace.keys()].sort();
   const next = lastNamespace === undefined ? 0 : names.findIndex((name) => name > lastNamespace);

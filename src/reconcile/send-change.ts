@@ -208,7 +208,7 @@ async function request(context: Context, change: ChangeToSend): Promise<Answer |
 /** Updates snapshot and memory after a request. @param answer `undefined`: it failed, or there was nothing to delete */
 function noteAnswer({ step, entry, project }: ChangeToSend, answer: Answer | undefined, nowMs: number): void {
   const isDelete = step.plan.kind === "DeleteEndpoint";
-  noteWrite(project, answer, { isDelete, nowMs });
+  noteWrite(project, answer, { isDelete });
   rememberOperations(
     entry,
     (answer?.operations ?? []).map(({ id }) => id),

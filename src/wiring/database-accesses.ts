@@ -57,7 +57,7 @@ export class DatabaseAccesses implements ProjectKind {
     this.#kind = new AccessKind({ ...options, store, secrets, unlistedNamespaces });
   }
 
-  begin(start: KindRoundStart): KindRound {
+  begin(start: KindRoundStart): KindRound | undefined {
     return this.#kind.begin(start);
   }
 

@@ -385,9 +385,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "reads for a DatabaseAccess with unfinished work are background requests",
-    file: "reconcile/round.ts",
-    find: "kind.urgentNamespace()",
-    replace: "(kind.size < 0 ? kind.urgentNamespace() : undefined)",
+    file: "access/access-round.ts",
+    find: 'return urgent && { urgency: "Urgent"',
+    replace: 'return urgent && { urgency: "Background"',
     caughtBy: { namedCase: "deletion and budget" },
   },
   {

@@ -4,7 +4,12 @@ import { AccessKind } from "../../../src/access/access-kind.ts";
 import { indexesOf } from "../../../src/access/endpoint-reference.ts";
 import type { Identity } from "../../../src/decide/identity.ts";
 import { fullGrant, type GrantOf, type PlaneProblem } from "../../../src/decide/project-grant.ts";
-import { type BranchObjects, type ObservedDatabase, Password } from "../../../src/domain/control-plane.ts";
+import {
+  type BranchObjects,
+  type ControlPlane,
+  type ObservedDatabase,
+  Password,
+} from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
@@ -18,7 +23,7 @@ import {
   type StoredSecret,
 } from "../../../src/domain/resource-store.ts";
 import { createSnapshot } from "../../../src/operations/known-operations.ts";
-import type { KindSent } from "../../../src/reconcile/ports.ts";
+import type { KindRound, KindSent } from "../../../src/reconcile/ports.ts";
 import type { WaitingChange } from "../../../src/reconcile/project-memory.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
@@ -190,23 +195,25 @@ export class AccessScene {
       const grantOf: GrantOf = (namespace, id) => this.grantOf(namespace, id);
       const start = { key: project, ...plane, grantOf, monotonicMs: clock.monotonicMs(), endpoints };
       const round = this.#kind.begin(project === "" ? { ...start, endpoints: [] } : start);
-      await round.settleLocally();
-      if (project !== "" && problem === undefined) {
-        await round.look({
-          objects: this.#objects(),
-          snapshot: this.#snapshot(),
-          operations: this.#log(),
-          mayChange: true,
-        });
-        this.wishes = round.wishes();
-        const [wish] = this.isHeld ? [] : this.wishes;
-        if (wish !== undefined) {
-          const [reserve, isCurrent] = [async () => true, () => this.isCurrent];
-          this.sent.push(await round.change(wish.uid, { reserve, isCurrent, objects: this.#objects() }));
-        }
-        await round.settle(wish?.uid);
+      await round?.decideLocally();
+      if (round !== undefined && project !== "" && problem === undefined) {
+        await this.#observeAndAct(round);
       }
     }
+  }
+
+  async #observeAndAct(round: KindRound): Promise<void> {
+    const controlPlane = this.#objects() as ControlPlane;
+    const seen = { snapshot: this.#snapshot(), operations: this.#log(), isWaiting: round.isWaiting() };
+    await round.look({ ...seen, controlPlane, mayChange: true });
+    this.wishes = round.wishes();
+    const [wish] = this.isHeld ? [] : this.wishes;
+    if (wish !== undefined) {
+      const [reserve, isCurrent] = [async () => true, () => this.isCurrent];
+      const noteSent = (sent: KindSent) => void this.sent.push(sent);
+      await round.change(wish.uid, { reserve, isCurrent, controlPlane, noteSent });
+    }
+    await round.store(wish?.uid);
   }
 
   /** Reconciles until nothing more happens. */

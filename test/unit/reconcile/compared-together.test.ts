@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { fullGrant } from "../../../src/decide/project-grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
-import { lookAt } from "../../../src/reconcile/look.ts";
+import { EndpointLook } from "../../../src/reconcile/look.ts";
+import { observeProject } from "../../../src/reconcile/observe-project.ts";
 import { entryFor, Projects } from "../../../src/reconcile/project-memory.ts";
 import { Round } from "../../../src/reconcile/round.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -43,10 +44,11 @@ function burst() {
     const monotonicMs = clock.monotonicMs();
     const facts = { nowMs, monotonicMs, identity, policy };
     const round = new Round(facts, memory, { all: made, worked, grantOf: () => fullGrant });
-    const { decided } = await lookAt({ clock, controlPlane }, round, {
-      due: worked.filter(({ resource: { uid } }) => due.some((name) => name === uid)),
-      isPoll: false,
-    });
+    const reads = { clock, controlPlane };
+    const seen = await observeProject(reads, round, false);
+    const ofProject = new EndpointLook(reads, round, { ...seen, isWaiting: true });
+    const chosen = worked.filter(({ resource: { uid } }) => due.some((name) => name === uid));
+    const decided = await ofProject.decideDue(chosen);
     return decided.map((each) => each.worked.resource.uid);
   };
   return { clock, look, entryOf };

@@ -1,11 +1,9 @@
 /** The step "store" of a reconcile: writes the status of one resource, and sets when it is due again. */
 import { eventsFor, releaseEvents } from "../decide/events-for.ts";
-import type { Outcome, ResourceStep } from "../decide/observation.ts";
+import type { ResourceStep } from "../decide/observation.ts";
 import type { PlanOf } from "../decide/plan.ts";
-import { localPlanOf } from "../decide/plan-resource.ts";
 import { entryOf } from "../decide/plan-table.ts";
 import { answeredOperations, latestEndpoint, recordsAfter, statusFor } from "../decide/status-for.ts";
-import { reasonOf } from "../domain/logger.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
 import { type LogSubject, reduceOperations } from "../operations/reduce-operations.ts";
@@ -13,14 +11,11 @@ import { historyRangeOf } from "../operations/watermark.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { guarded, hasMoved, inParallel } from "./in-parallel.ts";
+import { hasMoved } from "./in-parallel.ts";
 import type { ReconcileContext } from "./ports.ts";
 import { remember, rememberUnconfirmed } from "./project-memory.ts";
 import { countEnded, countedField, publish, reportStep, resourceFields, type StoredStep, traceStep } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
-
-/** The maximum number of status patches of one project that are sent at the same time. */
-export const storesAtOnce = 8;
 
 /**
  * After these milliseconds, a resource whose change waits reports the wait in its status: `first` if it has no status
@@ -29,7 +24,7 @@ export const storesAtOnce = 8;
 const waitReportMs = { first: 20_000, later: 5_000 };
 
 /** A step of one resource whose status can be stored now. */
-export interface SettledStep {
+export interface StepToStore {
   readonly worked: WorkedResource;
   readonly step: ResourceStep;
   /** @default the operation log was not read */
@@ -37,16 +32,16 @@ export interface SettledStep {
 }
 
 /** Stores the result of a step, reports it, and sets when the resource is due again. @throws KubernetesError */
-export async function settleStep(context: ReconcileContext, round: Round, settled: SettledStep): Promise<void> {
-  const { worked, step, operations } = settled;
+export async function storeStep(context: ReconcileContext, round: Round, toStore: StepToStore): Promise<void> {
+  const { worked, step, operations } = toStore;
   const { entry } = worked;
   const { resource } = step.local;
   traceStep(context, step);
   if (step.plan?.kind === "RemoveFinalizer" && step.outcome.kind === "NothingSent") {
-    await release(context, round, { ...settled, plan: step.plan });
+    await release(context, round, { ...toStore, plan: step.plan });
     return;
   }
-  const stored = await storeStatus(context.store, settled);
+  const stored = await storeStatus(context.store, toStore);
   if (stored === undefined) {
     // The resource is gone or replaced. The answer to its create stays in memory until the operator has deleted the
     // endpoint.
@@ -104,7 +99,7 @@ function dueAtMs({ clock, policy }: ReconcileContext, { entry }: WorkedResource,
 async function release(
   context: ReconcileContext,
   round: Round,
-  { worked, step, operations, plan }: SettledStep & { readonly plan: PlanOf<"RemoveFinalizer"> },
+  { worked, step, operations, plan }: StepToStore & { readonly plan: PlanOf<"RemoveFinalizer"> },
 ): Promise<void> {
   const { resource } = step.local;
   const { ended } = reduceOperations(resource.status, operations, subjectOf(step));
@@ -135,43 +130,6 @@ async function release(
   context.logger.info(fields, "finalizer removed");
 }
 
-/** Reports a failed read of the project in the status of these resources. */
-export async function failResources(
-  context: ReconcileContext,
-  round: Round,
-  due: readonly WorkedResource[],
-  { error, forMs }: Pick<Extract<Outcome, { kind: "Failed" }>, "error" | "forMs">,
-): Promise<void> {
-  await inParallel(due, storesAtOnce, (worked) =>
-    guardedStep(context, round, worked, async () => {
-      const outcome = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
-      const local = round.observe(worked);
-      // A decision that needs no control plane stays valid although the read failed.
-      const plan = localPlanOf(local);
-      await settleStep(context, round, { worked, step: { local, observation: undefined, plan, outcome } });
-      worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
-    }),
-  );
-}
-
-/** Does the work for one resource. If the work fails, this reconcile does nothing more for the resource. */
-export function guardedStep(
-  context: ReconcileContext,
-  round: Round,
-  worked: WorkedResource,
-  work: () => Promise<void>,
-): Promise<void> {
-  const { entry } = worked;
-  const onFailure = (error: unknown) => {
-    context.tracer?.fail(reasonOf(error));
-    round.leaveOut(worked);
-    entry.waiting = undefined;
-    // Before the backoff has passed, only a change of the resource makes it due.
-    entry.version = worked.resource.resourceVersion;
-  };
-  return guarded(context, worked, work, { firstMs: 5, onFailure });
-}
-
 /** Whether the new status may change the decisions about other resources. */
 function hasNewStanding(before: ComputeEndpointStatus, next: ComputeEndpointStatus): boolean {
   const reasonOfType = (status: ComputeEndpointStatus, type: "Ready" | "Stalled") =>
@@ -197,7 +155,7 @@ const storeAttemptsLimit = 5;
  */
 async function storeStatus(
   store: ReconcileContext["store"],
-  { worked, step, operations }: SettledStep,
+  { worked, step, operations }: StepToStore,
 ): Promise<StoredStep | undefined> {
   let current = step;
   for (let attempt = 1; ; attempt += 1) {

@@ -1,0 +1,312 @@
+/** The kind ComputeEndpoint in one reconcile of a project. */
+
+import { nextFailure } from "../decide/call-failures.ts";
+import type { FailureRow, Outcome, ResourceStep } from "../decide/observation.ts";
+import type { Plan } from "../decide/plan.ts";
+import { localPlanOf, situationOf } from "../decide/plan-resource.ts";
+import { entryOf, isMutation } from "../decide/plan-table.ts";
+import type { Caller } from "../domain/control-plane.ts";
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { reasonOf } from "../domain/logger.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { isTrue } from "../resource/conditions.ts";
+import { catchUp, decideLocally } from "./decide-locally.ts";
+import { guarded, inParallel } from "./in-parallel.ts";
+import { type Decided, EndpointLook } from "./look.ts";
+import type { KindChange, KindLook, KindRound, ReconcileContext } from "./ports.ts";
+import { remember, type WaitingChange } from "./project-memory.ts";
+import { inResourceSpan } from "./report.ts";
+import { isAskedFor, type Round, type WorkedResource } from "./round.ts";
+import { heldBack, isDue, isWish, urgencyOf } from "./schedule.ts";
+import { type Sent, sendChange } from "./send-change.ts";
+import { storeStep } from "./store-step.ts";
+
+/**
+ * A resource that is due within this many milliseconds is reconciled together with those that are due now. So the
+ * project is not read twice.
+ */
+const dueSoonMs = 250;
+
+/** The maximum number of ComputeEndpoints of one project that are worked on at the same time. */
+const atOnce = 8;
+
+/** Works on the ComputeEndpoints of one project in one reconcile. Its methods are steps of that reconcile, see `KindRound`. */
+export class EndpointRound implements KindRound {
+  readonly #context: ReconcileContext;
+  readonly #round: Round;
+  /** The resources to decide about. */
+  #due: readonly WorkedResource[] = [];
+  /** The decisions by the uid of the resource. */
+  readonly #decided = new Map<string, Decided>();
+  /** `undefined`: `look` was not called yet. */
+  #seen: EndpointLook | undefined;
+
+  constructor(context: ReconcileContext, round: Round) {
+    this.#context = context;
+    this.#round = round;
+  }
+
+  /** This comes first in a reconcile, so that an outage of the control plane never delays it. */
+  async decideLocally(): Promise<void> {
+    const { worked: all, facts } = this.#round;
+    for (const worked of all) {
+      // This includes resources that are not due, because a poll decides about them too.
+      catchUp(this.#context, this.#round, worked);
+    }
+    const due = all.filter(({ resource, entry }) => isDue(resource, entry, facts.monotonicMs));
+    await inParallel(due, atOnce, (worked) =>
+      this.#guarded(worked, () => decideLocally(this.#context, this.#round, worked)),
+    );
+  }
+
+  chooseDue(isPoll: boolean): boolean {
+    const { monotonicMs } = this.#round.facts;
+    const lookable = this.#round.lookable();
+    const dueBy = (timeMs: number) =>
+      lookable.filter(({ resource, entry }) => isPoll || isDue(resource, entry, timeMs));
+    this.#due = dueBy(monotonicMs + dueSoonMs);
+    return dueBy(monotonicMs).length > 0;
+  }
+
+  /** Reads are urgent if a chosen resource has unfinished work or a person asked for it. */
+  caller(): Omit<Caller, "project"> | undefined {
+    const urgent = this.#due.find(({ resource }) => isAskedFor(resource) || isAtWork(resource));
+    const first = (urgent ?? this.#due[0])?.resource ?? this.#round.all[0];
+    return first && { urgency: urgent === undefined ? "Background" : "Urgent", namespace: first.key.namespace };
+  }
+
+  mayEndRefusal(): boolean {
+    return this.#due.some(({ resource }) => isAskedFor(resource));
+  }
+
+  isWaiting(): boolean {
+    return this.#round.worked.some(({ entry }) => entry.waiting !== undefined);
+  }
+
+  async look({ controlPlane, ...seen }: KindLook): Promise<void> {
+    const look = new EndpointLook({ clock: this.#context.clock, controlPlane }, this.#round, seen);
+    for (const decided of withoutDoubleAdoption(await look.decideDue(this.#due))) {
+      this.#decided.set(decided.worked.resource.uid, decided);
+      this.#noteWish(decided);
+    }
+    this.#seen = look;
+  }
+
+  wishes(): readonly WaitingChange[] {
+    return this.#round.worked.flatMap(({ resource: { uid, key }, entry: { waiting } }) =>
+      waiting === undefined ? [] : [{ uid, namespace: key.namespace, ...waiting }],
+    );
+  }
+
+  async isStillWanted(uid: string): Promise<boolean> {
+    const worked = this.#round.get(uid);
+    const decided = this.#decided.get(uid) ?? (worked && (await this.#decideAgain(worked)));
+    if (decided === undefined) {
+      return false;
+    }
+    this.#decided.set(uid, decided);
+    return isWish(decided) && this.#look.allows(decided);
+  }
+
+  async change(uid: string, change: KindChange): Promise<void> {
+    const decided = this.#decided.get(uid);
+    if (decided !== undefined) {
+      const { worked } = decided;
+      const work = () => this.#change(decided, change);
+      await this.#guarded(worked, () => inResourceSpan(this.#context, worked.resource, work));
+    }
+  }
+
+  async store(changedUid: string | undefined): Promise<void> {
+    const others = [...this.#decided.values()].filter(({ worked }) => worked.resource.uid !== changedUid);
+    await inParallel(others, atOnce, (each) => this.#guarded(each.worked, () => this.#store(each)));
+  }
+
+  async fail(error: ControlPlaneError, forMs: number): Promise<void> {
+    const outcome = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
+    await inParallel(this.#due, atOnce, (worked) =>
+      this.#guarded(worked, async () => {
+        const local = this.#round.observe(worked);
+        // A decision that needs no control plane stays valid although the read failed.
+        const plan = localPlanOf(local);
+        await storeStep(this.#context, this.#round, { worked, step: { local, observation: undefined, plan, outcome } });
+        worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
+      }),
+    );
+  }
+
+  nextDueMs(): number {
+    const entries = [...this.#round.project.resources.values()];
+    return entries.reduce((first, { dueAtMs }) => Math.min(first, dueAtMs), Number.POSITIVE_INFINITY);
+  }
+
+  /** Does the work for one resource. If the work fails, this reconcile does nothing more for the resource. */
+  #guarded(worked: WorkedResource, work: () => Promise<void>): Promise<void> {
+    const { entry } = worked;
+    const onFailure = (error: unknown) => {
+      this.#context.tracer?.fail(reasonOf(error));
+      this.#round.leaveOut(worked);
+      entry.waiting = undefined;
+      // Before the backoff has passed, only a change of the resource makes it due.
+      entry.version = worked.resource.resourceVersion;
+    };
+    return guarded(this.#context, worked, work, { firstMs: 5, onFailure });
+  }
+
+  get #look(): EndpointLook {
+    if (this.#seen === undefined) {
+      throw new Error("unreachable: `look` comes before this step");
+    }
+    return this.#seen;
+  }
+
+  /**
+   * Remembers since when a resource waits to send a change. If it has no change to send now, or its change is held
+   * back, it does not wait any longer.
+   */
+  #noteWish(decided: Decided): void {
+    const { entry, resource } = decided.worked;
+    const sinceMs = entry.waiting?.sinceMs ?? this.#round.facts.monotonicMs;
+    entry.waiting = isWish(decided) ? { sinceMs, urgency: urgencyOf(resource) } : undefined;
+  }
+
+  /**
+   * Decides a waiting resource again, because its decision comes from an earlier reconcile and an older snapshot.
+   * @returns `undefined` if a read fails, or the resource is gone or replaced; the next waiting resource is then tried
+   */
+  async #decideAgain(worked: WorkedResource): Promise<Decided | undefined> {
+    let decided: Decided | undefined;
+    await this.#guarded(worked, async () => {
+      const current = await this.#context.store.current(worked.resource.key);
+      if (current?.uid !== worked.resource.uid) {
+        worked.entry.dueAtMs = 0;
+        return;
+      }
+      worked.resource = current;
+      if (!this.#look.allows(this.#look.decide(worked))) {
+        await this.#look.see([worked]);
+      }
+      const each = this.#look.decide(worked);
+      this.#noteWish(each);
+      decided = each;
+    });
+    return decided;
+  }
+
+  /**
+   * Sends the change, and stores the result. If the change became out of date before, the resource is decided again.
+   */
+  async #change({ worked, observation, plan }: Decided, change: KindChange): Promise<void> {
+    const round = this.#round;
+    const { entry } = worked;
+    const local = round.observe(worked);
+    if (!isMutation(plan)) {
+      return;
+    }
+    if (!(await change.reserve())) {
+      // The project may have changed during the long wait, so the next reconcile observes it again.
+      entry.dueAtMs = 0;
+      return;
+    }
+    const step = { local, observation, plan, outcome: { kind: "NothingSent" } } as const;
+    const mayStillSend = () => change.isCurrent() && situationOf(round.observe(worked)).kind !== "NotGranted";
+    const { project } = round;
+    const { controlPlane } = change;
+    const sent = await sendChange(this.#context, { step, entry, project, controlPlane, mayStillSend });
+    entry.waiting = undefined;
+    if (sent.kind === "Outdated") {
+      entry.dueAtMs = 0;
+      return;
+    }
+    worked.resource = sent.resource;
+    const outcome = this.#outcomeOf(worked, { plan, sent, change });
+    // Sending has changed the memory and the resource, so the resource is observed again.
+    const result = { local: round.observe(worked), observation, plan, outcome };
+    await storeStep(this.#context, round, { worked, step: result, operations: this.#look.operations });
+  }
+
+  #outcomeOf(
+    { entry, resource }: WorkedResource,
+    { plan, sent, change }: { plan: Plan; sent: Exclude<Sent, { kind: "Outdated" }>; change: KindChange },
+  ): Outcome {
+    if (sent.kind === "Accepted") {
+      const { answer } = sent;
+      const { namespace } = resource.key;
+      change.noteSent({ kind: "Accepted", namespace, operations: answer?.operations ?? [] });
+      return { kind: "Accepted", answer };
+    }
+    const { error } = sent;
+    const nowMs = this.#context.clock.monotonicMs();
+    const needsPerson = entryOf(plan).conflictStall !== undefined;
+    const latest = { error, generation: resource.generation, nowMs, needsPerson };
+    const failure = nextFailure(entry.memory.failure, latest, this.#context);
+    remember(entry, { failure });
+    change.noteSent({ kind: "Failed", error, retryAtMs: failure.retryAtMs });
+    return this.#failed(failure, nowMs);
+  }
+
+  #failed({ error, sinceMs }: Pick<FailureRow, "error" | "sinceMs">, nowMs: number): Outcome {
+    const [id] = this.#round.project.lockHolders.keys();
+    const lockHolder = id === undefined ? undefined : this.#look.operations.byId.get(id);
+    return { kind: "Failed", error, forMs: nowMs - sinceMs, lockHolder };
+  }
+
+  async #store({ worked, observation, plan }: Decided): Promise<void> {
+    const { operations } = this.#look;
+    const local = this.#round.observe(worked);
+    const failure = this.#noteRead(worked);
+    const step: ResourceStep =
+      failure === undefined
+        ? { local, observation, plan, outcome: this.#restingOutcome({ worked, observation, plan }) }
+        : { local, observation: undefined, plan: undefined, outcome: failure };
+    await storeStep(this.#context, this.#round, { worked, step, operations });
+  }
+
+  /** Notes whether the read by id of the endpoint failed, and since when. @returns the failure, if it did */
+  #noteRead(worked: WorkedResource): Outcome | undefined {
+    const { monotonicMs: nowMs } = this.#round.facts;
+    const error = this.#look.readErrorOf(worked);
+    const before = worked.entry.readFailure;
+    const sinceMs = before !== undefined && before.reason === error?.reason ? before.sinceMs : nowMs;
+    worked.entry.readFailure = error && { reason: error.reason, sinceMs };
+    return error && { kind: "Failed", error, forMs: nowMs - sinceMs, lockHolder: undefined };
+  }
+
+  #restingOutcome(decided: Decided): Outcome {
+    const { facts, project } = this.#round;
+    if (!isMutation(decided.plan)) {
+      return { kind: "NothingSent" };
+    }
+    const failure = heldBack(decided);
+    if (failure !== undefined) {
+      return this.#failed(failure, facts.monotonicMs);
+    }
+    const sinceMs = decided.worked.entry.waiting?.sinceMs ?? facts.monotonicMs;
+    const lastChangeMs = project.lastChange?.atMs ?? Number.NEGATIVE_INFINITY;
+    const stillMs = facts.monotonicMs - Math.max(sinceMs, lastChangeMs);
+    return { kind: "Deferred", waitedMs: facts.monotonicMs - sinceMs, stillMs };
+  }
+}
+
+/**
+ * Removes a decision that would record the same endpoint as an earlier decision of this reconcile. The resource of the
+ * removed decision is decided again.
+ */
+function withoutDoubleAdoption(decided: readonly Decided[]): readonly Decided[] {
+  const recorded = new Set<string>();
+  return decided.filter(({ plan, worked }) => {
+    const endpointId = "ownership" in plan ? plan.ownership.endpointId : undefined;
+    if (endpointId === undefined || !recorded.has(endpointId)) {
+      recorded.add(endpointId ?? "");
+      return true;
+    }
+    worked.entry.dueAtMs = 0;
+    return false;
+  });
+}
+
+/** Whether a resource has unfinished work: it is being deleted, or it is neither Ready nor Stalled. */
+function isAtWork(resource: WorkedResource["resource"]): boolean {
+  const { conditions } = resource.status;
+  return isBeingDeleted(resource) || (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"));
+}
