@@ -63,7 +63,6 @@ type WireOperation = z.infer<typeof wireOperation>;
 const wireRole = z.object({
   name: word,
   branch_id: z.string(),
-  protected: z.boolean().nullish(),
   password: z.string().min(1).nullish(),
   updated_at: z.string().max(64),
 });
@@ -153,7 +152,7 @@ export function mutationFromWire(wire: z.infer<typeof wireMutation>, clean: Clea
 
 /** Converts a role, without its password. */
 export function roleFromWire(wire: z.infer<typeof wireRole>): ObservedRole {
-  return { name: wire.name, isProtected: wire.protected === true, updatedTime: wire.updated_at };
+  return { name: wire.name, updatedTime: wire.updated_at };
 }
 
 /** Returns a text, or `undefined` for `null` and "". */

@@ -163,8 +163,6 @@ export interface BranchPath {
 /** A role, as the control plane last showed it. */
 export interface ObservedRole {
   readonly name: string;
-  /** True: the control plane lets no client change this role. */
-  readonly isProtected: boolean;
   /**
    * When the role last changed, RFC 3339 of the control plane's clock. Another time means that the password may have
    * changed. Two changes within one second may show the same time.

@@ -18,8 +18,6 @@ interface WorkQueueOptions {
   readonly random?: () => number;
   /** Observes the queue. @default no observer */
   readonly observer?: WorkQueueObserver;
-  /** After this many urgent keys in a row, the queue hands out a background key. @default 16 */
-  readonly urgentInARow?: number;
 }
 
 interface QueuedKey extends LineEntry {
@@ -30,6 +28,9 @@ interface WaitingKey {
   readonly dueMs: number;
   readonly timer: Timer;
 }
+
+/** After this many urgent keys in a row, the queue hands out a background key. */
+const urgentInARow = 16;
 
 const retryDelays = { firstMs: 5, longestMs: 300_000 };
 
@@ -65,7 +66,7 @@ export class WorkQueue {
   #isShutDown = false;
 
   constructor(options: WorkQueueOptions) {
-    const defaults = { groupOf: () => "", random: Math.random, observer: silentObserver, urgentInARow: 16 };
+    const defaults = { groupOf: () => "", random: Math.random, observer: silentObserver };
     this.#options = { ...defaults, ...options };
     this.#clock = options.clock;
     this.#observer = this.#options.observer;
@@ -215,7 +216,7 @@ export class WorkQueue {
    */
   #takeNext(): QueuedKey | undefined {
     const { Urgent: urgent, Background: background } = this.#queued;
-    const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= this.#options.urgentInARow;
+    const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= urgentInARow;
     if (urgent.size === 0 || isBackgroundsTurn) {
       this.#urgentTaken = 0;
       return background.takeNext();

@@ -33,8 +33,6 @@ export interface ApiServerOptions {
   readonly auditPolicy?: string;
   /** Further arguments for kube-apiserver, each `--name=value`. @default none */
   readonly apiServerArgs?: readonly string[];
-  /** The time limit for a whole start or restart. @default 90_000 */
-  readonly readyTimeoutMs?: number;
   /** The ports of the first attempt, for tests in which they are taken. @default free ones */
   readonly ports?: ApiServerPorts;
 }
@@ -59,14 +57,15 @@ export interface ApiServer {
    */
   readonly auditLogFile: string;
   readonly dataDirectory: string;
-  /** The duration of the last start. */
-  readonly startedInMs: number;
   readonly processIds: Readonly<Partial<Record<ComponentName, number>>>;
   /** Stops everything, and starts it again with the same data, ports, certificates and tokens. */
   restart(): Promise<void>;
   /** Ends every process and waits until they have ended. A second call does nothing. */
   stop(): Promise<void>;
 }
+
+/** The time limit for a whole start or restart. */
+const readyTimeoutMs = 90_000;
 
 /** The maximum number of starts with other ports, if another process has taken a port in the meantime. */
 const portAttempts = 4;
@@ -97,7 +96,6 @@ interface Running {
   readonly ports: ApiServerPorts;
   /** The processes in the order of their start. */
   readonly components: readonly Component[];
-  readonly startedInMs: number;
 }
 
 type Launch = (ports: ApiServerPorts) => Promise<Running>;
@@ -134,9 +132,8 @@ interface StartInput {
 }
 
 async function startComponents({ options, files, token, ports }: StartInput): Promise<Running> {
-  const { assets, readyTimeoutMs = 90_000 } = options;
-  const startMs = performance.now();
-  const deadlineMs = startMs + readyTimeoutMs;
+  const { assets } = options;
+  const deadlineMs = performance.now() + readyTimeoutMs;
   const url = serverUrl(ports);
   const components: Component[] = [];
   const start = async (name: ComponentName, command: string, args: readonly string[]) => {
@@ -156,7 +153,7 @@ async function startComponents({ options, files, token, ports }: StartInput): Pr
     if (controllerManager !== undefined) {
       await start("kube-controller-manager", controllerManager, kubeControllerManagerArgs(files));
     }
-    return { ports, components, startedInMs: performance.now() - startMs };
+    return { ports, components };
   } catch (error) {
     await stopComponents(components);
     throw error;
@@ -178,12 +175,11 @@ function createHandle(input: {
   readonly token: string;
   readonly ports: ApiServerPorts;
   readonly components: readonly Component[];
-  readonly startedInMs: number;
   readonly launch: Launch;
   readonly removeTemporary: () => Promise<void>;
 }): ApiServer {
   const { files, ports } = input;
-  let running: Pick<Running, "components" | "startedInMs"> = input;
+  let { components } = input;
   return {
     url: serverUrl(ports),
     etcdUrl: `http://127.0.0.1:${ports.etcdClient}`,
@@ -192,19 +188,16 @@ function createHandle(input: {
     token: input.token,
     auditLogFile: files.auditLog,
     dataDirectory: input.dataDirectory,
-    get startedInMs() {
-      return running.startedInMs;
-    },
     get processIds() {
-      return Object.fromEntries(running.components.map(({ name, process }) => [name, process.pid]));
+      return Object.fromEntries(components.map(({ name, process }) => [name, process.pid]));
     },
     async restart() {
-      await stopComponents(running.components);
-      running = { components: [], startedInMs: 0 };
-      running = await input.launch(ports);
+      await stopComponents(components);
+      components = [];
+      ({ components } = await input.launch(ports));
     },
     async stop() {
-      await stopComponents(running.components);
+      await stopComponents(components);
       await input.removeTemporary();
     },
   };

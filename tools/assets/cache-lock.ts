@@ -8,7 +8,7 @@ import { AssetError } from "./asset-error.ts";
 import type { ProgressSink } from "./progress.ts";
 
 /** How long to wait for another process, and where to report the wait. */
-export interface CacheLockOptions {
+interface CacheLockOptions {
   /** The longest wait. It is enough for several builds one after the other. @default 1_800_000 */
   readonly waitMs?: number;
   /** The interval between two attempts. @default 250 */

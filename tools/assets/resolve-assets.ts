@@ -4,7 +4,7 @@ import path from "node:path";
 import { cacheDirectory, cachedPath, createWorkDirectory, isExecutable, publishFile } from "./asset-cache.ts";
 import { AssetError } from "./asset-error.ts";
 import { type Asset, type AssetName, assetTable } from "./asset-table.ts";
-import { type CacheLockOptions, withCacheLock } from "./cache-lock.ts";
+import { withCacheLock } from "./cache-lock.ts";
 import { type DownloadTimeouts, defaultDownloadTimeouts } from "./download.ts";
 import { type DownloadHosts, officialHosts } from "./download-sources.ts";
 import { createAssetMaker, type MakeOptions } from "./make-asset.ts";
@@ -28,7 +28,6 @@ export interface ResolveOptions {
   readonly download?: boolean;
   /** Whether building from Go modules is tried. @default true */
   readonly build?: boolean;
-  readonly lock?: Omit<CacheLockOptions, "progress" | "signal">;
   /** Ends the search early. Unfinished downloads and builds leave nothing behind. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -62,7 +61,7 @@ export async function resolveAssets<Name extends AssetName>(
     return missing;
   };
   if ((await findMissing()).length > 0) {
-    await withCacheLock(cache, { ...options.lock, progress, signal }, async () => {
+    await withCacheLock(cache, { progress, signal }, async () => {
       // The check is made again under the lock, because the process that held the lock before may have made the
       // binaries.
       const missing = (await findMissing()).map((name) => assetTable[name]);

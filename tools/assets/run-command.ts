@@ -19,6 +19,12 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
 }
 
+/** Returns `undefined` for a failed command. Any other error is thrown again. */
+export function undefinedIfFailed(error: unknown): undefined {
+  if (!(error instanceof CommandError)) throw error;
+  return undefined;
+}
+
 /**
  * Runs a command and returns its standard output.
  * The command never outlives this process (see `startGuardedProcess`).

@@ -15,17 +15,14 @@ const clusterKinds: ReadonlySet<string> = new Set(["ClusterRole", "ClusterRoleBi
 /** Returns the templates by file name. Each is made from an object of `deploy/`. Pure. */
 export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, string> {
   const base = (name: string) => manifestsOf(sources, `deploy/base/${name}.yaml`);
+  const unchanged = ["service-account", "lease-role", "people-roles", "secrets-role", "disruption-budget"];
   return new Map([
-    ["service-account.yaml", documents(base("service-account").map(placed))],
+    ...unchanged.map((name) => [`${name}.yaml`, documents(base(name).map(placed))] as const),
     ["cluster-role.yaml", clusterRole(base("cluster-role"))],
-    ["lease-role.yaml", documents(base("lease-role").map(placed))],
     ["key-role.yaml", documents(base("key-role").map(placed).map(withSecretName))],
-    ["people-roles.yaml", documents(base("people-roles").map(placed))],
-    ["secrets-role.yaml", documents(base("secrets-role").map(placed))],
     ["metrics-auth.yaml", metricsAuth(manifestsOf(sources, "deploy/metrics-auth/metrics-auth.yaml"))],
     ["settings.yaml", settings(sources)],
     ["deployment.yaml", documents(base("deployment").map(deployment))],
-    ["disruption-budget.yaml", documents(base("disruption-budget").map(placed))],
     ["network-policy.yaml", networkPolicy(base("network-policy"))],
     ["watched-namespaces.yaml", watchedNamespaces(sources)],
     ["monitoring.yaml", monitoring(sources)],

@@ -22,8 +22,8 @@ export async function keepRunning(story: Story, interruption: AbortSignal): Prom
   if (monitoring.kind === "Running") {
     terminal.offer(["curl", "-s", "$PROMETHEUS/api/v1/query?query=compute_endpoint_info"]);
   }
-  terminal.offer(curlWords({ method: "GET", path: endpointsPath, isAuthorized: true }));
-  terminal.offer(curlWords({ method: "GET", path: "/sandbox/v1/requests", isAuthorized: false }));
+  terminal.offer(curlWords({ method: "GET", path: endpointsPath }));
+  terminal.offer(curlWords({ method: "GET", path: "/sandbox/v1/requests" }));
   terminal.offer(["kubectl", "-n", samples.namespace, "delete", "cpe", "--all"]);
   terminal.say("");
   for (const file of world.logFiles) terminal.offer(["tail", file]);

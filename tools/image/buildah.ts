@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { CommandError, runCommand } from "../assets/run-command.ts";
+import { runCommand, undefinedIfFailed } from "../assets/run-command.ts";
 
 /** Runs buildah with its own storage. It returns the output without blanks around it. */
 export type Buildah = (args: readonly string[]) => Promise<string>;
@@ -51,7 +51,8 @@ export async function withBuildah<T>(
   try {
     return await work(buildah, directory);
   } finally {
-    await buildah(["rm", "--all"]).catch(ignoreCommandError);
+    // If the work has ended early, there may be nothing to remove.
+    await buildah(["rm", "--all"]).catch(undefinedIfFailed);
     await removeStorage(directory);
   }
 }
@@ -66,9 +67,4 @@ export async function removeStorage(directory: string): Promise<void> {
     if (!(error instanceof Error && "code" in error && error.code === "EACCES")) throw error;
     await runCommand({ command: "buildah", args: ["unshare", "rm", "-rf", directory] });
   }
-}
-
-/** If the work has ended early, there may be nothing to remove. */
-function ignoreCommandError(error: unknown): void {
-  if (!(error instanceof CommandError)) throw error;
 }

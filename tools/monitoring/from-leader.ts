@@ -14,8 +14,6 @@ export interface FromLeaderOptions {
   readonly selector: string;
   /** The labels that are kept. @default namespace and name */
   readonly labels?: readonly string[];
-  /** The labels of `labels` that the alert has. @default all of them */
-  readonly alertLabels?: readonly string[];
   /** The gauge that every object of the kind has. @default compute_endpoint_info */
   readonly presence?: string;
   /** The labels that name one object. @default namespace and name */
@@ -34,7 +32,6 @@ export function fromLeader(options: FromLeaderOptions): string {
     alert,
     selector,
     labels = ["namespace", "name"],
-    alertLabels = labels,
     presence = "compute_endpoint_info",
     identity = ["namespace", "name"],
   } = options;
@@ -44,7 +41,7 @@ export function fromLeader(options: FromLeaderOptions): string {
   or
   (
     ${by} (max_over_time(${selector}[${withoutLeader}]))
-    and on (${alertLabels.join(", ")}) ALERTS{alertname="${alert}"}
+    and on (${labels.join(", ")}) ALERTS{alertname="${alert}"}
     unless on (${identity.join(", ")}) ${presence}
   )
 )`;

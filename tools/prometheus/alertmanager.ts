@@ -7,8 +7,6 @@ export interface AlertmanagerOptions {
   readonly binary: string;
   /** The configuration: an object with the content of alertmanager.yml. */
   readonly config: object;
-  /** The time limit of the whole start. @default 30_000 */
-  readonly readyTimeoutMs?: number;
 }
 
 const configFile = "alertmanager.yml";
@@ -18,7 +16,7 @@ const configFile = "alertmanager.yml";
  * @throws ComponentError with the end of its log, for instance when it refuses the configuration.
  */
 export async function startAlertmanager(options: AlertmanagerOptions): Promise<MonitoringServer> {
-  const { binary, config, readyTimeoutMs } = options;
+  const { binary, config } = options;
   return await startMonitoringServer({
     name: "alertmanager",
     binary,
@@ -32,6 +30,5 @@ export async function startAlertmanager(options: AlertmanagerOptions): Promise<M
       "--cluster.listen-address=",
       "--log.level=warn",
     ],
-    readyTimeoutMs,
   });
 }

@@ -15,8 +15,6 @@ export interface MonitoringServerOptions {
   readonly files: Readonly<Record<string, string>>;
   /** Returns the arguments for a directory and a port of 127.0.0.1. */
   readonly args: (directory: string, port: number) => readonly string[];
-  /** The time limit of the whole start. @default 30_000 */
-  readonly readyTimeoutMs?: number | undefined;
 }
 
 /** A running server on loopback. It ends when this process ends in any way. */
@@ -37,7 +35,8 @@ export interface MonitoringServer {
 
 /** The maximum number of starts with another port, if another process has taken the port in the meantime. */
 const portAttempts = 4;
-const defaultReadyTimeoutMs = 30_000;
+/** The time limit of the whole start. */
+const readyTimeoutMs = 30_000;
 
 /**
  * Starts a server and waits until it is ready.
@@ -87,7 +86,7 @@ async function startOnFreePort(
 }
 
 async function startOn(port: number, options: MonitoringServerOptions, directory: string) {
-  const { name, binary, args, readyTimeoutMs = defaultReadyTimeoutMs } = options;
+  const { name, binary, args } = options;
   const url = `http://127.0.0.1:${port}`;
   const component = await startComponent({
     name,

@@ -13,8 +13,6 @@ export interface PrometheusOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** The values of `--enable-feature`, such as `exemplar-storage`. @default none */
   readonly features?: readonly string[];
-  /** The time limit of the whole start. @default 30_000 */
-  readonly readyTimeoutMs?: number;
 }
 
 /** One series of an answer with its value. The labels include `__name__` if the query keeps it. */
@@ -62,7 +60,7 @@ const configFile = "prometheus.yml";
  * @throws ComponentError with the end of its log, for instance when it refuses the configuration.
  */
 export async function startPrometheus(options: PrometheusOptions): Promise<Prometheus> {
-  const { binary, config, files = {}, features = [], readyTimeoutMs } = options;
+  const { binary, config, files = {}, features = [] } = options;
   const server = await startMonitoringServer({
     name: "prometheus",
     binary,
@@ -76,7 +74,6 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
       "--log.level=warn",
       ...features.map((feature) => `--enable-feature=${feature}`),
     ],
-    readyTimeoutMs,
   });
   const api = (path: string) => get(`${server.url}${path}`);
   return {

@@ -5,7 +5,7 @@ import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ProgressSink } from "../assets/progress.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
-import { CommandError, runCommand } from "../assets/run-command.ts";
+import { CommandError, runCommand, undefinedIfFailed } from "../assets/run-command.ts";
 
 /** How files are signed: with a key pair of this run, or with the identity of the workflow (keyless). */
 export type Signing =
@@ -102,8 +102,8 @@ export async function hasStatement(
   { type, predicate }: { readonly type: StatementType; readonly predicate: string },
 ): Promise<boolean> {
   const args = ["verify-attestation", `--type=${type}`, ...trustArgs(trust), reference];
-  const printed = await cosign(args).catch(isRefused);
-  if (printed === false) return false;
+  const printed = await cosign(args).catch(undefinedIfFailed);
+  if (printed === undefined) return false;
   const envelopes = printed.split("\n").filter((line) => line !== "");
   const wanted: unknown = JSON.parse(await readFile(predicate, "utf8"));
   return envelopes.some((line) => isDeepStrictEqual(predicateIn(line), wanted));
@@ -112,12 +112,6 @@ export async function hasStatement(
 function predicateIn(envelope: string): unknown {
   const { payload } = JSON.parse(envelope) as { readonly payload: string };
   return JSON.parse(Buffer.from(payload, "base64").toString("utf8")).predicate;
-}
-
-/** Returns `false` if cosign refused the command. Any other error is thrown again. */
-export function isRefused(error: unknown): false {
-  if (!(error instanceof CommandError)) throw error;
-  return false;
 }
 
 /** The content of a statement about an image: its SBOM, or its provenance. */

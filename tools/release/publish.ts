@@ -1,16 +1,9 @@
 /** Publishes a verified release. */
 import path from "node:path";
 import { type ProgressSink, withProgress } from "../assets/progress.ts";
+import { undefinedIfFailed } from "../assets/run-command.ts";
 import { sha256Of } from "../image/oci-layout.ts";
-import {
-  attestReference,
-  hasStatement,
-  isRefused,
-  type Signing,
-  signReference,
-  type Trust,
-  verifyReference,
-} from "./cosign.ts";
+import { attestReference, hasStatement, type Signing, signReference, type Trust, verifyReference } from "./cosign.ts";
 import { chartAt, imageAt, type Place, statementsAbout } from "./place.ts";
 import { imageDigest, type ReleaseFiles } from "./release-files.ts";
 
@@ -109,8 +102,8 @@ async function stepsOf(release: ReleaseFiles, place: Place, signer: Signer): Pro
 
 /** Signs an image unless it is signed already, so a second attempt adds no second signature. */
 async function signOnce({ cosign }: Place, { signing, trust }: Signer, reference: string): Promise<void> {
-  const isSigned = await verifyReference(cosign, trust, reference).then(() => true, isRefused);
-  if (!isSigned) await signReference(cosign, signing, reference);
+  const isSigned = await verifyReference(cosign, trust, reference).then(() => true, undefinedIfFailed);
+  if (isSigned !== true) await signReference(cosign, signing, reference);
 }
 
 /**

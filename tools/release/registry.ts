@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { ProgressSink } from "../assets/progress.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
-import { CommandError, runCommand } from "../assets/run-command.ts";
+import { runCommand, undefinedIfFailed } from "../assets/run-command.ts";
 import { sha256Of } from "../image/oci-layout.ts";
 import { isLoopbackRegistry } from "../image/registry-scheme.ts";
 
@@ -35,7 +35,7 @@ export async function openRegistry(address: string, progress: ProgressSink, sign
   return {
     pushLayout: async (layout, reference) => void (await crane("push", layout, reference)),
     tag: async (reference, tag) => void (await crane("tag", reference, tag)),
-    digestOf: (reference) => crane("digest", reference).then((text) => text.trim(), nothingFound),
+    digestOf: (reference) => crane("digest", reference).then((text) => text.trim(), undefinedIfFailed),
     validate: async (reference) => void (await crane("validate", "--remote", reference)),
     pushChart: async (file, repository) => void (await helm("push", file, `oci://${repository}`)),
     chartSum: async (reference, version) => {
@@ -44,15 +44,10 @@ export async function openRegistry(address: string, progress: ProgressSink, sign
         await helm("pull", `oci://${reference}`, "--version", version, "--destination", directory);
         return await sha256Of(path.join(directory, `${path.basename(reference)}-${version}.tgz`));
       } catch (error) {
-        return nothingFound(error);
+        return undefinedIfFailed(error);
       } finally {
         await rm(directory, { recursive: true, force: true });
       }
     },
   };
-}
-
-function nothingFound(error: unknown): undefined {
-  if (!(error instanceof CommandError)) throw error;
-  return undefined;
 }

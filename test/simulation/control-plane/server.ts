@@ -267,7 +267,7 @@ export class ControlPlaneServer {
   }
 
   #roleView({ name, updatedMs }: RoleRecord): ObservedRole {
-    return { name, isProtected: false, updatedTime: this.calendar.text(updatedMs) };
+    return { name, updatedTime: this.calendar.text(updatedMs) };
   }
 
   #roleChange({ role, operations }: { readonly role: RoleRecord; readonly operations: readonly OperationRecord[] }) {

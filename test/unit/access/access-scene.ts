@@ -305,7 +305,7 @@ export class AccessScene {
       return [started];
     };
     const rolesOf = (branchId: string) => this.roles.get(branchId) ?? [];
-    const viewOf = ({ name, updatedTime }: FakeRole) => ({ name, updatedTime, isProtected: false });
+    const viewOf = ({ name, updatedTime }: FakeRole) => ({ name, updatedTime });
     return {
       listRoles: async ({ branchId }) => {
         this.calls.push("listRoles");

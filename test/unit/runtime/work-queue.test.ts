@@ -24,7 +24,6 @@ import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 interface Differences {
   readonly random?: () => number;
   readonly observer?: WorkQueueObserver;
-  readonly urgentInARow?: number;
   readonly groupOf?: (key: string) => string;
 }
 
@@ -202,21 +201,22 @@ describe("fairness", () => {
   });
 
   it("11: edits without end → a key of the backlog is taken now and then", () => {
-    const { queue } = startQueue({ urgentInARow: 3 });
+    const { queue } = startQueue();
     queue.add("resync-1", "Background");
     queue.add("resync-2", "Background");
     const taken: (string | undefined)[] = [];
-    for (let index = 0; index < 10; index += 1) {
+    for (let index = 0; index < 40; index += 1) {
       queue.add(`edit-${index}`);
       taken.push(queue.take());
     }
     expect(taken.filter((key) => key?.startsWith("resync"))).toEqual(["resync-1", "resync-2"]);
-    expect(taken.indexOf("resync-1")).toBe(3);
+    expect(taken.indexOf("resync-1")).toBe(16);
+    expect(taken.indexOf("resync-2")).toBe(33);
   });
 
   it("11: edits while there is no backlog → do not count; once there is one, the next edit is still ahead of it", () => {
-    const { queue } = startQueue({ urgentInARow: 3 });
-    for (let index = 0; index < 10; index += 1) {
+    const { queue } = startQueue();
+    for (let index = 0; index < 20; index += 1) {
       queue.add(`edit-${index}`);
       queue.take();
     }

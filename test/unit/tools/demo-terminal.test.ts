@@ -67,10 +67,10 @@ test("words for a shell → only what needs quotes has them, and the value of an
 
 test("a request as a command → the key is a shell variable, never the key", () => {
   const path = "/api/v2/projects/p/endpoints";
-  expect(curlWords({ method: "POST", path, isAuthorized: true }).join(" ")).toBe(
+  expect(curlWords({ method: "POST", path }).join(" ")).toBe(
     'curl -s -X POST -H "Authorization: Bearer $SANDBOX_KEY" $SANDBOX/api/v2/projects/p/endpoints',
   );
-  expect(curlWords({ method: "POST", path: "/x", body: { a: 1 }, isAuthorized: false }).join(" ")).toBe(
+  expect(curlWords({ method: "POST", path: "/x", body: { a: 1 } }).join(" ")).toBe(
     `curl -s --json '{"a":1}' $SANDBOX/x`,
   );
 });

@@ -1,5 +1,6 @@
 /** Shows commands and their output in the demo. */
 import { waitUntil } from "../../process/wait-until.ts";
+import { inNamespace } from "./names.ts";
 import { curlWords, type SandboxRequest, send } from "./sandbox-client.ts";
 import { shellWords } from "./shell-words.ts";
 import type { Story } from "./story.ts";
@@ -45,6 +46,23 @@ export async function kubectlUntil(
 export async function curl({ terminal, sandbox }: Story, request: SandboxRequest): Promise<unknown> {
   terminal.command(curlWords(request));
   return await send(request, sandbox);
+}
+
+/** Shows the events of a reason, and repeats the command until its output is as expected. */
+export async function eventsUntil(
+  story: Story,
+  reason: string,
+  columns: string,
+  isWanted: (output: string) => boolean = (output) => output.includes(reason),
+): Promise<void> {
+  const words = ["get", "events", `--field-selector=reason=${reason}`, `-o=custom-columns=${columns}`];
+  await kubectlUntil(story, inNamespace(...words), isWanted);
+}
+
+/** Lets the clock of the sandbox jump ahead. */
+export async function advanceClock(story: Story, seconds: number): Promise<void> {
+  const body = { milliseconds: seconds * 1000 };
+  await curl(story, { method: "POST", path: "/sandbox/v1/clock/advance", body });
 }
 
 /** Waits until the metrics page has the expected lines, and shows the lines that match a pattern. */

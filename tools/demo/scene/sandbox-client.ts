@@ -8,8 +8,6 @@ export interface SandboxRequest {
   readonly path: string;
   /** The body, sent as JSON. */
   readonly body?: object;
-  /** Whether the request has the API key: the API needs it, the control API does not. */
-  readonly isAuthorized: boolean;
 }
 
 /** The addresses of the running sandbox. */
@@ -24,12 +22,15 @@ export interface SandboxAddress {
 /** The shell variable that holds the API key in commands for people. */
 export const keyVariable = "SANDBOX_KEY";
 
+/** The API needs the key. The control API below `/sandbox` does not. */
+const needsKey = (path: string) => path.startsWith("/api/");
+
 /** Returns the request as the words of a curl command. Origin and key are shell variables. */
-export function curlWords({ method, path, body, isAuthorized }: SandboxRequest): readonly string[] {
+export function curlWords({ method, path, body }: SandboxRequest): readonly string[] {
   return [
     ...["curl", "-s"],
     ...(method === "POST" && body === undefined ? ["-X", "POST"] : []),
-    ...(isAuthorized ? ["-H", `"Authorization: Bearer $${keyVariable}"`] : []),
+    ...(needsKey(path) ? ["-H", `"Authorization: Bearer $${keyVariable}"`] : []),
     ...(body === undefined ? [] : shellWords(["--json", JSON.stringify(body)])),
     `$SANDBOX${path}`,
   ];
@@ -37,13 +38,13 @@ export function curlWords({ method, path, body, isAuthorized }: SandboxRequest):
 
 /** Sends the request. @returns the parsed answer. @throws Error for an answer that is not 2xx */
 export async function send(
-  { method, path, body, isAuthorized }: SandboxRequest,
+  { method, path, body }: SandboxRequest,
   { origin, apiKey }: SandboxAddress,
 ): Promise<unknown> {
   const response = await fetch(`${origin}${path}`, {
     method,
     headers: {
-      ...(isAuthorized ? { authorization: `Bearer ${apiKey}` } : {}),
+      ...(needsKey(path) ? { authorization: `Bearer ${apiKey}` } : {}),
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

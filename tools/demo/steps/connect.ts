@@ -1,7 +1,7 @@
 /** The step in which an application connects. */
 import { Application } from "../scene/application.ts";
 import { inNamespace, samples } from "../scene/names.ts";
-import { curl, kubectl, secondsSince } from "../scene/narrate.ts";
+import { advanceClock, kubectl, secondsSince } from "../scene/narrate.ts";
 import type { Step, Story } from "../scene/story.ts";
 
 /** The suspend delay in the sample. */
@@ -50,12 +50,7 @@ async function wakeIt(story: Story, application: Application): Promise<void> {
   story.terminal.say(
     `The clock jumps over ${suspendSeconds} s without a connection. The control plane suspends the compute:`,
   );
-  await curl(story, {
-    method: "POST",
-    path: "/sandbox/v1/clock/advance",
-    body: { milliseconds: suspendSeconds * 1000 },
-    isAuthorized: false,
-  });
+  await advanceClock(story, suspendSeconds);
   const idle = ["--for=jsonpath={.status.state}=idle", `cpe/${samples.primary}`, "--timeout=60s"];
   await kubectl(story, inNamespace("wait", ...idle));
   story.terminal.say("Its server has ended. The next connection starts it again and waits for it:");

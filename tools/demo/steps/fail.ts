@@ -1,6 +1,6 @@
 /** The steps in which an operation fails and the failure is cleared. */
 import { endpointsPath, inNamespace, samples } from "../scene/names.ts";
-import { curl, kubectl, kubectlUntil, metricsUntil, secondsSince } from "../scene/narrate.ts";
+import { curl, eventsUntil, kubectl, kubectlUntil, metricsUntil, secondsSince } from "../scene/narrate.ts";
 import type { Step } from "../scene/story.ts";
 import { untilPaged } from "../scene/until-paged.ts";
 
@@ -19,7 +19,6 @@ export const fail: Step = {
       method: "POST",
       path: "/sandbox/v1/operations/fail-next",
       body: { action: "start_compute", error: "no compute node has room" },
-      isAuthorized: false,
     });
     await kubectl(story, inNamespace("patch", "cpe", samples.primary, "--type=merge", `-p=${newSize}`));
     await kubectl(
@@ -28,16 +27,7 @@ export const fail: Step = {
     );
     await kubectlUntil(story, inNamespace("get", "cpe", samples.primary), (table) => table.includes("OperationFailed"));
     await kubectl(story, inNamespace("get", "cpe", samples.primary, `-o=jsonpath=${failureMessage}`));
-    await kubectlUntil(
-      story,
-      inNamespace(
-        "get",
-        "events",
-        "--field-selector=reason=OperationFailed",
-        "-o=custom-columns=TYPE:.type,REASON:.reason,MESSAGE:.message",
-      ),
-      (output) => output.includes("OperationFailed"),
-    );
+    await eventsUntil(story, "OperationFailed", "TYPE:.type,REASON:.reason,MESSAGE:.message");
     await metricsUntil(story, "^compute_endpoint_operation_fail", (lines) => lines.length >= 2);
     await untilPaged(story, "firing");
     terminal.success(`the failure shows in the resource, the events and the metrics (${secondsSince(startMs)})`);
@@ -57,7 +47,6 @@ export const recover: Step = {
     await curl(story, {
       method: "POST",
       path: `${endpointsPath}/${status.ownership.endpointId}/start`,
-      isAuthorized: true,
     });
     await kubectl(story, inNamespace("wait", "--for=condition=LastOperationSucceeded", resource, "--timeout=60s"));
     await metricsUntil(story, "^compute_endpoint_operation_fail", (lines) => lines.length === 1);

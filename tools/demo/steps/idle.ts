@@ -1,6 +1,6 @@
 /** The step that shows a suspended compute. */
 import { inNamespace, samples } from "../scene/names.ts";
-import { curl, kubectl, secondsSince } from "../scene/narrate.ts";
+import { advanceClock, kubectl, secondsSince } from "../scene/narrate.ts";
 import type { Step } from "../scene/story.ts";
 
 /** Shows that a suspended compute is healthy. */
@@ -12,12 +12,7 @@ export const idle: Step = {
     terminal.say(
       `${samples.sleeper} suspends after ${samples.sleeperSuspendSeconds} s without activity. Here the clock jumps over them:`,
     );
-    await curl(story, {
-      method: "POST",
-      path: "/sandbox/v1/clock/advance",
-      body: { milliseconds: samples.sleeperSuspendSeconds * 1000 },
-      isAuthorized: false,
-    });
+    await advanceClock(story, samples.sleeperSuspendSeconds);
     await kubectl(
       story,
       inNamespace("wait", "--for=jsonpath={.status.state}=idle", `cpe/${samples.sleeper}`, "--timeout=60s"),

@@ -1,6 +1,6 @@
 /** The step that deletes everything. */
 import { endpointsPath, inNamespace } from "../scene/names.ts";
-import { curl, kubectl, kubectlUntil, secondsSince } from "../scene/narrate.ts";
+import { curl, eventsUntil, kubectl, secondsSince } from "../scene/narrate.ts";
 import type { Step } from "../scene/story.ts";
 
 /** Deletes the resources, and shows that Kubernetes and the control plane have nothing left. */
@@ -10,20 +10,12 @@ export const remove: Step = {
     const { terminal } = story;
     const startMs = performance.now();
     await kubectl(story, inNamespace("delete", "dba,cpe", "--all"));
-    await kubectlUntil(
-      story,
-      inNamespace(
-        "get",
-        "events",
-        "--field-selector=reason=EndpointDeleted",
-        "-o=custom-columns=RESOURCE:.involvedObject.name,REASON:.reason,MESSAGE:.message",
-      ),
-      (output) => (output.match(/EndpointDeleted/g) ?? []).length === 4,
-    );
+    const columns = "RESOURCE:.involvedObject.name,REASON:.reason,MESSAGE:.message";
+    const isWhole = (output: string) => (output.match(/EndpointDeleted/g) ?? []).length === 4;
+    await eventsUntil(story, "EndpointDeleted", columns, isWhole);
     const answer = (await curl(story, {
       method: "GET",
       path: endpointsPath,
-      isAuthorized: true,
     })) as { readonly endpoints: readonly { readonly name?: string }[] };
     terminal.quote(JSON.stringify(answer));
     // The project already had an endpoint on its primary branch. No resource owns it, and the operator leaves it alone.

@@ -1,6 +1,6 @@
 /** The step that changes a size. */
 import { inNamespace, operationColumns, samples } from "../scene/names.ts";
-import { kubectl, kubectlUntil, secondsSince } from "../scene/narrate.ts";
+import { eventsUntil, kubectl, secondsSince } from "../scene/narrate.ts";
 import { isSettled } from "../scene/row-checks.ts";
 import type { Step } from "../scene/story.ts";
 import { RowWatch } from "../scene/watch-rows.ts";
@@ -19,15 +19,6 @@ export const resize: Step = {
       isSettled(rows, samples.primary, "suspend_compute", "start_compute"),
     );
     story.terminal.success(`restarted and Ready in ${secondsSince(startMs)}; the event came before the restart:`);
-    await kubectlUntil(
-      story,
-      inNamespace(
-        "get",
-        "events",
-        "--field-selector=reason=EndpointRestarting",
-        "-o=custom-columns=REASON:.reason,MESSAGE:.message",
-      ),
-      (output) => output.includes("EndpointRestarting"),
-    );
+    await eventsUntil(story, "EndpointRestarting", "REASON:.reason,MESSAGE:.message");
   },
 };
