@@ -51,6 +51,12 @@ async function runSandbox(args: readonly string[]): Promise<number> {
   return runSandboxCommand(args, { out: process.stdout, err: process.stderr, stop: stopOnSignal() });
 }
 
+async function runKubectlPlugin(args: readonly string[]): Promise<number> {
+  const { runPlugin } = await import("./plugin/run-plugin.ts");
+  const { env, stdout: out, stderr: err } = process;
+  return runPlugin(args, { env, out, err, version: programVersion });
+}
+
 function buildProgram(): Command {
   const program = new Command("endpoint-operator")
     .description("Manages the compute endpoints of a managed Postgres control plane as Kubernetes resources.")
@@ -64,28 +70,20 @@ function buildProgram(): Command {
     .action(async () => {
       process.exitCode = await run();
     });
-  program
-    .command("endpoints")
-    .description("run the kubectl plugin; kubectl endpoints --help lists its commands")
-    .helpOption(false)
-    .allowUnknownOption()
-    .passThroughOptions()
-    .argument("[options...]")
-    .action(async (args: readonly string[]) => {
-      const { runPlugin } = await import("./plugin/run-plugin.ts");
-      const { env, stdout: out, stderr: err } = process;
-      process.exitCode = await runPlugin(args, { env, out, err, version: programVersion });
-    });
-  program
-    .command("sandbox")
-    .description("run a local control plane for tests and demos; sandbox --help lists its options")
-    .helpOption(false)
-    .allowUnknownOption()
-    .passThroughOptions()
-    .argument("[options...]")
-    .action(async (args: readonly string[]) => {
-      process.exitCode = await runSandbox(args);
-    });
+  /** Adds a command that parses its own options. */
+  const ownOptions = (name: string, description: string, start: (args: readonly string[]) => Promise<number>) =>
+    program
+      .command(name)
+      .description(description)
+      .helpOption(false)
+      .allowUnknownOption()
+      .passThroughOptions()
+      .argument("[options...]")
+      .action(async (args: readonly string[]) => {
+        process.exitCode = await start(args);
+      });
+  ownOptions("endpoints", "run the kubectl plugin; kubectl endpoints --help lists its commands", runKubectlPlugin);
+  ownOptions("sandbox", "run a local control plane for tests and demos; sandbox --help lists its options", runSandbox);
   return program;
 }
 

@@ -1,12 +1,10 @@
 /** The HTTP client of one control plane. */
 
 import { z } from "zod";
-import type { Clock } from "../domain/clock.ts";
 import {
   type BranchObjects,
   type BranchPath,
   type ControlPlane,
-  type ControlPlaneObserver,
   type Mutation,
   type ObjectChange,
   Password,
@@ -14,10 +12,15 @@ import {
 } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import type { Tracer } from "../domain/logger.ts";
 import { HttpTransport } from "../http/transport.ts";
-import { type Call, createHttpCaller, type HttpCaller, sendDeletion, undefinedIfAbsent } from "./http-caller.ts";
-import type { KeySource } from "./key-source.ts";
+import {
+  type Call,
+  createHttpCaller,
+  type HttpCaller,
+  type HttpCallerOptions,
+  sendDeletion,
+  undefinedIfAbsent,
+} from "./http-caller.ts";
 import { parseServiceUrl, type Route, routes } from "./routes.ts";
 import type { ListReport } from "./unreadable-objects.ts";
 import {
@@ -45,15 +48,10 @@ import {
   wireRoleList,
 } from "./wire.ts";
 
-export interface ControlPlaneClientOptions {
+export interface ControlPlaneClientOptions
+  extends Pick<HttpCallerOptions, "keys" | "clock" | "observer" | "userAgent" | "tracer"> {
   /** The base URL, which ends in `/v2`; see `parseServiceUrl`. */
   readonly baseUrl: string;
-  readonly keys: KeySource;
-  readonly clock: Clock;
-  readonly observer: ControlPlaneObserver;
-  /** The User-Agent header: `endpoint-operator/<version>`. */
-  readonly userAgent: string;
-  readonly tracer?: Tracer | undefined;
   readonly onListed?: ListReport;
   /** The time limit of one read, in milliseconds. @default 10000 */
   readonly readTimeoutMs?: number;

@@ -36,13 +36,14 @@ interface SuccessfulAnswer {
 }
 
 /** The connections, the key, the time limits and the observers of all calls of one control plane. */
-interface HttpCallerOptions {
+export interface HttpCallerOptions {
   readonly transport: HttpTransport;
   /** The path of the base URL, without a trailing slash. */
   readonly basePath: string;
   readonly keys: KeySource;
   readonly clock: Clock;
   readonly observer: ControlPlaneObserver;
+  /** The User-Agent header: `endpoint-operator/<version>`. */
   readonly userAgent: string;
   readonly readTimeoutMs: number;
   readonly writeTimeoutMs: number;

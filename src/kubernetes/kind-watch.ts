@@ -1,7 +1,5 @@
 /** Watches the custom resources of one kind. */
-import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import type { Logger } from "../domain/logger.ts";
 import type { ResourceKey, ResourceStore, StoredIdentity, WatchStats } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { metadataOf, objectPath } from "./http/objects.ts";
@@ -9,27 +7,18 @@ import { KindStore } from "./store/kind-store.ts";
 import { KindParser, type ResourceKind, type StoredResource } from "./store/resource-kinds.ts";
 import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
-import { defaultTiming, type ReflectorTiming } from "./watch/reflector-parts.ts";
+import { defaultTiming, type ReflectorOptions } from "./watch/reflector-parts.ts";
 import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
 import { isOlder } from "./watch/tombstones.ts";
 
-export interface KindWatchOptions {
+export interface KindWatchOptions
+  extends Pick<ReflectorOptions<never>, "onList" | "onListFailed" | "clock" | "logger" | "random" | "timing"> {
   readonly connection: KubernetesConnection;
   /** The namespaces to watch. Empty: all namespaces. */
   readonly namespaces: readonly string[];
   /** Called for each change, sometimes more than once. It should only add the key to a queue. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
-  /** Called when a namespace was listed completely; `hasSynced` may be true now. Must not throw. @default none */
-  readonly onList?: () => void;
-  /** Called when a list of a namespace has failed. Must not throw. @default none */
-  readonly onListFailed?: (error: unknown) => void;
   readonly fence: LeaderFence;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Returns a random number from 0 up to 1. @default Math.random */
-  readonly random?: () => number;
-  /** The times and limits; tests use shorter times. */
-  readonly timing?: Partial<ReflectorTiming>;
 }
 
 /** The time limit of `listConsistently`, in milliseconds. Thousands of resources take seconds. */

@@ -1,6 +1,6 @@
 /** Follows one value of one Secret. */
 import type { Clock } from "../domain/clock.ts";
-import { KubernetesError } from "../domain/resource-store.ts";
+import { KubernetesError, type ResourceKey } from "../domain/resource-store.ts";
 import { pause } from "../http/call-deadline.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { objectPath, readObject } from "./http/objects.ts";
@@ -25,7 +25,8 @@ export interface SecretWatch {
 /** The value to watch, the connection to use, and the callback on failure. */
 export interface SecretWatchOptions {
   readonly connection: KubernetesConnection;
-  readonly address: SecretAddress;
+  /** The Secret, and the key of the value inside it. */
+  readonly address: ResourceKey & { readonly key: string };
   readonly clock: Clock;
   /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
@@ -106,14 +107,6 @@ export function createSecretWatch(options: SecretWatchOptions): SecretWatch {
       await running;
     },
   };
-}
-
-/** The address of one value of a Secret. */
-export interface SecretAddress {
-  readonly namespace: string;
-  readonly name: string;
-  /** The key of the value inside the Secret. */
-  readonly key: string;
 }
 
 /**

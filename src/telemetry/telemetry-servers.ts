@@ -23,17 +23,20 @@ interface HttpRequest {
   readonly authorization: string;
 }
 
-interface HttpListenerOptions {
-  /** The name of the setting that has the address, for error messages. */
-  readonly setting: string;
+interface ServerOptions {
   /** The address to listen on. Port 0: the system chooses a port. */
   readonly address: { readonly host: string; readonly port: number };
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface HttpListenerOptions extends ServerOptions {
+  /** The name of the setting that has the address, for error messages. */
+  readonly setting: string;
   /** The routes for GET and HEAD, by their exact path. */
   readonly routes: Readonly<Record<string, (request: HttpRequest) => Promise<HttpAnswer>>>;
   /** The maximum number of open connections. Further connections are refused. @default 256 */
   readonly maxConnections?: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** A server that is listening. */
@@ -132,35 +135,25 @@ function plainText(status: number, body: string): HttpAnswer {
   return { status, contentType: "text/plain; charset=utf-8", body };
 }
 
-type Address = { readonly host: string; readonly port: number };
-
 /**
  * The maximum number of connections to the metrics server. It is enough for a few Prometheus servers with two scrapers
  * each, and for people. Each connection may hold a whole scrape in memory.
  */
 const maxScrapers = 32;
 
-interface HealthServerOptions {
-  /** The value of HEALTH_ADDR. */
-  readonly address: Address;
+interface HealthServerOptions extends ServerOptions {
   /**
    * Checks that find a problem which a restart would solve.
    * @default none: any answer means that the process is alive
    */
   readonly liveChecks?: readonly HealthCheck[];
   readonly readyChecks: readonly HealthCheck[];
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
-interface MetricsServerOptions {
-  /** The value of METRICS_ADDR. */
-  readonly address: Address;
+interface MetricsServerOptions extends ServerOptions {
   readonly metrics: Pick<Metrics, "render">;
   /** Decides whether a scrape is allowed. @default every scrape is allowed */
   readonly access?: ScrapeAccess | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**
@@ -168,18 +161,18 @@ interface MetricsServerOptions {
  * @throws Error that names HEALTH_ADDR when the server cannot listen there
  */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpListener> {
-  const { address, liveChecks = [], readyChecks, clock, logger } = options;
+  const { liveChecks = [], readyChecks, ...server } = options;
   const routes = {
     "/livez": async () => answerHealth(liveChecks),
     "/readyz": async () => answerHealth(readyChecks),
   };
-  return startHttpListener({ setting: "HEALTH_ADDR", address, routes, clock, logger });
+  return startHttpListener({ ...server, setting: "HEALTH_ADDR", routes });
 }
 
 /** Starts the server for `/metrics`. @throws Error that names METRICS_ADDR when the server cannot listen there */
 export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
-  const { address, metrics, access, clock, logger } = options;
-  const scrape = createSharedScrape({ clock, render: metrics.render });
+  const { metrics, access, ...server } = options;
+  const scrape = createSharedScrape({ clock: server.clock, render: metrics.render });
   const routes = {
     "/metrics": async ({ accept, authorization }: HttpRequest) => {
       const decision = access === undefined ? "Allowed" : await access(authorization);
@@ -188,7 +181,7 @@ export function startMetricsServer(options: MetricsServerOptions): Promise<HttpL
         : refusedScrapes[decision];
     },
   };
-  return startHttpListener({ setting: "METRICS_ADDR", address, routes, maxConnections: maxScrapers, clock, logger });
+  return startHttpListener({ ...server, setting: "METRICS_ADDR", routes, maxConnections: maxScrapers });
 }
 
 const refusedScrapes: Readonly<Record<Exclude<ScrapeDecision, "Allowed">, HttpAnswer>> = {

@@ -28,6 +28,7 @@ export interface ReflectorOptions<Resource> {
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
+  /** The times and limits; tests use shorter times. @default those of production */
   readonly timing?: Partial<ReflectorTiming>;
 }
 
