@@ -9,10 +9,10 @@ import { chains, FreshCreates, runChain } from "../../test/simulation/workloads/
 
 /**
  * `Seeds`: random runs by seed. `Accesses`: the same with DatabaseAccesses. `Planes`: the same with control planes that
- * resources describe. `Faults`: units of single faults, by
- * index. `Chains`: chains of transitions, by index.
+ * resources describe. `Upheavals`: the first kind with rare events of a whole service. `Faults`: units of single faults,
+ * by index. `Chains`: chains of transitions, by index.
  */
-export type Task = "Seeds" | "Accesses" | "Planes" | "Faults" | "Chains";
+export type Task = keyof typeof randomPlans | "Faults" | "Chains";
 
 /** Some items of a task, by number. */
 export interface Share {
@@ -42,7 +42,8 @@ async function reportOf(task: Task, at: number): Promise<Report> {
   switch (task) {
     case "Seeds":
     case "Accesses":
-    case "Planes": {
+    case "Planes":
+    case "Upheavals": {
       const plan = randomPlans[task](at);
       return { name: String(at), count: 1, ...sorted((await run(plan)).violations, plan) };
     }

@@ -12,14 +12,19 @@ import type {
 } from "../ports.ts";
 import { ControlPlaneCalendar, type ControlPlaneClock } from "./calendar.ts";
 import {
+  type ClosedStatus,
   createEngine,
   type DatabasePath,
+  type EndedWork,
   type EndpointRecord,
+  type EngineAction,
+  endOf,
   type OperationRecord,
   type ProfileName,
   Refusal,
   type RolePath,
   type RoleRecord,
+  type StoreContent,
 } from "./engine.ts";
 import { type EndpointPlace, endpointView, operationView } from "./views.ts";
 
@@ -69,12 +74,18 @@ export class ControlPlaneServer {
   readonly unreadable = new Set<string>();
   /** Those of them whose id and name cannot be parsed either. */
   readonly withoutId = new Set<string>();
+  /** The status with which every call about a project is refused, by project. */
+  readonly transferred = new Map<string, 403 | 404>();
   /** How far lists lag behind, in milliseconds. */
   listLagMs = 0;
   readonly #engine: ReturnType<typeof createEngine>["engine"];
   readonly #live: ReturnType<typeof createEngine>["live"];
   readonly #putBack: ReturnType<typeof createEngine>["putBack"];
   readonly #addEnded: ReturnType<typeof createEngine>["addEnded"];
+  readonly #closeNext: ReturnType<typeof createEngine>["closeNext"];
+  #backup: StoreContent | undefined;
+  /** The operations before each restore. */
+  #former: readonly OperationRecord[] = [];
   #revertsNext = false;
   #reverts: { readonly operationId: string; readonly before: EndpointRecord }[] = [];
   #nextDisguise: Disguise | undefined;
@@ -86,11 +97,12 @@ export class ControlPlaneServer {
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
     this.calendar = new ControlPlaneCalendar(clock, epochMs);
-    const { engine, live, putBack, addEnded } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
+    const { engine, live, putBack, addEnded, closeNext } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
     this.#engine = engine;
     this.#live = live;
     this.#putBack = putBack;
     this.#addEnded = addEnded;
+    this.#closeNext = closeNext;
   }
 
   get echoesNames(): boolean {
@@ -226,9 +238,33 @@ export class ControlPlaneServer {
     this.#engine.failNext({ action, endpointId: undefined, times: 1, error: "the compute did not come up" });
   }
 
-  /** The control plane itself carries out operations on an endpoint, which end at once. */
-  maintain(projectId: string, endpointId: string, count: number): void {
-    this.#addEnded(this.#engine.endpoint(projectId, endpointId), count);
+  /** Makes the next operation of an action end without effect, and without a failure. */
+  closeNext(action: EngineAction, status: ClosedStatus): void {
+    this.#closeNext(action, status);
+  }
+
+  /** The control plane itself carries out operations on an endpoint or its branch, which end at once. */
+  maintain(projectId: string, endpointId: string, count: number, work?: EndedWork): void {
+    this.#addEnded(this.#engine.endpoint(projectId, endpointId), count, work);
+  }
+
+  /** Saves the present content. */
+  backUp(): void {
+    this.#backup = this.#engine.snapshot();
+  }
+
+  /**
+   * Goes back to the saved content. Time goes on.
+   * @param reusesIds whether new objects get the ids again that were given since the backup
+   */
+  restore(reusesIds: boolean): void {
+    const backup = this.#backup;
+    if (backup === undefined) return;
+    const { operations, counters } = this.#engine.snapshot();
+    this.#former = [...this.#former, ...operations];
+    this.#engine.restore(reusesIds ? backup : { ...backup, counters });
+    this.listLagMs = 0;
+    this.#reverts = [];
   }
 
   suspend(projectId: string, endpointId: string): void {
@@ -263,7 +299,10 @@ export class ControlPlaneServer {
 
   /** Returns every operation that ever existed, whatever lists show. For oracles. */
   history(projectId: string): readonly OperationRecord[] {
-    return this.#engine.snapshot().operations.filter((record) => record.projectId === projectId);
+    const all = [...this.#former, ...this.#engine.snapshot().operations];
+    // An operation may have ended twice: before a restore, and after it. Two operations may have the same id.
+    const ends = new Map(all.map((record) => [`${record.id} ${record.createdMs} ${endOf(record).status}`, record]));
+    return [...ends.values()].filter((record) => record.projectId === projectId);
   }
 
   #roleView({ name, updatedMs }: RoleRecord): ObservedRole {

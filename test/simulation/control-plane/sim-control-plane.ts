@@ -208,7 +208,7 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
     apply: (creator: Creator) => { readonly value: Value; readonly mutation: Mutation | undefined },
     plane: DescribedPlane | undefined,
   ): Promise<Value> {
-    const { process, network, faultOf, latencyMs, tap, described } = this.#options;
+    const { process, network, faultOf, latencyMs, tap, described, server } = this.#options;
     const sent = tap.sent(call, process, plane);
     const settled = network.carry<Value>({
       process,
@@ -218,6 +218,10 @@ export class SimControlPlane extends SimBranchObjects implements ControlPlane {
       apply: () => {
         if (plane !== undefined && described?.accepts(plane.key) === false) {
           throw failureOfStatus(call, 401, { message: "not authorized" });
+        }
+        const status = server.transferred.get(call.projectId);
+        if (status !== undefined) {
+          throw failureOfStatus(call, status, { message: status === 404 ? "project not found" : "not allowed" });
         }
         try {
           const { value, mutation } = apply(sent.creator);

@@ -16,6 +16,7 @@ import { type Answer, failure, type StoredObject, success } from "./answers.ts";
 import { isObject, isSameJson, type Json, type JsonObject, mergePatch } from "./merge-patch.ts";
 import { type Backup, type Change, ObjectStore } from "./object-store.ts";
 import { namespacesCollection, parseResourcePath, type ResourcePath, secretsCollection } from "./resource-path.ts";
+import { withoutFields } from "./unknown-fields.ts";
 
 /** A parsed request, without anything about its connection. */
 export interface ApiRequest {
@@ -23,6 +24,8 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
+  /** The fields that the client does not know. It removes them from the status that it stores. @default none */
+  readonly unknownFields?: readonly string[];
 }
 
 /** The collection of our custom resource. */
@@ -62,6 +65,8 @@ export interface ApiServerOptions {
   readonly wallMs: () => number;
   /** The plurals of the kinds whose CRDs are installed beside that of ComputeEndpoint. @default none */
   readonly served?: readonly string[];
+  /** The fields that the CRD of ComputeEndpoint lacks, until it is upgraded. @default none */
+  readonly unknownFields?: readonly string[] | undefined;
   readonly onChange: (change: Change) => void;
 }
 
@@ -75,14 +80,16 @@ export class ApiServer {
   readonly #created = new WeakSet<StoredObject>();
   readonly #wallMs: () => number;
   readonly #served: Set<string>;
+  #unknownFields: readonly string[];
   #uids = 0;
   /** Whether the history is forgotten after the next page of a list that is not the last. */
   forgetsInList = false;
   /** The rest of the list for each open continue token. */
   #openLists = new Map<string, readonly StoredObject[]>();
 
-  constructor({ wallMs, served = [], onChange }: ApiServerOptions) {
+  constructor({ wallMs, served = [], unknownFields = [], onChange }: ApiServerOptions) {
     this.#wallMs = wallMs;
+    this.#unknownFields = unknownFields;
     this.#served = new Set(served);
     this.store = new ObjectStore(onChange);
   }
@@ -100,7 +107,7 @@ export class ApiServer {
       case "POST":
         return this.#create(path, body);
       case "PATCH":
-        return this.#patch(path, body);
+        return this.#patch(path, body, request.unknownFields ?? []);
       case "DELETE":
         return this.#delete(path, body);
       case "PUT":
@@ -125,6 +132,12 @@ export class ApiServer {
   /** Applies a CRD. */
   install(name: string): void {
     this.#served.add(name);
+  }
+
+  /** Applies the present CRD of ComputeEndpoint. The server serves the kind anew, so its history begins again. */
+  upgrade(): void {
+    this.#unknownFields = [];
+    this.compact();
   }
 
   /** Goes back to a backup, as etcd does. Lists that have begun cannot continue. */
@@ -203,18 +216,23 @@ export class ApiServer {
         creationTimestamp: `${new Date(this.#wallMs()).toISOString().slice(0, 19)}Z`,
       },
     };
-    const stored = this.store.put(path.collection, object);
+    const stored = this.store.put(path.collection, this.#pruned(path, object));
     if (path.collection === computeEndpoints) this.#created.add(stored);
     return success(stored, 201);
   }
 
-  #patch(path: ResourcePath, patch: Json): Answer {
+  #patch(path: ResourcePath, patch: Json, unknownFields: readonly string[]): Answer {
     const before = this.#find(path);
     if (before === undefined) return notFound(path);
     const conflict = preconditionFailure(path, before, isObject(patch) ? patch.metadata : undefined);
     if (conflict !== undefined) return conflict;
     const merged = mergePatch(before, patch) as StoredObject;
-    const after = path.isStatus ? withStatus(before, merged.status) : this.#withoutStatusOf(path, before, merged);
+    const after = this.#pruned(
+      path,
+      path.isStatus
+        ? withStatus(before, withoutFields({ status: merged.status }, unknownFields).status)
+        : this.#withoutStatusOf(path, before, merged),
+    );
     if (isSameJson(before, after) && !this.#created.has(before)) return success(before);
     const invalid = path.isStatus ? undefined : this.#invalid(path, after, before);
     if (invalid !== undefined) return invalid;
@@ -224,6 +242,11 @@ export class ApiServer {
       return success(after);
     }
     return success(this.store.put(path.collection, after));
+  }
+
+  /** Removes the fields that the CRD does not have. */
+  #pruned({ collection }: ResourcePath, object: StoredObject): StoredObject {
+    return collection === computeEndpoints ? withoutFields(object, this.#unknownFields) : object;
   }
 
   #withoutStatusOf(path: ResourcePath, before: StoredObject, merged: StoredObject): StoredObject {

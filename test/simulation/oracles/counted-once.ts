@@ -1,5 +1,5 @@
 /** Checks that no operation is counted twice. */
-import type { OperationRecord } from "../control-plane/engine.ts";
+import { endOf, type OperationRecord } from "../control-plane/engine.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
@@ -20,18 +20,18 @@ export function countedOnce(world: World): Oracle {
     atEnd() {
       const { history } = world;
       const counted = countsOf(world.metricsPages);
-      const recorded = new Set([...history.recordedIds.values()].flatMap((ids) => [...ids]));
       const ended = world.controlPlanes
         .flatMap((controlPlane) => world.projectIds.flatMap((projectId) => controlPlane.history(projectId)))
         .filter(({ status }) => isEnded(status));
       const mayCount = ({ id, endpointId, updatedMs }: OperationRecord) =>
         endpointId === undefined ||
-        (recorded.has(endpointId) &&
+        (history.firstRecords.has(endpointId) &&
           // A disguised operation ends for the operator when the control plane shows it as it is.
           (world.controlPlane.everDisguised.has(id) || updatedMs >= ownedFromMs(world, endpointId)));
       const atMost = tally(ended.filter(mayCount));
-      // After an etcd restore, or without status, the operator cannot know what it has counted.
-      const isLost = history.etcdRestoredAtMs !== undefined || history.statusLost.size > 0;
+      // After an etcd restore, or without status, the operator cannot know what it has counted. If ids are given again,
+      // it cannot know which operations an id names.
+      const isLost = history.etcdRestoredAtMs !== undefined || history.statusLost.size > 0 || history.reusesIds;
       for (const [kind, count] of isLost ? [] : counted) {
         if (count > (atMost.get(kind) ?? 0))
           world.violate("Counting", `${kind}: ${count} counted, ${atMost.get(kind) ?? 0} ended`);
@@ -56,8 +56,8 @@ function ownedFromMs({ history, controlPlane, time }: World, endpointId: string)
 function isExact({ history, controlPlane, options, faults }: World): boolean {
   // While a control plane cannot be used, nothing of it is read.
   if (options.hasPlanes === true) return false;
-  const { deaths, kills, robbed, etcdRestoredAtMs, statusLost } = history;
-  if (statusLost.size > 0) return false;
+  const { deaths, kills, robbed, etcdRestoredAtMs, controlPlaneRestoredAtMs, statusLost } = history;
+  if (statusLost.size > 0 || controlPlaneRestoredAtMs !== undefined) return false;
   // A process that ends while it does not know whether a status was stored takes its counts with it.
   const isComplete = deaths === 0 || (kills === 0 && faults.hit.size === 0);
   return isComplete && robbed.size === 0 && etcdRestoredAtMs === undefined && controlPlane.everDisguised.size === 0;
@@ -90,8 +90,9 @@ function isEnded(status: string): boolean {
 
 function tally(operations: readonly OperationRecord[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { action, status } of operations) {
-    const kind = `${action} ${status === "finished" ? "succeeded" : "failed"}`;
+  for (const operation of operations) {
+    const { status } = endOf(operation);
+    const kind = `${operation.action} ${status === "finished" || status === "skipped" ? "succeeded" : "failed"}`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   return counts;

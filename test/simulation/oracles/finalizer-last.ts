@@ -39,6 +39,8 @@ export function finalizerLast(world: World): Oracle {
 function ownEndpoints(world: World, uid: string) {
   return world.endpoints().filter(({ id }) => {
     const creator = world.controlPlane.creators.get(id);
-    return creator?.by === "Operator" && creator.uid === uid;
+    // The operator has deleted it before, and never deletes an endpoint because of its name.
+    const isRevived = world.history.revived.has(id);
+    return creator?.by === "Operator" && creator.uid === uid && !isRevived;
   });
 }

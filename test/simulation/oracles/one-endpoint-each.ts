@@ -25,7 +25,7 @@ export function oneEndpointEach(world: World): Oracle {
       const { uid } = creator;
       const own = world.endpoints().filter(({ id }) => {
         const made = world.controlPlane.creators.get(id);
-        return made?.by === "Operator" && made.uid === uid;
+        return made?.by === "Operator" && made.uid === uid && !world.history.revived.has(id);
       });
       if (own.length > 1 && !mayForget(world, uid)) {
         world.violate("S2", `${own.length} live endpoints were made for one resource`);

@@ -1,4 +1,6 @@
 /** Checks that an endpoint has at most one owner. */
+
+import type { EndpointRecord } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { ownershipOf, resolutionOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
@@ -17,6 +19,12 @@ export function oneOwner(world: World): Oracle {
       judgeOwners(world, object);
     },
   };
+}
+
+/** Whether a restored control plane may have given the id of an endpoint that is gone to this one. */
+function hasFormerId({ history, controlPlane }: World, endpoint: EndpointRecord): boolean {
+  const { reusesIds, controlPlaneRestoredAtMs = 0 } = history;
+  return reusesIds && controlPlane.madeAtMs(endpoint) >= controlPlaneRestoredAtMs;
 }
 
 function judgeOwners(world: World, { metadata, status }: StoredObject): void {
@@ -38,6 +46,6 @@ function judgeChange(world: World, resource: StoredObject, records: Map<string, 
   const isLost = after === undefined && world.history.statusLost.has(uid);
   if (isLost || before === undefined || after === before || world.history.robbed.has(uid)) return;
   if (world.history.etcdRestoredAtMs !== undefined || resolutionOf(resource) !== "") return;
-  const isLive = world.endpoints().some(({ id }) => id === before);
+  const isLive = world.endpoints().some((endpoint) => endpoint.id === before && !hasFormerId(world, endpoint));
   if (isLive) world.violate("S3", "the recorded id of a resource changes although the endpoint is there");
 }

@@ -22,11 +22,11 @@ export function trueWords(world: World): Oracle {
       if (JSON.stringify(call.body).includes(secretKey)) world.violate("S9", `a secret stands in: ${call.what}`);
       if (isPatch(call) && !namesItsObject(call)) world.violate("S6", `no uid or no resourceVersion: ${call.what}`);
     },
-    onKubernetesApplied(call, _process, answer) {
+    onKubernetesApplied(call, { identity }, answer) {
       if (!isPatch(call) || !isSuccess(answer)) return;
       const stored = answer.body as StoredObject;
       judgeConditions(world, stored);
-      if (saysConditions(call)) judgeReady(world, stored, sentMs.get(call) ?? world.time.nowMs());
+      if (saysConditions(call)) judgeReady(world, stored, { identity, sentMs: sentMs.get(call) ?? world.time.nowMs() });
     },
     atEnd() {
       if (world.log.entries.some(({ text }) => text.includes(secretKey)))
@@ -54,8 +54,14 @@ function judgeConditions(world: World, { status, metadata }: StoredObject): void
   for (const breach of checkConditions(status as never, metadata.generation)) world.violate("Conditions", breach);
 }
 
-/** @param sentMs when the write was sent; it may arrive much later */
-function judgeReady(world: World, resource: StoredObject, sentMs: number): void {
+interface Write {
+  /** The process that sent it. */
+  readonly identity: string;
+  /** When it was sent; it may arrive much later. */
+  readonly sentMs: number;
+}
+
+function judgeReady(world: World, resource: StoredObject, { identity, sentMs }: Write): void {
   const ready = conditionOf(resource, "Ready");
   if (ready?.status !== "True") return;
   const { uid } = resource.metadata;
@@ -66,7 +72,7 @@ function judgeReady(world: World, resource: StoredObject, sentMs: number): void 
   if (comparedMs < writtenMs)
     world.violate("S8", "Ready is reported for a generation that was not compared since it was written");
   const goneMs = world.history.goneMs.get(endpointId);
-  const shownIn = (read: string) => world.history.shownMs.get(read) ?? -1;
+  const shownIn = (read: string) => world.history.shownMs.get(`${identity} ${read}`) ?? -1;
   const shownMs = Math.max(shownIn(String(specOf(resource).projectId)), shownIn(endpointId));
   // A restore of etcd may bring back a Ready that was stored before the endpoint was deleted.
   const isFromBefore = goneMs !== undefined && goneMs < (world.history.etcdRestoredAtMs ?? 0);

@@ -1,4 +1,5 @@
 /** The actions of people and other clients in a run. */
+import type { ClosedStatus, EndedWork, EngineAction } from "../control-plane/engine.ts";
 import type { Json, JsonObject } from "../kubernetes/merge-patch.ts";
 import type { EndpointChanges, EndpointCreation } from "../ports.ts";
 
@@ -66,13 +67,23 @@ export type Action =
   | { readonly kind: "PersonSuspends"; readonly branchId: string }
   /** Deletes the endpoint, and creates another one of the same branch, type and name. */
   | { readonly kind: "PersonReplaces"; readonly branchId: string }
-  /** The control plane itself carries out so many operations on the endpoint, which end at once. */
-  | { readonly kind: "Maintain"; readonly branchId: string; readonly count: number }
+  /** The control plane itself carries out so many operations on the endpoint or its branch, which end at once. */
+  | { readonly kind: "Maintain"; readonly branchId: string; readonly count: number; readonly work?: EndedWork }
   | {
       readonly kind: "FailNext";
       readonly action: "start_compute" | "apply_config" | "suspend_compute";
       readonly isReverted?: boolean;
     }
+  /** The next operation of an action ends like this, and changes nothing. */
+  | { readonly kind: "EndNext"; readonly action: EngineAction; readonly status: ClosedStatus }
+  /**
+   * A project is moved to an account that the key cannot reach: every call about it is refused with this status. `null`:
+   * the project is back.
+   */
+  | { readonly kind: "Transfer"; readonly projectId: string; readonly status: 403 | 404 | null }
+  | { readonly kind: "BackUpControlPlane" }
+  /** The control plane goes back to its backup. @param reusesIds whether it gives the ids since the backup again */
+  | { readonly kind: "RestoreControlPlane"; readonly reusesIds: boolean }
   | { readonly kind: "ListLag"; readonly lagMs: number }
   | {
       readonly kind: "DisguiseNext";
@@ -92,6 +103,10 @@ export type Action =
   | { readonly kind: "CompactInList" }
   | { readonly kind: "Backup" }
   | { readonly kind: "RestoreEtcd" }
+  /** The CRD gets the fields that it has lacked since the start. The watches of its kind end, and its history begins again. */
+  | { readonly kind: "UpgradeCrd" }
+  /** The replica is stopped, and starts again with the present version of the operator or the one before. */
+  | { readonly kind: "RollOut"; readonly replica: number; readonly isOld: boolean }
   | { readonly kind: "Crash"; readonly replica: number }
   /** The process is asked to stop, as by SIGTERM. */
   | { readonly kind: "Stop"; readonly replica: number }

@@ -46,12 +46,20 @@ export class History {
   lastEffectMs = 0;
   /** When etcd was last restored. */
   etcdRestoredAtMs: number | undefined;
+  /** When the control plane was last restored from a backup. */
+  controlPlaneRestoredAtMs: number | undefined;
+  /** Whether new endpoints and operations may have the ids of others that are gone. */
+  reusesIds = false;
+  /** Endpoints that were gone, and that a restore of the control plane has brought back. */
+  readonly revived = new Set<string>();
   /** When the whole status of a resource was last lost, and with it what the operator has counted; by uid. */
   readonly statusLost = new Map<string, number>();
   /** Whether an action has ever delayed events for the operator. */
   isWatchHarmed = false;
   /** The time at which each call to the control plane was sent. */
   readonly controlPlaneCallMs: number[] = [];
+  /** The identity of the process that sent each of these calls. */
+  readonly senders: string[] = [];
   /** How often a process ended before the end of the run. */
   deaths = 0;
   /** How often a process was killed, or ended with work that was not done. */
@@ -79,7 +87,10 @@ export class History {
    * endpoint for a read by id.
    */
   readonly readMs = new Map<string, number>();
-  /** The time whose state the last such read showed, because lists may lag behind. */
+  /**
+   * The time whose state the last such read of one process showed, because lists may lag behind. The key begins with the
+   * identity of the process: a process that dies takes along what it has not stored.
+   */
   readonly shownMs = new Map<string, number>();
   /** Kinds, by their plurals, whose CRD was ever removed. */
   readonly uninstalled = new Set<string>();
@@ -125,6 +136,22 @@ export class History {
     if (intent !== undefined && isNew) this.intents.push({ ...intent, uid, storedAtMs: this.#nowMs() });
   }
 
+  /**
+   * Notes a restore of the control plane.
+   * @param before the ids of the live endpoints before it
+   * @param after the same after it
+   * @param reusesIds whether new objects may get the ids of objects that are gone
+   */
+  noteControlPlaneRestore(before: ReadonlySet<string>, after: readonly string[], reusesIds: boolean): void {
+    this.controlPlaneRestoredAtMs = this.#nowMs();
+    this.reusesIds ||= reusesIds;
+    for (const id of before) this.goneMs.set(id, this.#nowMs());
+    for (const id of after) {
+      this.goneMs.delete(id);
+      if (!before.has(id)) this.revived.add(id);
+    }
+  }
+
   /** Returns the resource for which a create was sent: it has stored an intent with the token in the name. */
   creatorOf(name: string, replica: string): Creator {
     const intent = this.intents.findLast(({ token }) => name.includes(token));
@@ -134,6 +161,7 @@ export class History {
 
   noteSent(sent: SentCall): void {
     this.controlPlaneCallMs.push(sent.sentAtMs);
+    this.senders.push(sent.process.identity);
     if (sent.call.creation === undefined) return;
     const uid = sent.creator.by === "Operator" ? sent.creator.uid : "";
     this.posts.push({ sent, uid, sentAtMs: this.#nowMs(), knownAs: undefined, endpointId: undefined });
@@ -143,6 +171,7 @@ export class History {
     if (outcome === undefined || outcome instanceof Refusal) return;
     const post = this.posts.find((each) => each.sent === sent);
     if (post !== undefined) post.endpointId = outcome.endpoint.id;
+    if (post !== undefined) this.#forgetFormer(outcome.endpoint.id);
     if (sent.call.method === "DELETE") this.goneMs.set(outcome.endpoint.id, this.#nowMs());
   }
 
@@ -171,12 +200,18 @@ export class History {
     );
   }
 
+  /** Forgets an endpoint that is gone, because a restored control plane has given its id to a new one. */
+  #forgetFormer(endpointId: string): void {
+    this.goneMs.delete(endpointId);
+    for (const ids of this.recordedIds.values()) ids.delete(endpointId);
+  }
+
   #noteRead({ call, process, sentAtMs, plane }: SentCall, listLagMs: number): void {
     const isList = call.purpose === "list the project's endpoints";
     const compared = isList ? call.projectId : call.endpointId;
     if (compared !== undefined) {
       this.readMs.set(compared, sentAtMs);
-      this.shownMs.set(compared, sentAtMs - listLagMs);
+      this.shownMs.set(`${process.identity} ${compared}`, sentAtMs - listLagMs);
     }
     if (isList) this.listedMs.set(listKeyOf({ call, process, plane }), sentAtMs);
   }

@@ -2,7 +2,7 @@
 import { world as places, Refusal } from "../control-plane/engine.ts";
 import type { ControlPlaneServer } from "../control-plane/server.ts";
 import { type Answer, isSuccess } from "../kubernetes/answers.ts";
-import type { ApiRequest } from "../kubernetes/api-server.ts";
+import { type ApiRequest, computeEndpoints } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { namespacesCollection } from "../kubernetes/resource-path.ts";
 import {
@@ -176,9 +176,21 @@ function perform(world: World, action: Action): void {
     case "RestoreEtcd":
       world.restoreEtcd();
       break;
+    case "BackUpControlPlane":
+      for (const each of world.controlPlanes) each.backUp();
+      break;
+    case "RestoreControlPlane":
+      world.restoreControlPlanes(action.reusesIds);
+      break;
+    case "UpgradeCrd":
+      world.history.isWatchHarmed = true;
+      world.apiServer.upgrade();
+      world.hub.endAll(computeEndpoints);
+      break;
     case "Cut":
     case "Crash":
     case "Stop":
+    case "RollOut":
     case "Pause":
     case "StepClock":
       harmReplica(world, action);
@@ -258,7 +270,7 @@ function grant({ apiServer: { store } }: World, projects: string | null): void {
   store.put(namespacesCollection, { apiVersion: "v1", kind: "Namespace", metadata });
 }
 
-type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Stop" | "Pause" | "StepClock" }>;
+type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Stop" | "RollOut" | "Pause" | "StepClock" }>;
 
 function harmReplica(world: World, action: ReplicaAction): void {
   world.history.isWatchHarmed ||= action.kind !== "StepClock";
@@ -269,6 +281,10 @@ function harmReplica(world: World, action: ReplicaAction): void {
       replica.process?.crash();
       break;
     case "Stop":
+      replica.stop();
+      break;
+    case "RollOut":
+      replica.isOld = action.isOld;
       replica.stop();
       break;
     case "Pause":
@@ -338,6 +354,7 @@ type ControlPlaneAction = Exclude<
         | "Install";
     }
   | { readonly kind: "Compact" | "CompactInList" | "Backup" | "RestoreEtcd" }
+  | { readonly kind: "BackUpControlPlane" | "RestoreControlPlane" | "UpgradeCrd" }
 >;
 
 function performOnControlPlane(world: World, action: ControlPlaneAction): void {
@@ -392,7 +409,7 @@ function performOnControlPlane(world: World, action: ControlPlaneAction): void {
       break;
     case "Maintain":
       onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) =>
-        at.maintain(projectId, endpointId, action.count),
+        at.maintain(projectId, endpointId, action.count, action.work),
       );
       break;
     case "Unreadable":
@@ -404,6 +421,15 @@ function performOnControlPlane(world: World, action: ControlPlaneAction): void {
       break;
     case "FailNext":
       for (const each of world.controlPlanes) each.failNext(action.action, action.isReverted);
+      break;
+    case "EndNext":
+      for (const each of world.controlPlanes) each.closeNext(action.action, action.status);
+      break;
+    case "Transfer":
+      for (const { transferred } of world.controlPlanes) {
+        if (action.status === null) transferred.delete(action.projectId);
+        else transferred.set(action.projectId, action.status);
+      }
       break;
     case "ListLag":
       for (const each of world.controlPlanes) each.setListLag(action.lagMs);

@@ -48,6 +48,11 @@ export interface WorldOptions {
   readonly hasAccesses?: boolean;
   /** Whether resources may describe control planes, and a second account exists. @default false */
   readonly hasPlanes?: boolean;
+  /**
+   * The fields of a ComputeEndpoint that are new in the present version, as paths: `status.failedActions`. The run begins
+   * with the CRD and the operator of the version before. @default the run begins with the present version
+   */
+  readonly newFields?: readonly string[];
   /** The number of projects beside the two of every run. @default 0 */
   readonly furtherProjects?: number;
   readonly faults: FaultPlan;
@@ -122,6 +127,7 @@ export class World {
         ...(options.hasAccesses === true ? [databaseAccessNames.plural] : []),
         ...(options.hasPlanes === true ? planeNames : []),
       ],
+      unknownFields: options.newFields,
       onChange: (change) => this.#changed(change),
     });
     const delivery = () => this.#deliver();
@@ -199,6 +205,17 @@ export class World {
     this.hub.breakOff();
   }
 
+  /** Makes every control plane go back to its backup. */
+  restoreControlPlanes(reusesIds: boolean): void {
+    const before = new Set(this.endpoints().map(({ id }) => id));
+    for (const each of this.controlPlanes) each.restore(reusesIds);
+    this.history.noteControlPlaneRestore(
+      before,
+      this.endpoints().map(({ id }) => id),
+      reusesIds,
+    );
+  }
+
   /** Ends all faults for the rest of the run. */
   becomeQuiet(): void {
     this.isQuiet = true;
@@ -211,6 +228,7 @@ export class World {
       controlPlane.unreadable.clear();
       controlPlane.withoutId.clear();
       controlPlane.endDisguises();
+      controlPlane.transferred.clear();
     }
     Object.assign(this.watchConditions, { lagMs: 5, lostPerMille: 0, repeatedPerMille: 0 });
   }
