@@ -15,6 +15,16 @@ test(`${seeds} random runs → no promise is broken but by known failures`, { ti
   expect(broken).toEqual([]);
 });
 
+const upheavals = process.env.LONG === "1" ? 20_000 : 300;
+
+test(`${upheavals} random runs with upheavals → no promise is broken`, { timeout: 10_800_000 }, async () => {
+  const broken: string[] = [];
+  await runInThreads({ task: "Upheavals", from: 1, count: upheavals, batch: 10 }, ({ name, problems }) => {
+    broken.push(...problems.map((problem) => `npm run simulate -- --upheavals --seed ${name}: ${problem}`));
+  });
+  expect(broken).toEqual([]);
+});
+
 const kinds = Object.keys(randomPlans) as (keyof typeof randomPlans)[];
 const runs = kinds.flatMap((kind) => [3, 17, 42, 101].map((seed) => ({ kind, seed })));
 

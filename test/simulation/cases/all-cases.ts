@@ -9,6 +9,7 @@ import type { NamedCase } from "./named-case.ts";
 import { ownerCases } from "./owners.ts";
 import { planeCases } from "./planes.ts";
 import { stormCases } from "./storms.ts";
+import { upheavalCases } from "./upheavals.ts";
 
 /** Every named case. */
 export const namedCases: readonly NamedCase[] = [
@@ -21,4 +22,5 @@ export const namedCases: readonly NamedCase[] = [
   ...accessCases,
   ...planeCases,
   ...stormCases,
+  ...upheavalCases,
 ];

@@ -30,8 +30,12 @@ export function countedOnce(world: World): Oracle {
           (world.controlPlane.everDisguised.has(id) || updatedMs >= ownedFromMs(world, endpointId)));
       const atMost = tally(ended.filter(mayCount));
       // After an etcd restore, or without status, the operator cannot know what it has counted. If ids are given again,
-      // it cannot know which operations an id names.
-      const isLost = history.etcdRestoredAtMs !== undefined || history.statusLost.size > 0 || history.reusesIds;
+      // it cannot know which operations an id names. A second resource may presume to own a revived endpoint.
+      const isLost =
+        history.etcdRestoredAtMs !== undefined ||
+        history.statusLost.size > 0 ||
+        history.reusesIds ||
+        world.mayRevivedLookNew;
       for (const [kind, count] of isLost ? [] : counted) {
         if (count > (atMost.get(kind) ?? 0))
           world.violate("Counting", `${kind}: ${count} counted, ${atMost.get(kind) ?? 0} ended`);

@@ -1,6 +1,5 @@
 /** Checks that an endpoint has at most one owner. */
 
-import type { EndpointRecord } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { ownershipOf, resolutionOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
@@ -21,10 +20,15 @@ export function oneOwner(world: World): Oracle {
   };
 }
 
-/** Whether a restored control plane may have given the id of an endpoint that is gone to this one. */
-function hasFormerId({ history, controlPlane }: World, endpoint: EndpointRecord): boolean {
-  const { reusesIds, controlPlaneRestoredAtMs = 0 } = history;
-  return reusesIds && controlPlane.madeAtMs(endpoint) >= controlPlaneRestoredAtMs;
+/**
+ * Whether the endpoint with an id was gone, and a restore of the control plane has brought it back. Or whether it is
+ * another endpoint, and the restored control plane has given the id a second time.
+ */
+function isBackOrAnother(world: World, endpointId: string): boolean {
+  const { revived, reusesIds, controlPlaneRestoredAtMs = 0 } = world.history;
+  if (revived.has(endpointId)) return true;
+  const endpoint = world.endpoints().find(({ id }) => id === endpointId);
+  return reusesIds && (endpoint === undefined || world.controlPlane.madeAtMs(endpoint) >= controlPlaneRestoredAtMs);
 }
 
 function judgeOwners(world: World, { metadata, status }: StoredObject): void {
@@ -34,7 +38,8 @@ function judgeOwners(world: World, { metadata, status }: StoredObject): void {
     const record = ownershipOf(resource);
     return record?.endpointId === endpointId && record.resourceUid === resource.metadata.uid;
   });
-  if (owners.length > 1) world.violate("S3", "two resources record one endpoint as theirs");
+  if (owners.length > 1 && !isBackOrAnother(world, endpointId))
+    world.violate("S3", "two resources record one endpoint as theirs");
 }
 
 function judgeChange(world: World, resource: StoredObject, records: Map<string, string>): void {
@@ -46,6 +51,7 @@ function judgeChange(world: World, resource: StoredObject, records: Map<string, 
   const isLost = after === undefined && world.history.statusLost.has(uid);
   if (isLost || before === undefined || after === before || world.history.robbed.has(uid)) return;
   if (world.history.etcdRestoredAtMs !== undefined || resolutionOf(resource) !== "") return;
-  const isLive = world.endpoints().some((endpoint) => endpoint.id === before && !hasFormerId(world, endpoint));
-  if (isLive) world.violate("S3", "the recorded id of a resource changes although the endpoint is there");
+  const isLive = world.endpoints().some(({ id }) => id === before);
+  if (isLive && !isBackOrAnother(world, before))
+    world.violate("S3", "the recorded id of a resource changes although the endpoint is there");
 }

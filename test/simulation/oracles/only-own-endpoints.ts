@@ -117,6 +117,7 @@ function hasConsent(resource: StoredObject, endpointId: string): boolean {
  */
 function mayPresume(world: World, uid: string, endpointId: string): boolean {
   if (world.controlPlane.echoesNames) return false;
+  if (world.history.revived.has(endpointId) && world.mayRevivedLookNew) return true;
   const endpoint = world.endpoints().find(({ id }) => id === endpointId);
   const intent = world.history.intents.findLast((each) => each.uid === uid);
   if (endpoint === undefined || intent === undefined) return false;

@@ -392,7 +392,14 @@ function performOnControlPlane(world: World, action: ControlPlaneAction): void {
         if (type !== "ReadWrite" && type !== "ReadOnly") return;
         at.delete(projectId, endpointId);
         world.history.goneMs.set(endpointId, world.time.nowMs());
-        at.create(projectId, { branchId, type, name: name ?? "by-hand" }, { by: "Person" });
+        // If the create of the first one has no answer yet, no client can tell its copy from it.
+        const maker = at.creators.get(endpointId);
+        const isKnown = world.history.firstRecords.has(endpointId);
+        at.create(
+          projectId,
+          { branchId, type, name: name ?? "by-hand" },
+          maker === undefined || isKnown ? { by: "Person" } : maker,
+        );
       });
       break;
     case "PersonCreatesRole":

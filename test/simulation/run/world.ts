@@ -216,6 +216,15 @@ export class World {
     );
   }
 
+  /**
+   * Whether an endpoint that a restore of the control plane has brought back may look as if it had just been created: it
+   * has no name, and the control plane's clock has stepped back since.
+   */
+  get mayRevivedLookNew(): boolean {
+    const { steps } = this.options.controlPlaneClock;
+    return this.history.revived.size > 0 && steps.length > 0 && !this.controlPlane.echoesNames;
+  }
+
   /** Ends all faults for the rest of the run. */
   becomeQuiet(): void {
     this.isQuiet = true;

@@ -1,12 +1,13 @@
 /** Makes random runs with events that concern a whole service: the control plane, a project or the operator. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
 import { type ClosedStatus, type EndedWork, type EngineAction, world as places } from "../control-plane/engine.ts";
+import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
 import type { WorldOptions } from "../run/world.ts";
 import { rightClock } from "../time/machine.ts";
 import { randomPlan } from "./random-plan.ts";
-import { branch } from "./specs.ts";
+import { branch, size } from "./specs.ts";
 
 /** What an upheaval adds to a run. */
 interface Upheaval {
@@ -31,11 +32,31 @@ export function randomUpheavalPlan(seed: number): RunPlan {
   };
 }
 
+/** What users do with the resource `orders`, which every run has, between two times. */
+function stir(random: SeededRandom, { steps }: RunPlan, fromMs: number, toMs: number): readonly Step[] {
+  const spec = steps.map(({ action }) => action).find((action) => action.kind === "Apply" && action.name === "orders");
+  if (spec?.kind !== "Apply") return [];
+  const orders = { name: "orders", spec: spec.spec };
+  const { wakeRequestedAt, suspendRequestedAt } = annotations;
+  return Array.from({ length: random.below(4) }, () => ({
+    atMs: fromMs + random.below(toMs - fromMs),
+    action: random.pick<Action>([
+      { kind: "Apply", ...orders, spec: { ...orders.spec, ...size(random.pick([0.25, 0.5, 1, 2])) } },
+      { kind: "Apply", ...orders, spec: { ...orders.spec, branchId: branch(random.below(4)) } },
+      { kind: "Annotate", name: "orders", annotations: { [wakeRequestedAt]: String(random.below(1_000)) } },
+      { kind: "Annotate", name: "orders", annotations: { [suspendRequestedAt]: String(random.below(1_000)) } },
+      { kind: "FailNext", action: "apply_config" },
+      { kind: "Recreate", ...orders },
+      { kind: "PersonDeletes", branchId: String(orders.spec.branchId) },
+    ]),
+  }));
+}
+
 /** A time at which users are still active. */
 const anyMs = (random: SeededRandom): number => 5_000 + random.below(250_000);
 
 /** A project moves to an account that the key cannot reach, and comes back: soon, or after `ProjectNotFound`. */
-const transfer: DrawUpheaval = (random) => {
+const transfer: DrawUpheaval = (random, base) => {
   const atMs = anyMs(random);
   const backMs = atMs + random.pick([5_000, 60_000, 400_000]);
   const move = (status: 403 | 404 | null): Action => ({ kind: "Transfer", projectId: places.project, status });
@@ -43,6 +64,7 @@ const transfer: DrawUpheaval = (random) => {
     steps: [
       { atMs, action: move(random.pick([403, 404, 404] as const)) },
       { atMs: backMs, action: move(null) },
+      ...stir(random, base, atMs - 4_000, backMs + 4_000),
     ],
   };
 };
@@ -66,7 +88,8 @@ const addedFields = [
 ] as const;
 
 /** CRD and operator are upgraded one after the other; some upgrades are taken back and done again. */
-const upgrade: DrawUpheaval = (random, { world: { machines } }) => {
+const upgrade: DrawUpheaval = (random, base) => {
+  const { machines } = base.world;
   const crdMs = anyMs(random);
   const rollOut = (fromMs: number, isOld: boolean): readonly Step[] =>
     [0, 1].map((replica) => ({ atMs: fromMs + random.below(30_000), action: { kind: "RollOut", replica, isOld } }));
@@ -76,12 +99,13 @@ const upgrade: DrawUpheaval = (random, { world: { machines } }) => {
     world: {
       machines: [machines[0] ?? rightClock, machines[1] ?? rightClock],
       hasElection: true,
-      newFields: addedFields.filter(() => random.next() < 0.2),
+      newFields: addedFields.filter(() => random.next() < 0.3),
     },
     steps: [
       { atMs: crdMs, action: { kind: "UpgradeCrd" } },
       ...rollOut(afterMs, false),
       ...(isTakenBack ? [...rollOut(afterMs + 40_000, true), ...rollOut(afterMs + 90_000, false)] : []),
+      ...stir(random, base, afterMs - 5_000, afterMs + 120_000),
     ],
   };
 };
@@ -143,13 +167,15 @@ const clockJumps: DrawUpheaval = (random, { world: { machines, controlPlaneClock
 };
 
 /** The control plane loses what happened since its backup: new endpoints and operations vanish, old ones come back. */
-const restore: DrawUpheaval = (random) => {
+const restore: DrawUpheaval = (random, base) => {
   const backUpMs = random.below(150_000);
+  const restoreMs = backUpMs + 5_000 + random.below(150_000);
   const reusesIds = random.next() < 0.3;
   return {
     steps: [
       { atMs: backUpMs, action: { kind: "BackUpControlPlane" } },
-      { atMs: backUpMs + 1_000 + random.below(150_000), action: { kind: "RestoreControlPlane", reusesIds } },
+      { atMs: restoreMs, action: { kind: "RestoreControlPlane", reusesIds } },
+      ...stir(random, base, backUpMs, restoreMs + 1_000),
     ],
   };
 };
