@@ -9,6 +9,7 @@ function projectOf(tier: Tier) {
       include: [`test/${tier.name}/**/*.test.ts`],
       testTimeout: tier.testTimeoutMs,
       hookTimeout: tier.testTimeoutMs,
+      expect: { poll: { timeout: tier.testTimeoutMs } },
       maxWorkers: tier.workers,
       fileParallelism: tier.workers > 1,
       // These tests share nothing that a fresh process would clean up, and loading everything anew takes half of the time.

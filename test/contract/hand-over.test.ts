@@ -73,10 +73,11 @@ test.each([
     });
     const look = async () => {
       if (isStopped) return true;
-      await clock.advance(500);
+      // Small steps, so that real requests and answers pass in little simulated time, also on a slow machine.
+      await clock.advance(100);
       return undefined;
     };
-    await waitUntil(look, { what: "it has stopped" });
+    await waitUntil(look, { what: "it has stopped", pauseMs: 5 });
     expect(await stopping, "reconciles have ended").toBe(true);
     expect(releases()).toHaveLength(count);
   },

@@ -70,8 +70,6 @@ async function openPage({ javaScriptEnabled = true, path: pagePath = "/" } = {})
   return { page, control, complaints, program, advance, origin: new URL(url).origin, apiKey };
 }
 
-/** Waits longer than the usual second, because the machine may be busy. */
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 15_000 });
 const create = (control: SandboxControl, branchId: string) => control.createForeign("green-fox-123456", branchId);
 const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
 const operation = (page: Page, action: string) => page.locator("#operations tr").filter({ hasText: action });
@@ -80,7 +78,7 @@ const clipboard = (page: Page) => page.evaluate<string>("navigator.clipboard.rea
 describe("the page in a browser", () => {
   test("work that starts, ends and fails → shown as it happens, without a reload, in the console's words", async () => {
     const { page, control, complaints, advance } = await openPage();
-    await eventually(() => page.getByRole("heading", { level: 2, name: "Orders" }).isVisible()).toBe(true);
+    await expect.poll(() => page.getByRole("heading", { level: 2, name: "Orders" }).isVisible()).toBe(true);
     await page.evaluate("window.isTheSamePage = true");
     const id = await create(control, "br-main");
     await operation(page, "start_compute").getByText("In progress").waitFor();
@@ -137,17 +135,17 @@ describe("the page in a browser", () => {
     await page.getByRole("button", { name: "+5 min" }).click();
     const endpoint = page.locator("#tree tr").filter({ hasText: "ep-first" });
     await endpoint.getByText("Active → Idle").waitFor();
-    await eventually(async () => Date.parse(`${(await now())?.replace(" UTC", "Z")}`) - before).toBe(300_000);
+    await expect.poll(async () => Date.parse(`${(await now())?.replace(" UTC", "Z")}`) - before).toBe(300_000);
     await page.getByRole("button", { name: "Next event" }).click();
     await endpoint.getByText(/^\S Idle$/).waitFor();
     const started = operation(page, "suspend_compute").locator("time");
     await page.getByRole("button", { name: "+1 min" }).click();
-    await eventually(() => started.textContent()).toBe("1 min ago");
+    await expect.poll(() => started.textContent()).toBe("1 min ago");
     expect(await started.getAttribute("title")).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
     await page.getByRole("button", { name: "▶ Run" }).click();
     await page.getByText("Real time").waitFor();
     const running = await now();
-    await eventually(now).not.toBe(running);
+    await expect.poll(now).not.toBe(running);
     await page.getByRole("button", { name: "❚❚ Pause" }).click();
     await page.getByText("Paused", { exact: true }).waitFor();
     expect(await control.control("GET", "/clock")).toMatchObject({ mode: "stepped" });
@@ -183,15 +181,15 @@ describe("the page in a browser", () => {
     await page.getByRole("link", { name: "Requests" }).click();
     await row(page, "/api/v2/projects/tiny-owl-654321").getByText("502").waitFor();
     await page.getByRole("searchbox").fill("status");
-    await eventually(() => page.locator("#requests tr").count()).toBe(1);
+    await expect.poll(() => page.locator("#requests tr").count()).toBe(1);
     expect(complaints).toEqual([]);
   });
 
   test("search → projects, branches and endpoints by name or id, as it is typed; nothing found says what to do", async () => {
     const { page, complaints } = await openPage();
     await page.getByRole("searchbox").fill("br-main");
-    await eventually(() => page.locator("#tree tr").count()).toBe(1);
-    await eventually(() => page.locator("#projects li").count()).toBe(1);
+    await expect.poll(() => page.locator("#tree tr").count()).toBe(1);
+    await expect.poll(() => page.locator("#projects li").count()).toBe(1);
     await page.getByRole("searchbox").fill("no such thing");
     await page.getByText("Nothing found").first().waitFor();
     expect(complaints).toEqual([]);
@@ -219,7 +217,7 @@ describe("the page in a browser", () => {
     await page.getByText("The commands below hold the new key.").waitFor();
     const environment = page.locator("figure").filter({ hasText: "CONTROL_PLANE_API_KEY" });
     await environment.getByRole("button", { name: "Copy" }).click();
-    await eventually(() => clipboard(page)).toContain(`CONTROL_PLANE_URL=${origin}/api/v2`);
+    await expect.poll(() => clipboard(page)).toContain(`CONTROL_PLANE_URL=${origin}/api/v2`);
     const [, key = ""] = /CONTROL_PLANE_API_KEY=(\S+)/.exec(await clipboard(page)) ?? [];
     const answer = await fetch(`${origin}/api/v2/projects`, { headers: { authorization: `Bearer ${key}` } });
     expect(answer.status).toBe(200);

@@ -121,7 +121,7 @@ async function judge(spec: unknown): Promise<{ readonly problem: string | undefi
   // kubectl sends this value by default.
   const query = { dryRun: "All", fieldValidation: "Strict" };
   const answer = await connection
-    .request({ what: "create", method: "POST", path, query, body, timeoutMs: 10_000 })
+    .request({ what: "create", method: "POST", path, query, body, timeoutMs: 60_000 })
     .then((stored) => ({ stored: stored as { spec?: unknown }, problem: undefined }), refusal);
   const read = { metadata: { ...metadata, uid: "u", resourceVersion: "1" }, spec: (answer.stored ?? body).spec };
   return { problem: answer.problem, isReadable: parseComputeEndpoint(read).spec.kind === "Valid" };

@@ -91,7 +91,7 @@ async function judge(spec: unknown): Promise<{ readonly problem: string | undefi
   const path = `/apis/${apiVersion}/namespaces/${namespace}/databaseaccesses`;
   const query = { dryRun: "All", fieldValidation: "Strict" };
   const answer = await connection
-    .request({ what: "create", method: "POST", path, query, body, timeoutMs: 10_000 })
+    .request({ what: "create", method: "POST", path, query, body, timeoutMs: 60_000 })
     .then((stored) => ({ stored: stored as { spec?: unknown }, problem: undefined }), refusal);
   const read = { metadata: { ...metadata, uid: "u", resourceVersion: "1" }, spec: (answer.stored ?? body).spec };
   return { problem: answer.problem, isReadable: parseDatabaseAccess(read).spec.kind === "Valid" };

@@ -89,10 +89,10 @@ describe("the connection of a pod, on a real API server", () => {
       note: "start_compute failed",
     } as const;
     recorder.record(resource, event);
-    expect(await recorder.flush(10_000)).toBe(true);
+    expect(await recorder.flush(60_000)).toBe(true);
     recorder.record(resource, event);
     recorder.record(resource, event);
-    expect(await recorder.flush(10_000)).toBe(true);
+    expect(await recorder.flush(60_000)).toBe(true);
     expect(recorder.stats()).toEqual({ sent: 3, dropped: 0 });
     const { items } = await adminKubectl().getJson<{ items: object[] }>([
       "get",

@@ -56,7 +56,9 @@ describe("the store on a real API server", () => {
     });
     await applyResource("before-start");
     watch.start();
-    await vi.waitFor(() => expect(watch.stats()).toMatchObject({ hasSynced: true, isWatching: true }), 10_000);
+    await vi.waitFor(() => expect(watch.stats()).toMatchObject({ hasSynced: true, isWatching: true }), {
+      timeout: 60_000,
+    });
   });
 
   afterAll(async () => {
@@ -73,11 +75,14 @@ describe("the store on a real API server", () => {
 
   async function createResource(name: string, spec: object = {}): Promise<ComputeEndpoint> {
     await applyResource(name, spec);
-    return await vi.waitFor(() => {
-      const resource = cached(name);
-      if (resource === undefined) throw new Error(`${name} did not reach the cache`);
-      return resource;
-    }, 10_000);
+    return await vi.waitFor(
+      () => {
+        const resource = cached(name);
+        if (resource === undefined) throw new Error(`${name} did not reach the cache`);
+        return resource;
+      },
+      { timeout: 60_000 },
+    );
   }
 
   it("a resource from before the start → is listed, with the status of one that no operator has looked at", () => {
@@ -94,40 +99,46 @@ describe("the store on a real API server", () => {
   it("created, edited, deleted by kubectl → the cache follows and reports the key", async () => {
     const first = await createResource("followed", { deletionPolicy: "Retain" });
     await patchByHand("followed", { spec: { branchId: "br-2" } });
-    await vi.waitFor(() => expect(cached("followed")?.generation).toBe(first.generation + 1), 10_000);
+    await vi.waitFor(() => expect(cached("followed")?.generation).toBe(first.generation + 1), { timeout: 60_000 });
     await adminKubectl().run(["delete", "cpe", "followed", "-n", namespace]);
-    await vi.waitFor(() => expect(cached("followed")).toBeUndefined(), 10_000);
+    await vi.waitFor(() => expect(cached("followed")).toBeUndefined(), { timeout: 60_000 });
     expect(changes.filter((change) => change === "followed Changed").length).toBeGreaterThanOrEqual(3);
   });
 
   it("finalizer added and removed → others stay, and the cache knows before the answer", async () => {
     await createResource("finalized");
     await patchByHand("finalized", { metadata: { finalizers: ["example.com/other"] } });
-    await vi.waitFor(() => expect(cached("finalized")?.finalizers).toEqual(["example.com/other"]), 10_000);
+    await vi.waitFor(() => expect(cached("finalized")?.finalizers).toEqual(["example.com/other"]), { timeout: 60_000 });
     const held = await watch.store.addFinalizer(cached("finalized") as ComputeEndpoint);
     expect(held.finalizers).toEqual(["example.com/other", finalizer]);
     expect(cached("finalized")).toEqual(held);
     expect(await watch.store.addFinalizer(held), "already there: no request").toBe(held);
     await adminKubectl().run(["delete", "cpe", "finalized", "-n", namespace, "--wait=false"]);
-    const deleting = await vi.waitFor(() => {
-      const resource = cached("finalized") as ComputeEndpoint;
-      expect(resource.deletionTimestamp).toBeTypeOf("string");
-      return resource;
-    }, 10_000);
+    const deleting = await vi.waitFor(
+      () => {
+        const resource = cached("finalized") as ComputeEndpoint;
+        expect(resource.deletionTimestamp).toBeTypeOf("string");
+        return resource;
+      },
+      { timeout: 60_000 },
+    );
     const released = await watch.store.removeFinalizer(deleting);
     expect(released?.finalizers).toEqual(["example.com/other"]);
     await patchByHand("finalized", { metadata: { finalizers: [] } });
-    await vi.waitFor(() => expect(cached("finalized")).toBeUndefined(), 10_000);
+    await vi.waitFor(() => expect(cached("finalized")).toBeUndefined(), { timeout: 60_000 });
   });
 
   it("the last finalizer removed of a resource being deleted → nothing is left, at once", async () => {
     const held = await watch.store.addFinalizer(await createResource("last"));
     await adminKubectl().run(["delete", "cpe", "last", "-n", namespace, "--wait=false"]);
-    const deleting = await vi.waitFor(async () => {
-      const resource = (await watch.store.read(held.key)) as ComputeEndpoint;
-      expect(resource.deletionTimestamp).toBeTypeOf("string");
-      return resource;
-    }, 10_000);
+    const deleting = await vi.waitFor(
+      async () => {
+        const resource = (await watch.store.read(held.key)) as ComputeEndpoint;
+        expect(resource.deletionTimestamp).toBeTypeOf("string");
+        return resource;
+      },
+      { timeout: 60_000 },
+    );
     expect(cached("last"), "what was read is in the cache").toEqual(deleting);
     expect(await watch.store.removeFinalizer(deleting)).toBeUndefined();
     expect(cached("last")).toBeUndefined();
@@ -180,7 +191,7 @@ describe("the store on a real API server", () => {
       "-p",
       JSON.stringify(status),
     ]);
-    await vi.waitFor(() => expect(cached("foreign")?.status.observedGeneration).toBe(7), 10_000);
+    await vi.waitFor(() => expect(cached("foreign")?.status.observedGeneration).toBe(7), { timeout: 60_000 });
     const known = cached("foreign") as ComputeEndpoint;
     const copy = { ...known, status: {} };
     const after = await watch.store.patchStatus(copy, { observedGeneration: 8 });
@@ -198,7 +209,7 @@ describe("the store on a real API server", () => {
   it("a write on another object of the same name → Conflict", async () => {
     const old = await createResource("reborn");
     await adminKubectl().run(["delete", "cpe", "reborn", "-n", namespace]);
-    await vi.waitFor(() => expect(cached("reborn")).toBeUndefined(), 10_000);
+    await vi.waitFor(() => expect(cached("reborn")).toBeUndefined(), { timeout: 60_000 });
     const next = await createResource("reborn");
     expect(next.uid).not.toBe(old.uid);
     await expect(watch.store.addFinalizer(old)).rejects.toMatchObject({ reason: "Conflict" });
@@ -282,7 +293,7 @@ describe("the store on a real API server", () => {
       timing: { pageLimit: 2 },
     });
     paged.start();
-    await vi.waitFor(() => expect(paged.hasSynced()).toBe(true), 10_000);
+    await vi.waitFor(() => expect(paged.hasSynced()).toBe(true), { timeout: 60_000 });
     const inNamespace = paged.store.list().filter((resource) => resource.key.namespace === namespace);
     expect(inNamespace.map((resource) => resource.key.name)).toEqual(expect.arrayContaining(names));
     await paged.stop();

@@ -134,7 +134,7 @@ test(`${requests} random requests → the model of the simulation answers as the
     namespace,
     send: async ({ method, path, body }) => {
       const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-      return (await connection.request({ what: "try", method, path, body, contentType, timeoutMs: 10_000 })) as Json;
+      return (await connection.request({ what: "try", method, path, body, contentType, timeoutMs: 60_000 })) as Json;
     },
   };
   const simulated: Side = {

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { nodeAddress } from "../../tools/node/node-files.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { connectSection } from "./pages.ts";
-import { applicationImage, patient, type Step, type World } from "./world.ts";
+import { applicationImage, type Step, type World } from "./world.ts";
 
 const inShop = ["-n", "shop"] as const;
 /** The answers that both applications must give. */
@@ -79,7 +79,7 @@ async function untilConnected(world: World, app: string): Promise<ApplicationPod
       last = await answerOf(pod).catch((error: Error) => error.message);
       return JSON.stringify(last) === JSON.stringify(connected) ? true : undefined;
     },
-    { what: `${app} connects`, timeoutMs: 30_000, lastSeen: () => JSON.stringify(last) },
+    { what: `${app} connects`, lastSeen: () => JSON.stringify(last) },
   );
   return pod;
 }
@@ -110,7 +110,7 @@ const rotated: Step = {
         const now = await binding(world);
         return now.password === before.password ? undefined : now;
       },
-      { what: "the Secret has another password", timeoutMs: 30_000 },
+      { what: "the Secret has another password" },
     );
     assert.equal((await answerOf(environment)).code, "28P01");
     await waitUntil(async () => ((await answerOf(mounted)).role === connected.role ? true : undefined), {
@@ -119,7 +119,7 @@ const rotated: Step = {
     });
     assert.deepEqual(await podOf(world, "orders-mounted"), mounted);
     await world.shell(restart, world.input.current);
-    await world.kubectl.run([...inShop, "rollout", "status", "deployment/orders", "--timeout=60s"], patient);
+    await world.kubectl.run([...inShop, "rollout", "status", "deployment/orders", "--timeout=60s"]);
     await untilGone(world, environment);
     await untilConnected(world, "orders");
     assert.equal((await binding(world)).resourceVersion, after.resourceVersion);
@@ -127,7 +127,7 @@ const rotated: Step = {
 };
 
 async function untilGone({ kubectl }: World, { name }: ApplicationPod): Promise<void> {
-  await kubectl.run([...inShop, "wait", "--for=delete", `pod/${name}`, "--timeout=60s"], patient);
+  await kubectl.run([...inShop, "wait", "--for=delete", `pod/${name}`, "--timeout=60s"]);
 }
 
 const removed: Step = {

@@ -50,7 +50,7 @@ export async function standStill(world: World): Promise<void> {
       await startClock(world);
       return undefined;
     },
-    { what: "no operation is in flight", timeoutMs: 60_000 },
+    { what: "no operation is in flight" },
   );
   let unseen: readonly string[] = [];
   await waitUntil(
@@ -58,7 +58,7 @@ export async function standStill(world: World): Promise<void> {
       unseen = await unseenOperations(world);
       return unseen.length === 0 ? true : undefined;
     },
-    { what: "status shows the newest operation of each sample", timeoutMs: 60_000, lastSeen: () => unseen },
+    { what: "status shows the newest operation of each sample", lastSeen: () => unseen },
   );
 }
 
@@ -136,7 +136,6 @@ export async function expectCounted(world: World, owned: readonly string[], befo
     JSON.stringify(wanted) === JSON.stringify(counted.counts);
   await waitUntil(async () => (isEqual(await look()) ? true : undefined), {
     what: "the metrics show what the control plane lists",
-    timeoutMs: 20_000,
   }).catch(() => undefined);
   const { wanted, counted } = await look();
   assert.deepEqual(counted, { counts: wanted, gaps: 0 });

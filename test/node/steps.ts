@@ -13,7 +13,6 @@ import {
   leader,
   operatorNamespace,
   operatorPods,
-  patient,
   remoteState,
   resize,
   rollout,
@@ -55,8 +54,8 @@ async function readmeCommands({ input }: World): Promise<readonly string[]> {
 const nodeReady: Step = {
   name: "a fresh cluster → its node is Ready",
   run: async ({ kubectl, cluster }) => {
-    await kubectl.run(["wait", "--for=create", `node/${cluster.nodeName}`, "--timeout=30s"], patient);
-    await kubectl.run(["wait", "--for=condition=Ready", "node", "--all", "--timeout=60s"], patient);
+    await kubectl.run(["wait", "--for=create", `node/${cluster.nodeName}`, "--timeout=30s"]);
+    await kubectl.run(["wait", "--for=condition=Ready", "node", "--all", "--timeout=60s"]);
   },
 };
 
@@ -72,7 +71,7 @@ const readmeFollowed: Step = {
     assert.equal(commands.length, 4);
     for (const command of commands) await world.shell(command, input.current);
     assert.match(commands.at(-1) ?? "", /^kubectl wait --for=condition=Ready /);
-    await kubectl.run(["delete", "--filename", path.join(input.current, "endpoint.yaml"), "--timeout=60s"], patient);
+    await kubectl.run(["delete", "--filename", path.join(input.current, "endpoint.yaml"), "--timeout=60s"]);
   },
 };
 
@@ -105,7 +104,7 @@ const leaderKilled: Step = {
     assert.ok(id, `the Lease names a pod: ${name}`);
     await world.cluster.killContainer(id);
     await resize(world, 3);
-    await untilResized(world, 3, 45_000);
+    await untilResized(world, 3);
   },
 };
 
@@ -120,7 +119,7 @@ const rollingRestart: Step = {
     const watching = (async () => {
       while (isRolling) fewestReady = Math.min(fewestReady, (await operatorPods(world)).filter(isReady).length);
     })();
-    await kubectl.run([...inOperator, ...rollout], patient);
+    await kubectl.run([...inOperator, ...rollout]);
     isRolling = false;
     await watching;
     assert.ok(fewestReady >= 1, `fewest ready pods: ${fewestReady}`);
@@ -130,7 +129,7 @@ const rollingRestart: Step = {
       [],
     );
     await resize(world, 2);
-    await untilResized(world, 2, 30_000);
+    await untilResized(world, 2);
   },
 };
 
@@ -139,14 +138,14 @@ const drained: Step = {
   run: async (world) => {
     const { kubectl, cluster } = world;
     const drain = ["drain", cluster.nodeName, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=7s"];
-    const result = await kubectl.tryRun(drain, patient);
+    const result = await kubectl.tryRun(drain);
     assert.match(result.stderr, /would violate the pod's disruption budget/);
     const ready = (await operatorPods(world)).filter(isReady);
     assert.equal(ready.length, 1);
     await resize(world, 4);
-    await untilResized(world, 4, 45_000);
+    await untilResized(world, 4);
     await kubectl.run(["uncordon", cluster.nodeName]);
-    await kubectl.run([...inOperator, ...rollout], patient);
+    await kubectl.run([...inOperator, ...rollout]);
   },
 };
 
@@ -183,10 +182,9 @@ const keyRotated: Step = {
         (await renewed.endpoints(sampleProject)).some((each) => each.autoscaling_limit_max_cu === 4);
       await waitUntil(async () => ((await isSent()) ? true : undefined), {
         what: "the change is sent",
-        timeoutMs: 120_000,
       });
     });
-    await untilResized(world, 4, 60_000);
+    await untilResized(world, 4);
   },
 };
 

@@ -7,7 +7,6 @@ import { endedOperations, expectCounted, operationsInFlight, standStill, startCl
 import {
   inOperator,
   operatorPods,
-  patient,
   remoteState,
   resize,
   rollout,
@@ -63,7 +62,7 @@ async function removeBase({ kubectl }: World, folder: string): Promise<void> {
   const objects = parseAllDocuments(text).map((document) => document.toJS() as { readonly kind: string });
   const items = objects.filter(({ kind }) => !["CustomResourceDefinition", "Namespace"].includes(kind));
   const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-  await kubectl.run(["delete", "--filename=-", "--timeout=90s"], { ...patient, stdin });
+  await kubectl.run(["delete", "--filename=-", "--timeout=90s"], { stdin });
 }
 
 function backStep(way: Way): Step {
@@ -77,7 +76,7 @@ function backStep(way: Way): Step {
       await untilRolledOut(world, "previous");
       await startClock(world);
       await resize(world, 2);
-      await untilResized(world, 2, 60_000);
+      await untilResized(world, 2);
       assert.deepEqual(await remoteState(world), before);
       await expectCounted(world, before.owned, ended);
     },
@@ -99,7 +98,7 @@ function upgradeStep(way: Way): Step {
       await untilRolledOut(world, "0.1.0");
       assert.ok((await operationsInFlight(world)) > 0, "the operation is still in flight after the upgrade");
       await startClock(world);
-      await untilResized(world, 3, 60_000);
+      await untilResized(world, 3);
       assert.deepEqual(await remoteState(world), before);
       const added = await expectCounted(world, before.owned, ended);
       assert.ok(Object.keys(added).length > 0, "an operation has ended under the new version");
@@ -110,7 +109,7 @@ function upgradeStep(way: Way): Step {
 
 /** Waits until both replicas run this image and no other pod is left. */
 async function untilRolledOut(world: World, tag: string): Promise<void> {
-  await world.kubectl.run([...inOperator, ...rollout], patient);
+  await world.kubectl.run([...inOperator, ...rollout]);
   const images = (await operatorPods(world)).map(({ spec }) => spec.containers[0]?.image?.split(":").at(-1));
   assert.deepEqual(images, [tag, tag]);
 }

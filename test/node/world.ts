@@ -43,8 +43,6 @@ export interface Step {
 /** The options of kubectl and Helm. */
 export const inOperator = ["-n", operatorNamespace] as const;
 export const rollout = ["rollout", "status", "deployment/endpoint-operator", "--timeout=90s"] as const;
-/** Longer than the time limits of the commands themselves. */
-export const patient = { timeoutMs: 100_000 } as const;
 
 /** The parts of an operator pod that the story reads. */
 export interface Pod {
@@ -136,7 +134,7 @@ export async function resize({ kubectl }: World, maxUnits: number): Promise<void
 }
 
 /** Waits until the control plane shows this size and the sample `orders` is Ready with it. */
-export async function untilResized(world: World, maxUnits: number, timeoutMs: number): Promise<void> {
+export async function untilResized(world: World, maxUnits: number): Promise<void> {
   const look = () =>
     world.kubectl.getJson<{
       metadata: { generation: number };
@@ -153,7 +151,7 @@ export async function untilResized(world: World, maxUnits: number, timeoutMs: nu
       const isDone = status.observedGeneration === metadata.generation && status.compute?.maxUnits === maxUnits;
       return isDone && ready?.status === "True" ? true : undefined;
     },
-    { what: `orders is Ready with up to ${maxUnits} units`, timeoutMs },
+    { what: `orders is Ready with up to ${maxUnits} units` },
   );
 }
 

@@ -14,7 +14,7 @@ export interface KubectlResult {
 export interface KubectlRunOptions {
   /** Text for `-f -`. */
   readonly stdin?: string;
-  /** @default 30_000 */
+  /** @default 120_000 */
   readonly timeoutMs?: number;
 }
 
@@ -60,7 +60,7 @@ export function createKubectl(target: { readonly binary: string; readonly kubeco
 function runKubectl(binary: string, args: readonly string[], options: KubectlRunOptions): Promise<KubectlResult> {
   const { promise, resolve, reject } = Promise.withResolvers<KubectlResult>();
   const env = { ...process.env, KUBERC: "off" };
-  const timeout = options.timeoutMs ?? 30_000;
+  const timeout = options.timeoutMs ?? 120_000;
   const child = spawn(binary, args, { stdio: "pipe", env, timeout, killSignal: "SIGKILL" });
   let stdout = "";
   let stderr = "";

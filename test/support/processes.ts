@@ -11,9 +11,9 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits until no process with this id exists. @throws NotInTimeError after 15 s */
+/** Waits until no process with this id exists. @throws NotInTimeError */
 export async function waitUntilGone(pid: number): Promise<void> {
-  await waitUntil(() => !isAlive(pid) || undefined, { what: `process ${pid} has ended`, timeoutMs: 15_000 });
+  await waitUntil(() => !isAlive(pid) || undefined, { what: `process ${pid} has ended` });
 }
 
 /** Returns the command lines of all processes that name this folder. On Linux only. */

@@ -176,7 +176,7 @@ export class ComputeScene extends ComputeClient {
 export async function psql(uri: string, ...statements: readonly string[]): Promise<string> {
   const commands = statements.flatMap((statement) => ["-c", statement]);
   const { stdout } = await run("psql", ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", ...commands, uri], {
-    timeout: 20_000,
+    timeout: 60_000,
     env: { PATH: process.env.PATH, PGCONNECT_TIMEOUT: "15" },
   });
   return stdout.trim();

@@ -44,7 +44,7 @@ describe.skipIf(!canRun)(`JDBC as docs/connect.md says${note}`, () => {
     scene = await ComputeScene.start();
     folder = await mkdtemp(path.join(tmpdir(), "jdbc-binding-"));
     const source = fileURLToPath(new URL("./clients/Binding.java", import.meta.url));
-    await execute("javac", ["-d", folder, source], { timeout: 25_000 });
+    await execute("javac", ["-d", folder, source], { timeout: 60_000 });
     const branch = `/branches/${mainBranch}`;
     await scene.write("POST", `${branch}/roles`, { role: { name: spec.role.name } });
     await scene.write("POST", `${branch}/databases`, {
@@ -76,7 +76,7 @@ describe.skipIf(!canRun)(`JDBC as docs/connect.md says${note}`, () => {
     const program = ["-cp", `${folder}:${driver}`, `-Djdk.net.hosts.file=${names}`, "Binding"];
     const variables = ["url", "username", "password"].map(variableOf);
     const { stdout } = await execute("java", [...program, ...variables, ...properties], {
-      timeout: 25_000,
+      timeout: 60_000,
       env: { PATH: process.env.PATH, HOME: folder, ...Object.fromEntries(fromSecret) },
     });
     return stdout.trim();

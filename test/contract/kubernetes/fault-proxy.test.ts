@@ -73,7 +73,7 @@ function ask(path: string, method = "GET"): Heard {
 }
 
 const until = (what: string, isSo: () => boolean) =>
-  vi.waitFor(() => expect(isSo(), what).toBe(true), { timeout: 5_000, interval: 2 });
+  vi.waitFor(() => expect(isSo(), what).toBe(true), { timeout: 60_000, interval: 2 });
 
 async function answerTo(path: string, method?: string): Promise<Heard> {
   const heard = ask(path, method);

@@ -197,7 +197,7 @@ describe("list and watch over HTTP", () => {
       timing: { inactivityMs: 150, shortWatchMs: 100 },
     });
     watch.start();
-    await vi.waitFor(() => expect(watch.store.get({ namespace: "n", name: "b" })).toBeDefined(), 5_000);
+    await vi.waitFor(() => expect(watch.store.get({ namespace: "n", name: "b" })).toBeDefined(), { timeout: 60_000 });
     await watch.stop();
     const watches = server.requests.filter((request) => request.query.watch !== undefined);
     expect(watches[0]?.query.resourceVersion).toBe("5");

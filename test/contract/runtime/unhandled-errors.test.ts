@@ -15,7 +15,7 @@ function runWith(bug: string) {
     logger.info({}, "working");
     ${bug}
   `;
-  return spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8", timeout: 20_000 });
+  return spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8", timeout: 60_000 });
 }
 
 test.each([

@@ -13,7 +13,7 @@ async function urlOf(running: SandboxRun): Promise<string> {
       if (url === undefined) throw new Error(`no address yet: ${running.written.err}`);
       return url;
     },
-    { timeout: 5000, interval: 5 },
+    { timeout: 60_000, interval: 5 },
   );
 }
 
@@ -40,7 +40,9 @@ describe("endpoint-operator sandbox", () => {
   test("no key → one is made up and printed", async () => {
     const running = runCommand(["--port=0", "--profile=public"]);
     const url = await urlOf(running);
-    const key = await vi.waitFor(() => /API key (\S+)\n/.exec(running.written.out)?.[1] ?? expect.fail());
+    const key = await vi.waitFor(() => /API key (\S+)\n/.exec(running.written.out)?.[1] ?? expect.fail(), {
+      timeout: 60_000,
+    });
     expect((await fetch(`${url}/projects`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
   });
 

@@ -22,7 +22,7 @@ describe("clock", () => {
       scale: 10_000,
     });
     const read = async () => (await client.api("GET", `${paid}/operations/${body.operations[0].id}`)).body.operation;
-    await vi.waitFor(async () => expect((await read()).status).toBe("finished"), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect((await read()).status).toBe("finished"), { timeout: 60_000, interval: 5 });
     const { created_at: from, updated_at: until } = await read();
     expect(Date.parse(until) - Date.parse(from)).toBe(60_000);
   });

@@ -84,7 +84,7 @@ test.each([
   ["127.0.0.1", "control API on http://127.0.0.1:"],
 ])("start on %s → the lines say %s", async (host, line) => {
   const running = runCommand(["--port", "0", "--host", host]);
-  await vi.waitFor(() => expect(running.written.out).toContain("API key"));
+  await vi.waitFor(() => expect(running.written.out).toContain("API key"), { timeout: 60_000 });
   running.stop();
   expect(await running.code).toBe(0);
   expect(running.written.out).toContain(line);

@@ -198,21 +198,21 @@ describe("endpoint-operator sandbox --data", () => {
   test("directory in use → 2, says so; key as before → says so", async () => {
     const directory = newDirectory();
     const first = run(["--data", directory]);
-    await vi.waitFor(() => expect(first.written.out).toContain("API key sbx_"));
+    await vi.waitFor(() => expect(first.written.out).toContain("API key sbx_"), { timeout: 60_000 });
     const second = run(["--data", directory]);
     expect(await second.code).toBe(2);
     expect(second.written.err).toContain(`--data: ${directory}/sandbox.db is used by another process`);
     first.stop();
     expect(await first.code).toBe(0);
     const third = run(["--data", directory]);
-    await vi.waitFor(() => expect(third.written.out).toContain("API key as before"));
+    await vi.waitFor(() => expect(third.written.out).toContain("API key as before"), { timeout: 60_000 });
   });
 
   test("directory that can no longer be written → the request gets 500, the program ends with 1 and says why; what was answered is there", async () => {
     const data = newDirectory();
     const args = ["--data", data, "--api-key", apiKey, "--clock", "stepped"];
     const urlOf = ({ written }: { written: { out: string } }) =>
-      vi.waitFor(() => /http\S+v2/.exec(written.out)?.[0] ?? expect.fail());
+      vi.waitFor(() => /http\S+v2/.exec(written.out)?.[0] ?? expect.fail(), { timeout: 60_000 });
     const first = run(args);
     await urlOf(first);
     first.stop();
@@ -238,11 +238,13 @@ describe("endpoint-operator sandbox --data", () => {
 
   test("port in use → 1, and the directory is free again", async () => {
     const first = run([]);
-    const port = await vi.waitFor(() => /:(\d+)\/api/.exec(first.written.out)?.[1] ?? expect.fail());
+    const port = await vi.waitFor(() => /:(\d+)\/api/.exec(first.written.out)?.[1] ?? expect.fail(), {
+      timeout: 60_000,
+    });
     const directory = newDirectory();
     const second = run(["--data", directory, "--port", port]);
     expect(await second.code).toBe(1);
     const third = run(["--data", directory]);
-    await vi.waitFor(() => expect(third.written.out).toContain("listening on"));
+    await vi.waitFor(() => expect(third.written.out).toContain("listening on"), { timeout: 60_000 });
   });
 });

@@ -73,7 +73,7 @@ describe("effects", () => {
     expect((await answer).status).toBe(200);
     // This request is due later than the first one. When it has been carried out, the first one would have been, too.
     await late(branches.staging, 80);
-    await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 60_000, interval: 5 });
     const { endpoints: found } = (await client.api("GET", `${paid}/endpoints`)).body;
     expect(found).toMatchObject([{ branch_id: branches.staging }]);
   });
@@ -83,7 +83,7 @@ describe("effects", () => {
     await client.fault("POST", endpoints, { kind: "applyLate", milliseconds: 60 });
     await expect(create(client)).rejects.toThrow("fetch failed");
     expect(await count(client)).toBe(0);
-    await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 5000, interval: 10 });
+    await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 60_000, interval: 10 });
     const { body } = await client.control("GET", "/requests/counts");
     const posts = body.counts.find((entry: { method: string }) => entry.method === "POST");
     expect(posts.count).toBe(1);
@@ -93,7 +93,7 @@ describe("effects", () => {
   async function setAside(client: SandboxClient): Promise<string> {
     const id = await client.fault("POST", endpoints, { kind: "applyLate" });
     await expect(create(client)).rejects.toThrow("fetch failed");
-    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
     expect(await count(client)).toBe(0);
     return id;
   }
@@ -105,7 +105,7 @@ describe("effects", () => {
     const client = await freshSandbox();
     const id = await setAside(client);
     expect((await client.control(method, `/faults/${id}${tail}`)).status).toBe(200);
-    await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect(await count(client)).toBe(1), { timeout: 60_000, interval: 5 });
     // The fault holds nothing any more, so a second release applies nothing.
     await client.control("POST", `/faults/${id}/release`);
     expect(await count(client)).toBe(1);
@@ -142,7 +142,7 @@ describe("effects", () => {
     const answer = create(client).finally(() => {
       isAnswered = true;
     });
-    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
     expect(await count(client)).toBe(1);
     expect(isAnswered).toBe(false);
     expect((await client.control("POST", `/faults/${id}/release`)).body).toEqual({ released: 1 });
@@ -159,17 +159,17 @@ describe("effects", () => {
       body: JSON.stringify(creation.body),
       signal: leaving.signal,
     });
-    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
     leaving.abort();
     await expect(answer).rejects.toThrow("aborted");
-    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(0), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(0), { timeout: 60_000, interval: 5 });
   });
 
   test("hold, the sandbox stops → it does stop", async () => {
     const client = await freshSandbox();
     const id = await client.fault("POST", endpoints, { kind: "hold" });
     const answer = create(client).catch(() => "cut");
-    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 5000, interval: 5 });
+    await vi.waitFor(async () => expect(await heldBy(client, id)).toBe(1), { timeout: 60_000, interval: 5 });
     await client.sandbox.stop();
     await answer;
   });

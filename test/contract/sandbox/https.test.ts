@@ -344,6 +344,8 @@ output "project" { value = jsondecode(data.http.project.body).project.id }
     onTestFinished(() => first.stop());
     const taken = Number(new URL(first.proxyUrl as string).port);
     await expect(startSandbox({ proxy: { port: taken } })).rejects.toThrow(/EADDRINUSE/);
-    await vi.waitFor(async () => expect((await fetch(`${first.controlUrl}/clock`)).status).toBe(200));
+    await vi.waitFor(async () => expect((await fetch(`${first.controlUrl}/clock`)).status).toBe(200), {
+      timeout: 60_000,
+    });
   });
 });

@@ -45,7 +45,7 @@ async function cliOf({ url, apiKey }: RunningSandbox) {
   const common = ["--api-host", url, "--api-key", apiKey, "--no-analytics", "--config-dir", home];
   const env = { PATH: process.env.PATH, HOME: home, CI: "1" };
   const text = async (...args: string[]): Promise<string> => {
-    const { stdout } = await run(process.execPath, [neonctl, ...args, ...common], { env, timeout: 25_000 });
+    const { stdout } = await run(process.execPath, [neonctl, ...args, ...common], { env, timeout: 60_000 });
     return stdout;
   };
   const json = async (...args: string[]) => JSON.parse(await text(...args, "--output", "json"));
@@ -155,7 +155,7 @@ describe.each(profiles)("@neondatabase/api-client, profile $profile", ({ profile
           const { data } = await client.listProjectOperations({ projectId: id });
           for (const { status } of data.operations) expect(status).toBe("finished");
         },
-        { timeout: 20_000, interval: 5 },
+        { timeout: 60_000, interval: 5 },
       );
     const { data: created } = await client.createProject({ project: { name: "shop", pg_version: 17 } });
     const { id } = created.project;

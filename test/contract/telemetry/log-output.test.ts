@@ -10,7 +10,7 @@ function start(program: string) {
   const whole = `import { createPinoLogger } from ${source}; const logger = createPinoLogger({ level: "info" }); ${program}`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", whole], {
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 20_000,
+    timeout: 60_000,
   });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
