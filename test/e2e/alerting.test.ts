@@ -165,17 +165,21 @@ describe("promtool check metrics", () => {
     await world.apply("replica", project, { type: "ReadOnly", ...small });
     await world.untilReadyReason("replica", "OperationInFlight");
 
-    const page = await operator.scrape();
-    for (const state of [
+    const states = [
       /^compute_endpoint_condition\{.*name="second-writer",type="Stalled",status="True".*\} 1$/m,
       /^compute_endpoint_operation_failed\{.*name="writer".*\} 1$/m,
       /^compute_endpoint_operation_failures_total\{.*name="writer".*\} 1$/m,
       /^compute_endpoint_operation_oldest_in_flight_seconds\{.*name="replica".*\} /m,
       /^compute_endpoint_state\{.*name="writer"/m,
       /^compute_endpoint_operation_duration_seconds_bucket\{/m,
-    ]) {
-      expect(page).toMatch(state);
-    }
+    ];
+    let page = "";
+    // The operator counts some time after it has stored the status.
+    const showsAll = async () => {
+      page = await operator.scrape();
+      return states.every((state) => state.test(page)) || undefined;
+    };
+    await waitUntil(showsAll, { what: "the page shows every state", lastSeen: () => page });
     expect(await lint(promtool, page)).toBe("");
     const bad = "# HELP operations Of all kinds.\n# TYPE operations counter\noperations 1\n";
     expect(await lint(promtool, bad), "it would have found something").toContain("_total");

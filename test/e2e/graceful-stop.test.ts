@@ -19,7 +19,7 @@ test("SIGTERM during a create → its answer is still recorded, nothing new is b
   const holds = await forEach(scenes, ({ project }) =>
     sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: "hold" }),
   );
-  const operator = await world.startOperator();
+  const operator = await world.startPatientOperator();
   await forEach(scenes, ({ name, project, type }) => world.apply(name, project, { type }));
   await Promise.all(holds.map((hold) => hold.untilHolding()));
 
@@ -38,7 +38,7 @@ test("SIGTERM during a create → its answer is still recorded, nothing new is b
     expect(status).toMatchObject({ ownership: { origin: "Created" } });
     expect(status.createIntent).toBeUndefined();
   }
-  expect(world.resources.get("late")?.metadata.finalizers).toBeUndefined();
+  expect((await world.stored("late")).metadata.finalizers).toBeUndefined();
 
   await world.startOperator();
   for (const scene of scenes) {

@@ -153,7 +153,6 @@ describe("the operator is killed at a write that ends a deletion", () => {
       for (const { name } of scenes) await stage.accesses.delete(name);
       await waitUntil(() => injected.bites >= scenes.length || undefined, {
         what: "each access has met the fault",
-        timeoutMs: 30_000,
         lastSeen: () => injected.bites,
       });
       await operator.kill();

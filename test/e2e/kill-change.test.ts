@@ -127,7 +127,10 @@ describe("kill -9 during a change", () => {
         const scenes = scenesOf(sandbox, world);
         // Only reconciles of these resources list endpoints.
         const link = await KubernetesLink.start(world.account);
-        const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: link.kubeconfigFile });
+        const operator = await world.startPatientOperator({
+          PROJECT_POLL_SECONDS: "600",
+          KUBECONFIG: link.kubeconfigFile,
+        });
         await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type }));
         await forEach(scenes, ({ name }) => world.untilReady(name));
         const arrivals = await forEach(scenes, (scene) => point.prepare(scene, change));
@@ -136,9 +139,9 @@ describe("kill -9 during a change", () => {
         await operator.kill();
         for (const { type, name, project } of scenes) {
           expect(await sandbox.requests(project, change.method), type).toHaveLength(1);
-          const resource = world.resources.get(name);
-          expect(resource?.metadata.finalizers, `${type}: still there`).toHaveLength(1);
-          const isRecorded = resource?.status.observedGeneration === resource?.metadata.generation;
+          const { metadata, status } = await world.stored(name);
+          expect(metadata.finalizers, `${type}: still there`).toHaveLength(1);
+          const isRecorded = status.observedGeneration === metadata.generation;
           if (change.method === "PATCH") expect(isRecorded, `${type}: recorded`).toBe(point.isRecorded === true);
         }
         await sandbox.endFaults();

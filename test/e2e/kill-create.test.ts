@@ -11,7 +11,6 @@ import {
   scenesOf,
 } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
-import type { StoredResource } from "../support/stored-resource.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /**
@@ -51,21 +50,12 @@ async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object =
   const posts = await forEach(scenes, ({ project }) =>
     sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: point.fault }),
   );
-  // While the operator waits for its end, it may give up a POST and find the endpoint. It must not store that.
-  const { proxy, kubeconfigFile } = await world.startProxy();
-  const match = {
-    verb: "patch",
-    resource: "computeendpoints",
-    subresource: "status",
-    bodyPart: '"ownership":{',
-  } as const;
-  proxy.inject({ match, fault: { kind: "NeverAnswer" } });
-  const operator = await world.startOperator({ PROJECT_POLL_SECONDS: "600", KUBECONFIG: kubeconfigFile });
+  const operator = await world.startPatientOperator({ PROJECT_POLL_SECONDS: "600" });
   await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type, ...spec }));
   await Promise.all(posts.map((post) => post.untilHolding()));
   await operator.kill();
   for (const { type, name, project } of scenes) {
-    const { status } = await world.kubectl.getJson<StoredResource>(["-n", world.namespace, "get", "cpe", name]);
+    const { status } = await world.stored(name);
     expect(status.createIntent, `${type}: the intent stands`).toBeDefined();
     expect(await sandbox.requests(project, "POST"), `${type}: POSTs`).toHaveLength(1);
   }

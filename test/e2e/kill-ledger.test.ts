@@ -103,7 +103,7 @@ async function settle({ world, sandbox, projects }: Scene): Promise<void> {
       }
       return (await operations()).length === before.length || undefined;
     },
-    { what: "everything comes to rest", timeoutMs: 60_000 },
+    { what: "everything comes to rest" },
   );
 }
 

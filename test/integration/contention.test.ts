@@ -1,10 +1,11 @@
 /** Tests many resources of one project, and lists that are late. */
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
+import { patientClock } from "../support/patient-clock.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
-/** The production values, so that the test notices a resource that is never reconciled again. */
-const environment = { OPERATION_POLL_SECONDS: "5", PROJECT_POLL_SECONDS: "30" };
+/** The project is not polled within a test. So the test notices a resource that is not reconciled when its turn comes. */
+const environment = { OPERATION_POLL_SECONDS: "5", PROJECT_POLL_SECONDS: "600" };
 const endpointsPath = `/api/v2/projects/${project}/endpoints`;
 
 async function applyAll(world: World, resources: Readonly<Record<string, object>>): Promise<void> {
@@ -28,16 +29,17 @@ describe("many resources of one project", () => {
       world,
       Object.fromEntries(names.map((name) => [name, { branchId: branches.orders, type: "ReadOnly" }])),
     );
-    for (const name of names) await world.untilReady(name, 12_000);
+    for (const name of names) await world.untilReady(name);
     expect(await world.sandbox.endpoints(project)).toHaveLength(names.length);
 
     await world.kubectl.run(["-n", world.namespace, "delete", "cpe", "--all", "--wait=false"]);
-    for (const name of names) await world.untilGone(name, 12_000);
+    for (const name of names) await world.untilGone(name);
     expect(await world.sandbox.endpoints(project)).toEqual([]);
   });
 
   test.each(["paused", "gone"] as const)("the next in the queue is %s → the one after it goes on", async (how) => {
-    const world = await startWorld({ sandbox: { operationLatencyMs: 4_000 }, environment });
+    // While the clock stands still, the start of the first locks the project.
+    const world = await startWorld({ sandbox: { clock: "stepped" }, environment });
     await world.apply("first", { branchId: branches.orders, type: "ReadWrite" });
     await world.until("first", "created", ({ status }) => status.ownership !== undefined);
     await world.apply("second", { branchId: branches.staging, type: "ReadWrite" });
@@ -45,8 +47,9 @@ describe("many resources of one project", () => {
     await world.apply("third", { branchId: branches.preview, type: "ReadWrite" });
     await world.until("third", "in the queue", ({ metadata }) => metadata.finalizers !== undefined);
     await (how === "paused" ? world.annotate("second", "paused", "true") : removeByForce(world, "second"));
+    await world.sandbox.control("PUT", "/clock", { mode: "real" });
     await world.untilReady("first");
-    await world.until("third", "created", ({ status }) => status.ownership !== undefined, 8_000);
+    await world.until("third", "created", ({ status }) => status.ownership !== undefined);
   });
 });
 
@@ -66,14 +69,14 @@ describe("a control plane whose lists lag", () => {
 
 describe("a resource that was removed by force during its create", () => {
   test("no resource claims its endpoint → deleted", async () => {
-    const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 } });
+    const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 }, clock: patientClock });
     await createdAfterItsEnd(world, "orders");
     await world.sandbox.untilNoEndpoint(project);
     expect(world.logs.filter(({ level }) => level === "error")).toEqual([]);
   });
 
   test("another resource adopts the branch's endpoint meanwhile → it never loses what it was given", async () => {
-    const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 } });
+    const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 }, clock: patientClock });
     await createdAfterItsEnd(world, "orders", () =>
       world.apply("heir", { branchId: branches.orders, type: "ReadWrite", adoption: { policy: "AdoptOrCreate" } }),
     );
@@ -117,7 +120,7 @@ test("an operation fails while the resource is paused → reported all the same"
     return conditionOf(seen.status.conditions, "LastOperationSucceeded")?.status === "False";
   });
   expect(conditionOf(failed.status.conditions, "Ready")?.reason).toBe("Paused");
-  expect(await world.eventReasons("orders")).toContain("OperationFailed");
+  await world.untilEventsWith("orders", "OperationFailed");
 });
 
 test("a move to a branch that the control plane finds occupied by a replica → Stalled, not tried over and over", async () => {

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { type AccessWorld, startAccessWorld } from "../support/access-world.ts";
 import { isWrite, readAuditEvents } from "../support/api-server.ts";
+import { patientClock } from "../support/patient-clock.ts";
 import { branches, project } from "../support/world.ts";
 
 const endpoint = { branchId: branches.orders, type: "ReadWrite" };
@@ -60,7 +61,7 @@ test("a new access → role, database and a Secret in the Service Binding layout
     DATABASE_URL: `postgresql://orders_app:${password}@${host}:5432/orders?sslmode=require`,
   });
   expect(JSON.stringify(status)).not.toContain(password);
-  expect(await access.world.eventReasons("orders-app")).toEqual(["RoleCreated", "DatabaseCreated", "SecretCreated"]);
+  await access.world.untilEvents("orders-app", ["RoleCreated", "DatabaseCreated", "SecretCreated"]);
 });
 
 test("no right on Secrets → Stalled with the command that gives it, nothing created; the command helps", async () => {
@@ -143,7 +144,7 @@ test("the password is reset by another client → the Secret follows", async () 
   await access.world.sandbox.api("POST", `${branchPath}/roles/orders_app/reset_password`);
   const password = await passwordOf(access, "orders_app");
   await access.untilSecret("app", "the new password", ({ data }) => data.password === password);
-  expect(await access.world.eventReasons("app")).toContain("ConnectionChanged");
+  await access.world.untilEventsWith("app", "ConnectionChanged");
 });
 
 test("the Secret is edited, then deleted → restored each time", async () => {
@@ -161,7 +162,7 @@ test("the Secret is edited, then deleted → restored each time", async () => {
   await kubectl.run(["-n", namespace, "delete", "secret", "app"]);
   await access.annotate("app", "reconcileRequestedAt", "deleted");
   await access.untilSecret("app", "made again", ({ data }) => data.password === before?.data.password);
-  expect(await access.world.eventReasons("app")).toContain("SecretRestored");
+  await access.world.untilEventsWith("app", "SecretRestored");
 });
 
 test("deleted with both policies Delete → database, role and Secret go; the endpoint stays", async () => {
@@ -261,7 +262,7 @@ test("the answer to a reset is lost → the Secret holds the password that works
 });
 
 test("the operator restarts between the reset and the Secret → the Secret holds the password that works", async () => {
-  const access = await startAccessWorld();
+  const access = await startAccessWorld({ clock: patientClock });
   await access.world.apply("orders", endpoint);
   await access.apply("app", {});
   await access.untilReady("app");

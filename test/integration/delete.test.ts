@@ -13,7 +13,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     await world.delete("orders");
     await world.untilGone("orders");
     expect(await world.sandbox.endpoints(project)).toEqual([]);
-    expect(await world.eventReasons("orders")).toContain("EndpointDeleted");
+    await world.untilEventsWith("orders", "EndpointDeleted");
   });
 
   test("deleted with Retain → the endpoint stays as it is", async () => {
@@ -88,7 +88,7 @@ test("the list and the endpoint's own answer disagree → not gone, the finalize
   await world.reconcile("orders");
   expect((await world.get("orders"))?.metadata.finalizers).toEqual(["endpoint-operator.dev/endpoint"]);
   await world.sandbox.clearFaults();
-  await world.untilGone("orders", 60_000);
+  await world.untilGone("orders");
   expect(await world.sandbox.endpoints(project)).toEqual([]);
 });
 

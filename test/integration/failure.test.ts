@@ -26,13 +26,12 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       const operation = failed.status.operations?.find(({ id }) => id === failure?.operationId);
       expect(operation).toMatchObject({ status: "failed" });
       expect(operation?.failuresCount).toBeGreaterThan(0);
-      expect(await world.eventReasons("orders")).toContain("OperationFailed");
+      await world.untilEventsWith("orders", "OperationFailed");
       const table = await world.kubectl.run(["-n", world.namespace, "get", "cpe"]);
       expect(table).toMatch(/orders .* True +OperationFailed/);
       const labels = `namespace="${world.namespace}",name="orders"`;
-      const metrics = await world.metrics();
-      expect(metrics).toMatch(/compute_endpoint_operation_failures_total\{[^}]*action="start_compute"[^}]*\} 1/);
-      expect(metrics).toMatch(new RegExp(`compute_endpoint_operation_failed\\{[^}]*${labels}[^}]*\\} 1`));
+      await world.untilMetrics(/compute_endpoint_operation_failures_total\{[^}]*action="start_compute"[^}]*\} 1/);
+      await world.untilMetrics(new RegExp(`compute_endpoint_operation_failed\\{[^}]*${labels}[^}]*\\} 1`));
 
       await world.reconcile("orders");
       const again = await world.get("orders");
@@ -118,7 +117,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       await world.apply("orders", orders);
       const { status } = await world.untilReady("orders");
       expect(conditionOf(status.conditions, "LastOperationSucceeded")?.status).toBe("True");
-      expect(await world.eventReasons("orders")).toEqual(["EndpointCreated", "EndpointReady"]);
+      await world.untilEvents("orders", ["EndpointCreated", "EndpointReady"]);
       expect(await world.sandbox.endpoints(project)).toHaveLength(1);
     });
 
@@ -154,7 +153,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       await world.reconcile("orders");
       expect((await world.get("orders"))?.metadata.finalizers).toEqual(["endpoint-operator.dev/endpoint"]);
       await world.sandbox.clearFaults();
-      await world.untilGone("orders", 60_000);
+      await world.untilGone("orders");
       expect(await world.sandbox.endpoints(project)).toEqual([]);
     });
 
@@ -182,13 +181,17 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     });
 
     test("read-only, lost before it was applied → sent again only after the settle time, exactly one endpoint", async () => {
-      const world = await startWorld({ sandbox: { profile } });
+      // The first operator waits for a settle time that does not end within the test.
+      const world = await startWorld({ sandbox: { profile }, environment: { CREATE_SETTLE_SECONDS: "600" } });
       await world.sandbox.fault({ method: "POST", path: endpointsPath, times: 1 }, { kind: "dropBefore" });
       await world.apply("replica", { branchId: branches.main, type: "ReadOnly" });
       const waiting = await world.until("replica", "waits", ({ status }) => {
         return conditionOf(status.conditions, "Ready")?.reason === "CreateUnresolved";
       });
       expect(waiting.status.createIntent).toBeDefined();
+      await world.reconcile("replica");
+      expect((await world.sandbox.requests()).filter(({ method }) => method === "POST")).toHaveLength(1);
+      await world.restartOperator({ CREATE_SETTLE_SECONDS: "1" });
       await world.untilReady("replica");
       expect(await world.sandbox.endpoints(project)).toHaveLength(1);
     });
@@ -211,7 +214,7 @@ test("401 → CredentialsValid False, few probes; a working key → on it goes",
   expect(refused.length, "one probe at a time, not one for each resource").toBeLessThan(8);
   await world.sandbox.clearFaults();
   for (const name of ["one", "two", "three"]) {
-    const { status } = await world.untilReady(name, 60_000);
+    const { status } = await world.untilReady(name);
     expect(conditionOf(status.conditions, "CredentialsValid")?.status).toBe("True");
   }
 });

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { AuditEvent } from "../support/api-server.ts";
+import { patientClock } from "../support/patient-clock.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
@@ -16,7 +17,7 @@ const readWrite = (branchId: string) => ({ branchId, type: "ReadWrite" }) as con
 const writesToEnd = 8;
 
 test("a namespace is deleted → it ends; endpoints are deleted or retained as each resource says", async () => {
-  const world = await startWorld();
+  const world = await startWorld({ clock: patientClock });
   const adoptedId = await world.sandbox.createForeign(project, branches.main);
   await world.sandbox.untilUnlocked(project);
   await world.apply("orders", readWrite(branches.orders));
@@ -90,7 +91,7 @@ test("the owner of a resource is deleted → the garbage collector deletes the r
   const { status } = await world.untilReady("independent");
   await world.kubectl.run(["-n", world.namespace, "delete", "configmap", "application"]);
   // The collector looks for new kinds of resources every 30 s.
-  await world.untilGone("orders", 60_000);
+  await world.untilGone("orders");
   await world.reconcile("independent");
   expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
 });
@@ -111,7 +112,7 @@ async function untilNamespaceIsGone(world: World): Promise<void> {
       seen = stdout;
       return code !== 0 && stderr.includes("NotFound") ? true : undefined;
     },
-    { what: `namespace ${world.namespace} is gone`, timeoutMs: 60_000, lastSeen: () => seen },
+    { what: `namespace ${world.namespace} is gone`, lastSeen: () => seen },
   );
 }
 

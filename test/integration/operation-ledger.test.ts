@@ -83,7 +83,7 @@ async function settle(world: World): Promise<void> {
       known = operations.length;
       return isQuiet || undefined;
     },
-    { what: "everything comes to rest", timeoutMs: 60_000 },
+    { what: "everything comes to rest" },
   );
   await world.stopOperator();
 }

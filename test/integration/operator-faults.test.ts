@@ -114,9 +114,8 @@ test.each(seeds)("changes and faults in any order, seed %i → all is made in th
   for (const step of steps) await step.run(world, proxy);
   // A fault that has had no effect by now may still have one.
   const owned: (string | undefined)[] = [];
-  for (const name of wanted.sizes.keys())
-    owned.push((await world.untilReady(name, 60_000)).status.ownership?.endpointId);
-  for (const name of wanted.deleted) await world.untilGone(name, 60_000);
+  for (const name of wanted.sizes.keys()) owned.push((await world.untilReady(name)).status.ownership?.endpointId);
+  for (const name of wanted.deleted) await world.untilGone(name);
   expect(proxy.bites, story).toBeGreaterThan(4);
   proxy.quiet();
   await world.sandbox.untilUnlocked(project);

@@ -35,7 +35,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     const changes = (await world.sandbox.requests()).filter(({ method }) => method !== "GET");
     expect(changes.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
     for (const name of names) {
-      expect(await world.eventReasons(name), "reported once").toEqual(["EndpointCreated", "EndpointReady"]);
+      await world.untilEvents(name, ["EndpointCreated", "EndpointReady"]);
     }
   });
 });
@@ -44,6 +44,7 @@ test("from apply to Ready → at most four writes to a resource", async () => {
   const world = await startWorld();
   await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
   await world.untilReady("orders");
+  await world.untilEvents("orders", ["EndpointCreated", "EndpointReady"]);
   const writes = await world.operatorWrites();
   const toResource = writes.filter(({ objectRef }) => objectRef?.resource === "computeendpoints");
   expect(toResource.length).toBeLessThanOrEqual(4);

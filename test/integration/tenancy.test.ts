@@ -200,7 +200,7 @@ test("a namespace tries to reach another's project, endpoint and password → ea
     await waitUntil(
       async () =>
         conditionOf((await read(kind, name)).status.conditions, "Ready")?.reason === reason ? true : undefined,
-      { what: `${name} is ${reason}`, timeoutMs: 30_000 },
+      { what: `${name} is ${reason}` },
     );
   }
   const shown = await kubectl.run(["-n", other, "get", "cpe,dba,controlplanes,events.events.k8s.io", "--output=json"]);

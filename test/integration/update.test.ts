@@ -20,7 +20,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     expect(actions).toContain("suspend_compute SpecChange");
     expect(actions.filter((each) => each === "start_compute SpecChange")).toHaveLength(2);
     // The second EndpointReady has the same text as the first, so it only raises the count of the first.
-    expect(await world.eventReasons("orders")).toEqual(["EndpointCreated", "EndpointReady", "EndpointRestarting"]);
+    await world.untilEvents("orders", ["EndpointCreated", "EndpointReady", "EndpointRestarting"]);
     expect((await world.sandbox.endpoints(project))[0]).toMatchObject({ autoscaling_limit_max_cu: 2 });
   });
 
@@ -46,7 +46,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       const condition = conditionOf(status.conditions, "Ready");
       return metadata.generation === 2 && condition?.status === "True" && condition.observedGeneration === 2;
     });
-    expect(await world.eventReasons("orders")).toContain("FieldReleased");
+    await world.untilEventsWith("orders", "FieldReleased");
     expect(await world.sandbox.endpoints(project)).toMatchObject([{ settings: { pg_settings: { work_mem: "64MB" } } }]);
   });
 
@@ -118,7 +118,7 @@ test("the endpoint is deleted by another hand → a new one, and an event", asyn
   });
   await world.untilReady("orders");
   expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([after.status.ownership?.endpointId]);
-  expect(await world.eventReasons("orders")).toContain("EndpointGone");
+  await world.untilEventsWith("orders", "EndpointGone");
 });
 
 test("an adopted endpoint is deleted by another hand → Stalled, not replaced", async () => {

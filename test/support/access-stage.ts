@@ -1,9 +1,12 @@
 /** Runs DatabaseAccesses with an operator process that a test may kill. Each DatabaseAccess has its own project. */
+import { onTestFinished } from "vitest";
 import { AccessWorld } from "./access-world.ts";
+import { sharedApiServer } from "./api-server.ts";
 import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
 import { E2eWorld } from "./e2e-world.ts";
 import type { RequestFault } from "./fault-proxy/fault.ts";
 import type { FaultProxy } from "./fault-proxy/fault-proxy.ts";
+import { startProxiedApiServer } from "./fault-proxy/proxied-api-server.ts";
 
 /** The role that each access names. */
 export const role = "orders_app";
@@ -48,14 +51,17 @@ export class AccessStage {
   /** Makes a stage for the running test, without an operator. */
   static async start(sandbox: SandboxProcess): Promise<AccessStage> {
     const world = await E2eWorld.start(sandbox);
-    const { proxy, kubeconfigFile } = await world.startProxy();
+    const { url, caFile } = sharedApiServer();
+    const { proxy, kubeconfigFile } = await startProxiedApiServer({ ...world.account, url, caFile });
+    onTestFinished(() => proxy.stop());
     const stage = new AccessStage(sandbox, { world, proxy, kubeconfigFile });
     await stage.accesses.allowSecrets();
     return stage;
   }
 
+  /** Starts an operator that waits for an answer as long as the test holds it. */
   startOperator(): ReturnType<E2eWorld["startOperator"]> {
-    return this.world.startOperator({ KUBECONFIG: this.#kubeconfigFile });
+    return this.world.startPatientOperator({ KUBECONFIG: this.#kubeconfigFile });
   }
 
   /**

@@ -74,7 +74,6 @@ export class AccessWorld<Place extends AccessPlace = World> {
       },
       {
         what: `DatabaseAccess ${name}: ${what}`,
-        timeoutMs: 30_000,
         lastSeen: () => `${JSON.stringify(seen?.status)} ${JSON.stringify(this.world.logs?.slice(-15))}`,
       },
     );
@@ -95,7 +94,7 @@ export class AccessWorld<Place extends AccessPlace = World> {
 
   async untilGone(name: string): Promise<void> {
     const isGone = async () => ((await this.get(name)) === undefined ? true : undefined);
-    await waitUntil(isGone, { what: `DatabaseAccess ${name} is gone`, timeoutMs: 30_000 });
+    await waitUntil(isGone, { what: `DatabaseAccess ${name} is gone` });
   }
 
   async secret(name: string): Promise<DecodedSecret | undefined> {
@@ -128,7 +127,6 @@ export class AccessWorld<Place extends AccessPlace = World> {
     };
     return waitUntil(find, {
       what: `Secret ${name}: ${what}`,
-      timeoutMs: 70_000,
       lastSeen: () => seen?.type ?? "none",
     });
   }

@@ -1,5 +1,5 @@
 /** Access to the shared API server: namespaces, service accounts, audit log. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, readFile } from "node:fs/promises";
 import path from "node:path";
 import { inject } from "vitest";
@@ -7,6 +7,7 @@ import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
 import type { SharedApiServer } from "./api-server-setup.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
 import { secret } from "./secrets.ts";
+import { waitUntil } from "./wait-until.ts";
 
 /** Returns the API server that all files of this tier share. */
 export function sharedApiServer(): SharedApiServer {
@@ -77,10 +78,22 @@ export function isWrite(event: AuditEvent): boolean {
  * @param isWanted selects entries; called once for each
  */
 export async function readAuditEvents(isWanted: (event: AuditEvent) => boolean): Promise<readonly AuditEvent[]> {
+  // The API server may write the line of a request some time after its answer. So this sends a marker: its line comes
+  // after the lines of all earlier requests.
+  const marker = `marker-${randomUUID()}`;
+  await adminKubectl().tryRun(["--namespace", "default", "get", "cpe", marker]);
+  const events = await waitUntil(
+    async () => {
+      const all = await auditEvents();
+      return all.some(({ objectRef }) => objectRef?.name === marker) ? all : undefined;
+    },
+    { what: "the audit log has caught up" },
+  );
+  return events.filter(isWanted);
+}
+
+async function auditEvents(): Promise<readonly AuditEvent[]> {
   const lines = (await readFile(sharedApiServer().auditLogFile, "utf8")).split("\n");
   // The last piece is empty, or an incomplete line.
-  return lines
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as AuditEvent)
-    .filter(isWanted);
+  return lines.slice(0, -1).map((line) => JSON.parse(line) as AuditEvent);
 }

@@ -17,10 +17,9 @@ export interface RunningProgram {
   signal(signal: NodeJS.Signals): void;
   /**
    * Waits until standard output contains this text.
-   * @param timeoutMs milliseconds from now. @default 30000
    * @throws Error with the output when the process ends before
    */
-  untilOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
+  untilOutput(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
 /** The program to run. */
@@ -53,7 +52,7 @@ export async function startProgram({ command, args, env }: ProgramOptions): Prom
       child.kill(signal);
       return child.exited;
     },
-    untilOutput: (pattern, timeoutMs = 30_000) =>
+    untilOutput: (pattern) =>
       waitUntil(
         () => {
           const match = pattern.exec(output.stdout);
@@ -62,7 +61,7 @@ export async function startProgram({ command, args, env }: ProgramOptions): Prom
           }
           return match ?? undefined;
         },
-        { what: `${args[0]} writes ${pattern}`, timeoutMs, lastSeen: () => output },
+        { what: `${args[0]} writes ${pattern}`, lastSeen: () => output },
       ),
   };
 }
@@ -70,6 +69,12 @@ export async function startProgram({ command, args, env }: ProgramOptions): Prom
 /** Returns the arguments that start the bundled program with this Node. */
 export function bundledProgram(...args: readonly string[]): Pick<ProgramOptions, "command" | "args"> {
   return { command: process.execPath, args: [inject("bundledProgram"), ...args] };
+}
+
+/** Returns the arguments that start the bundled operator with a file of this folder loaded before it. */
+export function preloadedOperator(file: string): Pick<ProgramOptions, "command" | "args"> {
+  const { command, args } = bundledProgram("run");
+  return { command, args: ["--import", new URL(file, import.meta.url).href, ...args] };
 }
 
 function collect({ stdout, stderr }: GuardedProcess): { readonly stdout: string; readonly stderr: string } {

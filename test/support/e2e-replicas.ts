@@ -30,6 +30,15 @@ export interface ReplicaWrite {
   readonly what: string;
 }
 
+/** A request about the Lease. */
+export interface LeaseRequest {
+  /** The name of the replica. */
+  readonly by: string;
+  /** When the request arrived, in epoch milliseconds. */
+  readonly atMs: number;
+  readonly isWrite: boolean;
+}
+
 /** Replicas that share a world and elect a leader, with the real times of a Lease. */
 export class Replicas {
   readonly #world: E2eWorld;
@@ -70,27 +79,23 @@ export class Replicas {
   }
 
   /** Waits until its metrics say that it leads. */
-  async untilLeads({ name, operator }: Replica, timeoutMs = 40_000): Promise<void> {
+  async untilLeads({ name, operator }: Replica): Promise<void> {
     await waitUntil(async () => (await isLeader(operator)) || undefined, {
       what: `${name} leads`,
-      timeoutMs,
       lastSeen: () => operator.output().slice(-2_000),
     });
   }
 
-  /**
-   * Returns when the replica first took the Lease, by the API server's log, in epoch milliseconds; `undefined`: it
-   * never did.
-   */
-  async tookLeaseAtMs({ identity }: Replica): Promise<number | undefined> {
-    const [first] = await readAuditEvents(
-      (event) =>
-        isWrite(event) &&
-        event.objectRef?.resource === "leases" &&
-        (event.responseStatus?.code ?? 500) < 300 &&
-        isBy(event, identity),
+  /** Returns every successful request of a replica about the Lease, by the API server's log, oldest first. */
+  async leaseRequests(): Promise<readonly LeaseRequest[]> {
+    const events = await readAuditEvents(
+      ({ objectRef, responseStatus }) => objectRef?.resource === "leases" && (responseStatus?.code ?? 500) < 300,
     );
-    return first === undefined ? undefined : Date.parse(first.requestReceivedTimestamp);
+    return events.flatMap((event) => {
+      const by = this.#all.find(({ identity }) => isBy(event, identity))?.name;
+      const atMs = Date.parse(event.requestReceivedTimestamp);
+      return by === undefined ? [] : [{ by, atMs, isWrite: isWrite(event) }];
+    });
   }
 
   /** Returns every change that a replica requested in the world's namespace and in the projects, oldest first. */

@@ -10,13 +10,11 @@ import {
   readAuditEvents,
   type ServiceAccountAccess,
   serviceAccountAccess,
-  sharedApiServer,
 } from "./api-server.ts";
 import { OperatorProcess } from "./e2e-operator.ts";
-import type { ProgramOptions } from "./e2e-program.ts";
+import { type ProgramOptions, preloadedOperator } from "./e2e-program.ts";
 import { KubectlWatch } from "./e2e-resource-watch.ts";
 import type { TestProject } from "./e2e-sandbox.ts";
-import { type ProxiedApiServer, startProxiedApiServer } from "./fault-proxy/proxied-api-server.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { saveOutput } from "./outputs.ts";
 import type { StoredResource } from "./stored-resource.ts";
@@ -94,12 +92,9 @@ export class E2eWorld {
     return operator;
   }
 
-  /** Starts a proxy through which operators of this world can reach the API server. It ends with the test. */
-  async startProxy(): Promise<ProxiedApiServer> {
-    const { url, caFile } = sharedApiServer();
-    const proxied = await startProxiedApiServer({ ...this.account, url, caFile });
-    onTestFinished(() => proxied.proxy.stop());
-    return proxied;
+  /** Starts an operator whose calls reach no time limit, for a test that holds answers. */
+  startPatientOperator(settings: Readonly<Record<string, string>> = {}): Promise<OperatorProcess> {
+    return this.startOperator(settings, preloadedOperator("e2e-patience.ts"));
   }
 
   /** Runs `kubectl apply` for one resource. */
@@ -111,6 +106,11 @@ export class E2eWorld {
       spec: { projectId: project.id, branchId: project.branches[0], ...spec },
     };
     await this.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
+  }
+
+  /** Returns the resource as it is stored now. `resources` may show it some time later. */
+  stored(name: string): Promise<StoredResource> {
+    return this.kubectl.getJson<StoredResource>(["-n", this.namespace, "get", "cpe", name]);
   }
 
   async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {

@@ -89,7 +89,6 @@ export class PlaneWorld {
       },
       {
         what: `${name}: ${what}`,
-        timeoutMs: 30_000,
         lastSeen: () => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs.slice(-15))}`,
       },
     );
@@ -102,7 +101,6 @@ export class PlaneWorld {
   async untilGone(name: PlaneName): Promise<void> {
     await waitUntil(async () => ((await this.get(name)) === undefined ? true : undefined), {
       what: `${name} is gone`,
-      timeoutMs: 30_000,
     });
   }
 }

@@ -1,7 +1,9 @@
 /** A world in one process: a sandbox, an operator, and a namespace of a real API server. */
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished } from "vitest";
+import type { Clock } from "../../src/domain/clock.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { objectPath } from "../../src/kubernetes/http/objects.ts";
@@ -52,6 +54,8 @@ export interface WorldOptions {
   readonly operatorKubeconfig?: string;
   /** Settings of the operator that replace the test defaults. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** The operator's clock. @default systemClock */
+  readonly clock?: Clock;
 }
 
 const namespaceOfOperator = "endpoint-operator-system";
@@ -71,6 +75,7 @@ export class World {
       readonly sandbox: { readonly url: string; readonly controlUrl: string; readonly apiKey: string };
       readonly operatorKubeconfig: string;
       readonly environment: Readonly<Record<string, string>>;
+      readonly clock: Clock;
     },
   ) {
     this.namespace = parts.namespace;
@@ -84,6 +89,7 @@ export class World {
       apiKey,
       kubeConfig: () => kubeConfigOf(parts.operatorKubeconfig),
       environment: parts.environment,
+      clock: parts.clock,
       outputs: this.#outputs,
     });
     this.#admin = connectionOf(parts.kubeconfigFile, "endpoint-operator-test");
@@ -159,7 +165,7 @@ export class World {
   async get(name: string): Promise<StoredResource | undefined> {
     const path = objectPath("computeendpoints", this.namespace, name);
     const stored = (await this.#admin
-      .request({ what: `get ${name}`, method: "GET", path, timeoutMs: 10_000 })
+      .request({ what: `get ${name}`, method: "GET", path, timeoutMs: 60_000 })
       .catch((error: { readonly reason?: string }) => {
         if (error.reason === "NotFound") return undefined;
         throw error;
@@ -177,45 +183,40 @@ export class World {
   }
 
   async #listed(path: string): Promise<readonly StoredResource[]> {
-    const { items } = (await this.#admin.request({ what: "list", method: "GET", path, timeoutMs: 10_000 })) as {
+    const { items } = (await this.#admin.request({ what: "list", method: "GET", path, timeoutMs: 60_000 })) as {
       readonly items: readonly StoredResource[];
     };
     return items;
   }
 
   /** Waits until the resource is in the wanted state. */
-  async until(
-    name: string,
-    what: string,
-    isWanted: (resource: StoredResource) => boolean,
-    timeoutMs = 30_000,
-  ): Promise<StoredResource> {
+  async until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
     let seen: StoredResource | undefined;
     return waitUntil(
       async () => {
         seen = await this.get(name);
         return seen !== undefined && isWanted(seen) ? seen : undefined;
       },
-      { what: `${name}: ${what}`, timeoutMs, lastSeen: () => describeWait(seen, this.logs) },
+      { what: `${name}: ${what}`, lastSeen: () => describeWait(seen, this.logs) },
     );
   }
 
-  untilReady(name: string, timeoutMs?: number): Promise<StoredResource> {
-    return this.until(name, "Ready for its generation", isReady, timeoutMs);
+  untilReady(name: string): Promise<StoredResource> {
+    return this.until(name, "Ready for its generation", isReady);
   }
 
-  untilStalled(name: string, reason: string, timeoutMs?: number): Promise<StoredResource> {
+  untilStalled(name: string, reason: string): Promise<StoredResource> {
     const isStalled = ({ status }: StoredResource) => conditionOf(status.conditions, "Stalled")?.reason === reason;
-    return this.until(name, `Stalled ${reason}`, isStalled, timeoutMs);
+    return this.until(name, `Stalled ${reason}`, isStalled);
   }
 
-  async untilGone(name: string, timeoutMs = 30_000): Promise<void> {
+  async untilGone(name: string): Promise<void> {
     let seen: StoredResource | undefined;
     const isGone = async () => {
       seen = await this.get(name);
       return seen === undefined ? true : undefined;
     };
-    await waitUntil(isGone, { what: `${name} is gone`, timeoutMs, lastSeen: () => describeWait(seen, this.logs) });
+    await waitUntil(isGone, { what: `${name} is gone`, lastSeen: () => describeWait(seen, this.logs) });
   }
 
   /** Requests a reconcile and waits until it has ended. By then the operator has done all work that was due. */
@@ -231,7 +232,6 @@ export class World {
 
   /** Returns the operator's writes to the resources of this namespace, oldest first. */
   async operatorWrites(): Promise<readonly AuditEvent[]> {
-    await this.#auditLogHasCaughtUp();
     return readAuditEvents(
       (event) =>
         isWrite(event) &&
@@ -251,6 +251,42 @@ export class World {
       .map(({ reason }) => reason);
   }
 
+  /**
+   * Waits until the events of a resource have exactly these reasons, oldest first. The operator sends an event some time
+   * after it has stored the status.
+   */
+  async untilEvents(name: string, reasons: readonly string[]): Promise<void> {
+    await this.#untilEventReasons(name, reasons, (seen) => isDeepStrictEqual(seen, reasons));
+  }
+
+  /** Waits until a resource has events with these reasons, among others. */
+  async untilEventsWith(name: string, ...reasons: readonly string[]): Promise<void> {
+    await this.#untilEventReasons(name, reasons, (seen) => reasons.every((reason) => seen.includes(reason)));
+  }
+
+  async #untilEventReasons(
+    name: string,
+    reasons: readonly string[],
+    isWanted: (seen: readonly string[]) => boolean,
+  ): Promise<void> {
+    let seen: readonly string[] = [];
+    const look = async () => {
+      seen = await this.eventReasons(name);
+      return isWanted(seen) || undefined;
+    };
+    await waitUntil(look, { what: `${name}: events ${reasons.join(", ")}`, lastSeen: () => seen });
+  }
+
+  /** Waits until the metrics page matches. The operator counts some time after it has stored the status. */
+  async untilMetrics(pattern: RegExp): Promise<void> {
+    let page = "";
+    const look = async () => {
+      page = await this.metrics();
+      return pattern.test(page) || undefined;
+    };
+    await waitUntil(look, { what: `the metrics match ${pattern}`, lastSeen: () => page });
+  }
+
   /** Ends the operator, and saves its outputs for the search for secrets. */
   async dispose(): Promise<void> {
     await this.stopOperator();
@@ -261,20 +297,8 @@ export class World {
       for (const resource of found) this.#outputs.saw(resource);
     }
     const path = objectPath("events", this.namespace);
-    this.#outputs.save(await this.#admin.request({ what: "list events", method: "GET", path, timeoutMs: 10_000 }));
+    this.#outputs.save(await this.#admin.request({ what: "list events", method: "GET", path, timeoutMs: 60_000 }));
     await this.#admin.close();
-  }
-
-  /**
-   * A request may take effect a moment before its line is in the audit log. So this sends a marker: its line comes
-   * after the lines of everything that was seen.
-   */
-  async #auditLogHasCaughtUp(): Promise<void> {
-    const marker = `marker-${randomUUID()}`;
-    expect(await this.get(marker)).toBeUndefined();
-    const hasMarker = async () =>
-      (await readAuditEvents(({ objectRef }) => objectRef?.name === marker)).length > 0 ? true : undefined;
-    await waitUntil(hasMarker, { what: "the audit log has caught up" });
   }
 }
 
@@ -311,7 +335,8 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
     expect(bugs, "bugs that the sandbox reported").toEqual([]);
   });
   const operatorKubeconfig = options.operatorKubeconfig ?? place.operatorKubeconfig;
-  const world = new World({ ...place, operatorKubeconfig, sandbox, environment: options.environment ?? {} });
+  const { environment = {}, clock = systemClock } = options;
+  const world = new World({ ...place, operatorKubeconfig, sandbox, environment, clock });
   onTestFinished(() => world.dispose());
   await world.startOperator();
   return world;

@@ -10,7 +10,6 @@ import type { Upstream } from "./upstream.ts";
 export interface ExchangeOptions {
   readonly request: ProxiedRequest;
   readonly incoming: IncomingMessage;
-  readonly body: Buffer;
   readonly response: ServerResponse;
   readonly upstream: Upstream;
   readonly clock: Clock;
@@ -41,15 +40,16 @@ export class Exchange {
    * @throws Error when one side breaks the connection
    */
   async serve(injected: InjectedFault | undefined): Promise<void> {
+    const body = await readAll(this.#options.incoming);
     if (injected === undefined) {
-      await this.#forward();
+      await this.#forward(body);
       return;
     }
     injected.noteBite();
-    await this.#serveWith(injected);
+    await this.#serveWith(injected, body);
   }
 
-  async #serveWith(injected: InjectedFault): Promise<void> {
+  async #serveWith(injected: InjectedFault, body: Buffer): Promise<void> {
     const { response, cut, clock } = this.#options;
     const fault = injected.rule.fault as RequestFault;
     switch (fault.kind) {
@@ -64,22 +64,22 @@ export class Exchange {
         return;
       case "Hold":
         await this.#holdUntil(injected.lifted);
-        await this.#forward();
+        await this.#forward(body);
         return;
       case "Delay":
         await this.#holdUntil(new Promise((resolve) => void clock.after(fault.delayMs, resolve)));
-        await this.#forward();
+        await this.#forward(body);
         return;
       case "LoseAnswer":
-        await this.#readWhole(await this.#send());
+        await this.#readWhole(await this.#send(body));
         cut();
         return;
       case "CutInAnswer":
-        await this.#sendHalf();
+        await this.#sendHalf(body);
         cut();
         return;
       case "NeverFinish":
-        await this.#sendHalf();
+        await this.#sendHalf(body);
         this.#isHeld = true;
     }
   }
@@ -90,17 +90,17 @@ export class Exchange {
     this.#isHeld = false;
   }
 
-  async #send(): Promise<IncomingMessage> {
-    const { incoming, body, upstream, request } = this.#options;
+  async #send(body: Buffer): Promise<IncomingMessage> {
+    const { incoming, upstream, request } = this.#options;
     const { method = "GET", headers } = incoming;
     const answer = await upstream.send({ method, url: request.url, headers, body, signal: this.#gone.signal });
     answer.on("error", () => {});
     return answer;
   }
 
-  async #forward(): Promise<void> {
+  async #forward(body: Buffer): Promise<void> {
     const { response, followWatch } = this.#options;
-    const answer = await this.#send();
+    const answer = await this.#send(body);
     if (this.#isStream(answer)) {
       response.writeHead(200, streamHeaders);
       response.flushHeaders();
@@ -123,9 +123,9 @@ export class Exchange {
   }
 
   /** Sends headers that announce the whole body, and then half of the body. Of a watch: only the headers. */
-  async #sendHalf(): Promise<void> {
+  async #sendHalf(body: Buffer): Promise<void> {
     const { response } = this.#options;
-    const answer = await this.#send();
+    const answer = await this.#send(body);
     const bytes = await this.#readWhole(answer);
     const headers = this.#isStream(answer) ? streamHeaders : headersOf(answer, bytes.length);
     response.writeHead(answer.statusCode ?? 502, headers);
@@ -144,8 +144,7 @@ function headersOf({ headers }: IncomingMessage, length: number): Record<string,
   return { ...Object.fromEntries(kept), "content-length": String(length) };
 }
 
-/** Reads the whole body. */
-export async function readAll(message: IncomingMessage): Promise<Buffer> {
+async function readAll(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);

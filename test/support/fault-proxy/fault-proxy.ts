@@ -6,7 +6,7 @@ import type { Clock } from "../../../src/domain/clock.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { type ClientSockets, trackClientSockets } from "./client-sockets.ts";
 import { EventHistory } from "./event-history.ts";
-import { Exchange, readAll } from "./exchange.ts";
+import { Exchange } from "./exchange.ts";
 import { isStreamFault } from "./fault.ts";
 import { type FaultRule, InjectedFault } from "./injected-fault.ts";
 import { type ProxiedRequest, parseProxiedRequest } from "./proxied-request.ts";
@@ -115,16 +115,13 @@ export class FaultProxy {
     const request = { ...parseProxiedRequest(method, url), atMs: this.#clock.monotonicMs(), remotePort };
     this.requests.push(request);
     const cut = () => this.#sockets.cut(socket);
-    const body = await readAll(incoming).catch(() => undefined);
-    // The client has gone.
-    if (body === undefined) return;
     const exchange = new Exchange({
-      ...{ request, incoming, body, response, cut, upstream: this.#upstream, clock: this.#clock },
+      ...{ request, incoming, response, cut, upstream: this.#upstream, clock: this.#clock },
       followWatch: (answer) => this.#followWatch({ request, response, cut }, answer),
     });
     this.#exchanges.add(exchange);
     response.on("close", () => this.#exchanges.delete(exchange));
-    const injected = this.#injected.find((each) => !isStreamFault(each.rule.fault) && each.draw(request, body));
+    const injected = this.#injected.find((each) => !isStreamFault(each.rule.fault) && each.draw(request));
     // The client has gone, or the server behind the proxy cannot be reached. In both cases this connection is of no
     // use.
     await exchange.serve(injected).catch(() => socket.destroy());

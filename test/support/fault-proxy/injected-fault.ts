@@ -42,8 +42,8 @@ export class InjectedFault {
   }
 
   /** Whether it applies to this request. If so, one of its times is used up. */
-  draw(request: ProxiedRequest, body: Buffer = Buffer.of()): boolean {
-    if (this.#left <= 0 || !isMatch(request, this.rule.match, body)) return false;
+  draw(request: ProxiedRequest): boolean {
+    if (this.#left <= 0 || !isMatch(request, this.rule.match)) return false;
     this.#left -= 1;
     return true;
   }

@@ -19,10 +19,7 @@ export interface ProxiedRequest {
 }
 
 /** Which requests match. An absent field matches everything. */
-export interface RequestMatch extends Partial<Pick<ProxiedRequest, "verb" | "resource" | "subresource">> {
-  /** Text that the body must contain. */
-  readonly bodyPart?: string;
-}
+export type RequestMatch = Partial<Pick<ProxiedRequest, "verb" | "resource" | "subresource">>;
 
 /** Reads method and URL. */
 export function parseProxiedRequest(
@@ -38,12 +35,9 @@ export function parseProxiedRequest(
   return { verb: verbOf(method, name, searchParams.get("watch") === "true"), resource, subresource, url };
 }
 
-/** Whether the request matches. The body of a watch is empty. */
-export function isMatch(request: ProxiedRequest, { bodyPart = "", ...match }: RequestMatch, body: Buffer): boolean {
-  return (
-    body.includes(bodyPart) &&
-    Object.entries(match).every(([field, value]) => request[field as keyof typeof match] === value)
-  );
+/** Whether the request matches. */
+export function isMatch(request: ProxiedRequest, match: RequestMatch): boolean {
+  return Object.entries(match).every(([field, value]) => request[field as keyof RequestMatch] === value);
 }
 
 function verbOf(method: string, name: string | undefined, isWatch: boolean): RequestVerb {

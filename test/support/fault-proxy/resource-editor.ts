@@ -56,7 +56,7 @@ export class ResourceEditor {
 
   async #call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<unknown> {
     const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-    const call = { what: `${method} ${path}`, method, path, contentType, timeoutMs: 10_000 };
+    const call = { what: `${method} ${path}`, method, path, contentType, timeoutMs: 60_000 };
     return await this.#admin.request(body === undefined ? call : { ...call, body });
   }
 }

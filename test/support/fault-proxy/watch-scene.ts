@@ -134,7 +134,7 @@ export async function sharedSceneServer(): Promise<SceneServer> {
 async function createNamespace(admin: KubernetesConnection, name: string): Promise<void> {
   const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
   const path = "/api/v1/namespaces";
-  await admin.request({ what: `create namespace ${name}`, method: "POST", path, body, timeoutMs: 10_000 });
+  await admin.request({ what: `create namespace ${name}`, method: "POST", path, body, timeoutMs: 60_000 });
 }
 
 function connect(kubeconfigFile: string, clock: Clock): KubernetesConnection {
