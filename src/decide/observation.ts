@@ -61,10 +61,10 @@ export interface FailureRow {
 export interface ResourceMemory {
   readonly firstSeenMs: number;
   /**
-   * Whether the resource was already being deleted when this process first saw it. If so, an earlier process may have
-   * sent a DELETE.
+   * Whether a DELETE may have been sent before this process first saw the resource, or before its control plane got
+   * another URL.
    */
-  readonly wasDeletingAtFirst: boolean;
+  readonly mayHaveSentDelete: boolean;
   /**
    * Since when the resource was Stalled when this process first saw it; `undefined`: it was not Stalled. While status
    * shows the same time, it is Stalled since before this process saw it.

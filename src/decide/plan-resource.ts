@@ -7,12 +7,11 @@ import {
   isPaused,
   workProjectOf,
 } from "../resource/compute-endpoint.ts";
-import { conditionOf, isTrue } from "../resource/conditions.ts";
+import { isTrue } from "../resource/conditions.ts";
 import { planeName } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
-import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource/status-schema.ts";
-import { isFailureStall } from "./call-failures.ts";
+import type { CreateIntent, Ownership } from "../resource/status-schema.ts";
 import { hasConsent } from "./claims.ts";
 import { recordOwnership } from "./create-intent.ts";
 import { isIdentityProven } from "./identity.ts";
@@ -172,27 +171,23 @@ function retained(observation: LocalObservation): LocalSituation {
     : { kind: "Retained", abandoned: observation.resource.status.createIntent };
 }
 
-/**
- * Returns for how many milliseconds a DELETE with an unknown result may still take effect. If the resource was already
- * being deleted when this process first saw it, an earlier process may have sent a DELETE. The conditions then show
- * whether work on the deletion had begun.
- */
-function deleteSettleLeftMs({ resource, memory, policy, monotonicMs }: LocalObservation): number {
-  const { lastDelete, wasDeletingAtFirst, firstSeenMs } = memory;
+/** Returns for how many milliseconds a DELETE with an unknown result may still take effect. */
+function deleteSettleLeftMs({ memory, policy, monotonicMs }: LocalObservation): number {
+  const { lastDelete, mayHaveSentDelete: mayHaveSent, firstSeenMs } = memory;
   if (lastDelete !== undefined) {
     return lastDelete.isAnswered ? 0 : lastDelete.atMs + policy.createSettleMs - monotonicMs;
   }
-  const mayHaveBeenSent =
-    wasDeletingAtFirst && resource.status.ownership !== undefined && showsWork(resource.status.conditions);
-  return mayHaveBeenSent ? firstSeenMs + policy.createSettleMs - monotonicMs : 0;
+  return mayHaveSent ? firstSeenMs + policy.createSettleMs - monotonicMs : 0;
 }
 
 /**
- * Whether the conditions show that work on the deletion had begun. Stalled by a failed call counts too, because a refused
- * DELETE is tried again in that state.
+ * Whether a DELETE may have been sent for a resource of which this process remembers nothing. It is being deleted, and
+ * its conditions show that work on the deletion had begun, or that something stopped the work.
  */
-function showsWork(conditions: ComputeEndpointStatus["conditions"]): boolean {
-  return isTrue(conditions, "Reconciling") || isFailureStall(conditionOf(conditions, "Stalled")?.reason ?? "");
+export function mayHaveSentDelete(resource: ComputeEndpoint): boolean {
+  const { ownership, conditions } = resource.status;
+  const showsWork = isTrue(conditions, "Reconciling") || isTrue(conditions, "Stalled");
+  return isBeingDeleted(resource) && ownership !== undefined && showsWork;
 }
 
 function deletion({ resource, grant }: LocalObservation): Situation {

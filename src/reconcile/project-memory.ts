@@ -1,6 +1,7 @@
 /** The project memory: what this process remembers of the projects of a control plane. */
 import type { FailureRow, ResourceMemory } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
+import { mayHaveSentDelete } from "../decide/plan-resource.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { OperationsAge } from "../domain/operation.ts";
@@ -301,12 +302,12 @@ export class Projects {
 
 /** Returns the entry of a resource. A new resource gets an empty entry. */
 export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowMs: number) {
-  const { uid, key, deletionTimestamp, status } = resource;
+  const { uid, key, status } = resource;
   const entry: ResourceEntry = project.resources.get(uid) ?? {
     key,
     memory: {
       firstSeenMs: nowMs,
-      wasDeletingAtFirst: deletionTimestamp !== undefined,
+      mayHaveSentDelete: mayHaveSentDelete(resource),
       stalledSinceAtFirst: conditionOf(status.conditions, "Stalled")?.lastTransitionTime,
       intent: undefined,
       answeredCreate: undefined,

@@ -128,6 +128,35 @@ export const planeCases: readonly NamedCase[] = [
       ],
     }),
   },
+  ...[
+    { id: "DELETE and another URL", deaths: [] },
+    { id: "DELETE, another URL and a restart", deaths: [33_000] },
+  ].map(
+    ({ id, deaths }): NamedCase => ({
+      id,
+      name: `a DELETE gets no answer, its control plane gets another URL${deaths.length > 0 ? ", the operator dies" : ""}, and then Retain → the operator waits until the DELETE cannot take effect`,
+      why: "the event says that the endpoint stays, and a minute later its data is gone",
+      plan: planOf({
+        world,
+        faults: scripted({
+          "DELETE ep-old-leaf-48746229 of green-fox-1 #1": { kind: "AppliedLate", afterMs: 100_000, asTimeout: false },
+        }),
+        steps: [
+          ...described,
+          apply(1_000, "orders", own),
+          { atMs: 30_000, action: { kind: "Delete", name: "orders" } },
+          { atMs: 30_400, action: { kind: "ApplyPlane", plane: "own", spec: { ...ownSpec, url: serviceUrl } } },
+          ...deaths.map((atMs) => ({ atMs, action: { kind: "Crash", replica: 0 } }) as const),
+          apply(36_000, "orders", { ...own, deletionPolicy: "Retain" }),
+        ],
+        quietFromMs: 400_000,
+      }),
+      judge: ({ log, faults }) => {
+        const freedMs = log.entries.find(({ text }) => text.includes("finalizer removed"))?.atMs ?? 0;
+        return faults.hit.size === 1 && freedMs > 130_000 ? [] : [`S4: let go at ${freedMs} ms`];
+      },
+    }),
+  ),
   {
     id: "restored under another key",
     name: "a control plane gets another URL, etcd goes back to the former one, and a new key comes → the new key goes to the stored URL only",

@@ -167,7 +167,7 @@ export function claim(change: Partial<Claim> = {}): Claim {
 export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
   return {
     firstSeenMs: monotonicMs - 60_000,
-    wasDeletingAtFirst: false,
+    mayHaveSentDelete: false,
     stalledSinceAtFirst: undefined,
     intent: undefined,
     answeredCreate: undefined,

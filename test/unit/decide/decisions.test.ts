@@ -4,7 +4,7 @@ import { type Claim, claimOfGone } from "../../../src/decide/claims.ts";
 import { endpointName, ownershipToken } from "../../../src/decide/identity.ts";
 import type { Observation } from "../../../src/decide/observation.ts";
 import type { Plan } from "../../../src/decide/plan.ts";
-import { planOf } from "../../../src/decide/plan-resource.ts";
+import { mayHaveSentDelete, planOf } from "../../../src/decide/plan-resource.ts";
 import { noGrant } from "../../../src/decide/project-grant.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import {
@@ -425,31 +425,20 @@ const rows: readonly Row[] = [
     given: observation({ resource: resource(deleting), echoesNames: true }),
     want: { kind: "RemoveFinalizer", cause: "NeverCreated" },
   },
-  {
-    name: "Retain beside a refused DELETE of an earlier process → waits until it cannot take effect",
-    why: "the retry of the DELETE may be on its way",
-    given: observation({
-      resource: resource({
-        ...deleting,
-        spec: { deletionPolicy: "Retain" },
-        status: {
-          ownership: ownership(),
-          conditions: [
-            {
-              type: "Stalled",
-              status: "True",
-              reason: "ProjectLocked",
-              message: "locked",
-              observedGeneration: 1,
-              lastTransitionTime: timeAt(-60_000),
-            },
-          ],
-        },
-      }),
-      memory: memory({ wasDeletingAtFirst: true, firstSeenMs: monotonicMs - 1_000 }),
-    }),
-    want: { kind: "Wait", reason: "Deleting" },
-  },
+  ...(["ProjectLocked", "IdentityUnproven"] as const).map((reason): Row => {
+    const stored = resource({
+      ...deleting,
+      spec: { deletionPolicy: "Retain" },
+      status: { ownership: ownership(), conditions: [condition({ type: "Stalled", status: "True", reason })] },
+    });
+    const firstSeen = { mayHaveSentDelete: mayHaveSentDelete(stored), firstSeenMs: monotonicMs - 1_000 };
+    return {
+      name: `Retain, and an earlier process left Stalled ${reason} → waits until a DELETE of it cannot take effect`,
+      why: "a DELETE without an answer may be on its way",
+      given: observation({ resource: stored, memory: memory(firstSeen) }),
+      want: { kind: "Wait", reason: "Deleting" },
+    };
+  }),
   {
     name: "a moved resource, its endpoint on the old branch → moved",
     why: "branchId is mutable",
