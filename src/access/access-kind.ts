@@ -38,11 +38,11 @@ export class AccessKind implements ProjectKind {
     return [accessKeyOf(resource, this.#parts.findEndpoint)];
   }
 
-  #resourcesOf({ key: project, endpoints }: KindRoundStart): readonly DatabaseAccess[] {
+  #resourcesOf({ key: projectKey, endpoints }: KindRoundStart): readonly DatabaseAccess[] {
     const { store, findEndpoint } = this.#parts;
-    const indexes = [recordIndex(project), ...endpoints.map(({ key }) => endpointIndex(key))];
-    const byUid = new Map(indexes.flatMap((index) => store.inProject(index)).map((each) => [each.uid, each]));
-    return [...byUid.values()].filter((resource) => accessKeyOf(resource, findEndpoint) === project);
+    const indexes = [recordIndex(projectKey), ...endpoints.map(({ key }) => endpointIndex(key))];
+    const byUid = new Map(indexes.flatMap((index) => store.withIndex(index)).map((each) => [each.uid, each]));
+    return [...byUid.values()].filter((resource) => accessKeyOf(resource, findEndpoint) === projectKey);
   }
 
   /**
@@ -61,14 +61,14 @@ export class AccessKind implements ProjectKind {
 
   #entryOf({ uid }: DatabaseAccess, { key, monotonicMs }: KindRoundStart): AccessEntry {
     const entry = this.#entries.get(uid) ?? new AccessEntry(key, monotonicMs);
-    entry.project = key;
+    entry.projectKey = key;
     this.#entries.set(uid, entry);
     return entry;
   }
 
-  #forgetOthers(project: string, present: ReadonlySet<string>): void {
+  #forgetOthers(projectKey: string, present: ReadonlySet<string>): void {
     for (const [uid, entry] of this.#entries) {
-      if (entry.project === project && !present.has(uid)) {
+      if (entry.projectKey === projectKey && !present.has(uid)) {
         this.#entries.delete(uid);
       }
     }

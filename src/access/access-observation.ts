@@ -112,7 +112,7 @@ export type CreateResult = "NotApplied" | "Accepted" | "Unknown";
  * password again. Times are monotonic milliseconds.
  */
 export class AccessEntry {
-  project: string;
+  projectKey: string;
   dueAtMs: number;
   changedAtMs: number;
   /** The version of the resource at its last step. With another version the resource is due. */
@@ -143,8 +143,8 @@ export class AccessEntry {
   readonly unanswered = new Map<string, number>();
   readonly firstSeenMs: number;
 
-  constructor(project: string, nowMs: number) {
-    this.project = project;
+  constructor(projectKey: string, nowMs: number) {
+    this.projectKey = projectKey;
     this.firstSeenMs = nowMs;
     this.dueAtMs = nowMs;
     this.changedAtMs = nowMs;

@@ -16,7 +16,7 @@ import {
 } from "./call-failures.ts";
 import type { ConditionSummary, LocalObservation, Outcome, ResourceStep } from "./observation.ts";
 import { type Plan, waitingForProjectMessage, waitingMessage } from "./plan.ts";
-import { entryOf, isMutation } from "./plan-table.ts";
+import { isMutation, rulesOf } from "./plan-table.ts";
 import { remoteStateOf } from "./remote-state.ts";
 
 type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;
@@ -166,7 +166,7 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
     case "Failed":
       return plan === undefined || isMutation(plan)
         ? summaryOfFailure(local, plan, outcome)
-        : entryOf(plan).summary(plan, local);
+        : rulesOf(plan).summary(plan, local);
     case "Deferred":
       return isQuietWait(local, outcome)
         ? { kind: "Unchanged" }
@@ -191,7 +191,7 @@ function summaryOfAccepted(
   if (started.length > 0 && local.resource.deletionTimestamp === undefined) {
     return { kind: "Progressing", reason: "OperationInFlight", message: waitingMessage(started) };
   }
-  return plan === undefined ? { kind: "Unchanged" } : entryOf(plan).summary(plan, local);
+  return plan === undefined ? { kind: "Unchanged" } : rulesOf(plan).summary(plan, local);
 }
 
 /**
@@ -216,7 +216,7 @@ function withEndpointGone(summary: ConditionSummary, { local, observation }: Res
  * be refused. That wait does not end a Stalled.
  */
 function summaryOfRest(plan: Plan, step: ResourceStep): ConditionSummary {
-  const summary = entryOf(plan).summary(plan, step.local);
+  const summary = rulesOf(plan).summary(plan, step.local);
   const isWaitForCreate = summary.kind === "Progressing" && summary.reason === "CreateUnresolved";
   return isWaitForCreate && isStalledSinceBefore(step.local) ? { kind: "Unchanged" } : withEndpointGone(summary, step);
 }
@@ -292,7 +292,7 @@ function stallMessage({ resource }: LocalObservation, stall: FailureStall, { err
  * some kinds of plan have a reason of their own, which counts at once.
  */
 function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): FailureStall | undefined {
-  const conflictStall = error.reason === "Conflict" && plan !== undefined ? entryOf(plan).conflictStall : undefined;
+  const conflictStall = error.reason === "Conflict" && plan !== undefined ? rulesOf(plan).conflictStall : undefined;
   return conflictStall ?? failureStallOf(error, forMs);
 }
 

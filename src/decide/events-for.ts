@@ -4,7 +4,7 @@ import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
 import type { ResourceStep } from "./observation.ts";
 import type { Plan, PlanOf } from "./plan.ts";
-import { entryOf } from "./plan-table.ts";
+import { rulesOf } from "./plan-table.ts";
 
 const noteLimit = 1024;
 
@@ -28,7 +28,7 @@ export function eventsFor(step: ResourceStep, next: ComputeEndpointStatus): read
  * Empty for a change that drops none.
  */
 export function eventsBefore(plan: Plan): readonly ResourceEvent[] {
-  return entryOf(plan).eventsBefore(plan);
+  return rulesOf(plan).eventsBefore(plan);
 }
 
 /** Returns the events that are published before the finalizer is removed, because the resource is gone afterwards. */
@@ -60,7 +60,7 @@ function ownershipEvents({ plan, local }: ResourceStep, next: ComputeEndpointSta
   if (ownership !== undefined && ownership.endpointId !== previous.ownership?.endpointId) {
     return [ownershipEvent(ownership)];
   }
-  return plan === undefined ? [] : entryOf(plan).events(plan);
+  return plan === undefined ? [] : rulesOf(plan).events(plan);
 }
 
 function ownershipEvent({ origin, endpointId }: NonNullable<ComputeEndpointStatus["ownership"]>): ResourceEvent {

@@ -1,6 +1,6 @@
 /** The input of a decision about one resource (`Observation`), and the result of carrying it out (`ResourceStep`). */
 
-import type { Mutation as AnsweredMutation } from "../domain/control-plane.ts";
+import type { Mutation } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -143,7 +143,7 @@ export type Outcome =
   /** Nothing had to be sent to the control plane. */
   | { readonly kind: "NothingSent" }
   /** The control plane accepted a change. `answer` is `undefined` if a DELETE found nothing to delete. */
-  | { readonly kind: "Accepted"; readonly answer: AnsweredMutation | undefined }
+  | { readonly kind: "Accepted"; readonly answer: Mutation | undefined }
   /** The change was not sent, because another change of the project comes first or still runs. This is no failure. */
   | {
       readonly kind: "Deferred";

@@ -10,7 +10,7 @@ import type { ComputeEndpointStatus, CreateIntent } from "../resource/status-sch
 import type { FailureStall } from "./call-failures.ts";
 import { ownershipOf } from "./identity.ts";
 import type { ConditionSummary, LocalObservation, Outcome, Policy } from "./observation.ts";
-import { deletingMessage, type Mutation, type Plan, type PlanOf, type PowerEcho, pollDelayMs } from "./plan.ts";
+import { deletingMessage, type MutatingPlan, type Plan, type PlanOf, type PowerEcho, pollDelayMs } from "./plan.ts";
 
 /**
  * The maximum age of the snapshot that a plan needs.
@@ -26,7 +26,7 @@ export type SnapshotAge = "Any" | "Recent" | "OwnEndpoint" | "Fresh";
 export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 
 /** Everything that depends on the kind of a plan, except how the plan is carried out. */
-export interface PlanEntry<Planned extends Plan> {
+export interface PlanRules<Planned extends Plan> {
   /** Whether the plan changes something in the control plane. */
   readonly isMutation: boolean;
   /** The maximum age of the snapshot from which the plan was made. */
@@ -105,7 +105,7 @@ const usual = {
   endsFailures: true,
 } as const;
 
-const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
+const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   AddFinalizer: { ...usual, needs: any, summary: unchanged, nextLookMs: atOnce },
   RemoveFinalizer: { ...usual, needs: fresh, summary: unchanged, nextLookMs: onChange },
   CreateEndpoint: {
@@ -254,14 +254,14 @@ const table: { readonly [Kind in Plan["kind"]]: PlanEntry<PlanOf<Kind>> } = {
   },
 };
 
-/** Returns the table entry for the kind of a plan. */
-export function entryOf(plan: Plan): PlanEntry<Plan> {
-  return table[plan.kind] as PlanEntry<Plan>;
+/** Returns everything that depends on the kind of a plan. */
+export function rulesOf(plan: Plan): PlanRules<Plan> {
+  return table[plan.kind] as PlanRules<Plan>;
 }
 
 /** Whether a plan changes something in the control plane. */
-export function isMutation(plan: Plan): plan is Mutation {
-  return entryOf(plan).isMutation;
+export function isMutation(plan: Plan): plan is MutatingPlan {
+  return rulesOf(plan).isMutation;
 }
 
 function progressing(reason: ProgressReason, message: string): ConditionSummary {

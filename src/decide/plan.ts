@@ -93,7 +93,9 @@ export type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { kind: Kind }>;
  * A plan that changes something in the control plane. The reconcile of a project carries out at most one of them at a
  * time.
  */
-export type Mutation = PlanOf<"CreateEndpoint" | "UpdateEndpoint" | "MoveEndpoint" | "DeleteEndpoint" | "ChangePower">;
+export type MutatingPlan = PlanOf<
+  "CreateEndpoint" | "UpdateEndpoint" | "MoveEndpoint" | "DeleteEndpoint" | "ChangePower"
+>;
 
 /** Makes the plan that shows a resource as Stalled, because a person must act. */
 export function stall(reason: StallReason, message: string): PlanOf<"Stall"> {

@@ -10,7 +10,7 @@ import type { Acknowledged, ComputeEndpointStatus } from "../resource/status-sch
 import { conditionsFor, isStalledSinceBefore, summaryOf } from "./conditions-for.ts";
 import { desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
 import type { LocalObservation, ResourceStep } from "./observation.ts";
-import { entryOf, type Records } from "./plan-table.ts";
+import { type Records, rulesOf } from "./plan-table.ts";
 
 /** The part of status that comes from the operation log. `reduceOperations` computes it. */
 export interface OperationStatus {
@@ -26,7 +26,7 @@ export interface OperationStatus {
 export function recordsAfter({ plan, outcome, local }: ResourceStep): Records {
   const { ownership, createIntent } = local.resource.status;
   const kept = { ownership, createIntent };
-  return plan === undefined ? kept : { ...kept, ...entryOf(plan).records(plan, outcome, local) };
+  return plan === undefined ? kept : { ...kept, ...rulesOf(plan).records(plan, outcome, local) };
 }
 
 /**
@@ -46,7 +46,7 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
     ...{ operations, failedActions, operationWatermark },
     acknowledged: acknowledgedAfter(step),
     observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
-    ...(step.plan && entryOf(step.plan).echo(step.plan, step.outcome)),
+    ...(step.plan && rulesOf(step.plan).echo(step.plan, step.outcome)),
     lastHandledReconcileAt: handledReconcileAt(step),
     conditions: conditionsFor(step, summary, failedActions ?? []),
   };
@@ -62,12 +62,12 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
 export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   const { local, plan } = step;
   const { status, generation } = local.resource;
-  const createIntent = (plan && entryOf(plan).intent(plan)) ?? status.createIntent;
+  const createIntent = (plan && rulesOf(plan).intent(plan)) ?? status.createIntent;
   const isRetry = local.memory.failure?.generation === generation || isStalledSinceBefore(local);
   if (plan === undefined || isRetry) {
     return withoutEmpty({ ...status, createIntent });
   }
-  const summary = entryOf(plan).summary(plan, local);
+  const summary = rulesOf(plan).summary(plan, local);
   const conditions = conditionsFor(step, summary, status.failedActions ?? []);
   return withoutEmpty({ ...status, createIntent, observedGeneration: generation, conditions });
 }
@@ -184,7 +184,7 @@ function acknowledgedAfter(step: ResourceStep): Acknowledged | undefined {
   if (plan === undefined) {
     return previous;
   }
-  const request = entryOf(plan).request(plan, outcome);
+  const request = rulesOf(plan).request(plan, outcome);
   switch (request.kind) {
     case "Accepted":
       return accepted(step, request.hash);
@@ -245,7 +245,7 @@ function managedFields({ resource }: LocalObservation): string[] {
  * snapshot. `undefined`: it saw no endpoint, or its DELETE was accepted.
  */
 export function latestEndpoint({ observation, plan, outcome, local }: ResourceStep): ObservedEndpoint | undefined {
-  const shown = plan && entryOf(plan).shownEndpoint(plan, outcome);
+  const shown = plan && rulesOf(plan).shownEndpoint(plan, outcome);
   if (shown !== undefined || outcome.kind === "Accepted") {
     return shown;
   }
@@ -262,7 +262,7 @@ export function answeredOperations({ outcome, plan, local }: ResourceStep): read
   if (outcome.kind === "Accepted") {
     return outcome.answer?.operations ?? [];
   }
-  return plan !== undefined && entryOf(plan).request(plan, outcome).kind === "Accepted"
+  return plan !== undefined && rulesOf(plan).request(plan, outcome).kind === "Accepted"
     ? (local.memory.answeredCreate?.operations ?? [])
     : [];
 }

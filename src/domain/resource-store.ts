@@ -37,10 +37,10 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
    */
   current(key: ResourceKey): Promise<Resource | undefined>;
   /**
-   * Returns from the cache every resource that names the project in its spec or its records, in no particular order. The
-   * resources of a control plane are found by the id of that control plane in place of a project.
+   * Returns from the cache every resource with this index, in no particular order. The indexes of a ComputeEndpoint are
+   * the projects that it names in its spec or its records, and the ids of its control planes.
    */
-  inProject(projectId: string): readonly Resource[];
+  withIndex(index: string): readonly Resource[];
   /** Returns all resources from the cache, in no particular order. */
   list(): readonly Resource[];
   /** Reads the resource from the API server; `undefined` if there is none. */

@@ -37,7 +37,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     const { connection, logger, fence, namespaces } = options;
     this.#options = options;
     this.#cache = new ResourceCache<Resource>({
-      projectsOf: kind.projectsOf,
+      indexesOf: kind.indexesOf,
       onChange: options.onChange,
       onHandlerError: ({ namespace, name }, error) =>
         logger.error(

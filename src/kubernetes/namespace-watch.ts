@@ -103,7 +103,7 @@ interface KnownNamespace extends StoredIdentity {
 function watchAll(options: NamespaceWatchOptions, known: KnownNamespaces): NamespaceWatch {
   const { connection, clock, logger, random } = options;
   const cache = new ResourceCache<KnownNamespace>({
-    projectsOf: () => [],
+    indexesOf: () => [],
     onChange: (key) => known.note(key.name, cache.get(key)?.facts),
     onHandlerError: ({ name }, error) =>
       logger.error(

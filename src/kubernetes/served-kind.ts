@@ -228,7 +228,7 @@ export class KindPlaces<Resource extends StoredResource<Status>, Status extends 
       removeFinalizer: (resource) => of(resource.key).removeFinalizer(resource),
       patchStatus: (resource, status) => of(resource.key).patchStatus(resource, status),
       list: () => this.#listed().flatMap((store) => store.list()),
-      inProject: (projectId) => this.#listed().flatMap((store) => store.inProject(projectId)),
+      withIndex: (index) => this.#listed().flatMap((store) => store.withIndex(index)),
     };
   }
 }

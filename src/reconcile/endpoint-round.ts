@@ -4,7 +4,7 @@ import { nextFailure } from "../decide/call-failures.ts";
 import type { FailureRow, Outcome, ResourceStep } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import { localPlanOf, situationOf } from "../decide/plan-resource.ts";
-import { entryOf, isMutation } from "../decide/plan-table.ts";
+import { isMutation, rulesOf } from "../decide/plan-table.ts";
 import type { Caller } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { reasonOf } from "../domain/logger.ts";
@@ -237,7 +237,7 @@ export class EndpointRound implements KindRound {
     }
     const { error } = sent;
     const nowMs = this.#context.clock.monotonicMs();
-    const needsPerson = entryOf(plan).conflictStall !== undefined;
+    const needsPerson = rulesOf(plan).conflictStall !== undefined;
     const latest = { error, generation: resource.generation, nowMs, needsPerson };
     const failure = nextFailure(entry.memory.failure, latest, this.#context);
     remember(entry, { failure });

@@ -3,7 +3,7 @@ import type { ProjectClaims } from "../decide/claims.ts";
 import type { LocalObservation, Observation, OperationFacts } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import { planOf } from "../decide/plan-resource.ts";
-import { entryOf } from "../decide/plan-table.ts";
+import { rulesOf } from "../decide/plan-table.ts";
 import { isDenied, isReadSince, needsReadById, remoteStateOf } from "../decide/remote-state.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
@@ -103,7 +103,7 @@ export class EndpointLook {
 
   /** Whether the snapshot is new enough for a plan. */
   allows({ plan, worked }: Decided): boolean {
-    const needs = entryOf(plan).needs(plan);
+    const needs = rulesOf(plan).needs(plan);
     return (
       needs === "Any" ||
       this.#isFresh() ||
@@ -121,7 +121,7 @@ export class EndpointLook {
     if (this.allows(decided)) {
       return "Nothing";
     }
-    return entryOf(decided.plan).needs(decided.plan) === "OwnEndpoint" ? "OwnEndpoint" : "List";
+    return rulesOf(decided.plan).needs(decided.plan) === "OwnEndpoint" ? "OwnEndpoint" : "List";
   }
 
   /**

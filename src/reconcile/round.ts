@@ -183,7 +183,7 @@ export function beginRound(
   const identity = access?.identity ?? { clusterId, serviceUrl: "" };
   const monotonicMs = clock.monotonicMs();
   const project = projects.of(parseProjectKey(key).projectId);
-  const named = store.inProject(project.projectId);
+  const named = store.withIndex(project.projectId);
   const all = named.filter((resource) => projectKeysOf(resource).includes(key));
   const isOfOther = (resource: ComputeEndpoint) =>
     planeOf(resource) !== unit.id && mayClaimAt(identity.serviceUrl, resource);

@@ -1,7 +1,7 @@
 /** The step "schedule" of a reconcile: when a resource and its project are due, and which change comes first. */
 import type { FailureRow, Policy } from "../decide/observation.ts";
 import { pollDelayMs } from "../decide/plan.ts";
-import { entryOf, isMutation } from "../decide/plan-table.ts";
+import { isMutation, rulesOf } from "../decide/plan-table.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject } from "../resource/compute-endpoint.ts";
 import type { Decided } from "./look.ts";
 import type { KindRound } from "./ports.ts";
@@ -133,7 +133,7 @@ export function heldBack({ worked, observation, plan }: Decided): FailureRow | u
   if (failure === undefined || isAskedFor(worked.resource)) {
     return undefined;
   }
-  const isObstacleGone = failure.error.reason === "Conflict" && entryOf(plan).isObstacleGone(plan, observation.project);
+  const isObstacleGone = failure.error.reason === "Conflict" && rulesOf(plan).isObstacleGone(plan, observation.project);
   const isHeld = failure.generation === worked.resource.generation && observation.monotonicMs < failure.retryAtMs;
   return isHeld && !isObstacleGone ? failure : undefined;
 }

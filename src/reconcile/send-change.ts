@@ -3,9 +3,9 @@
 import type { PostState } from "../decide/claims.ts";
 import { eventsBefore } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/observation.ts";
-import type { Mutation, PlanOf } from "../decide/plan.ts";
+import type { MutatingPlan, PlanOf } from "../decide/plan.ts";
 import { statusBefore } from "../decide/status-for.ts";
-import type { Mutation as Answer, ControlPlane } from "../domain/control-plane.ts";
+import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import { isSameStored } from "../domain/same-stored.ts";
@@ -25,7 +25,7 @@ import { storeOnNewest } from "./store-on-newest.ts";
 
 /** A change, with the memory and the control plane that sending it uses. */
 export interface ChangeToSend {
-  readonly step: ResourceStep & { readonly plan: Mutation };
+  readonly step: ResourceStep & { readonly plan: MutatingPlan };
   readonly entry: ResourceEntry;
   readonly project: ProjectMemory;
   readonly controlPlane: ControlPlane;
@@ -37,7 +37,7 @@ type Context = Pick<ReconcileContext, "clock" | "store" | "events">;
 
 /** The result of sending a change. */
 export type Sent =
-  | { readonly kind: "Accepted"; readonly resource: ComputeEndpoint; readonly answer: Answer | undefined }
+  | { readonly kind: "Accepted"; readonly resource: ComputeEndpoint; readonly answer: Mutation | undefined }
   | { readonly kind: "Failed"; readonly resource: ComputeEndpoint; readonly error: ControlPlaneError }
   /** The resource changed before anything was sent, so it must be decided again. */
   | { readonly kind: "Outdated" };
@@ -172,8 +172,8 @@ export function isSameWish(before: StoredObject, now: StoredObject): boolean {
   );
 }
 
-async function send(context: Context, change: ChangeToSend): Promise<Answer | undefined> {
-  let answer: Answer | undefined;
+async function send(context: Context, change: ChangeToSend): Promise<Mutation | undefined> {
+  let answer: Mutation | undefined;
   try {
     answer = await request(context, change);
     return answer;
@@ -183,7 +183,7 @@ async function send(context: Context, change: ChangeToSend): Promise<Answer | un
 }
 
 /** Sends exactly one request. @returns `undefined`: a DELETE found nothing to delete */
-async function request(context: Context, change: ChangeToSend): Promise<Answer | undefined> {
+async function request(context: Context, change: ChangeToSend): Promise<Mutation | undefined> {
   const { step, entry, project, controlPlane } = change;
   const { plan } = step;
   switch (plan.kind) {
@@ -206,7 +206,7 @@ async function request(context: Context, change: ChangeToSend): Promise<Answer |
 }
 
 /** Updates snapshot and memory after a request. @param answer `undefined`: it failed, or there was nothing to delete */
-function noteAnswer({ step, entry, project }: ChangeToSend, answer: Answer | undefined, nowMs: number): void {
+function noteAnswer({ step, entry, project }: ChangeToSend, answer: Mutation | undefined, nowMs: number): void {
   const isDelete = step.plan.kind === "DeleteEndpoint";
   noteWrite(project, answer, { isDelete });
   rememberOperations(
@@ -224,7 +224,7 @@ async function post(
   { clock }: Context,
   { entry, project, controlPlane }: ChangeToSend,
   { intent: { attempt }, creation, hash }: PlanOf<"CreateEndpoint">,
-): Promise<Answer> {
+): Promise<Mutation> {
   const before = entry.memory.intent?.attempt === attempt ? entry.memory.intent : undefined;
   const firstSeenMs = before?.firstSeenMs ?? clock.monotonicMs();
   const notePost = (posts: PostState) =>
@@ -256,7 +256,7 @@ export function isNeverApplied(error: unknown): boolean {
 async function move(
   { project, controlPlane }: ChangeToSend,
   { endpointId, branchId }: PlanOf<"MoveEndpoint">,
-): Promise<Answer> {
+): Promise<Mutation> {
   const answer = await controlPlane.updateEndpoint(project.projectId, endpointId, { branchId });
   if (answer.endpoint.branchId !== branchId) {
     const message = "the control plane accepted the move, but the endpoint stayed on its branch";
@@ -269,7 +269,7 @@ async function deleteEndpoint(
   { clock }: Context,
   { entry, project, controlPlane }: ChangeToSend,
   { endpointId }: PlanOf<"DeleteEndpoint">,
-): Promise<Answer | undefined> {
+): Promise<Mutation | undefined> {
   remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: false } });
   try {
     const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId);

@@ -2,7 +2,7 @@
 import { eventsFor, releaseEvents } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/observation.ts";
 import type { PlanOf } from "../decide/plan.ts";
-import { entryOf } from "../decide/plan-table.ts";
+import { rulesOf } from "../decide/plan-table.ts";
 import { answeredOperations, latestEndpoint, recordsAfter, statusFor } from "../decide/status-for.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { OperationsSnapshot } from "../operations/known-operations.ts";
@@ -74,7 +74,7 @@ function forgetStored({ entry }: WorkedResource, { status, step, hasChanged }: S
   }
   const isWorking =
     step.outcome.kind === "Accepted" ||
-    (step.outcome.kind === "NothingSent" && step.plan !== undefined && entryOf(step.plan).endsFailures);
+    (step.outcome.kind === "NothingSent" && step.plan !== undefined && rulesOf(step.plan).endsFailures);
   if (isWorking && entry.memory.failure !== undefined) {
     remember(entry, { failure: undefined });
   }
@@ -90,7 +90,7 @@ function dueAtMs({ clock, policy }: ReconcileContext, { entry }: WorkedResource,
       return nowMs + (isNew ? waitReportMs.first : waitReportMs.later);
     }
     default: {
-      const delayMs = step.plan && entryOf(step.plan).nextLookMs(step.plan, step.outcome, policy);
+      const delayMs = step.plan && rulesOf(step.plan).nextLookMs(step.plan, step.outcome, policy);
       return delayMs === undefined ? Number.POSITIVE_INFINITY : nowMs + delayMs;
     }
   }
@@ -201,5 +201,5 @@ export function subjectOf(step: ResourceStep): LogSubject {
 }
 
 function isAnsweredCreate({ plan, outcome }: ResourceStep): boolean {
-  return outcome.kind === "Accepted" && plan !== undefined && entryOf(plan).intent(plan) !== undefined;
+  return outcome.kind === "Accepted" && plan !== undefined && rulesOf(plan).intent(plan) !== undefined;
 }

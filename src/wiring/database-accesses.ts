@@ -108,7 +108,7 @@ export class DatabaseAccesses implements ProjectKind {
   }
 
   #keysIn(index: string): readonly ResourceKey[] {
-    return this.#places.store.inProject(index).map(({ key }) => key);
+    return this.#places.store.withIndex(index).map(({ key }) => key);
   }
 
   /** Queues the projects of the given resources: those that they had before, and those that they have now. */

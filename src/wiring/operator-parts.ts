@@ -341,14 +341,14 @@ export class OperatorParts {
       newProjects: () => this.#newProjects(),
       connect: (target) => this.#connect({ ...target, client: describedClient?.({ ...target, fence: this.fence }) }),
       onUsable: (planeId) => {
-        for (const { key } of this.watch.store.inProject(planeId)) {
+        for (const { key } of this.watch.store.withIndex(planeId)) {
           this.#changed(key, "Urgent");
         }
         this.#accesses.planeChanged(planeId);
       },
       usersOf: (planeId) => {
         const { grantOf } = this.#planes.planes.unitOf(planeId);
-        const endpoints = usersAmong(this.watch.store.inProject(planeId), grantOf).length;
+        const endpoints = usersAmong(this.watch.store.withIndex(planeId), grantOf).length;
         return { count: endpoints + this.#accesses.usersOf(planeId), isComplete: this.#accesses.isCounted(planeId) };
       },
       connectionSettings: { port, sslMode, certificateAuthority: this.#foundation.databaseAuthority },

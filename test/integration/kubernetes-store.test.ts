@@ -93,7 +93,7 @@ describe("the store on a real API server", () => {
       spec: { kind: "Valid", spec: { projectId: "green-fox-1" } },
       status: { observedGeneration: -1 },
     });
-    expect(watch.store.inProject("green-fox-1").map((resource) => resource.key.name)).toContain("before-start");
+    expect(watch.store.withIndex("green-fox-1").map((resource) => resource.key.name)).toContain("before-start");
   });
 
   it("created, edited, deleted by kubectl → the cache follows and reports the key", async () => {

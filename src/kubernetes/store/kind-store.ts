@@ -53,8 +53,8 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
     return this.#cache.get(key);
   }
 
-  inProject(projectId: string): readonly Resource[] {
-    return this.#cache.inProject(projectId);
+  withIndex(index: string): readonly Resource[] {
+    return this.#cache.withIndex(index);
   }
 
   list(): readonly Resource[] {

@@ -31,7 +31,7 @@ export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointS
   finalizer,
   parse: parseComputeEndpoint,
   withSharedTexts,
-  projectsOf: indexesOfEndpoint,
+  indexesOf: indexesOfEndpoint,
   // An ownership record or intent that cannot be parsed may still show which endpoint the resource owns. Writes leave
   // such records as they are until a person acts.
   unreadableMembers: ({ isOwnershipReadable }) => (isOwnershipReadable ? [] : ["ownership", "createIntent"]),
@@ -82,10 +82,10 @@ function compact(operation: StatusOperation, share: TextPool["share"]): StatusOp
  */
 const both: Pick<
   ResourceKind<PlaneResource, ControlPlaneStatus>,
-  "withSharedTexts" | "projectsOf" | "unreadableMembers"
+  "withSharedTexts" | "indexesOf" | "unreadableMembers"
 > = {
   withSharedTexts: (status) => status,
-  projectsOf: () => [],
+  indexesOf: () => [],
   unreadableMembers: () => [],
 };
 
@@ -122,7 +122,7 @@ export function databaseAccessKind(
         conditions: sharedConditions(status.conditions, share),
       }),
     }),
-    projectsOf: indexesOf,
+    indexesOf,
     // Records that this version cannot parse may come from another version, so writes leave them as they are.
     unreadableMembers: ({ isStatusReadable }) => (isStatusReadable ? [] : trustedMembers),
   };
@@ -224,8 +224,8 @@ export interface ResourceKind<Resource extends StoredResource<Status>, Status ex
   parse(stored: unknown, expected?: Resource): Resource;
   /** Returns the same status, with each repeated text only once in memory. */
   withSharedTexts(status: Status, pool: TextPool): Status;
-  /** Returns each project, or other key, under which the cache finds the resource. */
-  projectsOf(resource: Resource): readonly string[];
+  /** Returns each project, or other text, under which the cache finds the resource. */
+  indexesOf(resource: Resource): readonly string[];
   /** Returns the members of the stored status that the operator cannot parse. Every write leaves them as they are. */
   unreadableMembers(resource: Resource): readonly string[];
 }

@@ -9,8 +9,8 @@ import { compareResourceVersions, isOlder, newerOf, Tombstones } from "./tombsto
 export type ChangeOrigin = "Listed" | "Changed";
 
 interface ResourceCacheOptions<Resource> {
-  /** Returns each project that a resource belongs to, for the index. */
-  readonly projectsOf: (resource: Resource) => readonly string[];
+  /** Returns each text under which `withIndex` finds a resource. */
+  readonly indexesOf: (resource: Resource) => readonly string[];
   /** Called for every change, also for deletions. If it throws, `onHandlerError` is called. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
   readonly onHandlerError: (key: ResourceKey, error: unknown) => void;
@@ -62,7 +62,7 @@ export interface CacheScope<Resource> {
 export class ResourceCache<Resource extends StoredIdentity> {
   readonly #options: ResourceCacheOptions<Resource>;
   readonly #entries = new Map<string, Entry<Resource>>();
-  readonly #idsByProject = new Map<string, Set<string>>();
+  readonly #idsByIndex = new Map<string, Set<string>>();
   readonly #tombstones = new Tombstones();
   /** The newest resourceVersion seen in each namespace; the key "" stands for all namespaces. */
   readonly #floors = new Map<string, string>();
@@ -83,8 +83,8 @@ export class ResourceCache<Resource extends StoredIdentity> {
     return [...this.#entries.values()].map((entry) => entry.resource);
   }
 
-  inProject(projectId: string): readonly Resource[] {
-    const ids = [...(this.#idsByProject.get(projectId) ?? [])];
+  withIndex(index: string): readonly Resource[] {
+    const ids = [...(this.#idsByIndex.get(index) ?? [])];
     return ids.flatMap((id) => this.#entries.get(id)?.resource ?? []);
   }
 
@@ -263,19 +263,19 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   #index(id: string, resource: Resource): void {
-    for (const projectId of this.#options.projectsOf(resource)) {
-      const ids = this.#idsByProject.get(projectId) ?? new Set();
+    for (const index of this.#options.indexesOf(resource)) {
+      const ids = this.#idsByIndex.get(index) ?? new Set();
       ids.add(id);
-      this.#idsByProject.set(projectId, ids);
+      this.#idsByIndex.set(index, ids);
     }
   }
 
   #unindex(id: string, resource: Resource): void {
-    for (const projectId of this.#options.projectsOf(resource)) {
-      const ids = this.#idsByProject.get(projectId);
+    for (const index of this.#options.indexesOf(resource)) {
+      const ids = this.#idsByIndex.get(index);
       ids?.delete(id);
       if (ids?.size === 0) {
-        this.#idsByProject.delete(projectId);
+        this.#idsByIndex.delete(index);
       }
     }
   }

@@ -60,8 +60,8 @@ export class FakeResourceStore implements ResourceStore<ComputeEndpoint, Compute
     return this.get(key);
   }
 
-  inProject(projectId: string): readonly ComputeEndpoint[] {
-    return this.list().filter((resource) => projectsOf(resource).includes(projectId));
+  withIndex(index: string): readonly ComputeEndpoint[] {
+    return this.list().filter((resource) => projectsOf(resource).includes(index));
   }
 
   list(): readonly ComputeEndpoint[] {

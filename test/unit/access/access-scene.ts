@@ -419,7 +419,7 @@ export class AccessScene {
       current: async (key) => get(key),
       read: async (key) => get(key),
       list: () => [...this.accesses.values()],
-      inProject: (index) => [...this.accesses.values()].filter((resource) => indexesOf(resource).includes(index)),
+      withIndex: (index) => [...this.accesses.values()].filter((resource) => indexesOf(resource).includes(index)),
       addFinalizer: async (resource) =>
         resource.finalizers.includes(finalizer)
           ? resource

@@ -22,7 +22,7 @@ function stored(status: unknown, resourceVersion = "10", metadata: object = {}) 
 
 function createStore(options: { mayAct?: boolean } = {}) {
   const connection = new ScriptedConnection();
-  const cache = new ResourceCache<ComputeEndpoint>({ projectsOf, onChange() {}, onHandlerError() {} });
+  const cache = new ResourceCache<ComputeEndpoint>({ indexesOf: projectsOf, onChange() {}, onHandlerError() {} });
   const parser = new KindParser(computeEndpointKind, quietLogger);
   const askedMs: number[] = [];
   const mayStartEffect = (timeoutMs: number) => {

@@ -71,7 +71,7 @@ export function createReflector(options: SceneOptions = {}) {
     options.onChange?.();
     if (key.name === "poison") throw new Error("a bug in a handler");
   };
-  const cache = new ResourceCache<Thing>({ projectsOf: () => [], onChange, onHandlerError() {} });
+  const cache = new ResourceCache<Thing>({ indexesOf: () => [], onChange, onHandlerError() {} });
   const random = options.random ?? (() => 0.999_999_9);
   const reflector = new Reflector({
     listWatch: server,

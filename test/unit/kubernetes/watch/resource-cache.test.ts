@@ -20,7 +20,7 @@ function createCache(onChange?: (name: string) => void) {
   const changes: string[] = [];
   const errors: unknown[] = [];
   const cache = new ResourceCache<Thing>({
-    projectsOf: ({ project }) => project?.split(" ") ?? [],
+    indexesOf: ({ project }) => project?.split(" ") ?? [],
     onChange: (key, origin) => {
       changes.push(`${key.name} ${origin}`);
       onChange?.(key.name);
@@ -51,8 +51,8 @@ describe("events", () => {
     scope.applyChange(thing("a", 11, { uid: "old" }));
     scope.applyDeletion(thing("a", 11, { uid: "old" }));
     expect(version("a")).toBe("12");
-    expect(cache.inProject("p1")).toEqual([]);
-    expect(cache.inProject("p2")).toHaveLength(1);
+    expect(cache.withIndex("p1")).toEqual([]);
+    expect(cache.withIndex("p2")).toHaveLength(1);
   });
 
   it("a name taken over and then free → late events of either object bring nothing back", () => {
@@ -252,19 +252,19 @@ describe("the index and the handler", () => {
     const { cache, scope } = createCache();
     scope.applyChange(thing("a", 10, { project: "p1" }));
     scope.applyChange(thing("a", 11, { project: "p2" }));
-    expect(cache.inProject("p1")).toEqual([]);
-    expect(cache.inProject("p2").map((resource) => resource.resourceVersion)).toEqual(["11"]);
+    expect(cache.withIndex("p1")).toEqual([]);
+    expect(cache.withIndex("p2").map((resource) => resource.resourceVersion)).toEqual(["11"]);
     scope.applyDeletion(thing("a", 12));
-    expect(cache.inProject("p2")).toEqual([]);
+    expect(cache.withIndex("p2")).toEqual([]);
   });
 
   it("a resource of two projects → is found under both, and under neither once it is gone", () => {
     const { cache, scope } = createCache();
     scope.applyChange(thing("a", 10, { project: "p1 p2" }));
-    expect([cache.inProject("p1"), cache.inProject("p2")].map((found) => found.length)).toEqual([1, 1]);
+    expect([cache.withIndex("p1"), cache.withIndex("p2")].map((found) => found.length)).toEqual([1, 1]);
     scope.applyChange(thing("a", 11, { project: "p2 p3" }));
     scope.applyDeletion(thing("a", 12));
-    expect(["p1", "p2", "p3"].flatMap((project) => cache.inProject(project))).toEqual([]);
+    expect(["p1", "p2", "p3"].flatMap((project) => cache.withIndex(project))).toEqual([]);
   });
 
   it("a handler that throws → is reported, and the next change reaches the handler all the same", () => {
