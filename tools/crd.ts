@@ -215,24 +215,29 @@ export function buildCrd(of: CrdKind): object {
 }
 
 function structuralSchemaOf(schema: z.ZodType): StructuralSchema {
-  const generated = z.toJSONSchema(schema, { io: "input", target: "openapi-3.0", reused: "inline" });
-  return withoutRefusedKeywords(generated as StructuralSchema);
+  return z.toJSONSchema(schema, {
+    io: "input",
+    target: "openapi-3.0",
+    reused: "inline",
+    override: ({ jsonSchema }) => tidy(jsonSchema),
+  }) as StructuralSchema;
 }
 
 /** The keywords that come first in the generated file, in this order. */
 const firstKeywords = ["description", "type", "enum", "properties", "items", "additionalProperties", "required"];
 
-function withoutRefusedKeywords(node: StructuralSchema): StructuralSchema {
-  const known = firstKeywords.filter((keyword) => keyword in node);
-  const others = Object.keys(node).filter((keyword) => !firstKeywords.includes(keyword));
-  const kept = [...known, ...others].filter((keyword) => !isRefused(node, keyword));
-  return Object.fromEntries(kept.map((keyword) => [keyword, keywordValue(node, keyword)]));
+/** Takes out what the API server refuses, and sorts the keywords. */
+function tidy(node: Record<string, unknown>): void {
+  const { ...before } = node;
+  const others = Object.keys(before).filter((keyword) => !firstKeywords.includes(keyword));
+  for (const keyword of [...firstKeywords, ...others]) {
+    delete node[keyword];
+    if (keyword in before && !isRefused(before, keyword)) node[keyword] = before[keyword];
+  }
 }
 
-function isRefused(node: StructuralSchema, keyword: string): boolean {
+function isRefused(node: Readonly<Record<string, unknown>>, keyword: string): boolean {
   switch (keyword) {
-    case "$schema":
-      return true;
     case "additionalProperties":
       // Beside `properties`, a structural schema forbids this keyword. The API server drops unknown members anyway.
       return node.properties !== undefined;
@@ -242,23 +247,5 @@ function isRefused(node: StructuralSchema, keyword: string): boolean {
       return Math.abs(Number(node[keyword])) === Number.MAX_SAFE_INTEGER;
     default:
       return false;
-  }
-}
-
-function keywordValue(node: StructuralSchema, keyword: string): unknown {
-  const value = node[keyword];
-  switch (keyword) {
-    case "properties":
-      return Object.fromEntries(
-        Object.entries(value as Record<string, StructuralSchema>).map(([name, child]) => [
-          name,
-          withoutRefusedKeywords(child),
-        ]),
-      );
-    case "items":
-    case "additionalProperties":
-      return withoutRefusedKeywords(value as StructuralSchema);
-    default:
-      return value;
   }
 }

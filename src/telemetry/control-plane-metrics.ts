@@ -39,6 +39,7 @@ export function createControlPlaneMetrics(
     "control_plane_locked_total",
     "Requests that the control plane answered with 423 because the project was busy.",
     ["reason"],
+    [{ reason: "ConflictingOperations" }],
   );
   const waited = registry.histogram(
     "control_plane_request_budget_wait_seconds",
@@ -50,9 +51,6 @@ export function createControlPlaneMetrics(
     "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.",
     () => [[{}, unreadableCount()]],
   );
-  // The series exists from the start, because Prometheus does not see the rise of a counter that first appears at 1.
-  locked.inc({ reason: "ConflictingOperations" }, 0);
-
   const ofPlane = createPlaneMetrics(registry);
   return {
     ...ofPlane,

@@ -14,8 +14,19 @@ export class MetricsRegistry extends Registry<OpenMetricsContentType> {
     this.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   }
 
-  counter<Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []): Counter<Label> {
-    return new Counter({ name, help, labelNames, registers: [this] });
+  /**
+   * Makes a counter.
+   * @param known the series to make now, because Prometheus does not see the rise of a counter that first appears at 1.
+   */
+  counter<Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[] = [],
+    known: readonly Readonly<Record<Label, string>>[] = [],
+  ): Counter<Label> {
+    const counter = new Counter({ name, help, labelNames, registers: [this] });
+    for (const labels of known) counter.inc(labels, 0);
+    return counter;
   }
 
   gauge<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Gauge<Label> {

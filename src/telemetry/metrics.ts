@@ -96,7 +96,7 @@ function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningS
   const labelNames = ["name", "controller"] as const;
   const buckets = waitBucketsSeconds;
   const depth = registry.gauge("workqueue_depth", "Current depth of the work queue.", labelNames);
-  const adds = registry.counter("workqueue_adds_total", "Keys added to the work queue.", labelNames);
+  const adds = registry.counter("workqueue_adds_total", "Keys added to the work queue.", labelNames, [queueLabels]);
   const waited = registry.histogram(
     "workqueue_queue_duration_seconds",
     "How long a key stays in the work queue before it is taken.",
@@ -106,7 +106,9 @@ function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningS
     labelNames,
     buckets,
   });
-  const retries = registry.counter("workqueue_retries_total", "Keys added again after a failure.", labelNames);
+  const retries = registry.counter("workqueue_retries_total", "Keys added again after a failure.", labelNames, [
+    queueLabels,
+  ]);
   registry.computed(
     "workqueue_unfinished_work_seconds",
     "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.",
@@ -117,10 +119,7 @@ function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningS
     "How long the longest work in progress has been running.",
     () => [[queueLabels, stats().longestRunningSeconds]],
   );
-  // The series exist from the start, because Prometheus does not see the rise of a counter that first appears at 1.
   depth.set(queueLabels, 0);
-  adds.inc(queueLabels, 0);
-  retries.inc(queueLabels, 0);
   return {
     added: () => adds.inc(queueLabels),
     depthChanged: (now) => depth.set(queueLabels, now),
@@ -145,11 +144,13 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
     "controller_runtime_reconcile_total",
     "Total number of reconciliations per controller and result.",
     ["controller", "result"],
+    reconcileResults.map((result) => ({ controller, result })),
   );
   const errors = registry.counter(
     "controller_runtime_reconcile_errors_total",
     "Total number of reconciliation errors per controller.",
     labelNames,
+    [{ controller }],
   );
   const duration = registry.histogram(
     "controller_runtime_reconcile_time_seconds",
@@ -166,11 +167,6 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
     "Number of currently used workers per controller.",
     labelNames,
   );
-  // The series exist from the start, because Prometheus does not see the rise of a counter that first appears at 1.
-  for (const result of reconcileResults) {
-    total.inc({ controller, result }, 0);
-  }
-  errors.inc({ controller }, 0);
   most.set({ controller }, workers);
   active.set({ controller }, 0);
   return {
@@ -178,9 +174,7 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
     reconcileEnded: (result, seconds) => {
       total.inc({ controller, result });
       duration.observe({ controller }, seconds);
-      if (result === "error") {
-        errors.inc({ controller });
-      }
+      if (result === "error") errors.inc({ controller });
     },
   };
 }

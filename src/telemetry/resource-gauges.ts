@@ -168,14 +168,11 @@ export function createAccessMetrics(
     "database_access_secret_writes_total",
     "Writes of Secrets with connection data, by cause.",
     ["cause"],
+    secretWriteCauses.map((cause) => ({ cause })),
   );
   const resets = registry.counter(
     "database_access_password_resets_total",
     "Passwords that the control plane reset because the operator asked for it.",
   );
-  // The series exist from the start, because Prometheus does not see the rise of a counter that first appears at 1.
-  for (const cause of secretWriteCauses) {
-    writes.inc({ cause }, 0);
-  }
   return { secretWritten: (cause) => writes.inc({ cause }), passwordReset: () => resets.inc() };
 }

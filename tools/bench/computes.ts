@@ -6,10 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { findBinaries } from "../../src/sandbox/computes/postgres/binaries.ts";
-import { chooseSystemUser } from "../../src/sandbox/computes/postgres/system-user.ts";
+import { chooseSystemUser, type SystemUser } from "../../src/sandbox/computes/postgres/system-user.ts";
 import { buildProgram } from "../build.ts";
 import { waitUntil } from "../process/wait-until.ts";
-import { type BenchServer, startBenchServer } from "./common/bench-server.ts";
+import { type BenchServer, medianStartMs, startBenchServer } from "./common/bench-server.ts";
 import { quantile, send } from "./common/load.ts";
 import { startDirectServer } from "./computes/direct-server.ts";
 import { groupOf } from "./computes/memory.ts";
@@ -25,7 +25,6 @@ const { values: options } = parseArgs({
 const rounds = 5;
 const seconds = options.quick ? 3 : 10;
 const wakes = options.quick ? 11 : 31;
-const starts = 7;
 const endpoints = 30;
 const apiKey = "bench-key";
 const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
@@ -81,38 +80,16 @@ async function firstAnswerMs(uri: string): Promise<number> {
 interface Stage {
   readonly program: string;
   readonly folder: string;
-  readonly postgresBin: string;
+  readonly postgres: string;
+  readonly user: SystemUser;
 }
 
-function startSandbox({ program, folder, postgresBin }: Stage, compute: boolean, data: string): Promise<BenchServer> {
+function startSandbox({ program, folder, postgres }: Stage, compute: boolean, data: string): Promise<BenchServer> {
   const common = ["sandbox", "--port", "0", "--api-key", apiKey, "--profile", "public"];
   const place = ["--fixture", path.join(folder, "fixture.json"), "--data", path.join(folder, data)];
-  const more = [
-    "--compute",
-    "postgres",
-    "--compute-port",
-    "0",
-    "--compute-hosts",
-    "names",
-    "--postgres-bin",
-    postgresBin,
-  ];
-  const limit = ["--max-computes", String(endpoints)];
-  return startBenchServer([program, ...common, ...place, ...(compute ? [...more, ...limit] : [])], 4);
-}
-
-/**
- * Returns the median of the milliseconds from the start of the process until it listens. Each start has a new
- * directory.
- */
-async function measureStart(stage: Stage, compute: boolean): Promise<number> {
-  const startsMs: number[] = [];
-  for (let round = 0; round < starts; round += 1) {
-    const sandbox = await startSandbox(stage, compute, `start-${compute}-${round}`);
-    startsMs.push(sandbox.startMs);
-    await sandbox.stop();
-  }
-  return quantile(startsMs, 0.5);
+  const ports = ["--compute-port", "0", "--compute-hosts", "names", "--max-computes", String(endpoints)];
+  const real = ["--compute", "postgres", "--postgres-bin", path.dirname(postgres), ...ports];
+  return startBenchServer([program, ...common, ...place, ...(compute ? real : [])], 4);
 }
 
 /** Measures transactions per second through the proxy and directly, in turns. */
@@ -120,19 +97,9 @@ async function measureProxy(stage: Stage, sandbox: BenchServer, pgbench: string)
   const uri = await uriOf(sandbox, 0);
   await fillTables(pgbench, uri, 10);
   await suspend(sandbox, 0);
-  const user = chooseSystemUser(process.getuid?.());
-  if (user === undefined)
-    throw new Error(
-      "PostgreSQL refuses to run as root, and this machine has neither a user `postgres` nor a user `nobody`. Create one, or run the benchmark as another user",
-    );
   const source = path.join(stage.folder, "data/computes/branches/br-bench-0/data");
-  const places = {
-    postgres: path.join(stage.postgresBin, "postgres"),
-    user,
-    source,
-    target: path.join(stage.folder, "direct"),
-  };
-  const direct = await startDirectServer({ ...places, uri });
+  const { postgres, user } = stage;
+  const direct = await startDirectServer({ postgres, user, source, target: path.join(stage.folder, "direct"), uri });
   try {
     const results = [];
     for (const readsOnly of [true, false]) {
@@ -179,19 +146,21 @@ async function measureMany(sandbox: BenchServer) {
 }
 
 const pgbench = findPgbench();
-const systemUser = chooseSystemUser(process.getuid?.());
-if (pgbench === undefined || systemUser === undefined) {
+const user = chooseSystemUser(process.getuid?.());
+if (pgbench === undefined || user === undefined) {
   console.error("bench:computes needs pgbench (Debian: apt-get install postgresql) and a user other than root");
   process.exit(2);
 }
-const { postgres, version } = await findBinaries(undefined, systemUser);
+const { postgres, version } = await findBinaries(undefined, user);
 const folder = await mkdtemp(path.join(tmpdir(), "computes-bench-"));
 try {
   await chmod(folder, 0o755);
   await writeFile(path.join(folder, "fixture.json"), fixture());
   const { program } = await buildProgram(path.join(folder, "dist"));
-  const stage: Stage = { program, folder, postgresBin: path.dirname(postgres) };
-  const startMs = { none: await measureStart(stage, false), postgres: await measureStart(stage, true) };
+  const stage = { program, folder, postgres, user };
+  const startMsOf = (compute: boolean) =>
+    medianStartMs(7, (round) => startSandbox(stage, compute, `start-${compute}-${round}`));
+  const startMs = { none: await startMsOf(false), postgres: await startMsOf(true) };
   console.log(
     `starts: ${startMs.none.toFixed(0)} ms with --compute none, ${startMs.postgres.toFixed(0)} ms with postgres`,
   );

@@ -5,7 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { buildProgram } from "../build.ts";
-import { type BenchServer, startBenchServer } from "./common/bench-server.ts";
+import { type BenchServer, medianStartMs, startBenchServer } from "./common/bench-server.ts";
 import { type Batch, type BenchRequest, quantile, runBatch, send } from "./common/load.ts";
 import { table } from "./common/table.ts";
 
@@ -186,17 +186,6 @@ async function measureSandbox(stage: Stage, endpoints: number, disk: boolean): P
   }
 }
 
-/** Returns the milliseconds from the start of the process until it listens, with a fixture of 10 endpoints. */
-async function measureStart(stage: Stage): Promise<number> {
-  const startsMs: number[] = [];
-  for (let round = 0; round < 7; round += 1) {
-    const sandbox = await startSandbox(stage, 10);
-    startsMs.push(sandbox.startMs);
-    await sandbox.stop();
-  }
-  return quantile(startsMs, 0.5);
-}
-
 function tableOf(results: readonly Result[]): string {
   const head = ["request", "bytes", "per s", "bare", "ratio", "p99 ms", "bare", "ratio", "CPU ratio"];
   const rows = results.map((result) => [
@@ -218,7 +207,7 @@ try {
   const { program } = await buildProgram(path.join(folder, "dist"));
   const bare = await startBenchServer([fileURLToPath(new URL("./bare-server.ts", import.meta.url))], concurrency);
   const stage = { program, folder, bare };
-  const startMs = await measureStart(stage);
+  const startMs = await medianStartMs(7, () => startSandbox(stage, 10));
   const results: Result[] = [];
   for (const disk of [false, true]) {
     for (const endpoints of endpointCounts) results.push(...(await measureSandbox(stage, endpoints, disk)));

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { Pool } from "undici";
 import { startGuardedProcess } from "../../process/guarded-process.ts";
+import { quantile } from "./load.ts";
 
 /** A server that is measured. It runs as a process of its own. */
 export interface BenchServer {
@@ -53,4 +54,19 @@ export async function startBenchServer(args: readonly string[], connections: num
       await child.stop();
     },
   };
+}
+
+/**
+ * Starts a server several times, one after the other.
+ * @param start starts it; each time with a new directory for data.
+ * @returns the median of the milliseconds until it listened.
+ */
+export async function medianStartMs(times: number, start: (round: number) => Promise<BenchServer>): Promise<number> {
+  const startsMs: number[] = [];
+  for (let round = 0; round < times; round += 1) {
+    const server = await start(round);
+    startsMs.push(server.startMs);
+    await server.stop();
+  }
+  return quantile(startsMs, 0.5);
 }
