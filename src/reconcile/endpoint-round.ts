@@ -27,8 +27,11 @@ import { storeStep } from "./store-step.ts";
  */
 const dueSoonMs = 250;
 
-/** The maximum number of ComputeEndpoints of one project that are worked on at the same time. */
-const atOnce = 8;
+/**
+ * The maximum number of ComputeEndpoints of one project that are worked on at the same time. Each of them may send a
+ * write, and each write needs a connection to the API server. All workers together may open that many.
+ */
+const atOnce = 2;
 
 /** Works on the ComputeEndpoints of one project in one reconcile. Its methods are steps of that reconcile, see `KindRound`. */
 export class EndpointRound implements KindRound {
