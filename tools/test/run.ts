@@ -7,7 +7,7 @@ import { AssetError } from "../assets/asset-error.ts";
 import type { AssetName } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { runTool, UsageError } from "../process/command-line.ts";
-import { collectOutputs } from "./judge-outputs.ts";
+import { judgeOutputs } from "./judge-outputs.ts";
 import { hasTestFiles, type RunTierOptions, runTier } from "./run-tier.ts";
 import { type OutputMarks, outputsVariable } from "./search-outputs.ts";
 import {
@@ -36,8 +36,8 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   const isCi = process.env.CI === "true";
   const notes: string[] = [];
   let total = noTests;
-  const outputs = await collectOutputs();
-  const env = { [outputsVariable]: outputs.directory };
+  const outputs = await mkdtemp(path.join(tmpdir(), "endpoint-operator-outputs-"));
+  const env = { [outputsVariable]: outputs };
   const expected: OutputMarks[] = [];
   for await (const { tier, verdict } of verdictsOf(chosen, { filters, env, signal })) {
     if (filters.length === 0 && leavesAll(tier, verdict.counts)) expected.push(tier.leaves ?? {});
@@ -47,7 +47,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
     if (isSkipFailed) notes.push(`${tier.name}: ${verdict.counts.skipped} skipped, which with CI=true is a failure`);
     total = addCounts(total, counts);
   }
-  const { counts, problems } = await outputs.judge(signal.aborted ? [] : expected);
+  const { counts, problems } = await judgeOutputs(outputs, signal.aborted ? [] : expected);
   notes.push(...problems.map((problem) => `outputs of operators: ${problem}`));
   return conclude(addCounts(total, counts), notes);
 }
