@@ -15,7 +15,7 @@ import { secret } from "../support/secrets.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const repositoryRoot = fileURLToPath(new URL("../..", import.meta.url));
-const storyTimeoutMs = 170_000;
+const storyTimeoutMs = 390_000;
 
 /** A run of the demo as a user starts it, with its own directory for temporary files. */
 class DemoRun {

@@ -220,8 +220,8 @@ describe("kubectl endpoints", () => {
     const why = await endpoints(world, "why", `ccpl/${name}`);
     expect(why).toMatchObject({ code: 0, err: "" });
     expect(why.out).toContain(`${name}: Ready=True KeyAccepted`);
-    await world.kubectl.run(["-n", world.namespace, "delete", "cpe", "--all", "--timeout=30s"]);
-    await world.kubectl.run(["delete", "clustercontrolplane", name, "--timeout=30s"]);
+    await world.kubectl.run(["-n", world.namespace, "delete", "cpe", "--all", "--timeout=100s"]);
+    await world.kubectl.run(["delete", "clustercontrolplane", name, "--timeout=100s"]);
   });
 
   test("a Stalled resource → why has exit code 4 and the next step; plan stalls with the same reason", async () => {

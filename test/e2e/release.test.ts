@@ -176,7 +176,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
       signed = path.join(directory, "signed");
       await cp(first(), signed, { recursive: true });
       await signRelease(releaseFiles(signed, version), cosign, signing);
-    }, 60_000);
+    });
 
     afterAll(() => repository?.remove());
 
@@ -261,7 +261,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
 
       beforeAll(async () => {
         expect(await publish("kept")).toMatchObject({ code: 0 });
-      }, 120_000);
+      });
 
       test("published again → exit code 0, and the tag stays", async () => {
         const digest = await crane("digest", image());

@@ -215,7 +215,7 @@ test("each combination of values at the bounds → the API server and the operat
   // Each result must occur often. Otherwise an answer that is always the same would not be noticed.
   expect(accepted).toBeGreaterThan(50);
   expect(cases.length - accepted).toBeGreaterThan(200);
-}, 60_000);
+});
 
 describe("a stored resource", () => {
   const patch = (body: object) =>

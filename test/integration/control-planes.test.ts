@@ -33,9 +33,9 @@ test("two accounts with the same ids → each resource has its endpoint at the c
   expect((await second.requests()).some(({ path }) => path.includes("/roles"))).toBe(true);
   expect((await world.sandbox.requests()).some(({ path }) => path.includes("/roles"))).toBe(false);
 
-  await world.kubectl.run(["-n", world.namespace, "delete", "dba/app", "cpe/there", "cpe/here", "--timeout=30s"]);
+  await world.kubectl.run(["-n", world.namespace, "delete", "dba/app", "cpe/there", "cpe/here", "--timeout=100s"]);
   expect(await second.endpoints(project)).toEqual([]);
-  await world.kubectl.run(["delete", "clustercontrolplane/second", "--timeout=30s"]);
+  await world.kubectl.run(["delete", "clustercontrolplane/second", "--timeout=100s"]);
 });
 
 test("no Secret, no key in it, no right, then a key → each reported with its remedy, nothing is sent, then it goes on", async () => {

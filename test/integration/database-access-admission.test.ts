@@ -191,7 +191,7 @@ test("each value at the bounds → the API server and the operator's schema neve
   // Each result must occur often. Otherwise an answer that is always the same would not be noticed.
   expect(accepted).toBeGreaterThan(40);
   expect(cases.length - accepted).toBeGreaterThan(100);
-}, 60_000);
+});
 
 describe("a stored DatabaseAccess", () => {
   const patch = (spec: object) => {

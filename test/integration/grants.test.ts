@@ -48,6 +48,6 @@ test("the grant is withdrawn → a deletion still deletes the endpoint that the 
   await access.untilReady("app");
   await grant(world, "");
   await world.untilStalled("orders", "ProjectNotGranted");
-  await world.kubectl.run(["-n", world.namespace, "delete", "dba/app", "cpe/orders", "--timeout=30s"]);
+  await world.kubectl.run(["-n", world.namespace, "delete", "dba/app", "cpe/orders", "--timeout=100s"]);
   expect(await access.secret("app")).toBeUndefined();
 });

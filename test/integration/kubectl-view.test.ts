@@ -17,7 +17,7 @@ async function columnsOf(world: World, name: string, ...args: string[]): Promise
 const describe = (world: World, name: string) => world.kubectl.run(["-n", world.namespace, "describe", "cpe", name]);
 
 const latencyMs = 800;
-const age = expect.stringMatching(/^\d+s$/);
+const age = expect.stringMatching(/^(\d+[ms])+$/);
 const orders = { branchId: branches.orders, type: "ReadWrite", suspend: { mode: "Never" } } as const;
 
 /**
@@ -62,6 +62,7 @@ test("from creation to failure and recovery → kubectl says what runs, since wh
   expect(await columnsOf(world, "orders", "--output=wide")).toMatchObject({
     ...{ STATE: "idle", READY: "True", REASON: "OperationFailed", FAILED: "start_compute" },
   });
+  await world.untilEventsWith("orders", "OperationFailed");
   const shown = await describe(world, "orders");
   expect(shown).toContain(`Failed: start_compute (operation ${operationId}): no room in the region.`);
   expect(shown, "what to do next").toContain(
@@ -81,6 +82,7 @@ test("stalled → kubectl says what a person must do; at rest → events are qui
   await world.untilStalled("orders", "EndpointExists");
   expect(await columnsOf(world, "orders")).toMatchObject({ READY: "False", REASON: "EndpointExists", STATE: "" });
   const remedy = `To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${foreignId}}.`;
+  await world.untilEventsWith("orders", "EndpointExists");
   const shown = await describe(world, "orders");
   expect(shown).toContain(remedy);
   expect(shown, "the event").toMatch(/Warning +EndpointExists +.*To take it over/);

@@ -219,7 +219,7 @@ test("a namespace tries to reach another's project, endpoint and password → ea
   expect(asked.filter(({ method, path }) => method !== "GET" && path.includes(project))).toEqual([]);
 
   // The refused resources are deleted, and nothing else is deleted with them.
-  await kubectl.run(["-n", other, "delete", "cpe,dba", "--all", "--timeout=30s"]);
+  await kubectl.run(["-n", other, "delete", "cpe,dba", "--all", "--timeout=100s"]);
   expect(await world.sandbox.endpoints(project)).toEqual(before);
   await access.untilReady("app");
 });

@@ -46,7 +46,7 @@ export const tiers: readonly Tier[] = [
     queue: "Second",
     assets: [],
     wantedAssets: ["promtool", "prometheus", "alertmanager", "actionlint"],
-    testTimeoutMs: 150_000,
+    testTimeoutMs: 300_000,
     workers: 2,
     deadlineMs: 10 * 60_000,
   },

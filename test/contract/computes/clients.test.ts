@@ -29,7 +29,7 @@ describe("real clients", () => {
 
   test.each(clients)(
     "%s → wakes, writes, reads from a replica that refuses writes, is dropped by another size, gets 53300",
-    { timeout: process.env.LONG === "1" ? 600_000 : 40_000 },
+    { timeout: process.env.LONG === "1" ? 600_000 : 300_000 },
     async (name, make) => {
       const folder = mkdtempSync(path.join(tmpdir(), "computes-client-"));
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

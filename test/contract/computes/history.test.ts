@@ -8,7 +8,7 @@ import { startSandbox } from "../../../src/sandbox/index.ts";
 import { ComputeClient, ComputeScene, clientKey, fixture, mainBranch, primary, psql } from "./compute-scene.ts";
 
 /** A long time limit: a data directory has a thousand files, and a busy disk copies and removes them slowly. */
-const slowMs = 120_000;
+const slowMs = 300_000;
 
 const allNames = "SELECT string_agg(name, ' ' ORDER BY name) FROM item";
 

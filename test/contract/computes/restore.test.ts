@@ -47,7 +47,7 @@ describe("restore, reset, recovery and schemas with real data", () => {
   });
   afterAll(() => scene.stop());
 
-  test("neonctl psql → runs against the branch's compute", { timeout: 60_000 }, async () => {
+  test("neonctl psql → runs against the branch's compute", async () => {
     expect(await cli(scene, "psql", "feature", "--", "-Atc", "SELECT name FROM item")).toBe("of main\n");
   });
 
@@ -114,7 +114,7 @@ describe("restore, reset, recovery and schemas with real data", () => {
     expect(await psql(await scene.uri(made.body.endpoint.id), names)).toBe("of main, of the child");
   });
 
-  test("neonctl branches reset, branches restore → the data of the branch named", { timeout: 90_000 }, async () => {
+  test("neonctl branches reset, branches restore → the data of the branch named", async () => {
     await psql(await scene.uri(child.endpointId), "DELETE FROM item");
     await cli(scene, "branches", "reset", "feature", "--parent");
     const count = "SELECT count(*) FROM item";
@@ -132,7 +132,7 @@ describe("restore, reset, recovery and schemas with real data", () => {
     );
   });
 
-  test("neonctl branches restore ^self@time → the branch's own data of that time", { timeout: 90_000 }, async () => {
+  test("neonctl branches restore ^self@time → the branch's own data of that time", async () => {
     const names = "SELECT string_agg(name, ', ' ORDER BY id) FROM item";
     const before = await psql(await scene.uri(child.endpointId), names);
     await setTimeout(5);

@@ -82,7 +82,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 test("any transactions, then opened again → what a store in memory holds, in the same order", {
-  timeout: isLong ? 600_000 : 30_000,
+  timeout: isLong ? 600_000 : 300_000,
 }, () => {
   const run = (store: Store, steps: readonly Step[]) => {
     try {

@@ -16,7 +16,7 @@ import { freshSandbox, paid, type SandboxClient } from "./sandbox-client.ts";
 const run = promisify(execFile);
 const packageRoot = fileURLToPath(new URL("../../../", import.meta.url));
 /** Each client is a process of its own, and the machine may be busy. */
-const patienceMs = 120_000;
+const patienceMs = 300_000;
 
 /** The Go modules are downloaded and built. */
 const buildMs = 600_000;

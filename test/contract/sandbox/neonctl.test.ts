@@ -60,9 +60,7 @@ async function untilUnlocked({ controlUrl }: RunningSandbox): Promise<void> {
 
 const names = ({ roles }: Answer) => roles.map(({ name }) => name);
 
-test("connection-string without arguments → the default branch's read-write endpoint", {
-  timeout: 120_000,
-}, async () => {
+test("connection-string without arguments → the default branch's read-write endpoint", async () => {
   const cli = await cliOfNewSandbox();
   const uri = new URL(await cli.text("connection-string"));
   expect(uri).toMatchObject({ username: "neondb_owner", pathname: "/neondb" });
@@ -70,7 +68,7 @@ test("connection-string without arguments → the default branch's read-write en
   expect(uri.password).not.toBe("");
 });
 
-test("branches reset, branches restore → the branch holds what it held then", { timeout: 240_000 }, async () => {
+test("branches reset, branches restore → the branch holds what it held then", async () => {
   const cli = await cliOfNewSandbox();
   const { branch } = await cli.post(`/projects/${projectId}/branches`, { branch: { name: "feature" } });
   const rolesPath = `/projects/${projectId}/branches/${branch.id}/roles`;
@@ -88,14 +86,14 @@ test("branches reset, branches restore → the branch holds what it held then", 
   expect(names(await cli.read(rolesPath))).toContain("late");
 });
 
-test("branches set-expiration → set, then removed", { timeout: 120_000 }, async () => {
+test("branches set-expiration → set, then removed", async () => {
   const cli = await cliOfNewSandbox();
   const set = await cli.json("branches", "set-expiration", "orders", "--expires-at", "2090-01-01T00:00:00Z");
   expect(set.expires_at).toBe("2090-01-01T00:00:00.000Z");
   expect(await cli.json("branches", "set-expiration", "orders")).not.toHaveProperty("expires_at");
 });
 
-test("ip-allow add, list, remove, reset → the project's list", { timeout: 120_000 }, async () => {
+test("ip-allow add, list, remove, reset → the project's list", async () => {
   const cli = await cliOfNewSandbox();
   await cli.json("ip-allow", "add", "10.0.0.1", "10.0.0.0/8", "--protected-only");
   expect(await cli.json("ip-allow", "list")).toMatchObject({

@@ -13,7 +13,7 @@ import { branches } from "./sandbox-client.ts";
 const run = promisify(execFile);
 const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
 /** Each run of the CLI is a process of its own, and the machine may be busy. */
-const patienceMs = 120_000;
+const patienceMs = 300_000;
 const projectId = "green-fox-123456";
 
 /** What is true in one profile in addition to what is true in both. */

@@ -92,7 +92,7 @@ describe("the shared API server", () => {
     const kubectl = adminKubectl();
     const namespace = await createTestNamespace("leaving");
     await kubectl.run(["create", "configmap", "thing", "--namespace", namespace]);
-    await kubectl.run(["delete", "namespace", namespace, "--timeout=30s"]);
+    await kubectl.run(["delete", "namespace", namespace, "--timeout=100s"]);
     const gone = await kubectl.tryRun(["get", "namespace", namespace]);
     expect(gone.stderr).toContain("NotFound");
   });
@@ -107,6 +107,6 @@ describe("the shared API server", () => {
       stdin: `{apiVersion: v1, kind: ConfigMap, metadata: {name: owned, namespace: ${namespace}, ownerReferences: [${reference}]}}`,
     });
     await kubectl.run(["delete", "configmap", "owner", "--namespace", namespace]);
-    await kubectl.run(["wait", "--for=delete", "configmap/owned", "--namespace", namespace, "--timeout=30s"]);
+    await kubectl.run(["wait", "--for=delete", "configmap/owned", "--namespace", namespace, "--timeout=100s"]);
   });
 });
