@@ -27,6 +27,9 @@ export function browserPath(): string | undefined {
 export const noBrowser =
   "there is no chromium at /usr/bin/chromium; install it with: apt-get install -y chromium (or set CHROMIUM_PATH)";
 
+/** The time limit of the start and of each wait. A busy machine must not reach it. */
+const longestWaitMs = 120_000;
+
 /** How to open it. */
 export interface BrowserOptions {
   /** @default true */
@@ -49,7 +52,9 @@ export async function openBrowser(
       args: flags,
       javaScriptEnabled,
       viewport: { width: 1280, height: 900 },
+      timeout: longestWaitMs,
     });
+    context.setDefaultTimeout(longestWaitMs);
     const close = async () => {
       await context.close();
       await remove();
