@@ -1,7 +1,7 @@
 /** Tests many resources of one project, and lists that are late. */
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
-import { patientClock } from "../support/patient-clock.ts";
+import "../support/patience.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
 /** The project is not polled within a test. So the test notices a resource that is not reconciled when its turn comes. */
@@ -69,14 +69,14 @@ describe("a control plane whose lists lag", () => {
 
 describe("a resource that was removed by force during its create", () => {
   test("no resource claims its endpoint → deleted", async () => {
-    const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 }, clock: patientClock });
+    const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 } });
     await createdAfterItsEnd(world, "orders");
     await world.sandbox.untilNoEndpoint(project);
     expect(world.logs.filter(({ level }) => level === "error")).toEqual([]);
   });
 
   test("another resource adopts the branch's endpoint meanwhile → it never loses what it was given", async () => {
-    const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 }, clock: patientClock });
+    const world = await startWorld({ sandbox: { operationLatencyMs: 1_000 } });
     await createdAfterItsEnd(world, "orders", () =>
       world.apply("heir", { branchId: branches.orders, type: "ReadWrite", adoption: { policy: "AdoptOrCreate" } }),
     );

@@ -1,7 +1,7 @@
 /** Tests ControlPlanes: their keys, Secrets, deletion and limits. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
-import { patientClock } from "../support/patient-clock.ts";
+import "../support/patience.ts";
 import { startPlaneWorld } from "../support/plane-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project } from "../support/world.ts";
@@ -173,7 +173,7 @@ test("a ClusterControlPlane grants projects to namespaces → others are refused
 });
 
 test("one control plane does not answer → edits at the other one do not wait for its calls", async () => {
-  const planes = await startPlaneWorld({ clock: patientClock });
+  const planes = await startPlaneWorld();
   const { world, second } = planes;
   await planes.apply("clustercontrolplane/second");
   const controlPlaneRef = { kind: "ClusterControlPlane", name: "second" };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { type AccessWorld, startAccessWorld } from "../support/access-world.ts";
 import { isWrite, readAuditEvents } from "../support/api-server.ts";
-import { patientClock } from "../support/patient-clock.ts";
+import "../support/patience.ts";
 import { branches, project } from "../support/world.ts";
 
 const endpoint = { branchId: branches.orders, type: "ReadWrite" };
@@ -262,7 +262,7 @@ test("the answer to a reset is lost → the Secret holds the password that works
 });
 
 test("the operator restarts between the reset and the Secret → the Secret holds the password that works", async () => {
-  const access = await startAccessWorld({ clock: patientClock });
+  const access = await startAccessWorld();
   await access.world.apply("orders", endpoint);
   await access.apply("app", {});
   await access.untilReady("app");

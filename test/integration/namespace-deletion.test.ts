@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { AuditEvent } from "../support/api-server.ts";
-import { patientClock } from "../support/patient-clock.ts";
+import "../support/patience.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
@@ -17,7 +17,7 @@ const readWrite = (branchId: string) => ({ branchId, type: "ReadWrite" }) as con
 const writesToEnd = 8;
 
 test("a namespace is deleted → it ends; endpoints are deleted or retained as each resource says", async () => {
-  const world = await startWorld({ clock: patientClock });
+  const world = await startWorld();
   const adoptedId = await world.sandbox.createForeign(project, branches.main);
   await world.sandbox.untilUnlocked(project);
   await world.apply("orders", readWrite(branches.orders));

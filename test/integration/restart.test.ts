@@ -1,6 +1,6 @@
 /** Tests an operator that is stopped in the middle of a change. */
 import { describe, expect, test } from "vitest";
-import { patientClock } from "../support/patient-clock.ts";
+import "../support/patience.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
 const endpointsPath = `/api/v2/projects/${project}/endpoints`;
@@ -8,7 +8,7 @@ const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
 
 /**
  * Holds the answer to the next such request, and restarts the operator during that time. The request itself takes
- * effect. The operator needs the patient clock.
+ * effect.
  */
 async function restartWhileHeld(world: World, match: { method: string; path: string }, begin: () => Promise<void>) {
   const fault = await world.sandbox.fault({ ...match, times: 1 }, { kind: "hold" });
@@ -22,7 +22,7 @@ async function restartWhileHeld(world: World, match: { method: string; path: str
 
 describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   test("stopped in the middle of a create → the answer is still recorded, exactly one endpoint", async () => {
-    const world = await startWorld({ sandbox: { profile }, clock: patientClock });
+    const world = await startWorld({ sandbox: { profile } });
     await restartWhileHeld(world, { method: "POST", path: endpointsPath }, () => world.apply("orders", orders));
     const { status } = await world.untilReady("orders");
     expect(status.ownership?.origin).toBe("Created");
@@ -30,7 +30,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 
   test("stopped in the middle of a replica's create → the same", async () => {
-    const world = await startWorld({ sandbox: { profile }, clock: patientClock });
+    const world = await startWorld({ sandbox: { profile } });
     await restartWhileHeld(world, { method: "POST", path: endpointsPath }, () =>
       world.apply("replica", { branchId: branches.main, type: "ReadOnly" }),
     );
@@ -39,7 +39,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 
   test("stopped in the middle of an update → one restart of the compute, not two", async () => {
-    const world = await startWorld({ sandbox: { profile }, clock: patientClock });
+    const world = await startWorld({ sandbox: { profile } });
     await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits: 0.25 } });
     await world.untilReady("orders");
     await restartWhileHeld(world, { method: "PATCH", path: `${endpointsPath}/*` }, () =>
@@ -51,7 +51,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 
   test("stopped in the middle of a move → moved once", async () => {
-    const world = await startWorld({ sandbox: { profile }, clock: patientClock });
+    const world = await startWorld({ sandbox: { profile } });
     await world.apply("orders", orders);
     const before = await world.untilReady("orders");
     await restartWhileHeld(world, { method: "PATCH", path: `${endpointsPath}/*` }, () =>
@@ -64,7 +64,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 
   test("stopped in the middle of a deletion → gone, nothing left", async () => {
-    const world = await startWorld({ sandbox: { profile }, clock: patientClock });
+    const world = await startWorld({ sandbox: { profile } });
     await world.apply("orders", orders);
     await world.untilReady("orders");
     await restartWhileHeld(world, { method: "DELETE", path: `${endpointsPath}/*` }, () => world.delete("orders"));
@@ -87,7 +87,7 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 
   test("adopted, stopped before anything was changed → adopted once", async () => {
-    const world = await startWorld({ sandbox: { profile }, clock: patientClock });
+    const world = await startWorld({ sandbox: { profile } });
     const foreignId = await world.sandbox.createForeign(project, branches.orders);
     await restartWhileHeld(world, { method: "PATCH", path: `${endpointsPath}/*` }, () =>
       world.apply("orders", { ...orders, compute: { minUnits: 3, maxUnits: 3 }, adoption: { policy: "AdoptOnly" } }),

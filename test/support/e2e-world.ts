@@ -94,7 +94,7 @@ export class E2eWorld {
 
   /** Starts an operator whose calls reach no time limit, for a test that holds answers. */
   startPatientOperator(settings: Readonly<Record<string, string>> = {}): Promise<OperatorProcess> {
-    return this.startOperator(settings, preloadedOperator("e2e-patience.ts"));
+    return this.startOperator(settings, preloadedOperator("patience.ts"));
   }
 
   /** Runs `kubectl apply` for one resource. */

@@ -1,8 +1,8 @@
 /** Starts and stops the operator of a world. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { type Config, parseConfig } from "../../src/config.ts";
-import type { Clock } from "../../src/domain/clock.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
+import { systemClock } from "../../src/runtime/system-clock.ts";
 import { createRedact } from "../../src/telemetry/pino-logger.ts";
 import { startTracing } from "../../src/tracing/start-tracing.ts";
 import { type KeyParts, type RunningOperator, startKeys, startOperator } from "../../src/wiring/operator.ts";
@@ -20,7 +20,6 @@ export interface WorldOperatorOptions {
   /** Settings that replace the test defaults. */
   readonly environment: Readonly<Record<string, string>>;
   readonly outputs: WorldOutputs;
-  readonly clock: Clock;
 }
 
 const testEnvironment = { ...quickSettings, OPERATION_POLL_SECONDS: "0.5", RESYNC_SECONDS: "600" };
@@ -49,7 +48,7 @@ export class WorldOperator {
    * @param environment settings that replace those of the world
    */
   async start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
-    const { namespace, serviceUrl, apiKey, kubeConfig, outputs, clock } = this.#options;
+    const { namespace, serviceUrl, apiKey, kubeConfig, outputs } = this.#options;
     const config = parseConfig({
       ...testEnvironment,
       CONTROL_PLANE_URL: serviceUrl,
@@ -61,7 +60,7 @@ export class WorldOperator {
       ...environment,
     });
     const credentials = loadCredentialSource(kubeConfig);
-    const own = { credentials, clock, logger: outputs.logger, version, random: Math.random };
+    const own = { credentials, clock: systemClock, logger: outputs.logger, version, random: Math.random };
     const keys = startKeys({ apiKey: config.apiKey, ...own });
     const operator = await startOperator({
       ...{ config, ...this.#tracing(config), ...own, keys: keys.keys, instance: this.#instance() },
@@ -115,8 +114,8 @@ export class WorldOperator {
     if (endpoint === undefined) {
       return {};
     }
-    const { apiKey, outputs, clock } = this.#options;
-    const own = { version, instance: this.#instance(), clock, logger: outputs.logger };
+    const { apiKey, outputs } = this.#options;
+    const own = { version, instance: this.#instance(), clock: systemClock, logger: outputs.logger };
     const { tracer, shutDown } = startTracing({ ...own, endpoint, redact: createRedact(() => [apiKey]) });
     return { tracer, flushTraces: shutDown };
   }

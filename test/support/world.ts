@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished } from "vitest";
-import type { Clock } from "../../src/domain/clock.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { objectPath } from "../../src/kubernetes/http/objects.ts";
@@ -54,8 +53,6 @@ export interface WorldOptions {
   readonly operatorKubeconfig?: string;
   /** Settings of the operator that replace the test defaults. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The operator's clock. @default systemClock */
-  readonly clock?: Clock;
 }
 
 const namespaceOfOperator = "endpoint-operator-system";
@@ -75,7 +72,6 @@ export class World {
       readonly sandbox: { readonly url: string; readonly controlUrl: string; readonly apiKey: string };
       readonly operatorKubeconfig: string;
       readonly environment: Readonly<Record<string, string>>;
-      readonly clock: Clock;
     },
   ) {
     this.namespace = parts.namespace;
@@ -89,7 +85,6 @@ export class World {
       apiKey,
       kubeConfig: () => kubeConfigOf(parts.operatorKubeconfig),
       environment: parts.environment,
-      clock: parts.clock,
       outputs: this.#outputs,
     });
     this.#admin = connectionOf(parts.kubeconfigFile, "endpoint-operator-test");
@@ -335,8 +330,7 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
     expect(bugs, "bugs that the sandbox reported").toEqual([]);
   });
   const operatorKubeconfig = options.operatorKubeconfig ?? place.operatorKubeconfig;
-  const { environment = {}, clock = systemClock } = options;
-  const world = new World({ ...place, operatorKubeconfig, sandbox, environment, clock });
+  const world = new World({ ...place, operatorKubeconfig, sandbox, environment: options.environment ?? {} });
   onTestFinished(() => world.dispose());
   await world.startOperator();
   return world;
