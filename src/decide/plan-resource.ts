@@ -66,11 +66,9 @@ type RemoteSituation =
 
 /**
  * Chooses the next step of one resource from a snapshot of its project.
- *
- * Pure and total: no I/O, clock or randomness. It reads the resource's own conditions in two cases only: they show the
- * question that an annotation answers, or whether an earlier process may have sent a DELETE. Guarantees: a create is
- * planned only together with an intent that is stored first. A change or deletion is planned only for an endpoint that
- * the records prove to belong to the resource.
+ * Pure and total: no I/O, clock or randomness. It reads the resource's own conditions only to see whether they show the
+ * question that an annotation answers. Guarantees: a create is planned only together with an intent that is stored
+ * first. A change or deletion is planned only for an endpoint that the records prove to belong to the resource.
  */
 export function planOf(observation: Observation): Plan {
   const situation = situationOf(observation);

@@ -29,19 +29,23 @@ const dueSoonMs = 250;
 
 /**
  * The maximum number of ComputeEndpoints of one project that are worked on at the same time. Each of them may send a
- * write, and each write needs a connection to the API server. All workers together may open that many.
+ * write, and each write at the same time needs a connection of its own to the API server. So the workers together may
+ * open this many connections for each worker.
  */
 const atOnce = 2;
 
-/** Works on the ComputeEndpoints of one project in one reconcile. Its methods are steps of that reconcile, see `KindRound`. */
+/**
+ * Works on the ComputeEndpoints of one project in one reconcile. Its methods are steps of that reconcile, see
+ * `KindRound`.
+ */
 export class EndpointRound implements KindRound {
   readonly #context: ReconcileContext;
   readonly #round: Round;
-  /** The resources to decide about. */
+  /** The resources that `chooseDue` chose. */
   #due: readonly WorkedResource[] = [];
   /** The decisions by the uid of the resource. */
   readonly #decided = new Map<string, Decided>();
-  /** `undefined`: `look` was not called yet. */
+  /** What `look` has read; `undefined`: `look` was not called yet. */
   #seen: EndpointLook | undefined;
 
   constructor(context: ReconcileContext, round: Round) {
@@ -49,7 +53,10 @@ export class EndpointRound implements KindRound {
     this.#round = round;
   }
 
-  /** This comes first in a reconcile, so that an outage of the control plane never delays it. */
+  /**
+   * Decides and stores what needs no control plane. This step comes first, so that an outage of the control plane never
+   * delays it.
+   */
   async decideLocally(): Promise<void> {
     const { worked: all, facts } = this.#round;
     for (const worked of all) {

@@ -1,4 +1,6 @@
-/** Works on several items at the same time. The failure of one resource does not affect the others. */
+/**
+ * Works on several items at the same time, and works for one resource so that its failure does not affect the others.
+ */
 import { backoffMs, type Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
@@ -28,7 +30,7 @@ export async function inParallel<Item>(
   }
 }
 
-/** A resource, and the part of its memory that a failed step changes. */
+/** A resource, the time at which it is due again, and the number of its failures in a row. */
 interface Guarded {
   readonly resource: StoredIdentity;
   readonly entry: { dueAtMs: number; storeFailures: number };

@@ -24,8 +24,9 @@ export interface Decided {
 }
 
 /**
- * Returns the maximum age of a `Recent` snapshot, in milliseconds. The snapshot of a large project may be older,
- * because its list costs more. So a burst of creates does not list a large project again and again.
+ * Returns the maximum age of a `Recent` snapshot, in milliseconds: five to thirty seconds. The snapshot of a large
+ * project may be older, because its list costs more. So a burst of creates does not list a large project again and
+ * again.
  * @see SnapshotAge
  */
 function recentMs({ endpoints }: ProjectSnapshot): number {
@@ -78,8 +79,8 @@ export class EndpointLook {
   }
 
   /**
-   * Reads what the decisions about due resources need, and decides. While changes wait, some are decided a little
-   * later, see `#comparedNow`.
+   * Reads what the decisions about due resources need, and decides. While changes wait, some due resources are decided
+   * a little later, see `#comparedNow`.
    * @throws ControlPlaneError when the list fails
    */
   async decideDue(due: readonly WorkedResource[]): Promise<readonly Decided[]> {
@@ -149,7 +150,8 @@ export class EndpointLook {
 
   /**
    * Returns the resources to decide now. While changes wait, the comparison of ended changes waits until
-   * `compareAgainMs` have passed since the last one. If another resource needs a read now, they are compared now too.
+   * `compareAgainMs` have passed since the last one. If another resource needs a read now, the ended changes are
+   * compared now too.
    */
   #comparedNow(due: readonly WorkedResource[]): readonly WorkedResource[] {
     const { project, facts } = this.#round;

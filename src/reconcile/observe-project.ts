@@ -90,8 +90,8 @@ function noteNewestOperation(project: ProjectMemory, { newestListedTime }: Opera
 }
 
 /**
- * Remembers the operations that lock the project, and since when it has been locked without a pause. Lost operations do
- * not count.
+ * Remembers the operations that lock the project, and since when it has been locked without a pause. Operations that no
+ * list shows, and whose reads by id have failed for 60 s, do not count.
  */
 function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSnapshot, nowMs: number): void {
   const holders = snapshot.operations.filter(({ id }) => !snapshot.lostIds.has(id)).filter(holdsProjectLock);

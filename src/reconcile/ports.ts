@@ -108,13 +108,20 @@ export interface KindRound {
    * @returns whether a resource needs that read now
    */
   chooseDue(isPoll: boolean): boolean;
-  /** Returns the caller of the reads for the chosen resources; `undefined`: this kind asks for none. */
+  /** Returns the caller of the reads for the chosen resources; `undefined`: this kind needs no read. */
   caller(): Omit<Caller, "project"> | undefined;
-  /** Whether a person has edited a chosen resource, so that a read may succeed that was refused before. */
+  /**
+   * Whether a person has edited a chosen resource or asked for its reconcile. Then a read that was refused before may
+   * succeed.
+   */
   mayEndRefusal(): boolean;
   /** Whether a resource waits to send a change. */
   isWaiting(): boolean;
-  /** Reads what the decisions need besides `look`, and decides. @throws ControlPlaneError if the project cannot be read */
+  /**
+   * Reads what the decisions of this kind need in addition to `look`, such as endpoints by id, roles and databases.
+   * Then it decides.
+   * @throws ControlPlaneError if the project cannot be read
+   */
   look(look: KindLook): Promise<void>;
   /** The changes that wait to be sent. Some were decided in an earlier reconcile. */
   wishes(): readonly WaitingChange[];

@@ -11,8 +11,9 @@ export class ProjectKeys {
   readonly #named = new Map<string, { readonly namespace: string; readonly resources: number }>();
 
   /**
-   * Returns the keys of the projects to reconcile after a change of a resource.
-   * @param projects the keys of the projects that the resource names now; `undefined`: it is gone
+   * Returns the keys of the projects to reconcile after a change of a resource: those that it names now and named
+   * before.
+   * @param projects the keys of the projects that the resource names now; `undefined`: the resource is gone
    */
   noteChange(key: ResourceKey, projects: readonly string[] | undefined): readonly string[] {
     const name = keyText(key);

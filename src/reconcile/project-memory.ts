@@ -23,7 +23,7 @@ export interface ProjectMemory {
   readonly operations: ProjectOperations;
   /** The resources of the project, by uid. */
   readonly resources: Map<string, ResourceEntry>;
-  /** Whether the control plane has ever shown the project to this process. */
+  /** Whether this process has ever listed the endpoints of the project. */
   hasBeenRead: boolean;
   /** Whether the last reconcile worked on resources of further kinds. */
   hasFurtherResources: boolean;
@@ -52,7 +52,10 @@ export interface ProjectMemory {
    * milliseconds. Operations that follow each other without a pause count as one lock, and share its begin.
    */
   readonly lockHolders: Map<string, number>;
-  /** The series of failed reads of the project. While it lasts, the operator makes one read at a time. */
+  /**
+   * The series of failed reads of the project; `undefined`: the last read succeeded. The project is read again only at
+   * `retryAtMs`, or earlier if a person acts after a refusal.
+   */
   readFailure: FailureRow | undefined;
   /** Endpoints that our creates made for resources that are gone, by endpoint id. The operator deletes them. */
   readonly abandoned: Map<string, AbandonedEndpoint>;
@@ -87,7 +90,7 @@ export interface AbandonedEndpoint {
 export interface ResourceEntry {
   readonly key: ResourceKey;
   memory: ResourceMemory;
-  /** The resourceVersion at the last step. A resource with another version is due. */
+  /** The resourceVersion after the last reconcile of the resource. A resource with another version is due. */
   version: string | undefined;
   /** When the resource is due although it did not change. */
   dueAtMs: number;
@@ -95,7 +98,7 @@ export interface ResourceEntry {
   waiting: Pick<WaitingChange, "sinceMs" | "urgency"> | undefined;
   /** The last change, if it was refused and not applied. No second event announces its next try. */
   refusedChange: { readonly kind: Plan["kind"]; readonly generation: number } | undefined;
-  /** The number of steps in a row that ended with an error, such as a failed write of the resource. */
+  /** The number of reconciles in a row that ended with an error for this resource, such as a failed write. */
   storeFailures: number;
   /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
@@ -268,8 +271,8 @@ export class Projects {
   }
 
   /**
-   * Returns, for each project with ComputeEndpoints, the milliseconds since its operations were last read completely;
-   * before the first read, since this process first saw the project.
+   * Returns, for each project with ComputeEndpoints, the milliseconds since its operations were last read completely.
+   * Before the first read: since this process first saw the project.
    */
   operationsAges(): readonly Omit<OperationsAge, "controlPlane">[] {
     const nowMs = this.#options.clock.monotonicMs();

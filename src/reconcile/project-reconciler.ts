@@ -27,7 +27,7 @@ const budgetWaitLimitMs = 5_000;
 /** The maximum number of waiting changes that one reconcile decides again until it finds one that is still wanted. */
 const triesLimit = 50;
 
-/** What the steps of one reconcile share. */
+/** The control plane, worker, resources and kinds of one reconcile. */
 interface Work {
   readonly unit: ControlPlaneUnit;
   readonly slot: WorkerSlot;
@@ -85,7 +85,10 @@ export class ProjectReconciler {
     return Number.isFinite(delayMs) ? { kind: "RequeueAfter", delayMs } : { kind: "Done" };
   }
 
-  /** Observes the project, decides, chooses and acts. If the project cannot be read, status reports that. */
+  /**
+   * Observes the project, decides, chooses and acts. If the project cannot be read, status reports that, and the next
+   * read waits for its retry time.
+   */
   async #observeAndAct(work: Work, isPoll: boolean): Promise<void> {
     const { unit, round, kinds } = work;
     const { project, facts } = round;
@@ -144,7 +147,8 @@ export class ProjectReconciler {
     ]);
   }
 
-  /** Sets the time of the next poll. With many projects the interval grows, so that polls stay within their share of the
+  /**
+   * Sets the time of the next poll. With many projects the interval grows, so that polls stay within their share of the
    * request budget.
    */
   #schedulePoll(project: ProjectMemory, projects: number, { pollsPerMinute }: ControlPlaneAccess): void {
@@ -179,7 +183,7 @@ function callsOf(
   const whileWaiting: CallGuard = (call) => slot.whileWaiting(call);
   const guards = { read: whileWaiting, write: whileWaiting };
   let reservation: Promise<void> | undefined;
-  /** Waits until the request budget allows the one change of this reconcile. It is reserved only once. */
+  /** Waits until the request budget allows the one change of this reconcile. Only the first call reserves a request. */
   const reserve = () => {
     reservation ??= whileWaiting(() => access.reserve(caller));
     return reservation;
@@ -224,7 +228,7 @@ function noteSent(project: ProjectMemory, sent: KindSent, nowMs: number): void {
   }
 }
 
-/** Returns the caller of the project's reads. It is urgent if one of the kinds needs a read urgently. */
+/** Returns the caller of the project's reads. They are urgent if one of the kinds needs them urgently. */
 function callerOf(kinds: readonly KindRound[], project: string): Caller {
   const callers = kinds.flatMap((kind) => kind.caller() ?? []);
   const first = callers.find(({ urgency }) => urgency === "Urgent") ?? callers[0];

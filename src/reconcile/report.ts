@@ -17,11 +17,11 @@ export interface ReportTargets {
   readonly events: EventRecorder;
   readonly metrics: OperationMetrics;
   readonly logger: Logger;
-  /** Records a span for each step. @default nothing is traced */
+  /** Records a span for each resource. @default nothing is traced */
   readonly tracer?: Tracer | undefined;
 }
 
-/** A step whose status is stored. */
+/** The result of one reconcile for one resource, after its status was stored. */
 export interface StoredStep {
   readonly step: ResourceStep;
   readonly status: ComputeEndpointStatus;
@@ -32,8 +32,8 @@ export interface StoredStep {
 }
 
 /**
- * Reports a step after its status is stored. It counts ended operations. If the status changed, it publishes events.
- * If the status or the endpoint changed, it writes one log line.
+ * Reports the result for one resource after its status is stored. It counts ended operations. If the status changed, it
+ * publishes events. If the status or the endpoint changed, it writes one log line.
  */
 export function reportStep(targets: ReportTargets, { step, status, log, hasChanged }: StoredStep): void {
   const { resource } = step.local;
@@ -103,7 +103,7 @@ export function inResourceSpan<Result>(
   return tracer.inSpan({ name: "reconcile", attributes }, work);
 }
 
-/** Adds the result of a step to the span of its resource. */
+/** Adds the result of a reconcile for one resource to the span of the resource. */
 export function traceStep({ tracer }: Pick<ReportTargets, "tracer">, { local, plan, outcome }: ResourceStep): void {
   tracer?.annotate({
     "endpoint.id": local.resource.status.ownership?.endpointId,
@@ -122,14 +122,14 @@ export function resourceFields({ key, uid, kind }: Pick<StoredIdentity, "key" | 
   return { namespace: key.namespace, name: key.name, uid, ...(kind !== undefined && { kind }) };
 }
 
-/** Returns the log field with the number of operations that the step counted; absent if there are none. */
+/** Returns the log field with the number of operations that this reconcile counted; absent if there are none. */
 export function countedField(ended: readonly CountedOperation[]): { readonly counted?: number } {
   return ended.length === 0 ? {} : { counted: ended.length };
 }
 
 /**
- * Returns the log fields of a step. `operationId` is the last operation that the step started, else the last one that
- * ended.
+ * Returns the log fields of a reconcile's result for one resource. `operationId` is the last operation that its change
+ * started, else the last one that ended.
  */
 function stepFields({ local, plan, outcome }: ResourceStep, ended: readonly CountedOperation[]) {
   const operationIds = startedBy(outcome) ?? ended.map(({ operationId }) => operationId).slice(0, operationIdsLimit);

@@ -77,7 +77,7 @@ export class Round {
     return this.#worked.get(uid);
   }
 
-  /** Leaves a resource out of the rest of this reconcile: it was released, is gone, or its step failed. */
+  /** Leaves a resource out of the rest of this reconcile: it was released, is gone, or the work for it failed. */
   leaveOut({ resource }: WorkedResource): void {
     this.#worked.delete(resource.uid);
   }
@@ -99,7 +99,7 @@ export class Round {
 
   /**
    * Whether the endpoint of a resource may be read, even if the decision needs no control plane. The resource must own
-   * the endpoint, and be deleted or have a grant.
+   * the endpoint, and be deleted or have a grant. `false` while the control plane cannot be used.
    */
   isObservable(worked: WorkedResource): boolean {
     const { resource } = worked;
@@ -124,7 +124,7 @@ export class Round {
     return situationOf(local).kind === "NotGranted" || (!local.grant.mayChange && !this.#isLookable(worked));
   }
 
-  /** Makes those resources due that wait for a change of another resource of the project. */
+  /** Makes those resources due that are Stalled for a reason which another resource of the project can end. */
   wakeWaiting(): void {
     for (const { resource, entry } of this.worked) {
       if (stallsByOthers.includes(conditionOf(resource.status.conditions, "Stalled")?.reason ?? "")) {
@@ -170,7 +170,10 @@ function postsOf({ status }: ComputeEndpoint, memory: ResourceEntry["memory"] | 
 /** Stalled reasons that can end when another resource of the project changes. */
 const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied", "EndpointExists", "OwnershipConflict"];
 
-/** Begins a reconcile: finds the resources of the project, and notes whether their grants have changed. */
+/**
+ * Begins a reconcile: finds the resources of the project, and notes whether their grants have changed. It also begins
+ * the rounds of the further kinds.
+ */
 export function beginRound(
   context: ReconcileContext,
   unit: ControlPlaneUnit,
@@ -213,7 +216,7 @@ function noteGrantAndProblem(round: Round, { resource, entry }: WorkedResource):
   entry.grantAndProblem = grantAndProblem;
 }
 
-/** Whether a person asked for a reconcile, or changed spec, since the last stored step. */
+/** Whether a person asked for a reconcile, or changed spec, since the status was last stored. */
 export function isAskedFor({ annotations: given, generation, status }: ComputeEndpoint): boolean {
   const requested = given[annotations.reconcileRequestedAt];
   return generation !== status.observedGeneration || (requested ?? "") !== (status.lastHandledReconcileAt ?? "");

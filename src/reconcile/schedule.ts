@@ -42,8 +42,9 @@ export function isLocked(project: ProjectMemory, nowMs: number): boolean {
 }
 
 /**
- * Returns how to read the project in the control plane now. `Poll`: the regular poll is due, and the reconcile decides
- * about every resource of the project. `undefined`: nothing needs to be read.
+ * Returns how to read the project in the control plane now.
+ * `Poll`: the regular poll is due, and the reconcile decides about every resource of the project. `Part`: only some
+ * resources, a waiting change or an abandoned endpoint need a read. `undefined`: nothing needs to be read.
  */
 export function wantedLook(
   round: Round,
@@ -111,9 +112,7 @@ function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): nu
   return lookedAtMs + pollDelayMs(lookedAtMs - sinceMs, policy);
 }
 
-/**
- * Whether a resource must be decided again: it changed since its last step, or its time has come.
- */
+/** Whether a resource must be decided again: it changed since its last reconcile, or its time has come. */
 export function isDue(resource: ComputeEndpoint, entry: ResourceEntry, nowMs: number): boolean {
   return entry.version !== resource.resourceVersion || entry.dueAtMs <= nowMs;
 }
@@ -138,7 +137,7 @@ export function heldBack({ worked, observation, plan }: Decided): FailureRow | u
   return isHeld && !isObstacleGone ? failure : undefined;
 }
 
-/** Returns the place of a resource's change in the order of changes. */
+/** Returns the kind of a resource's change, by which changes are put in order. */
 export function urgencyOf(resource: ComputeEndpoint): ChangeUrgency {
   if (isBeingDeleted(resource)) {
     return "Deletion";

@@ -39,7 +39,10 @@ type Context = Pick<ReconcileContext, "clock" | "store" | "events">;
 export type Sent =
   | { readonly kind: "Accepted"; readonly resource: ComputeEndpoint; readonly answer: Mutation | undefined }
   | { readonly kind: "Failed"; readonly resource: ComputeEndpoint; readonly error: ControlPlaneError }
-  /** The resource changed before anything was sent, so it must be decided again. */
+  /**
+   * Nothing was sent, because the resource, its control plane or its grant has changed. The resource must be decided
+   * again.
+   */
   | { readonly kind: "Outdated" };
 
 /** The maximum age of a check of the resource before a POST, in milliseconds. An older check is made again. */
@@ -205,7 +208,10 @@ async function request(context: Context, change: ChangeToSend): Promise<Mutation
   }
 }
 
-/** Updates snapshot and memory after a request. @param answer `undefined`: it failed, or there was nothing to delete */
+/**
+ * Updates snapshot and memory after a request. @param answer `undefined`: the request failed, or there was nothing to
+ * delete
+ */
 function noteAnswer({ step, entry, project }: ChangeToSend, answer: Mutation | undefined, nowMs: number): void {
   const isDelete = step.plan.kind === "DeleteEndpoint";
   noteWrite(project, answer, { isDelete });

@@ -23,7 +23,7 @@ import type { Round, WorkedResource } from "./round.ts";
  */
 const waitReportMs = { first: 20_000, later: 5_000 };
 
-/** A step of one resource whose status can be stored now. */
+/** The result of one reconcile for one resource, before its status is stored. */
 export interface StepToStore {
   readonly worked: WorkedResource;
   readonly step: ResourceStep;
@@ -31,7 +31,10 @@ export interface StepToStore {
   readonly operations?: OperationsSnapshot;
 }
 
-/** Stores the result of a step, reports it, and sets when the resource is due again. @throws KubernetesError */
+/**
+ * Stores the result of a decision, reports it, and sets when the resource is due again. For a plan that removes the
+ * finalizer, it removes the finalizer and stores no status. @throws KubernetesError
+ */
 export async function storeStep(context: ReconcileContext, round: Round, toStore: StepToStore): Promise<void> {
   const { worked, step, operations } = toStore;
   const { entry } = worked;
@@ -107,8 +110,8 @@ async function release(
   try {
     await context.store.removeFinalizer(resource);
   } catch (error) {
-    // If the finalizer was removed although the write failed, the resource gets no later step. `forgetGone` then counts
-    // these operations.
+    // If the finalizer was removed although the write failed, the resource is not decided again. `forgetGone` then
+    // counts these operations.
     rememberUnconfirmed(worked.entry, { status: undefined, ended, dropped: [], events: [] });
     throw error;
   }
@@ -145,11 +148,9 @@ function hasNewStanding(before: ComputeEndpointStatus, next: ComputeEndpointStat
 const storeAttemptsLimit = 5;
 
 /**
- * Stores the status after a step, if it has changed.
- *
+ * Stores the status of one resource after a decision, if the status has changed.
  * The answer to a create must be stored, because the endpoint exists already. After a conflict it is therefore stored
  * on the newest version of the resource. After any other conflict the resource is decided again.
- *
  * @returns `undefined` if, after a conflict of a create, the resource proves to be gone or replaced.
  * @throws KubernetesError. After a write without an answer, the entry remembers its events and counts.
  */
@@ -186,7 +187,7 @@ async function storeStatus(
   }
 }
 
-/** Returns the input of `reduceOperations` for one resource after a step. */
+/** Returns the input of `reduceOperations` for one resource after a decision. */
 export function subjectOf(step: ResourceStep): LogSubject {
   const { resource, memory } = step.local;
   return {
