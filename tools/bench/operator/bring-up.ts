@@ -1,6 +1,7 @@
 /** Measures how long it takes to bring up new resources. */
 import { fileURLToPath } from "node:url";
 import { waitUntil } from "../../process/wait-until.ts";
+import type { AuditTally } from "./audit-tail.ts";
 import type { FloorTask } from "./floor.ts";
 import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
 import { OperatorProcess } from "./operator-process.ts";
@@ -99,15 +100,26 @@ function longestMs(population: Population): number {
   return 300_000 + sizeOf(population) * 300;
 }
 
-async function beginMeasure({ world, sandbox, population }: BringUpStage, user: string) {
-  const since = await world.audit.read();
+/** Begins to count requests. @returns a function that returns the requests of the user, and all to the control plane */
+export async function beginCount(
+  { world: { audit }, sandbox, population: { namespace } }: BringUpStage,
+  user: string,
+): Promise<() => Promise<AuditTally & Pick<BringUp, "controlPlaneReads" | "controlPlaneWrites">>> {
+  const since = await audit.read();
   const before = await sandbox.counts();
+  return async () => {
+    await audit.read();
+    const tally = audit.tally({ user, namespace }, since);
+    const { reads, writes } = await sandbox.counts();
+    return { ...tally, controlPlaneReads: reads - before.reads, controlPlaneWrites: writes - before.writes };
+  };
+}
+
+async function beginMeasure(stage: BringUpStage, user: string) {
+  const { world, population } = stage;
+  const counted = await beginCount(stage, user);
   const resources = sizeOf(population);
   let last = { writes: -1, seenAtMs: 0 };
-  const tally = async () => {
-    await world.audit.read();
-    return world.audit.tally({ user, namespace: population.namespace }, since);
-  };
   return {
     /** The list is read only when writes pause, because with so many resources a list is work for the API server. */
     untilAllReady: () =>
@@ -122,8 +134,7 @@ async function beginMeasure({ world, sandbox, population }: BringUpStage, user: 
         { what: "all are Ready", timeoutMs: longestMs(population), pauseMs: 250 },
       ),
     async end({ cpuMs, peakRssBytes }: ProcessUsage): Promise<BringUp> {
-      const { writes, refused, reads, events, firstMs = 0, lastWriteMs = 0 } = await tally();
-      const counts = await sandbox.counts();
+      const { writes, refused, reads, events, firstMs = 0, lastWriteMs = 0, ...ofControlPlane } = await counted();
       return {
         resources,
         seconds: (lastWriteMs - firstMs) / 1000,
@@ -134,8 +145,7 @@ async function beginMeasure({ world, sandbox, population }: BringUpStage, user: 
         kubernetesRefusals: refused,
         kubernetesReads: reads,
         kubernetesEvents: events,
-        controlPlaneReads: counts.reads - before.reads,
-        controlPlaneWrites: counts.writes - before.writes,
+        ...ofControlPlane,
       };
     },
   };

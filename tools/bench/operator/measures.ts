@@ -1,7 +1,7 @@
 /** The measurements of the operator over settled resources. */
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
-import { type BringUpStage, startOperator } from "./bring-up.ts";
+import { type BringUpStage, beginCount, startOperator } from "./bring-up.ts";
 import type { OperatorProcess, ScrapeCost } from "./operator-process.ts";
 import { isReady, listPopulation, resourcesPath, type StoredResource } from "./population.ts";
 
@@ -40,39 +40,30 @@ export async function measureRestart(stage: BringUpStage): Promise<{
   readonly result: Restart;
   readonly operator: OperatorProcess;
 }> {
-  const counted = await beginCount(stage);
+  const counted = await beginOwnCount(stage);
   const operator = await startOperator(stage);
   const { readyMs } = operator;
   // One reconcile looks at all resources of its project.
   const quietMs = readyMs + (await operator.untilQuiet(stage.population.projects.length));
-  return { result: { readyMs, quietMs, ...(await counted.end()) }, operator };
+  return { result: { readyMs, quietMs, ...(await counted()) }, operator };
 }
 
 /** Waits, and counts the operator's work while nothing changes. */
 export async function measureRest(stage: BringUpStage, operator: OperatorProcess, seconds: number): Promise<Rest> {
   const reconcilesBefore = await operator.reconciles();
-  const counted = await beginCount(stage);
+  const counted = await beginOwnCount(stage);
   await delay(seconds * 1000);
-  const { controlPlaneReads, ...counts } = await counted.end();
+  const { controlPlaneReads, ...counts } = await counted();
   const reconciles = (await operator.reconciles()) - reconcilesBefore;
   return { seconds, reconciles, ...counts, controlPlaneReadsPerMinute: (controlPlaneReads * 60) / seconds };
 }
 
-async function beginCount({ world, sandbox, population: { namespace } }: BringUpStage) {
-  const since = await world.audit.read();
-  const before = await sandbox.counts();
-  return {
-    async end() {
-      await world.audit.read();
-      const { writes, refused, events } = world.audit.tally({ user: world.operator.user, namespace }, since);
-      const after = await sandbox.counts();
-      return {
-        kubernetesWrites: writes + refused,
-        kubernetesEvents: events,
-        controlPlaneReads: after.reads - before.reads,
-        controlPlaneWrites: after.writes - before.writes,
-      };
-    },
+/** Begins to count the operator's requests. @returns a function that ends the count */
+async function beginOwnCount(stage: BringUpStage) {
+  const counted = await beginCount(stage, stage.world.operator.user);
+  return async () => {
+    const { writes, refused, events, controlPlaneReads, controlPlaneWrites } = await counted();
+    return { kubernetesWrites: writes + refused, kubernetesEvents: events, controlPlaneReads, controlPlaneWrites };
   };
 }
 
@@ -104,7 +95,7 @@ export async function measureEdits(
 
 async function edit({ world, sandbox, population }: BringUpStage, { metadata, spec }: StoredResource) {
   const path = resourcesPath(population.namespace, metadata.name);
-  const sequence = (await sandbox.requestsSince(0)).at(-1)?.sequence ?? 0;
+  const sequence = await sandbox.lastSequence();
   // Each edit sets another delay. None of these delays passes within this run, and a new delay does not restart the
   // compute.
   const afterSeconds = 10_000 + (sequence % 100_000);
@@ -150,7 +141,7 @@ export async function measureFullHeap(
   await waitUntil(areAllFull, { what: `status shows ${count} operations, the last one ended`, pauseMs: 2_000 });
   // The operator keeps a project's log until all its resources have counted it. The next poll finds that, and the poll
   // after it drops the log.
-  const sequence = (await sandbox.requestsSince(0)).at(-1)?.sequence ?? 0;
+  const sequence = await sandbox.lastSequence();
   const isPolled = async () => {
     const reads = (await sandbox.requestsSince(sequence)).filter(({ method }) => method === "GET");
     const polls = Map.groupBy(reads, ({ path }) => path);

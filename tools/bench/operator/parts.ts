@@ -42,7 +42,7 @@ async function measureBursts({ world, settings, say }: PartOptions): Promise<str
   const readEach: number[] = [];
   for (const population of populations) {
     const count = sizeOf(population);
-    const sequence = await lastSequence(sandbox);
+    const sequence = await sandbox.lastSequence();
     await createPopulation(world.kube, population);
     const { result, operator } = await bringUpByOperator({ world, sandbox, population, settings });
     const read = endpointsRead(await sandbox.requestsSince(sequence));
@@ -102,11 +102,9 @@ const healthyCreates = 30;
 async function measureHanging(options: PartOptions): Promise<string> {
   const { world, say } = options;
   await using stack = new AsyncDisposableStack();
-  const [alone, beside] = ["alone", "beside"].map((name) =>
-    planPopulation(name, { resources: healthyCreates, projects: 1 }),
-  );
+  const alone = planPopulation("alone", { resources: healthyCreates, projects: 1 });
+  const beside = planPopulation("beside", { resources: healthyCreates, projects: 1 });
   const hanging = planPopulation("hanging", { resources: hangingProjects, projects: hangingProjects });
-  if (alone === undefined || beside === undefined) throw new Error("there is nothing to measure");
   const sandbox = await SandboxServer.start(world, [alone, beside, hanging]);
   stack.defer(() => sandbox.stop());
   await sandbox.holdAnswers("/projects/hanging-*/**");
@@ -163,7 +161,7 @@ async function measureBudget({ world, settings, say }: PartOptions): Promise<str
   await (await bringUpByOperator({ world, sandbox, population, settings })).operator.stop();
   say(`${budgetProjects} projects are Ready`);
   const since = await world.audit.read();
-  const sequence = await lastSequence(sandbox);
+  const sequence = await sandbox.lastSequence();
   const operator = await startOperator({ world, sandbox, population });
   await delay(budget.watchedSeconds * 1000);
   const requests = await sandbox.requestsSince(sequence);
@@ -193,8 +191,4 @@ function mostInAMinute(times: readonly number[]): number {
     most = Math.max(most, index - first + 1);
   });
   return most;
-}
-
-async function lastSequence(sandbox: SandboxServer): Promise<number> {
-  return (await sandbox.requestsSince(0)).at(-1)?.sequence ?? 0;
 }

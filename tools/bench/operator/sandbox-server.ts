@@ -5,14 +5,13 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
 import { type BenchServer, startBenchServer } from "../common/bench-server.ts";
-import { send } from "../common/load.ts";
+import { type BenchRequest, send } from "../common/load.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type BenchProject, fixtureOf, type Population } from "./population.ts";
 import type { BenchWorld } from "./world.ts";
 
 /** The requests to the API since the start, by method and route. */
 export interface RequestCounts {
-  readonly total: number;
   readonly reads: number;
   readonly writes: number;
 }
@@ -30,6 +29,7 @@ export interface LoggedRequest {
 
 const apiKey = "bench-key";
 const operationLatencyMs = 200;
+const headers = { authorization: `Bearer ${apiKey}` };
 
 /** The sandbox as a process of its own, with the projects of some populations and without a rate limit. */
 export class SandboxServer {
@@ -66,19 +66,23 @@ export class SandboxServer {
   }
 
   async counts(): Promise<RequestCounts> {
-    const { counts } = await this.#control<{ counts: readonly { method: string; count: number }[] }>(
-      "/requests/counts",
+    const { counts } = await this.#send<{ counts: readonly { method: string; count: number }[] }>(
+      "/sandbox/v1/requests/counts",
     );
-    const sum = (isWanted: (method: string) => boolean) =>
-      counts.reduce((total, { method, count }) => total + (isWanted(method) ? count : 0), 0);
-    const reads = sum((method) => method === "GET");
-    const total = sum(() => true);
-    return { total, reads, writes: total - reads };
+    const { reads = [], writes = [] } = Object.groupBy(counts, ({ method }) => (method === "GET" ? "reads" : "writes"));
+    const sum = (all: typeof counts) => all.reduce((total, { count }) => total + count, 0);
+    return { reads: sum(reads), writes: sum(writes) };
   }
 
   /** Returns the requests after a sequence number, oldest first. The log holds about ten thousand. */
   async requestsSince(sequence: number): Promise<readonly LoggedRequest[]> {
-    return (await this.#control<{ requests: readonly LoggedRequest[] }>(`/requests?since=${sequence}`)).requests;
+    const path = `/sandbox/v1/requests?since=${sequence}`;
+    return (await this.#send<{ requests: readonly LoggedRequest[] }>(path)).requests;
+  }
+
+  /** Returns the sequence number of the latest request. */
+  async lastSequence(): Promise<number> {
+    return (await this.requestsSince(0)).at(-1)?.sequence ?? 0;
   }
 
   /**
@@ -89,10 +93,8 @@ export class SandboxServer {
   async restartAll(projects: readonly BenchProject[], times: number): Promise<ReadonlyMap<string, string>> {
     const lastOperations = new Map<string, string>();
     await inParallel(projects, projects.length, async ({ id }) => {
-      const { endpoints } = await this.#api<{ endpoints: readonly { id: string }[] }>(
-        "GET",
-        `/projects/${id}/endpoints`,
-      );
+      const path = `/api/v2/projects/${id}/endpoints`;
+      const { endpoints } = await this.#send<{ endpoints: readonly { id: string }[] }>(path);
       for (let round = 0; round < times; round += 1) {
         for (const endpoint of endpoints) lastOperations.set(endpoint.id, await this.#restart(id, endpoint.id));
       }
@@ -105,12 +107,8 @@ export class SandboxServer {
    * across segments
    */
   async holdAnswers(path: string): Promise<void> {
-    const headers = { "content-type": "application/json" };
-    const body = JSON.stringify({ match: { method: "*", path }, effect: { kind: "hold" } });
-    const { status, body: answer } = await send(this.#server.pool, {
-      ...{ method: "POST", path: "/sandbox/v1/faults", headers, body },
-    });
-    if (status !== 201) throw new Error(`/faults: ${status} ${answer}`);
+    const fault = { match: { method: "*", path }, effect: { kind: "hold" } };
+    await this.#send("/sandbox/v1/faults", fault);
   }
 
   async stop(): Promise<void> {
@@ -120,7 +118,6 @@ export class SandboxServer {
 
   async #restart(projectId: string, endpointId: string): Promise<string> {
     const path = `/api/v2/projects/${projectId}/endpoints/${endpointId}/restart`;
-    const headers = { authorization: `Bearer ${apiKey}` };
     const restarted = await waitUntil(
       async () => {
         const { status, body } = await send(this.#server.pool, { method: "POST", path, headers });
@@ -135,15 +132,13 @@ export class SandboxServer {
     return restarted.operations.at(-1)?.id ?? "";
   }
 
-  async #api<Body>(method: "GET", path: string): Promise<Body> {
-    const headers = { authorization: `Bearer ${apiKey}` };
-    const { status, body } = await send(this.#server.pool, { method, path: `/api/v2${path}`, headers });
-    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${body}`);
-    return JSON.parse(body.toString()) as Body;
-  }
-
-  async #control<Body>(path: string): Promise<Body> {
-    const { status, body } = await send(this.#server.pool, { method: "GET", path: `/sandbox/v1${path}` });
+  /** Reads, or sends a body. */
+  async #send<Body>(path: string, sent?: object): Promise<Body> {
+    const request: BenchRequest =
+      sent === undefined
+        ? { method: "GET", path, headers }
+        : { method: "POST", path, headers: { "content-type": "application/json" }, body: JSON.stringify(sent) };
+    const { status, body } = await send(this.#server.pool, request);
     if (status >= 300) throw new Error(`${path}: ${status} ${body}`);
     return JSON.parse(body.toString()) as Body;
   }
