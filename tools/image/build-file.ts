@@ -1,5 +1,6 @@
 /** Builds an image from a Dockerfile. */
-import { mkdir, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import type { Buildah } from "./buildah.ts";
@@ -44,14 +45,6 @@ async function buildVolumes(): Promise<readonly string[]> {
     [settings, "/root/.npmrc"],
     ["/etc/ssl/certs", "/etc/ssl/certs"],
   ] as const;
-  const present: string[] = [];
-  for (const [source, mountPoint] of readOnly) if (await exists(source)) present.push(`${source}:${mountPoint}:ro`);
+  const present = readOnly.flatMap(([source, mountPoint]) => (existsSync(source) ? `${source}:${mountPoint}:ro` : []));
   return [`${cache}:/root/.npm`, ...present].flatMap((volume) => ["--volume", volume]);
-}
-
-function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }

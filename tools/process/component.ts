@@ -1,5 +1,6 @@
 /** Starts server processes and waits until they are ready. */
 import { readFile, stat } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { type GuardedProcess, startGuardedProcess } from "./guarded-process.ts";
 
 /** The number of lines of its log that an error quotes. */
@@ -64,18 +65,13 @@ export async function waitForComponent(
   isReady: () => Promise<boolean>,
 ): Promise<void> {
   let hasEnded = false;
-  const wake = Promise.withResolvers<void>();
-  void component.process.exited.then(() => {
+  const ended = component.process.exited.then(() => {
     hasEnded = true;
-    wake.resolve();
   });
   while (true) {
     if (hasEnded) throw await component.failure(`${component.name} ended while it was starting.`);
     if (await isReady()) return;
     if (performance.now() > deadlineMs) throw await component.failure(`${component.name} was not ready in time.`);
-    const pause = Promise.withResolvers<void>();
-    const timer = setTimeout(pause.resolve, 25);
-    await Promise.race([pause.promise, wake.promise]);
-    clearTimeout(timer);
+    await Promise.race([delay(25), ended]);
   }
 }

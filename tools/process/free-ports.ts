@@ -1,4 +1,5 @@
 /** Finds free ports. */
+import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 
 /**
@@ -12,16 +13,13 @@ export async function findFreePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
-function listenAnywhere(): Promise<Server> {
-  const { promise, resolve, reject } = Promise.withResolvers<Server>();
-  const server = createServer();
-  server.once("error", reject);
-  server.listen(0, "127.0.0.1", () => resolve(server));
-  return promise;
+async function listenAnywhere(): Promise<Server> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
 }
 
-function close(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  return promise;
+async function close(server: Server): Promise<void> {
+  server.close();
+  await once(server, "close");
 }
