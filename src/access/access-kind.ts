@@ -59,8 +59,9 @@ export class AccessKind implements ProjectKind {
     return JSON.stringify([ofEndpoint, mayChange, mayAdopt, isKnown, identity.serviceUrl, problem?.message, unlisted]);
   }
 
-  #entryOf({ uid }: DatabaseAccess, { key, monotonicMs }: KindRoundStart): AccessEntry {
-    const entry = this.#entries.get(uid) ?? new AccessEntry(key, monotonicMs);
+  #entryOf(resource: DatabaseAccess, { key, monotonicMs }: KindRoundStart): AccessEntry {
+    const { uid } = resource;
+    const entry = this.#entries.get(uid) ?? new AccessEntry(key, resource, monotonicMs);
     entry.projectKey = key;
     this.#entries.set(uid, entry);
     return entry;

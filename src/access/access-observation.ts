@@ -139,13 +139,16 @@ export class AccessEntry {
    * sent one.
    */
   readonly creates = new Map<string, CreateResult>();
-  /** When the operator stopped to wait for the answer to a create, by the key of the object. */
+  /** When the operator stopped to wait for the answer to a create or DELETE, by the key of the object. */
   readonly unanswered = new Map<string, number>();
   readonly firstSeenMs: number;
+  /** Whether the resource was being deleted when this process first saw it. An earlier process may have sent a DELETE. */
+  readonly wasDeletingAtFirst: boolean;
 
-  constructor(projectKey: string, nowMs: number) {
+  constructor(projectKey: string, { deletionTimestamp }: DatabaseAccess, nowMs: number) {
     this.projectKey = projectKey;
     this.firstSeenMs = nowMs;
+    this.wasDeletingAtFirst = deletionTimestamp !== undefined;
     this.dueAtMs = nowMs;
     this.changedAtMs = nowMs;
   }

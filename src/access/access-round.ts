@@ -25,10 +25,10 @@ import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
 import {
   BranchReader,
   configMarkOf,
-  createSettleLeftMs,
   isUnchangedInKubernetes,
   nextToDelete,
   observeAccess,
+  settleLeftMs,
 } from "./observe-access.ts";
 import {
   type AccessMutation,
@@ -273,7 +273,7 @@ export class AccessRound implements KindRound {
     if (object !== undefined) {
       return { kind: "Delete", object };
     }
-    const waitMs = createSettleLeftMs(this.#context, worked);
+    const waitMs = settleLeftMs(this.#context, worked);
     if (waitMs > 0) {
       await storeStep(this.#context, worked, waits.deleting);
       worked.entry.dueAtMs = this.#context.monotonicMs + waitMs;

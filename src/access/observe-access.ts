@@ -131,16 +131,16 @@ export async function nextToDelete(
 }
 
 /**
- * Returns for how many milliseconds a create without an answer can still make a role or database that is deleted with
- * the resource. A list that begins later proves that it is gone. After a restart, that holds for a recorded create
- * without a known result.
+ * Returns for how many milliseconds a create or DELETE without an answer can still take effect on a role or database
+ * that is deleted with the resource. A late create would bring it back. A late DELETE would delete the one of the same
+ * name that a later resource makes. After a restart, an earlier process may have sent either.
  */
-export function createSettleLeftMs(context: AccessContext, { resource, entry }: WorkedAccess): number {
+export function settleLeftMs(context: AccessContext, { resource, entry }: WorkedAccess): number {
   const { identity, monotonicMs, policy } = context;
   const deleted = deletedWithResource(trustedObjects(resource, identity), context, resource);
   const sinceMs = deleted.map((object) => {
     const key = createKeyOf(object);
-    const isOfEarlierProcess = object.origin === "Requested" && !entry.creates.has(key);
+    const isOfEarlierProcess = entry.wasDeletingAtFirst || (object.origin === "Requested" && !entry.creates.has(key));
     return entry.unanswered.get(key) ?? (isOfEarlierProcess ? entry.firstSeenMs : Number.NEGATIVE_INFINITY);
   });
   return Math.max(...sinceMs) + policy.createSettleMs - monotonicMs;

@@ -205,7 +205,9 @@ async function send(
     const { object } = wish;
     const { name } = object;
     const isRole = object.type === "Role";
-    const answer = isRole ? await objects.deleteRole(object, name) : await objects.deleteDatabase(object, name);
+    const answer = await noteUnanswered({ entry, clock, key: createKeyOf(object) }, () =>
+      isRole ? objects.deleteRole(object, name) : objects.deleteDatabase(object, name),
+    );
     if (answer !== undefined) {
       events.record(resource, eventOfChange(isRole ? "RoleDeleted" : "DatabaseDeleted", name));
     }
@@ -237,25 +239,33 @@ async function send(
   return operations;
 }
 
-type CreateNotes = Pick<WorkedAccess, "entry"> & Pick<AccessContext, "clock"> & { readonly key: string };
+type Notes = Pick<WorkedAccess, "entry"> & Pick<AccessContext, "clock"> & { readonly key: string };
 
 /**
  * Sends one create, and notes its result in the memory. If the create certainly had no effect, the earlier result
  * stays.
  */
-async function noteCreate<Answer>(
-  { entry: { creates, unanswered }, key, clock }: CreateNotes,
-  create: () => Promise<Answer>,
-): Promise<Answer> {
+async function noteCreate<Answer>(notes: Notes, create: () => Promise<Answer>): Promise<Answer> {
+  const { key, entry } = notes;
+  const { creates } = entry;
   const before = creates.get(key) ?? "Unknown";
   creates.set(key, "Unknown");
   try {
-    const answer = await create();
+    const answer = await noteUnanswered(notes, create);
     creates.set(key, "Accepted");
     return answer;
   } catch (error) {
     creates.set(key, isNeverApplied(error) ? before : "Unknown");
-    if (!isNeverApplied(error)) unanswered.set(key, clock.monotonicMs());
+    throw error;
+  }
+}
+
+/** Sends one create or DELETE. If it fails and may still take effect, its time is noted. */
+async function noteUnanswered<Answer>({ entry, key, clock }: Notes, send: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!isNeverApplied(error)) entry.unanswered.set(key, clock.monotonicMs());
     throw error;
   }
 }

@@ -154,6 +154,37 @@ export const accessCases: readonly NamedCase[] = [
     }),
     judge: (world) => (hasRole(world) ? ["S4: the role is left"] : []),
   },
+  ...[
+    { id: "late DELETE of a role", what: "role", deaths: [] },
+    { id: "late DELETE of a database", what: "database", deaths: [] },
+    { id: "late DELETE of a database and a restart", what: "database", deaths: [61_500] },
+  ].map(
+    ({ id, what, deaths }): NamedCase => ({
+      id,
+      name: `the DELETE of a ${what} gets no answer and lands late${deaths.length > 0 ? ", the operator dies," : ""} and the resource is applied again → its new ${what} stays`,
+      why: "the data that an application has just written is gone",
+      plan: planOf({
+        world: { hasAccesses: true },
+        faults: scripted({
+          [`DELETE ${what} of ${places.project} #1`]: { kind: "AppliedLate", afterMs: 60_000, asTimeout: false },
+        }),
+        steps: [
+          endpoint(1_000),
+          access(20_000, { role: "Delete", database: "Delete" }),
+          remove(60_000),
+          ...deaths.map((atMs) => ({ atMs, action: { kind: "Crash", replica: 0 } }) as const),
+          access(75_000, { role: "Delete", database: "Delete" }),
+          access(240_000, { role: "Delete", database: "Delete" }),
+        ],
+        quietFromMs: 300_000,
+      }),
+      judge: (world) => {
+        const asked = world.log.entries.filter(({ text }) => text === `asks the control plane to create the ${what}`);
+        const last = asked.at(-1)?.atMs ?? 0;
+        return asked.length === 2 && last > 125_000 ? [] : [`S1: the ${what} was created again at ${last} ms`];
+      },
+    }),
+  ),
   {
     id: "two resets in a second",
     name: "two resources share a role, and their resets fall into one second of whole-second times → both Secrets follow",
