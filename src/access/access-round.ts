@@ -148,6 +148,8 @@ export class AccessRound implements KindRound {
       if (sent.kind !== "Outdated") {
         // The project must learn what was sent, even if the result cannot be stored.
         change.noteSent(sent);
+        // The log may not show that the change has ended: after a clock step, it can put older operations first.
+        worked.entry.isOwedLook = sent.kind === "Accepted";
         await storeSent(this.#context, worked, decided, sent);
       }
     });

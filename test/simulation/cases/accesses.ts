@@ -125,6 +125,24 @@ export const accessCases: readonly NamedCase[] = [
       resetsIn(world) === 2 ? [] : [`S8: ${resetsIn(world)} resets were sent, the refused one included`],
   },
   {
+    id: "clock back and move",
+    name: "the control plane's clock steps back, and the endpoint moves to a branch without the database → the Secret follows soon",
+    why: "an application connects to the former branch for ten minutes",
+    plan: planOf({
+      world: {
+        hasAccesses: true,
+        controlPlaneClock: { ...rightControlPlaneClock, steps: [{ fromMs: 30_000, byMs: -3_600_000 }] },
+      },
+      steps: [endpoint(1_000), access(10_000), personsRole(20_000, branch(2)), endpoint(40_000, branch(2))],
+    }),
+    judge: ({ log }) => {
+      const isPatch = (text: string) => text === "asks the API server to patch Secret shop/app";
+      return log.entries.some(({ atMs, text }) => atMs < 120_000 && isPatch(text))
+        ? []
+        : ["L4: the Secret is not patched"];
+    },
+  },
+  {
     id: "pause and budget",
     name: "a pause comes while the deletion of a database waits for the request budget → nothing is deleted",
     why: "the data of a database is gone although a person stopped the deletion",
