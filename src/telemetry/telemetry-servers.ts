@@ -1,4 +1,5 @@
 /** The HTTP servers for probes and metrics. */
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../domain/clock.ts";
@@ -83,16 +84,11 @@ async function startHttpListener(options: HttpListenerOptions): Promise<HttpList
 }
 
 async function listen(server: Server, { address, setting }: HttpListenerOptions): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen(address.port, address.host, resolve);
   try {
-    await promise;
+    await once(server.listen(address.port, address.host), "listening");
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? "failed";
     throw new Error(`cannot listen on ${setting} ${address.host}:${address.port}: ${reason}`, { cause: error });
-  } finally {
-    server.off("error", reject);
   }
 }
 

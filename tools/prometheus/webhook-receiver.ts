@@ -1,4 +1,5 @@
 /** Receives the notifications of Alertmanager. */
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -42,18 +43,14 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
       response.writeHead(200).end();
     });
   });
-  const listening = Promise.withResolvers<void>();
-  server.once("error", listening.reject);
-  server.listen(0, "127.0.0.1", listening.resolve);
-  await listening.promise;
+  await once(server.listen(0, "127.0.0.1"), "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     alerts,
     close: async () => {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
+      server.close();
       server.closeAllConnections();
-      await closed.promise;
+      await once(server, "close");
     },
   };
 }
