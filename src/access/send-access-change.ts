@@ -247,15 +247,19 @@ type Notes = Pick<WorkedAccess, "entry"> & Pick<AccessContext, "clock"> & { read
  */
 async function noteCreate<Answer>(notes: Notes, create: () => Promise<Answer>): Promise<Answer> {
   const { key, entry } = notes;
-  const { creates } = entry;
-  const before = creates.get(key) ?? "Unknown";
+  const { creates, unanswered, firstSeenMs } = entry;
+  const before = creates.get(key);
+  if (before === undefined) {
+    // Status records a create of which this process knows nothing, so an earlier process may have sent one.
+    unanswered.set(key, firstSeenMs);
+  }
   creates.set(key, "Unknown");
   try {
     const answer = await noteUnanswered(notes, create);
     creates.set(key, "Accepted");
     return answer;
   } catch (error) {
-    creates.set(key, isNeverApplied(error) ? before : "Unknown");
+    creates.set(key, isNeverApplied(error) ? (before ?? "Unknown") : "Unknown");
     throw error;
   }
 }

@@ -204,6 +204,24 @@ export const accessCases: readonly NamedCase[] = [
     }),
   ),
   {
+    id: "late role after a restart",
+    name: "the operator dies before the first POST of a role is answered, the second one is accepted, the first one lands late → the role goes too",
+    why: "a login stays in the database although its resource is gone",
+    plan: planOf({
+      world: { hasAccesses: true },
+      faults: scripted({
+        [`POST role of ${places.project} #1`]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: true },
+      }),
+      steps: [
+        endpoint(1_000),
+        access(20_000, { role: "Delete", database: "Delete" }),
+        { atMs: 24_000, action: { kind: "Crash", replica: 0 } },
+        remove(60_000),
+      ],
+    }),
+    judge: (world) => (hasRole(world) ? ["S4: the role is left"] : []),
+  },
+  {
     id: "two resets in a second",
     name: "two resources share a role, and their resets fall into one second of whole-second times → both Secrets follow",
     why: "an application is locked out, and its Secret never gets the password that works",
