@@ -35,7 +35,10 @@ export function oneEndpointEach(world: World): Oracle {
 }
 
 /** Whether the resource may have lost the record of its create: a person released it, or etcd was restored. */
-function mayForget({ history }: World, uid: string): boolean {
+function mayForget({ history, controlPlane, options }: World, uid: string): boolean {
+  // An endpoint without a name that is dated more than 90 minutes before its intent is no suspect (docs/reliability.md).
+  const backMs = options.controlPlaneClock.steps.reduce((sum, { byMs }) => sum + Math.min(0, byMs), 0);
+  if (!controlPlane.echoesNames && backMs < -90 * 60_000) return true;
   const resource = history.lastStored.get(uid);
   return history.robbed.has(uid) || (resource !== undefined && isLetGo(resource));
 }
