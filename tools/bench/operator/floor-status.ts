@@ -31,7 +31,9 @@ export function intentStatus(projectId: string, branchId: string): StatusPatch {
       branchId,
       type: "ReadWrite",
       bodyHash: hash(projectId),
+      fields: { minUnits: 0.25, maxUnits: 1, suspendTimeoutSeconds: -1 },
       preIds: [],
+      serviceTime: now(),
       time: now(),
     },
     conditions: conditions({ isReady: false, reason: "Creating", message: "The endpoint is being created." }),
@@ -40,10 +42,10 @@ export function intentStatus(projectId: string, branchId: string): StatusPatch {
 
 /** Returns the status after the create was answered. */
 export function inFlightStatus(
-  projectId: string,
-  resourceUid: string,
+  { projectId, branchId, resourceUid }: { projectId: string; branchId: string; resourceUid: string },
   { endpoint, operations }: CreateAnswer,
 ): StatusPatch {
+  const ids = operations.map(({ id }) => id);
   return {
     createIntent: null,
     ownership: {
@@ -59,42 +61,45 @@ export function inFlightStatus(
     state: "init",
     pendingState: "active",
     compute: { minUnits: 0.25, maxUnits: 1, size: "0.25-1", maxConnections: 112 },
-    acknowledged: acknowledged(1),
+    acknowledged: acknowledged(1, ids),
     operations: operations.map((operation) => ({ ...operationOf(operation), status: "running" })),
-    operationWatermark: watermark(
-      operations,
-      operations.map(({ id }) => id),
-    ),
+    operationWatermark: watermark(branchId, operations, ids),
     conditions: conditions({ isReady: false, reason: "OperationInFlight", message: "start_compute is running." }),
   };
 }
 
 /** Returns the status after the operations have ended. */
-export function readyStatus({ operations }: CreateAnswer): StatusPatch {
+export function readyStatus(branchId: string, { operations }: CreateAnswer): StatusPatch {
+  const ids = operations.map(({ id }) => id);
   return {
     state: "active",
     pendingState: null,
-    acknowledged: acknowledged(0),
+    acknowledged: acknowledged(0, ids),
     operations: operations.map((operation) => ({
       ...operationOf(operation),
       status: "finished",
       durationMilliseconds: 200,
     })),
-    operationWatermark: watermark(operations, []),
+    operationWatermark: watermark(branchId, operations, []),
     conditions: conditions({ isReady: true, reason: "UpToDate", message: "The endpoint is as spec says." }),
   };
 }
 
 const serviceUrl = "http://127.0.0.1/api/v2";
 
-function watermark(operations: CreateAnswer["operations"], unfinishedIds: string[]): OperationWatermark {
-  const createdTime = operations[0]?.created_at ?? now();
-  return { createdTime, sinceTime: createdTime, ids: operations.map(({ id }) => id), unfinishedIds };
+function watermark(
+  branchId: string,
+  operations: CreateAnswer["operations"],
+  unfinishedIds: string[],
+): OperationWatermark {
+  const sinceTime = operations[0]?.created_at ?? now();
+  const ids = operations.map(({ id }) => id);
+  return { createdTime: sinceTime, sinceTime, branch: { id: branchId, sinceTime }, ids, unfinishedIds };
 }
 
-function acknowledged(unmatchedAttempts: number): Acknowledged {
+function acknowledged(unmatchedAttempts: number, operationIds: string[]): Acknowledged {
   const fields = ["minUnits", "maxUnits", "suspendTimeoutSeconds"];
-  return { generation: 1, hash: hash("fields"), fields, attempts: 1, unmatchedAttempts, time: now() };
+  return { generation: 1, hash: hash("fields"), fields, attempts: 1, unmatchedAttempts, time: now(), operationIds };
 }
 
 function operationOf({

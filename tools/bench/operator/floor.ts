@@ -81,7 +81,8 @@ class Floor {
       const finalized = next && this.#addFinalizer(next);
       const { stored, answer } = await this.#create(projectId, current);
       await this.#untilFinished(projectId, answer);
-      settled.push(this.#patch(stored, { status: readyStatus(answer) }, "/status"));
+      const ready = readyStatus(stored.metadata.name, answer);
+      settled.push(this.#patch(stored, { status: ready }, "/status"));
       [current, rest] = [await finalized, others];
     }
     await Promise.all(settled);
@@ -102,11 +103,8 @@ class Floor {
       suspend_timeout_seconds: -1,
     };
     const answer = await this.#call<CreateAnswer>("POST", `/projects/${projectId}/endpoints`, { endpoint });
-    const stored = await this.#patch(
-      noted,
-      { status: inFlightStatus(projectId, noted.metadata.uid, answer) },
-      "/status",
-    );
+    const status = inFlightStatus({ projectId, branchId, resourceUid: noted.metadata.uid }, answer);
+    const stored = await this.#patch(noted, { status }, "/status");
     return { stored, answer };
   }
 
@@ -125,7 +123,7 @@ class Floor {
     return this.#limit.run(() =>
       this.#kube.request<StoredResource>({
         method: "PATCH",
-        path: `${resourcesPath(this.#task.namespace, name)}${subresource}`,
+        path: `${resourcesPath(this.#task.namespace, name)}${subresource}?${writeQuery}`,
         contentType: "application/merge-patch+json",
         body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
       }),
@@ -142,6 +140,9 @@ class Floor {
     });
   }
 }
+
+/** The same query as that of the operator's writes, so that `metadata.managedFields` is as large. */
+const writeQuery = "fieldManager=endpoint-operator&fieldValidation=Ignore";
 
 interface Changes {
   readonly metadata?: object;
