@@ -141,6 +141,8 @@ export class AccessEntry {
   readonly creates = new Map<string, CreateResult>();
   /** When the operator stopped to wait for the answer to a create or DELETE, by the key of the object. */
   readonly unanswered = new Map<string, number>();
+  /** When the operator last stopped to wait for the answer to a DELETE; `undefined`: this process got every answer. */
+  unansweredDeleteMs: number | undefined;
   readonly firstSeenMs: number;
   /** Whether the resource was being deleted when this process first saw it. An earlier process may have sent a DELETE. */
   readonly wasDeletingAtFirst: boolean;

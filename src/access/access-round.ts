@@ -208,7 +208,9 @@ export class AccessRound implements KindRound {
     if (!isBeingDeleted(current) && !isPaused(current)) {
       worked.resource = await store.addFinalizer(current);
     }
-    const plan = planLocally(this.#context, worked.resource);
+    const decided = planLocally(this.#context, worked.resource);
+    const waitMs = decided.kind === "Release" ? settleLeftMs(this.#context, worked) : 0;
+    const plan = waitMs > 0 ? waits.deleteUnsettled : decided;
     if (plan.kind === "Release") {
       await this.#release(worked);
     } else if (plan.kind !== "Look") {
@@ -217,7 +219,7 @@ export class AccessRound implements KindRound {
       entry.isOwedLook = false;
       entry.compared = undefined;
       await storeStep(this.#context, worked, plan);
-      entry.dueAtMs = clock.monotonicMs() + policy.resyncMs;
+      entry.dueAtMs = clock.monotonicMs() + (waitMs > 0 ? waitMs : policy.resyncMs);
     } else if (!isEdited && (await this.#isAtRest(worked))) {
       entry.dueAtMs = clock.monotonicMs() + secretCheckMs;
     } else {

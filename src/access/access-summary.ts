@@ -75,6 +75,10 @@ export const waits = {
       `ComputeEndpoint ${name} has no endpoint yet. The operator continues when it has one.`,
     ),
   deleting: progressing("Deleting", "The operator deletes what this resource created, and then the Secret."),
+  deleteUnsettled: progressing(
+    "Deleting",
+    "A delete request may still take effect. The operator waits until it no longer can, and then leaves role and database as they are.",
+  ),
   usersUnlisted: progressing(
     "Deleting",
     "The deletion waits: the operator may not list the DatabaseAccesses of another namespace, which may use the same role or database. The log of the operator names the right and the namespace. Give it that right. Or set both deletionPolicy fields to Retain.",

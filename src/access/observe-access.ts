@@ -143,7 +143,10 @@ export function settleLeftMs(context: AccessContext, { resource, entry }: Worked
     const isOfEarlierProcess = entry.wasDeletingAtFirst || (object.origin === "Requested" && !entry.creates.has(key));
     return entry.unanswered.get(key) ?? (isOfEarlierProcess ? entry.firstSeenMs : Number.NEGATIVE_INFINITY);
   });
-  return Math.max(...sinceMs) + policy.createSettleMs - monotonicMs;
+  // A DELETE without an answer counts also if the object is retained by now.
+  return (
+    Math.max(entry.unansweredDeleteMs ?? Number.NEGATIVE_INFINITY, ...sinceMs) + policy.createSettleMs - monotonicMs
+  );
 }
 
 async function contentsOrGone(reader: BranchReader, object: AccessObject): Promise<BranchContents> {

@@ -207,7 +207,10 @@ async function send(
     const isRole = object.type === "Role";
     const answer = await noteUnanswered({ entry, clock, key: createKeyOf(object) }, () =>
       isRole ? objects.deleteRole(object, name) : objects.deleteDatabase(object, name),
-    );
+    ).catch((error: unknown) => {
+      if (!isNeverApplied(error)) entry.unansweredDeleteMs = clock.monotonicMs();
+      throw error;
+    });
     if (answer !== undefined) {
       events.record(resource, eventOfChange(isRole ? "RoleDeleted" : "DatabaseDeleted", name));
     }

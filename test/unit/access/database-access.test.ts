@@ -516,6 +516,23 @@ describe("deletion", () => {
     role: { name: "orders_app", deletionPolicy: "Delete" },
   };
 
+  test("a DELETE without an answer, then Retain for both → waits until the DELETE cannot take effect", async () => {
+    const scene = await readyScene(bothGo);
+    scene.delete("app");
+    scene.failAt = ({ name }) => (name === "deleteDatabase" ? "Before" : undefined);
+    await scene.reconcile();
+    const retains = { deletionPolicy: "Retain" };
+    scene.apply("app", { role: { name: "orders_app", ...retains }, database: { name: "orders", ...retains } });
+    scene.delete("app");
+    scene.problem = { reason: "ControlPlaneNotFound", message: "There is none." };
+    await scene.reconcile();
+    expect(scene.reasonOf("app")).toBe("Deleting");
+    await scene.clock.advance(1_000);
+    await scene.reconcile();
+    expect(scene.access("app")).toBeUndefined();
+    expect(scene.role(main, "orders_app")).toBeDefined();
+  });
+
   test("both policies Delete → database, role, Secret, finalizer, in this order", async () => {
     const scene = await readyScene(bothGo);
     const before = scene.effects.length;
