@@ -180,12 +180,11 @@ function deleteSettleLeftMs({ memory, policy, monotonicMs }: LocalObservation): 
 
 /**
  * Whether a DELETE may have been sent for a resource of which this process remembers nothing. It is being deleted, and
- * its conditions show that work on the deletion had begun, or that something stopped the work.
+ * is not Ready: work on the deletion had begun, or something stopped the work, for instance a pause.
  */
 export function mayHaveSentDelete(resource: ComputeEndpoint): boolean {
   const { ownership, conditions } = resource.status;
-  const showsWork = isTrue(conditions, "Reconciling") || isTrue(conditions, "Stalled");
-  return isBeingDeleted(resource) && ownership !== undefined && showsWork;
+  return isBeingDeleted(resource) && ownership !== undefined && !isTrue(conditions, "Ready");
 }
 
 function deletion({ resource, grant }: LocalObservation): Situation {

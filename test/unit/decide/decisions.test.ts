@@ -425,15 +425,16 @@ const rows: readonly Row[] = [
     given: observation({ resource: resource(deleting), echoesNames: true }),
     want: { kind: "RemoveFinalizer", cause: "NeverCreated" },
   },
-  ...(["ProjectLocked", "IdentityUnproven"] as const).map((reason): Row => {
+  ...(["ProjectLocked", "IdentityUnproven", "Paused"] as const).map((reason): Row => {
+    const status = reason === "Paused" ? "Unknown" : "False";
     const stored = resource({
       ...deleting,
       spec: { deletionPolicy: "Retain" },
-      status: { ownership: ownership(), conditions: [condition({ type: "Stalled", status: "True", reason })] },
+      status: { ownership: ownership(), conditions: [condition({ type: "Ready", status, reason })] },
     });
     const firstSeen = { mayHaveSentDelete: mayHaveSentDelete(stored), firstSeenMs: monotonicMs - 1_000 };
     return {
-      name: `Retain, and an earlier process left Stalled ${reason} → waits until a DELETE of it cannot take effect`,
+      name: `Retain, and an earlier process left ${reason} → waits until a DELETE of it cannot take effect`,
       why: "a DELETE without an answer may be on its way",
       given: observation({ resource: stored, memory: memory(firstSeen) }),
       want: { kind: "Wait", reason: "Deleting" },
