@@ -9,7 +9,8 @@ function projectOf(tier: Tier) {
       include: [`test/${tier.name}/**/*.test.ts`],
       testTimeout: tier.testTimeoutMs,
       hookTimeout: tier.testTimeoutMs,
-      expect: { poll: { timeout: tier.testTimeoutMs } },
+      // Shorter than the time of the test, so that a poll that fails says what it saw.
+      expect: { poll: { timeout: tier.testTimeoutMs / 2 } },
       maxWorkers: tier.workers,
       fileParallelism: tier.workers > 1,
       // These tests share nothing that a fresh process would clean up, and loading everything anew takes half of the time.

@@ -171,12 +171,12 @@ function conclude(total: TestCounts, notes: readonly string[]): number {
   return counts.failed === 0 ? 0 : 1;
 }
 
-/** Also after an error, the last line has the counts. */
+/** Also after an error, the last line has the counts: it comes after the message of the error. */
 async function mainWithLastLine(args: readonly string[], signal: AbortSignal): Promise<number> {
   try {
     return await main(args, signal);
   } catch (error) {
-    console.log(summaryLine({ ...noTests, failed: 1 }));
+    process.once("exit", () => console.log(summaryLine({ ...noTests, failed: 1 })));
     throw error;
   }
 }

@@ -1,4 +1,6 @@
 /** Tests the command `npm test`. */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
@@ -8,7 +10,7 @@ const runner = fileURLToPath(new URL("../../../tools/test/run.ts", import.meta.u
 
 /**
  * Runs `npm test` with these arguments, without a cache and without Go.
- * @returns its exit code and the lines of its output
+ * @returns its exit code and the lines of its output: of standard output and standard error in their order
  */
 async function runTests(
   args: readonly string[],
@@ -16,16 +18,15 @@ async function runTests(
 ): Promise<{ code: number | null; lines: string[] }> {
   const home = await createAssetHome();
   const proxies = { HTTPS_PROXY: "http://127.0.0.1:1", https_proxy: "http://127.0.0.1:1" };
+  const file = path.join(home.directory, "output.txt");
   const child = await startGuardedProcess({
     command: process.execPath,
     args: [runner, ...args],
     env: { ...home.env, PATH: home.bin, ...proxies, ...env },
+    output: { file },
   });
-  child.stderr?.resume();
-  let text = "";
-  for await (const chunk of child.stdout ?? []) text += String(chunk);
   const { code } = await child.exited;
-  return { code, lines: text.trimEnd().split("\n") };
+  return { code, lines: (await readFile(file, "utf8")).trimEnd().split("\n") };
 }
 
 describe("npm test", () => {
