@@ -103,7 +103,7 @@ interface RefusedKeyGuardOptions {
   readonly onJudged?: (isAccepted: boolean) => void;
 }
 
-/** Holds back the requests of all clients that use a refused key. */
+/** The guard of one connection to a control plane, and how it ends. A connection with the same key has its own guard. */
 interface RefusedKeyGuard {
   readonly guard: CallGuard;
   /** Stops the search for another key. */

@@ -17,7 +17,7 @@ import { wireError } from "./wire.ts";
 /** The route of the failed call, and the secrets that its message must not show. */
 export interface CallContext {
   readonly route: Route;
-  /** Forms of the API key in use, and of the passwords of the project. */
+  /** The API key in use and the passwords of the project, each in every form that a text may show, such as in a URL. */
   readonly secrets: readonly string[];
 }
 

@@ -93,7 +93,7 @@ function keyError(message: string, cause?: unknown): ControlPlaneError {
   return new ControlPlaneError("Unauthorized", message, { effect: "NotApplied", cause });
 }
 
-/** The watched Secret that holds the key, and the file that is used in its place. */
+/** The watched Secret that holds the key, the file that is read without a usable Secret, and a callback. */
 interface SecretKeyOptions {
   /** The watched Secret. Its value is `undefined` if it does not exist or cannot be read now. */
   readonly secret: { readonly firstRead: Promise<void>; value(): string | undefined };

@@ -103,8 +103,8 @@ function isEveryOneGivenUp(observation: Observation): boolean {
 }
 
 /**
- * Whether the annotation `resolve-create` says `abandon=all`, while status (`CreateAmbiguous`) offers this answer. It means
- * that none of the endpoints with the resource's token is the resource's own.
+ * Whether a person now gives up every endpoint with the resource's token: the annotation `resolve-create` is
+ * `abandon=all`, and the condition Ready has the reason `CreateAmbiguous` and a message that names `abandon=all`.
  */
 export function isGivenUpNow(observation: Observation): boolean {
   const { reason, message = "" } = conditionOf(observation.resource.status.conditions, "Ready") ?? {};
@@ -115,7 +115,10 @@ function saysGiveUpAll({ resource }: Observation): boolean {
   return resource.annotations[annotations.resolveCreate] === giveUpAll;
 }
 
-/** The reasons that a resource without records may show after a person gave up every endpoint with its token. */
+/**
+ * Reasons of the condition Ready under which an earlier answer `abandon=all` still counts. They hold for a resource with
+ * neither an ownership record nor an intent.
+ */
 const reasonsAfterAnswer: ReadonlySet<string> = new Set<ConditionReason>([
   "AdoptionMismatch",
   "AdoptionTargetMissing",

@@ -133,7 +133,7 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
     this.#isAsking = false;
   }
 
-  /** Logs one failure for each reason. The message of the API server names the right that is missing, and where. */
+  /** Logs the first failure of each reason, once in the life of the process. */
   #logOnce(error: unknown): void {
     const reason = error instanceof KubernetesError ? error.reason : "";
     if (!this.#logged.has(reason)) {

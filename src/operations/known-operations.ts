@@ -215,9 +215,9 @@ export class KnownOperations {
   }
 
   /**
-   * Drops ended operations that no resource needs, except the `windowSize` ones that changed last. Of the ended and of
-   * the unfinished operations, it also drops the oldest above `mostKept`.
-   * @returns the dropped operations; `needed` are those that a resource had not used yet.
+   * Drops ended operations that no resource needs, except the `windowSize` ones that changed last. It keeps at most
+   * `mostKept` ended operations, and as many unfinished ones. Above that it drops those that changed longest ago.
+   * @returns all dropped operations; `needed` are those of them that a resource had not used yet.
    */
   prune(needs: Needs): { readonly all: readonly Operation[]; readonly needed: readonly Operation[] } {
     const { windowSize, mostKept } = this.#limits;

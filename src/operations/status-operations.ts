@@ -112,7 +112,7 @@ const failedActionsLimit = 20;
 export interface FailureContext {
   /** The operation that the annotation `acknowledge-operation` names; `undefined`: none. */
   readonly acknowledgedOperationId: string | undefined;
-  /** Ids of the operations that this step counts. */
+  /** Ids of the ended operations that the watermark now marks as counted. */
   readonly endedIds: ReadonlySet<string>;
   /** The operations that status shows at present. */
   readonly shown: readonly StatusOperation[];

@@ -14,10 +14,10 @@ export interface AttributedOperation {
  * The parsed watermark ("mark"): how far the operations of one resource have been counted. All times are epoch
  * milliseconds of the control plane's clock.
  *
- * When an operation has ended, the next reconcile counts it if `unfinishedIds` holds it, or if it is newer than `floorMs`
- * and not in `met`. Its id then leaves `unfinishedIds`. Every operation that a snapshot shows stays in `met` until
- * `floorMs` reaches its creation time. So no operation is counted twice, whatever the order of lists and whatever the
- * times of operations.
+ * The next reconcile counts an ended operation if `unfinishedIds` holds it, or if it was created after `floorMs` and
+ * `met` does not hold it. When a snapshot first shows an operation, `met` takes its id, and keeps it until `floorMs`
+ * reaches its creation time. `unfinishedIds` holds the id too until the operation ends. So no operation is counted twice,
+ * whatever the order of lists and whatever the times of operations.
  */
 export interface LogMark {
   readonly floorMs: number;

@@ -110,8 +110,8 @@ export class PlaneHealth {
       currentError = undefined;
     } else if (
       error.reason === "Unauthorized" ||
-      // While the control plane fails, the first reason stays, unless the key is refused. Otherwise the status would be
-      // written after every call with another reason.
+      // While the control plane fails, `currentError` keeps its first reason; only a refused key replaces it. If each new
+      // reason did, the operator would write the status whenever the reason changes.
       (currentError === undefined && count + 1 >= failuresInRow && nowMs - sinceMs >= failingForMs)
     ) {
       const { reason, message } = error;

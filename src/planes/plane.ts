@@ -159,8 +159,8 @@ export class Plane {
    */
   note(resource: PlaneResource | undefined): boolean {
     const before = this.#resource;
-    // Another ControlPlane of the namespace may bring this one into use or out of use. So its spec may change although
-    // the resource has the same version.
+    // The caller leaves out the spec of a ControlPlane above the limit of its namespace. So when another one comes or goes,
+    // the spec can differ although the stored resource has the same version.
     const hasOtherSpec = !isSameStored(before?.spec, resource?.spec);
     const isSameVersion = before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion;
     if (isSameVersion && !hasOtherSpec) {

@@ -90,8 +90,8 @@ export class Planes {
   }
 
   /**
-   * Notes the resource that describes the control plane. Other ControlPlanes of the namespace may come into use or go
-   * out of use by that.
+   * Notes the resource that describes the control plane. The operator uses a limited number of ControlPlanes of one
+   * namespace, so a new or deleted one can change whether another one is used.
    * @param resource `undefined`: nothing describes the control plane any more
    */
   note(planeId: string, resource: PlaneResource | undefined): void {

@@ -40,7 +40,10 @@ export function namedBy({ spec, key }: ComputeEndpoint): NamedPlane | undefined 
   return ref && { ref, namespace: key.namespace };
 }
 
-/** Parses `controlplane/NAME`, `clustercontrolplane/NAME`, `cpl/NAME` or `ccpl/NAME`. @throws Error for other texts */
+/**
+ * Parses `KIND/NAME`. KIND is `controlplane` or `clustercontrolplane`, its plural or its short name `cpl` or `ccpl`, in
+ * upper or lower case. @throws Error for any other text
+ */
 export function parsePlaneName(text: string): ControlPlaneRef {
   const [, kind = "", name = ""] = /^([a-z]+)\/([^/]+)$/i.exec(text) ?? [];
   const found = Object.entries(words).find(([, known]) => known.includes(kind.toLowerCase()));

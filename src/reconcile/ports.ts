@@ -44,7 +44,7 @@ export interface ControlPlaneAccess {
   readonly reserved: ControlPlane;
   /** The number of projects that the request budget lets the operator poll in a minute. */
   readonly pollsPerMinute: number;
-  /** Makes the waiting requests of a project urgent, because one of its resources was edited. */
+  /** Makes the waiting requests of a project urgent, because something about its resources has changed. */
   makeUrgent(project: string): void;
   /** Refuses all requests that wait for the request budget, because the process stops. */
   stopWaiting(): void;

@@ -86,8 +86,8 @@ export class ProjectReconciler {
   }
 
   /**
-   * Observes the project, decides, chooses and acts. If the project cannot be read, status reports that, and the next
-   * read waits for its retry time.
+   * Observes the project, decides, chooses and acts. If the project cannot be read, each kind reports that in status, and
+   * the next read waits for its retry time. After a 400, 403 or 404, a person's edit or request ends that wait.
    */
   async #observeAndAct(work: Work, isPoll: boolean): Promise<void> {
     const { unit, round, kinds } = work;

@@ -149,10 +149,12 @@ const storeAttemptsLimit = 5;
 
 /**
  * Stores the status of one resource after a decision, if the status has changed.
- * The answer to a create must be stored, because the endpoint exists already. After a conflict it is therefore stored
- * on the newest version of the resource. After any other conflict the resource is decided again.
+ * The answer to a create must not be lost, because the endpoint exists already. So if a conflict stops it, it is stored
+ * on the newest version of the resource, in at most `storeAttemptsLimit` attempts. If a conflict stops any other status,
+ * this function throws, and the caller has the resource decided again.
  * @returns `undefined` if, after a conflict of a create, the resource proves to be gone or replaced.
- * @throws KubernetesError. After a write without an answer, the entry remembers its events and counts.
+ * @throws KubernetesError, LeaderFenceError. After every error but a conflict or a missing resource, the write may have
+ *   been stored. The project memory then keeps its events and counts until the resource shows the new status.
  */
 async function storeStatus(
   store: ReconcileContext["store"],

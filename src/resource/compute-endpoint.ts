@@ -131,7 +131,7 @@ export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] 
   return planeId === settingsPlane ? projects : [...projects, planeId];
 }
 
-/** The id for resources that name no project. */
+/** Takes the place of the project id for resources that name no project, in the cache and in the work queue. */
 export const noProject = "";
 
 /** Returns each project that the spec or the records name; `noProject` alone if there is none. */

@@ -22,8 +22,8 @@ const checkEveryMs = 50;
  * works however the program was started.
  */
 export function keepHeapSmall(clock: Clock): void {
-  // Old objects are collected when the heap has grown by three fifths since the last collection.
-  setFlagsFromString("--heap-growing-percent=60");
+  // Old objects are collected when the heap has grown by a quarter since the last collection.
+  setFlagsFromString("--heap-growing-percent=25");
   // The space for new objects reaches the limit in one step when it first grows.
   setFlagsFromString("--semi-space-growth-factor=4");
   const check = () => {

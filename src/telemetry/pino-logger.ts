@@ -101,8 +101,9 @@ const deepest = 6;
 type Redact = (text: string) => string;
 
 /**
- * Fields with names of objects, in which the values of `knownSecrets` stay. A tenant chooses keys and passwords. It
- * could choose another tenant's name as password, and so remove that name from the log.
+ * Log fields that hold names of objects. The logger does not remove the values of `knownSecrets` from them, only texts
+ * that look like a secret. Else a tenant could choose another tenant's name as its password, and so hide that name in
+ * the log.
  */
 const nameFields = new Set(["namespace", "name", "uid", "kind", "planeId", "project", "projectId", "identity", "step"]);
 

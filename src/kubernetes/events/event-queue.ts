@@ -101,8 +101,8 @@ interface EventPaceOptions {
 }
 
 /**
- * The maximum time that an event waits because the operator has much other work, in milliseconds. The rate limit may
- * make it wait longer.
+ * The maximum time that the next event gives way to other work, in milliseconds. An event behind others waits longer, and
+ * the rate limit may add to that.
  */
 const longestGiveWayMs = 1_000;
 
@@ -120,8 +120,8 @@ export class EventPace {
   readonly #isBusy: () => boolean;
   #isUnlimited = false;
   /**
-   * Ends the present wait; `undefined`: `turn` does not wait now. A single promise for all waits would keep a callback
-   * of each wait in memory.
+   * Ends the present wait; `undefined`: `turn` does not wait now. Each wait has a promise of its own, because one promise
+   * for all waits would keep a callback of each past wait in memory.
    */
   #endWait: (() => void) | undefined;
 
