@@ -118,6 +118,10 @@ export class ProjectReconciler {
         await kind.look({ ...seen, snapshot, controlPlane, isWaiting, mayChange });
       }
       project.readFailure = undefined;
+      if (held !== undefined && !isPoll) {
+        // This read was early. The next poll would come at the retry time, which can be ten minutes away.
+        project.nextPollAtMs = this.#context.clock.monotonicMs();
+      }
       if (isPoll) {
         this.#schedulePoll(project, unit.projects.size, access);
         noteOrphans(this.#context, round, project.snapshot ?? seen.snapshot);

@@ -49,6 +49,26 @@ export const upheavalCases: readonly NamedCase[] = [
     }),
   ),
   {
+    id: "project back before the retry",
+    name: "a project is back after a 403, and a person edits one resource → every resource of the project is Ready soon, and polls go on",
+    why: "the other resources stay Stalled for ten minutes, and nobody sees how operations end",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1), size(1))),
+        apply(2_000, "billing", readWrite(branch(2))),
+        { atMs: 60_000, action: move(403) },
+        { atMs: 100_000, action: move(null) },
+        apply(120_000, "orders", readWrite(branch(1), size(2))),
+      ],
+    }),
+    judge: ({ log }) => {
+      const reads = log.entries.filter(
+        ({ atMs, text }) => atMs > 130_000 && atMs < 200_000 && text.includes("list the project's operations"),
+      );
+      return reads.length >= 2 ? [] : [`L4: ${reads.length} reads of operations within 70 seconds`];
+    },
+  },
+  {
     id: "project away, deletion",
     name: "a resource is deleted while its project is in another account → it waits, and its endpoint is deleted afterwards",
     why: "a database runs on for ever, and nobody knows of it",

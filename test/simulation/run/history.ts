@@ -171,7 +171,7 @@ export class History {
     if (outcome === undefined || outcome instanceof Refusal) return;
     const post = this.posts.find((each) => each.sent === sent);
     if (post !== undefined) post.endpointId = outcome.endpoint.id;
-    if (post !== undefined) this.#forgetFormer(outcome.endpoint.id);
+    if (post !== undefined) this.forgetFormer(outcome.endpoint.id);
     if (sent.call.method === "DELETE") this.goneMs.set(outcome.endpoint.id, this.#nowMs());
   }
 
@@ -201,7 +201,7 @@ export class History {
   }
 
   /** Forgets an endpoint that is gone, because a restored control plane has given its id to a new one. */
-  #forgetFormer(endpointId: string): void {
+  forgetFormer(endpointId: string): void {
     this.goneMs.delete(endpointId);
     for (const ids of this.recordedIds.values()) ids.delete(endpointId);
   }

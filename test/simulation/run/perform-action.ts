@@ -361,7 +361,7 @@ function performOnControlPlane(world: World, action: ControlPlaneAction): void {
   const { controlPlane } = world;
   switch (action.kind) {
     case "PersonCreates":
-      controlPlane.create(action.projectId, action.creation, { by: "Person" });
+      world.history.forgetFormer(controlPlane.create(action.projectId, action.creation, { by: "Person" }).endpoint.id);
       break;
     case "PersonCopies": {
       const name = world.endpoints().find(({ branchId }) => branchId === action.fromBranchId)?.name ?? "copied";
