@@ -187,7 +187,11 @@ export function parseGrantSettings(environment: Environment): Pick<Config, "proj
   return parseSettings(["watchNamespaces", "projectGrants"], environment);
 }
 
-/** Parses some of the settings. @param otherProblems problems that concern several settings together */
+/**
+ * Parses the named settings.
+ * @param otherProblems problems that concern several settings together
+ * @throws ConfigError, which lists all problems
+ */
 function parseSettings<Name extends SettingName>(
   names: readonly Name[],
   environment: Environment,

@@ -53,7 +53,7 @@ const retainBoth =
 /** The result of a step that does not change the conditions. */
 export const unchanged: AccessSummary = { kind: "Unchanged" };
 
-/** The results of steps after which the resource is not finished, with the reason. */
+/** The results after which the resource is not finished, and the operator continues by itself. */
 export const waits = {
   creating: (type: AccessObject["type"]) =>
     type === "Role"

@@ -54,7 +54,10 @@ export function planAccess(observation: AccessObservation): AccessPlan {
   return { kind: "Ready" };
 }
 
-/** Plans a stall if the Secret belongs to another object or may not be read. Nothing else is created in that case. */
+/**
+ * Plans to report Stalled if the Secret belongs to another object or the operator may not read it. The operator then
+ * creates neither role nor database.
+ */
 function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
   switch (secret.kind) {
     case "Foreign":

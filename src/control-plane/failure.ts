@@ -219,7 +219,7 @@ export function cleanText(text: string, options: CleanTextOptions = {}): string 
   return cleaned.length <= maxLength ? cleaned : `${cleaned.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
-/** Whether a run of characters may be a key: it is long, and has letters and digits. */
+/** Whether a long run of characters may be a key, because it has letters and digits. The caller checks the length. */
 function mayBeKey(run: string): boolean {
   return /\d/.test(run) && /[a-z]/i.test(run);
 }

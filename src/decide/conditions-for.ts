@@ -253,8 +253,9 @@ function failureStallIn({ status, generation }: ComputeEndpoint): FailureStall |
 type Failed = Extract<Outcome, { kind: "Failed" }>;
 
 /**
- * Sums up a failed call for the conditions. The same failure gives the same text in every reconcile. A resource that is
- * Stalled by a refusal stays Stalled until a retry succeeds or spec changes.
+ * Sums up a failed call for the conditions. The same failure gives the same text in every reconcile. If refused calls
+ * made the resource Stalled, it stays Stalled until a retry succeeds or spec changes. A brief outage leaves a Ready
+ * resource as it is.
  */
 function summaryOfFailure(local: LocalObservation, plan: Plan | undefined, failed: Failed): ConditionSummary {
   const { error, forMs } = failed;

@@ -18,7 +18,7 @@ import {
 import { ownershipToken, tokenIn } from "./identity.ts";
 import type { IntentMemory, Observation } from "./observation.ts";
 import { type Plan, stall } from "./plan.ts";
-import { askToGiveUp, isGivenUpNow, planTokenElsewhere } from "./plan-unowned.ts";
+import { askToGiveUp, isGivenUpNow, isStalledAsAmbiguous, planTokenElsewhere } from "./plan-unowned.ts";
 
 /** An open create. `spec` is `undefined` if the resource is being deleted, so it no longer wants an endpoint. */
 interface OpenCreate {
@@ -116,7 +116,7 @@ function planUnresolved(situation: OpenCreate, observation: Observation, candida
       `If none is, annotate it with ${annotations.resolveCreate}=abandon=${intent.attempt}.`,
     );
   }
-  if (unreadable.length > 0 && waitMs <= -patienceMs) {
+  if (ids.length === 0 && unreadable.length > 0 && (waitMs <= -patienceMs || isStalledAsAmbiguous(observation))) {
     return stall(
       "CreateAmbiguous",
       `The answer to a create was lost, and the list of the project shows an entry without a readable id, which the create may have made. Ask the support of the control plane to correct the list. The operator then continues by itself. To give up the create, annotate the resource with ${annotations.resolveCreate}=abandon=${intent.attempt}.${retainRemedy(observation)}`,

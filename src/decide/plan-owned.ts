@@ -18,7 +18,14 @@ import {
 } from "./desired-endpoint.ts";
 import type { Observation } from "./observation.ts";
 import { deletingMessage, type Plan, type PowerEcho, pollDelayMs, stall, waitingMessage } from "./plan.ts";
-import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName, planNamesake } from "./plan-unowned.ts";
+import {
+  claimedByAnother,
+  holderOf,
+  isOwnedElsewhere,
+  isStalledAsAmbiguous,
+  ownerName,
+  planNamesake,
+} from "./plan-unowned.ts";
 import { remoteStateOf } from "./remote-state.ts";
 
 /** Plans one step: change the endpoint to match spec, wait, stall, forget an endpoint that is gone, or do nothing. */
@@ -69,12 +76,14 @@ export function ownershipConflict(observation: Observation, endpointId: string):
 }
 
 /**
- * Stalls a resource if reads have contradicted each other about its endpoint for five minutes (`patienceMs`). Only the
- * control plane can end that. Until then the operator neither lets the resource go nor creates another endpoint.
+ * Stalls a resource if reads have contradicted each other about its endpoint for five minutes (`patienceMs`), or again
+ * after a restart. Only the control plane can end that. Until then the operator neither lets the resource go nor creates
+ * another endpoint.
  */
 function planContradiction(observation: Observation, endpointId: string): Plan | undefined {
   const { memory, monotonicMs, project, resource } = observation;
-  if (memory.contradictedSinceMs === undefined || monotonicMs - memory.contradictedSinceMs < patienceMs) {
+  const sinceMs = memory.contradictedSinceMs;
+  if (sinceMs === undefined || (monotonicMs - sinceMs < patienceMs && !isStalledAsAmbiguous(observation))) {
     return undefined;
   }
   const contradiction = project.unreadableIds.includes("")

@@ -33,7 +33,7 @@ export interface PlanRules<Planned extends Plan> {
   needs(plan: Planned): SnapshotAge;
   /** What the conditions say before the plan is sent, and after it was carried out. */
   summary(plan: Planned, local: LocalObservation): ConditionSummary;
-  /** The records after the plan. Absent members stay as they are. */
+  /** The ownership record and the intent after the plan. An absent member stays as it is; `undefined` removes it. */
   records(plan: Planned, outcome: Outcome, local: LocalObservation): Partial<Records>;
   /** Milliseconds until the resource is due again; 0: at once; `undefined`: at the next poll or change. */
   nextLookMs(plan: Planned, outcome: Outcome, policy: Policy): number | undefined;

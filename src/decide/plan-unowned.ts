@@ -111,6 +111,11 @@ export function isGivenUpNow(observation: Observation): boolean {
   return saysGiveUpAll(observation) && reason === "CreateAmbiguous" && message.includes(giveUpAll);
 }
 
+/** Whether status shows the resource Stalled as `CreateAmbiguous`. After a restart that stays while its cause is seen again. */
+export function isStalledAsAmbiguous({ resource }: Pick<Observation, "resource">): boolean {
+  return conditionOf(resource.status.conditions, "Stalled")?.reason === "CreateAmbiguous";
+}
+
 function saysGiveUpAll({ resource }: Observation): boolean {
   return resource.annotations[annotations.resolveCreate] === giveUpAll;
 }

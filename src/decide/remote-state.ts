@@ -17,11 +17,7 @@ type RemoteState =
 const lagLimitMs = 30_000;
 
 /** Decides from the snapshot whether an endpoint is present, absent or unproven. Pure. */
-export function remoteStateOf(
-  project: ProjectSnapshot,
-  endpointId: string,
-  memory: Pick<ResourceMemory, "lastAnswer">,
-): RemoteState {
+export function remoteStateOf(project: ProjectSnapshot, endpointId: string, memory: WriteMemory): RemoteState {
   const listed = project.endpoints.get(endpointId);
   const read = project.readsById.get(endpointId);
   // The read by id began after the list, so it is newer.
@@ -29,7 +25,8 @@ export function remoteStateOf(
     return { kind: "Present", endpoint: read.endpoint };
   }
   const isGoneById = isDenied(project, endpointId);
-  if (listed !== undefined && !isGoneById && !isLagging(listed, project.startedAtMs, memory)) {
+  const isListProof = !isDeleteOver(project, memory);
+  if (listed !== undefined && isListProof && !isGoneById && !isLagging(listed, project.startedAtMs, memory)) {
     return { kind: "Present", endpoint: listed };
   }
   // The id "" stands for a listed endpoint whose id cannot be read. It may be this endpoint.
@@ -56,16 +53,25 @@ export function isReadSince(
 }
 
 /**
- * Whether the endpoint must be read by id, because the list does not show it, or shows it out of date. `false` if this
- * snapshot already has a read by its id.
+ * Whether the endpoint must be read by id: the list does not show it, or shows it out of date, or still shows it 30
+ * seconds after a DELETE was answered. `false` if this snapshot already has a read by its id.
  */
-export function needsReadById(
-  project: ProjectSnapshot,
-  endpointId: string,
-  memory: Pick<ResourceMemory, "lastAnswer">,
-): boolean {
+export function needsReadById(project: ProjectSnapshot, endpointId: string, memory: WriteMemory): boolean {
   const listed = project.endpoints.get(endpointId);
-  return !project.readsById.has(endpointId) && (listed === undefined || isLagging(listed, project.startedAtMs, memory));
+  return (
+    !project.readsById.has(endpointId) &&
+    (listed === undefined || isDeleteOver(project, memory) || isLagging(listed, project.startedAtMs, memory))
+  );
+}
+
+type WriteMemory = Pick<ResourceMemory, "lastAnswer" | "deleteAnsweredAtMs">;
+
+/**
+ * Whether a DELETE was answered 30 seconds before this snapshot or earlier. A list that still shows the endpoint may
+ * then be out of date, so it proves nothing.
+ */
+function isDeleteOver({ startedAtMs }: ProjectSnapshot, { deleteAnsweredAtMs }: WriteMemory): boolean {
+  return deleteAnsweredAtMs !== undefined && startedAtMs - deleteAnsweredAtMs >= lagLimitMs;
 }
 
 /**

@@ -42,8 +42,8 @@ interface Remembered {
 
 /**
  * Makes the check of scrapes, by TokenReview and SubjectAccessReview of `get /metrics`.
- * Guarantees: a scrape is allowed only if the API server allowed its token in the last minute. For one token, only one
- * check runs at a time. Tokens are remembered as hashes only.
+ * Guarantees: a scrape is allowed only if the API server allowed its token in the last minute. While a
+ * token is remembered, only one check of it runs at a time. Tokens are remembered as hashes only.
  */
 export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOptions): ScrapeAccess {
   const known = new Map<string, Remembered>();

@@ -109,9 +109,8 @@ export class ServedKind<Resource extends StoredResource<Status>, Status extends 
   async #isServed(): Promise<boolean> {
     const path = `/apis/${group}/${version}`;
     const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
-    // Only a list of kinds without this one proves that the kind is not served. A 404 does not prove it:
-    // ComputeEndpoint is in the same list. A 404 comes from a proxy, or from an API server that cannot serve the
-    // operator at all.
+    // Only a list of kinds without this one proves that the kind is not served. A 404 proves nothing: the list has
+    // ComputeEndpoint too, so an API server that serves the operator never answers 404. A proxy may.
     const { resources } = ((await this.#options.connection.request(call)) ?? {}) as { readonly resources?: unknown };
     if (!Array.isArray(resources)) {
       throw new KubernetesError("UnreadableAnswer", `cannot ${call.what}: the answer holds no list of kinds`);

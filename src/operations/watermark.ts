@@ -126,8 +126,8 @@ export function beginCreated(
   // If the list is far ahead of the creation, another resource may have counted the operations in between.
   const isAhead = referenceMs !== undefined && referenceMs - createdMs > clockDifferenceMs;
   return {
-    // An operation that names the endpoint cannot be older than the endpoint. An earlier time only shows that a clock
-    // stepped back.
+    // An operation that names the endpoint cannot be older than the endpoint. If its time is earlier, a clock stepped back,
+    // by less than `floorBehindMs`.
     floorMs: createdMs - floorBehindMs,
     met: new Map(),
     unfinishedIds: [],

@@ -152,8 +152,8 @@ export class Plane {
   }
 
   /**
-   * Takes over the newest version of the resource, and makes a new connection if the URL or the name or key of a Secret
-   * differs.
+   * Takes over the newest version of the resource. It makes a new connection if the uid, the URL, or the name or entry of
+   * a Secret differs. Without a valid spec it only closes the old one.
    * @param resource `undefined`: nothing describes the control plane any more
    * @returns whether the spec has changed
    */

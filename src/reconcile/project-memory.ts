@@ -320,6 +320,7 @@ export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowM
       goneEndpointId: undefined,
       contradictedSinceMs: undefined,
       lastDelete: undefined,
+      deleteAnsweredAtMs: undefined,
       acknowledgedAtMs: undefined,
     },
     version: undefined,

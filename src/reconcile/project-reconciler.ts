@@ -119,7 +119,7 @@ export class ProjectReconciler {
       }
       project.readFailure = undefined;
       if (held !== undefined && !isPoll) {
-        // This read was early. The next poll would come at the retry time, which can be ten minutes away.
+        // This read succeeded before its retry time, which can be ten minutes away. The poll does not wait for that time.
         project.nextPollAtMs = this.#context.clock.monotonicMs();
       }
       if (isPoll) {

@@ -279,7 +279,9 @@ async function deleteEndpoint(
   remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: false } });
   try {
     const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId);
-    remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: true } });
+    const atMs = clock.monotonicMs();
+    const deleteAnsweredAtMs = entry.memory.deleteAnsweredAtMs ?? atMs;
+    remember(entry, { lastDelete: { atMs, isAnswered: true }, deleteAnsweredAtMs });
     return answer;
   } catch (error) {
     if (isNeverApplied(error)) {

@@ -65,7 +65,10 @@ export async function storeStep(context: ReconcileContext, round: Round, toStore
   entry.dueAtMs = dueAtMs(context, worked, stored);
 }
 
-/** Removes from memory what status holds now. */
+/**
+ * Removes from memory what the stored status makes unnecessary: the answer to a create, the intent, and writes without
+ * an answer. It also forgets the last failure if a change was accepted or the plan ends failures.
+ */
 function forgetStored({ entry }: WorkedResource, { status, step, hasChanged }: StoredStep): void {
   if (status.ownership !== undefined) {
     remember(entry, { answeredCreate: undefined, intent: undefined });

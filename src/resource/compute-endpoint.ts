@@ -109,7 +109,7 @@ export function workKeyOf(resource: ComputeEndpoint): string {
   return keyAt(planeOf(resource), workProjectOf(resource));
 }
 
-/** Returns the key of each project that the resource's spec or records name. */
+/** Returns the key of each project that the resource's spec or records name. If there is none, the key of `noProject`. */
 export function projectKeysOf(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
   const projects = projectsOf(resource);

@@ -69,7 +69,10 @@ export const progressReasons = [
 ] as const;
 export type ProgressReason = (typeof progressReasons)[number];
 
-/** Reasons that report success, and the reasons of LastOperationSucceeded and CredentialsValid. */
+/**
+ * Reasons of conditions that report neither a stall nor work in progress: UpToDate of Ready, NoFailure and
+ * OperationFailed of LastOperationSucceeded, and Accepted of CredentialsValid, while it is True.
+ */
 export const otherReasons = ["Accepted", "NoFailure", "OperationFailed", "UpToDate"] as const;
 export type OtherReason = (typeof otherReasons)[number];
 

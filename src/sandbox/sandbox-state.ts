@@ -16,7 +16,7 @@ import { StorageError } from "./storage/sqlite-file.ts";
 export interface StateOptions {
   /** The state directory; `undefined`: the state is in memory only. */
   readonly directory: string | undefined;
-  /** The profile of the API; `undefined`: the profile that the directory holds, or `seed` for a new state. */
+  /** The profile of the API. `undefined`: the stored one, or the profile named `seed` for a new state. */
   readonly profile: Profile["name"] | undefined;
   readonly settings: EngineSettings;
   readonly fixture: Fixture;

@@ -50,7 +50,10 @@ export interface SandboxOptions {
   readonly seed?: number | undefined;
   /** The rate limit of the API. @default no limit */
   readonly rateLimit?: RateLimitRules | undefined;
-  /** Whether every client that reaches the port may use `/sandbox/v1`. @default false */
+  /**
+   * Whether every client that reaches the port may use `/sandbox/v1` and the page. If not, both are served only on a
+   * loopback address. @default false
+   */
   readonly allowRemoteControl?: boolean | undefined;
   /** Whether the port also answers https, with a certificate of the sandbox's own authority. @default false */
   readonly tls?: boolean | undefined;

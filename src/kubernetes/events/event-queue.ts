@@ -119,10 +119,7 @@ export class EventPace {
   readonly #bucket: TokenBucket;
   readonly #isBusy: () => boolean;
   #isUnlimited = false;
-  /**
-   * Ends the present wait; `undefined`: `turn` does not wait now. Each wait has a promise of its own, because one promise
-   * for all waits would keep a callback of each past wait in memory.
-   */
+  /** Ends the present wait of `turn`; `undefined`: `turn` does not wait now. */
   #endWait: (() => void) | undefined;
 
   constructor({ clock, burst, perSecond, isBusy = () => false }: EventPaceOptions) {

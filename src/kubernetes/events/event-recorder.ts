@@ -175,7 +175,7 @@ export class QueuedEventRecorder implements EventRecorder {
       const nowSent = { name: nowName, firstMs, count, sentAtMs: this.#options.clock.monotonicMs() };
       this.#sent += unsent.count;
       this.#memory.remember(id, nowSent);
-      // The event may have been recorded again while it was being sent.
+      // If the event was recorded again during the send, that repeat raises the count of the event just sent.
       const repeat = this.#queue.find(id);
       if (repeat !== undefined) {
         repeat.sent = nowSent;

@@ -104,7 +104,7 @@ function explain(reason: KubernetesReason, status: StatusAnswer): string {
       return "that resourceVersion is too old";
     case "Unauthorized":
       return "the API server does not accept the credentials";
-    // The API server's message is shown only here: it names the missing permission or the wrong field.
+    // Only these two reasons show the API server's message: it names the missing permission or the wrong field.
     case "Forbidden":
     case "Invalid":
       return status.message === "" ? `the API server answered ${status.code}` : status.message;

@@ -157,9 +157,9 @@ export class KindParser<Resource extends StoredResource<Status>, Status extends 
 
   /**
    * Parses a stored object.
-   * @param expected the expected result. Where the stored object is equal to it, members of `expected` are used, and
-   *   nothing is parsed again.
-   * @throws ZodError when the metadata is not that of a stored object
+   * @param expected the expected result. If the stored spec or status is equal to it, that member of `expected` is used,
+   *   and not parsed again.
+   * @throws ZodError when the object is of another kind, or its metadata is not that of a stored object
    */
   parse(stored: unknown, expected?: Resource): Resource {
     const parsed = this.#kind.parse(stored, expected);

@@ -2,7 +2,7 @@
 import type { StoredIdentity } from "../../domain/resource-store.ts";
 import { metadataOf } from "../http/objects.ts";
 
-/** After each list, at most this many deletions stay remembered: more than a watch can lag behind. */
+/** The maximum number of deletions that stay remembered after a list. A watch never lags behind by so many. */
 const capacity = 10_000;
 
 /**

@@ -32,7 +32,7 @@ export interface ComputeHost {
   /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
   readonly authority: CertificateAuthority;
-  /** Called after a client's connection, which may have started an operation. */
+  /** Called after the engine was told of a client's connection or its end. The engine may have started an operation. */
   readonly onChange: () => void;
   readonly onBug: (error: unknown) => void;
 }

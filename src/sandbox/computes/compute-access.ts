@@ -11,7 +11,7 @@ export interface AccessParts {
   readonly fleet: Pick<ComputeFleet, "running" | "isExpected">;
   /** Whether an operation is starting or suspending the compute. */
   readonly isMoving: (endpointId: string) => boolean;
-  /** Called after a connection may have started an operation. */
+  /** Called after the engine was told of a client's connection or its end. The engine may have started an operation. */
   readonly onChange: () => void;
 }
 

@@ -45,7 +45,7 @@ export interface RunningCompute {
   readonly branchId: string;
   readonly type: EndpointRecord["type"];
   readonly server: PostgresServer;
-  /** PgBouncer for this server; `undefined`: there was no pooled connection yet. */
+  /** The last start of PgBouncer for this server, which may have failed; `undefined`: it was never started. */
   pooler: Promise<Pooler> | undefined;
 }
 

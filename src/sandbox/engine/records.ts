@@ -150,7 +150,7 @@ export const branchRecord = z.object({
    * branch.
    */
   parentTimestampMs: time.optional(),
-  /** Where the data comes from; `undefined`: `parent-data`. */
+  /** What the branch copied from its parent: the data, or only the schema. `undefined`: `parent-data`. */
   initSource: z.enum(["schema-only", "parent-data"]).optional(),
   /** When the control plane deletes the branch; `undefined`: never. */
   expiresMs: time.optional(),

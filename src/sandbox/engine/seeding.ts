@@ -17,7 +17,7 @@ type EndpointSeed = BranchSeed["endpoints"][number];
 /**
  * Fills an empty engine with a fixture. No operation starts.
  * @throws Refusal when the project's plan (free or paid) or the profile does not allow an endpoint of the fixture. The
- *   message names the place of the endpoint.
+ *   message names its path in the fixture, such as `projects[0].branches[1].endpoints[0]`.
  */
 export function seedWorld(world: World, fixture: Fixture): void {
   world.store.counters.set("random", world.settings.seed >>> 0);

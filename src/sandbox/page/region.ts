@@ -6,7 +6,7 @@ import { Html, html } from "./html.ts";
 export interface Row {
   /** The key, unique in its region. It stays the same while the line is about the same object. */
   readonly key: string;
-  /** The HTML of one element. If it differs from the HTML that was sent before, the row is sent again. */
+  /** The HTML of this row, which is one element. If it differs from what the page has, the row is sent again. */
   readonly content: Html;
 }
 

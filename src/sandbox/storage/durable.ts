@@ -139,7 +139,7 @@ class GroupCommit {
     const round = Promise.withResolvers<void>();
     // Usually an answer waits for this promise. If none waits, a rejection must not end the process.
     round.promise.catch(() => {});
-    // Node first runs the requests that have already arrived. Their changes become part of the same write.
+    // Before the write, Node runs the requests that have already arrived. Their changes become part of this write.
     setImmediate(() => {
       if (this.#round === round && this.#failure === undefined) this.flushQuietly();
     });

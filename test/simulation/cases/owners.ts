@@ -1,6 +1,7 @@
 /** Named cases about which resource owns an endpoint. */
 import { annotations } from "../ports.ts";
 import { ownershipOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf, refusalProblems, wasReadyBy } from "./named-case.ts";
@@ -8,6 +9,10 @@ import { type NamedCase, planOf, refusalProblems, wasReadyBy } from "./named-cas
 const adopting = (policy: "AdoptOrCreate" | "AdoptOnly") => ({ adoption: { policy } });
 const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
+
+function ambiguousWarnings({ entries }: World["log"], fromMs: number, toMs: number) {
+  return entries.filter(({ atMs, text }) => atMs > fromMs && atMs < toMs && text.includes("(Warning) CreateAmbiguous"));
+}
 
 /** Cases about which resource owns an endpoint. */
 export const ownerCases: readonly NamedCase[] = [
@@ -128,17 +133,37 @@ export const ownerCases: readonly NamedCase[] = [
         apply(2_000, "billing", readWrite(branch(2))),
         { atMs: 20_000, action: { kind: "Unreadable", branchId: branch(2), isOn: true, withoutId: true } },
         { atMs: 60_000, action: { kind: "Delete", name: "orders" } },
+        { atMs: 600_000, action: { kind: "Crash", replica: 0 } },
       ],
       quietFromMs: 1_200_000,
     }),
     judge: ({ log }) => {
-      const stalls = log.entries.filter(
-        ({ atMs, text }) => atMs > 360_000 && atMs < 500_000 && text.includes("(Warning) CreateAmbiguous"),
-      );
+      const stalls = ambiguousWarnings(log, 360_000, 1_200_000);
       const freed = log.entries.filter(({ text }) => text.includes("finalizer removed"));
       return [
         ...(stalls.length === 1 ? [] : [`L2: ${stalls.length} warnings`]),
         ...(freed.length === 1 && freed.every(({ atMs }) => atMs > 1_200_000) ? [] : ["S4: let go without proof"]),
+      ];
+    },
+  },
+  {
+    id: "deleted and still listed",
+    name: "a list shows the deleted endpoint for 25 minutes → few DELETEs, Stalled once, and the resource goes when the list is right",
+    why: "the operator sends DELETE every half minute for ever, and nobody learns why the resource does not go",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1))),
+        { atMs: 59_000, action: { kind: "ListLag", lagMs: 1_500_000 } },
+        { atMs: 60_000, action: { kind: "Delete", name: "orders" } },
+      ],
+      quietFromMs: 1_600_000,
+    }),
+    judge: ({ log }) => {
+      const stalls = ambiguousWarnings(log, 360_000, 1_600_000);
+      const deletes = log.entries.filter(({ text }) => text.includes("asks the control plane to delete"));
+      return [
+        ...(stalls.length === 1 ? [] : [`L2: ${stalls.length} warnings`]),
+        ...(deletes.length <= 3 ? [] : [`${deletes.length} DELETEs`]),
       ];
     },
   },

@@ -140,8 +140,8 @@ export class BranchHistory {
     const later = this.#folders(branchId).filter((folder) => folder >= number);
     return {
       base: existsSync(own) ? own : this.#templateData,
-      // The server's own directory has the segments that are not archived yet. If the branch has a segment of the same
-      // name as an inherited one, its own segment counts.
+      // Recovery takes a segment of the write-ahead log from the first of these directories that has it. `pg_wal` has those
+      // that are not archived yet. Inherited ones come last, so the branch's own segments count.
       logs: [
         ...later.map((folder) => path.join(this.#pathOf(branchId, folder), "wal")),
         path.join(directories.dataOf(holderOfBranch(branchId)), "pg_wal"),

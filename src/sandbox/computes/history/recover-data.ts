@@ -24,7 +24,7 @@ export async function recoverData({ period, wallMs, ...place }: RecoveryOrder): 
   const { dataDirectory, user } = place;
   await copyAtRest({ source: period.base, target: dataDirectory, user });
   await writeOwned(path.join(dataDirectory, "recovery.signal"), "", user);
-  // `isTemporary`: nothing waits for the disk, because after a crash of the machine an unfinished copy is deleted.
+  // `isTemporary`: PostgreSQL does not wait for the disk, because the sandbox deletes an unfinished copy after a crash.
   const recover = (targetMs: number | undefined) =>
     withBriefServer({ ...place, isTemporary: true, recovery: { logs: period.logs, targetMs } }, async () => {});
   try {

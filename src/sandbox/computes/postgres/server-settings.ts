@@ -4,7 +4,7 @@ import { sharedBuffersMb } from "../../engine/compute-sizes.ts";
 /** The values from which the configuration of one server is made. */
 export interface ServerNeeds {
   readonly maxConnections: number;
-  /** The settings of the user. Those that belong to the control plane are left out. */
+  /** All settings that the user asked for. The configuration leaves out those that the control plane owns. */
   readonly pgSettings: Readonly<Record<string, string>>;
   /** The directory of the server's Unix socket. */
   readonly socketDirectory: string;

@@ -6,7 +6,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { probeSocket } from "../postgres/socket-probe.ts";
 
-/** A folder in the system's folder for temporary files. It is removed at the end. */
+/**
+ * A folder in the system's folder for temporary files. Its owner removes it. If the process is killed, the next call of
+ * `makeTemporaryFolder` with the same prefix removes it.
+ */
 export interface TemporaryFolder {
   readonly path: string;
   /** Removes the folder with everything in it. A second call does nothing. */

@@ -86,8 +86,8 @@ export function listedEndpointView(record: EndpointRecord, profile: Profile): En
 }
 
 /**
- * Shows the answer to a create, an update or a power call. It always has `pending_state`. If the compute is not
- * changing, this is its state, or `idle` for `init`.
+ * Shows the answer to a create, an update, a start, a suspend or a restart. It always has `pending_state`. If the compute
+ * is not changing, `pending_state` is `active` for an active compute, and else `idle`.
  */
 export function mutationView({ endpoint: changed, operations }: Mutation, profile: Profile) {
   const pendingState = changed.pendingState ?? (changed.state === "active" ? "active" : "idle");

@@ -1,4 +1,7 @@
-/** Routes that imitate a client of a database, for tests without real computes. */
+/**
+ * Routes that imitate a client of a database, for tests without real computes: it connects to an endpoint, and reads the
+ * size and statistics of its compute.
+ */
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";

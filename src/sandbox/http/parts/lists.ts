@@ -190,7 +190,7 @@ export function cursorOf({ createdMs, sequence }: OperationPosition): string {
   return new Date(createdMs).toISOString().replace("Z", `${tail}Z`);
 }
 
-/** The pattern of a cursor: any timestamp. A date such as February 30 fits the pattern, but is not valid. */
+/** The pattern of a cursor, which is a timestamp. It does not check the calendar; `parseCursor` does. */
 export const cursorPattern =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 

@@ -12,7 +12,7 @@ declare module "fastify" {
     notPlayed?: readonly string[];
     /** Whether the route is left out of the API reference. */
     isUndocumented?: boolean;
-    /** Whether the answer contains a secret. A key that may only read cannot call such a route. */
+    /** Whether the answer to a GET contains a secret. A key that may only read cannot call such a route. */
     revealsSecret?: boolean;
     /** Whether the route is about more than one project. A key of one project cannot call it. */
     isAccountWide?: boolean;
