@@ -24,7 +24,10 @@ export function endpointIndex(key: ResourceKey): string {
   return `endpoint ${keyText(key)}`;
 }
 
-/** Returns the index key of the resources that have records in a project; `noProject`: of those without records. */
+/**
+ * Returns the index key under which the cache finds the resources that have records in a project.
+ * @param project the key of the project, not its id alone; `noProject`: finds the resources without records
+ */
 export function recordIndex(project: string): string {
   return `records ${project}`;
 }

@@ -69,11 +69,12 @@ function memoryOf({ memory }: Observation, { attempt }: CreateIntent): Pick<Inte
 }
 
 /**
- * Plans the next POST when no earlier POST of the intent can take effect any more.
- * If the resource is being deleted or spec names another branch or type, the operator closes the intent instead. It
- * does the same if the branch already has a read-write endpoint.
- * @param clean the stored intent, if no POST of it can have taken effect: the next POST uses it again. `undefined`: a
- *   POST of it had no answer. The next POST then gets a new intent, so that its refusal counts as definite.
+ * Plans what follows when no earlier POST of the intent can take effect any more: the next POST, or a wait or stall
+ * before it. If the resource is being deleted or spec names another branch or type, the operator closes the intent
+ * instead. It does the same if the intent is for a read-write endpoint and the branch has one.
+ * @param clean the stored intent, if every POST of it was refused or never sent. The next POST uses it again if it still
+ *   says what is wanted. `undefined`: a POST of it had no answer, so the next POST gets a new intent. With the old one,
+ *   even a refusal of the next POST would leave the result unknown.
  */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation, clean: CreateIntent | undefined): Plan {
   if (spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)) {

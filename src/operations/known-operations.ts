@@ -107,7 +107,7 @@ const mostGone = 1_000;
 export class KnownOperations {
   readonly #limits: KnownOperationsLimits;
   readonly #known = new Map<string, Known>();
-  /** By id. The operation that was not read for the longest time comes first. */
+  /** By id. The operation whose last read by id is the oldest comes first. */
   readonly #awaited = new Map<string, Awaited>();
   readonly #goneIds = new Set<string>();
   readonly #texts = createTextPool(500);

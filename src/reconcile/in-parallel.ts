@@ -39,8 +39,8 @@ interface Guarded {
 /**
  * Does the work for one resource. A failure makes this resource due again after a backoff, and does not affect the
  * others. An unexpected failure is logged.
- * @param options `firstMs`: the delay after a first failure, except a conflict: 5 ms; `onFailure`: called after a
- * failure
+ * @param options `firstMs`: the delay after a first failure. If the resource has changed or is gone, it is 5 ms.
+ *   `onFailure`: called after a failure
  */
 export async function guarded(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },

@@ -345,6 +345,7 @@ export class Engine {
 
   /**
    * Sets the list lag: lists of endpoints and operations show the state `lagMs` milliseconds ago; 0: the present state.
+   * They never show a state from before the lag was set.
    */
   setListLag(lagMs: number): void {
     this.#run(() => this.#lists.setLag(lagMs));

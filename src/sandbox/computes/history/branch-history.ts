@@ -226,9 +226,9 @@ function lastPositionIn(directory: string): string {
 }
 
 /**
- * Links the segments before a position, and the histories of timelines, from one directory into another. Such segments
- * are finished, and PostgreSQL never writes to them again (`wal_recycle`). The data of the new branch has the later
- * ones. The segments of the source from there on would add commits to the new branch that it never had.
+ * Links the log of a source branch into the directory of a new branch: the histories of timelines, and the segments
+ * before a position. These segments are finished, and PostgreSQL never writes to them again (`wal_recycle`). From the
+ * position on, the new branch has segments of its own. Those of the source may hold commits that it never had.
  */
 async function linkLog(from: string, to: string, before: string): Promise<void> {
   if (!existsSync(from)) return;
