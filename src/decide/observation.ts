@@ -92,8 +92,8 @@ export interface ResourceMemory {
    */
   readonly contradictedSinceMs: number | undefined;
   readonly lastDelete: { readonly atMs: number; readonly isAnswered: boolean } | undefined;
-  /** When this process first got an answer to a DELETE; `undefined`: never. */
-  readonly deleteAnsweredAtMs: number | undefined;
+  /** When this process first got an answer to a DELETE of the endpoint; `undefined`: it got none. */
+  readonly deleteAnswered: { readonly endpointId: string; readonly atMs: number } | undefined;
   /** When the control plane last accepted a request that `status.acknowledged` records. */
   readonly acknowledgedAtMs: number | undefined;
 }

@@ -25,7 +25,7 @@ export function remoteStateOf(project: ProjectSnapshot, endpointId: string, memo
     return { kind: "Present", endpoint: read.endpoint };
   }
   const isGoneById = isDenied(project, endpointId);
-  const isListProof = !isDeleteOver(project, memory);
+  const isListProof = !isDeleteOver(project, endpointId, memory);
   if (listed !== undefined && isListProof && !isGoneById && !isLagging(listed, project.startedAtMs, memory)) {
     return { kind: "Present", endpoint: listed };
   }
@@ -60,18 +60,20 @@ export function needsReadById(project: ProjectSnapshot, endpointId: string, memo
   const listed = project.endpoints.get(endpointId);
   return (
     !project.readsById.has(endpointId) &&
-    (listed === undefined || isDeleteOver(project, memory) || isLagging(listed, project.startedAtMs, memory))
+    (listed === undefined ||
+      isDeleteOver(project, endpointId, memory) ||
+      isLagging(listed, project.startedAtMs, memory))
   );
 }
 
-type WriteMemory = Pick<ResourceMemory, "lastAnswer" | "deleteAnsweredAtMs">;
+type WriteMemory = Pick<ResourceMemory, "lastAnswer" | "deleteAnswered">;
 
 /**
- * Whether a DELETE was answered 30 seconds before this snapshot or earlier. A list that still shows the endpoint may
- * then be out of date, so it proves nothing.
+ * Whether a DELETE of the endpoint was answered 30 seconds before this snapshot or earlier. A list that still shows the
+ * endpoint may then be out of date, so it proves nothing.
  */
-function isDeleteOver({ startedAtMs }: ProjectSnapshot, { deleteAnsweredAtMs }: WriteMemory): boolean {
-  return deleteAnsweredAtMs !== undefined && startedAtMs - deleteAnsweredAtMs >= lagLimitMs;
+function isDeleteOver({ startedAtMs }: ProjectSnapshot, endpointId: string, { deleteAnswered }: WriteMemory): boolean {
+  return deleteAnswered?.endpointId === endpointId && startedAtMs - deleteAnswered.atMs >= lagLimitMs;
 }
 
 /**

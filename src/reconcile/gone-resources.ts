@@ -86,7 +86,7 @@ async function isDeleted(
     project.operations.noteAnswer(answer?.operations ?? []);
     const reads = { clock, controlPlane };
     const { snapshot } = await readById(reads, await readEndpoints(reads, project), [endpointId]);
-    const unwritten = { lastAnswer: undefined, deleteAnsweredAtMs: undefined };
+    const unwritten = { lastAnswer: undefined, deleteAnswered: undefined };
     const isGone = remoteStateOf(snapshot, endpointId, unwritten).kind === "Absent";
     if (isGone) {
       logger.warn(fields, "deleted the endpoint of a resource that was gone when its create was answered");

@@ -139,7 +139,7 @@ export class EndpointLook {
     if (unseen.some((each) => this.#needOf(each) !== "Nothing") && !this.#isFresh()) {
       this.#snapshot = await readEndpoints(this.#context, this.#round.project);
     }
-    const errors = await this.#readById(worked.filter((each) => this.#isMissing(each)).slice(0, readsByIdLimit));
+    const errors = await this.#readById(this.#nextMissing(worked));
     for (const [endpointId, error] of errors) {
       this.#readErrors.set(endpointId, error);
     }
@@ -211,6 +211,18 @@ export class EndpointLook {
     const endpointId = ownedIdOf(worked);
     const since = { memory: worked.entry.memory, sinceMs: this.#round.facts.monotonicMs };
     return endpointId !== undefined && isReadSince(this.#snapshot, endpointId, since);
+  }
+
+  /** Chooses endpoints to read by id, at most `readsByIdLimit`. Those that were not read for the longest time come first. */
+  #nextMissing(worked: readonly WorkedResource[]): readonly WorkedResource[] {
+    const missing = worked.filter((each) => this.#isMissing(each));
+    const next = missing
+      .toSorted(({ entry: one }, { entry: other }) => one.missingReadAtMs - other.missingReadAtMs)
+      .slice(0, readsByIdLimit);
+    for (const { entry } of next) {
+      entry.missingReadAtMs = this.#context.clock.monotonicMs();
+    }
+    return next;
   }
 
   /** Whether the endpoint of a resource must be read by id before a decision. */

@@ -102,6 +102,8 @@ export interface ResourceEntry {
   storeFailures: number;
   /** The series of failed reads of its endpoint by id; `undefined`: the last read did not fail. */
   readFailure: { readonly reason: string; readonly sinceMs: number } | undefined;
+  /** When its endpoint was last read by id because a list did not show it or proved nothing; 0: never. */
+  missingReadAtMs: number;
   /**
    * The grant of the resource, and why its control plane cannot be used, at the last reconcile. If one of them changes,
    * the resource is due.
@@ -303,6 +305,17 @@ export class Projects {
   }
 }
 
+/**
+ * Returns the DELETE that an earlier process got an answer to, if the resource is Stalled because lists still show its
+ * endpoint. So the first decision of this process reads by id, and does not send DELETE again.
+ */
+function earlierDelete({ deletionTimestamp, status }: ComputeEndpoint): ResourceMemory["deleteAnswered"] {
+  const isContradicted = conditionOf(status.conditions, "Stalled")?.reason === "CreateAmbiguous";
+  return deletionTimestamp !== undefined && isContradicted && status.ownership !== undefined
+    ? { endpointId: status.ownership.endpointId, atMs: Number.NEGATIVE_INFINITY }
+    : undefined;
+}
+
 /** Returns the entry of a resource. A new resource gets an empty entry. */
 export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowMs: number) {
   const { uid, key, status } = resource;
@@ -320,7 +333,7 @@ export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowM
       goneEndpointId: undefined,
       contradictedSinceMs: undefined,
       lastDelete: undefined,
-      deleteAnsweredAtMs: undefined,
+      deleteAnswered: earlierDelete(resource),
       acknowledgedAtMs: undefined,
     },
     version: undefined,
@@ -329,6 +342,7 @@ export function entryFor(project: ProjectMemory, resource: ComputeEndpoint, nowM
     refusedChange: undefined,
     storeFailures: 0,
     readFailure: undefined,
+    missingReadAtMs: 0,
     grantAndProblem: undefined,
     unconfirmed: [],
   };

@@ -280,8 +280,9 @@ async function deleteEndpoint(
   try {
     const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId);
     const atMs = clock.monotonicMs();
-    const deleteAnsweredAtMs = entry.memory.deleteAnsweredAtMs ?? atMs;
-    remember(entry, { lastDelete: { atMs, isAnswered: true }, deleteAnsweredAtMs });
+    const before = entry.memory.deleteAnswered;
+    const deleteAnswered = before?.endpointId === endpointId ? before : { endpointId, atMs };
+    remember(entry, { lastDelete: { atMs, isAnswered: true }, deleteAnswered });
     return answer;
   } catch (error) {
     if (isNeverApplied(error)) {

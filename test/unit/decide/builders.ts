@@ -177,7 +177,7 @@ export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
     goneEndpointId: undefined,
     contradictedSinceMs: undefined,
     lastDelete: undefined,
-    deleteAnsweredAtMs: undefined,
+    deleteAnswered: undefined,
     acknowledgedAtMs: undefined,
     ...change,
   };
