@@ -519,8 +519,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a read by id alone proves that the endpoint of a gone resource is deleted",
     file: "reconcile/gone-resources.ts",
-    find: 'remoteStateOf(snapshot, endpointId, { lastAnswer: undefined }).kind === "Absent"',
-    replace: 'remoteStateOf(snapshot, endpointId, { lastAnswer: undefined }).kind !== "Present"',
+    find: 'remoteStateOf(snapshot, endpointId, unwritten).kind === "Absent"',
+    replace: 'remoteStateOf(snapshot, endpointId, unwritten).kind !== "Present"',
     caughtBy: { namedCase: "denied by one machine" },
   },
   {
