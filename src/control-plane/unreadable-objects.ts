@@ -7,7 +7,7 @@ type Kind = "endpoints" | "operations";
 /** Receives the ids of listed objects that cannot be parsed. For operations, only those of the newest page. */
 export type ListReport = (projectId: string, kind: Kind, unreadableIds: readonly string[]) => void;
 
-/** A project that was not listed for this many milliseconds is not counted. Most often no resource names it any more. */
+/** A project that was not listed for this many milliseconds is not counted, because most likely no resource names it. */
 const forgottenAfterMs = 3_600_000;
 
 /** The maximum number of ids in one log line. */

@@ -2,13 +2,14 @@
 import type { FailureRow, ResourceMemory } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import { mayHaveSentDelete } from "../decide/plan-resource.ts";
+import { isStalledAsAmbiguous } from "../decide/plan-unowned.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { OperationsAge } from "../domain/operation.ts";
 import type { ResourceEvent, ResourceKey } from "../domain/resource-store.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import type { CountedOperation } from "../operations/reduce-operations.ts";
-import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, isBeingDeleted, noProject } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 
@@ -309,10 +310,10 @@ export class Projects {
  * Returns the DELETE that an earlier process got an answer to, if the resource is Stalled because lists still show its
  * endpoint. So the first decision of this process reads by id, and does not send DELETE again.
  */
-function earlierDelete({ deletionTimestamp, status }: ComputeEndpoint): ResourceMemory["deleteAnswered"] {
-  const isContradicted = conditionOf(status.conditions, "Stalled")?.reason === "CreateAmbiguous";
-  return deletionTimestamp !== undefined && isContradicted && status.ownership !== undefined
-    ? { endpointId: status.ownership.endpointId, atMs: Number.NEGATIVE_INFINITY }
+function earlierDelete(resource: ComputeEndpoint): ResourceMemory["deleteAnswered"] {
+  const { ownership } = resource.status;
+  return isBeingDeleted(resource) && isStalledAsAmbiguous({ resource }) && ownership !== undefined
+    ? { endpointId: ownership.endpointId, atMs: Number.NEGATIVE_INFINITY }
     : undefined;
 }
 

@@ -1,12 +1,9 @@
 /** Tests that the API server and the operator's schema refuse the same specs. */
-import { KubeConfig } from "@kubernetes/client-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubernetesError } from "../../src/domain/resource-store.ts";
-import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
-import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
+import { beforeAll, describe, expect, test } from "vitest";
 import { parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
-import { systemClock } from "../../src/runtime/system-clock.ts";
-import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
+import { kind, plural } from "../../src/resource/names.ts";
+import { Admission, apiVersion } from "../support/admission.ts";
+import { adminKubectl } from "../support/api-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const base = { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" } as const;
@@ -81,26 +78,12 @@ const valid: readonly (readonly [what: string, spec: object])[] = [
   ["disabled and retained", { ...base, disabled: true, deletionPolicy: "Retain" }],
 ];
 
-let namespace: string;
-let connection: KubernetesConnection;
-beforeAll(async () => {
-  namespace = await createTestNamespace("admission");
-  const load = () => {
-    const config = new KubeConfig();
-    config.loadFromFile(sharedApiServer().kubeconfigFile);
-    return config;
-  };
-  connection = createConnection({
-    credentials: loadCredentialSource(load),
-    clock: systemClock,
-    userAgent: "admission-test",
-  });
-});
-afterAll(() => connection?.close());
+const admission = await Admission.open({ kind, plural, parse: parseComputeEndpoint }, "admission");
+const { namespace } = admission;
 
 function manifest(spec: unknown): string {
   const metadata = { name: "tried", namespace };
-  return JSON.stringify({ apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata, spec });
+  return JSON.stringify({ apiVersion, kind, metadata, spec });
 }
 
 test("enough of both kinds", () => {
@@ -108,33 +91,9 @@ test("enough of both kinds", () => {
   expect(valid.length).toBeGreaterThanOrEqual(10);
 });
 
-/**
- * Sends the spec to the API server, which checks it by the CRD and stores nothing, and reads it with the operator's own schema.
- *
- * @returns `problem`: why the API server refused it. `isReadable`: whether the operator accepts what was stored, or would
- * have been stored.
- */
-async function judge(spec: unknown): Promise<{ readonly problem: string | undefined; readonly isReadable: boolean }> {
-  const metadata = { name: "tried", namespace };
-  const body = { apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata, spec };
-  const path = `/apis/endpoint-operator.dev/v1alpha1/namespaces/${namespace}/computeendpoints`;
-  // kubectl sends this value by default.
-  const query = { dryRun: "All", fieldValidation: "Strict" };
-  const answer = await connection
-    .request({ what: "create", method: "POST", path, query, body, timeoutMs: 60_000 })
-    .then((stored) => ({ stored: stored as { spec?: unknown }, problem: undefined }), refusal);
-  const read = { metadata: { ...metadata, uid: "u", resourceVersion: "1" }, spec: (answer.stored ?? body).spec };
-  return { problem: answer.problem, isReadable: parseComputeEndpoint(read).spec.kind === "Valid" };
-}
-
-function refusal(error: KubernetesError): { readonly stored: undefined; readonly problem: string } {
-  if (error.reason !== "Invalid") throw error;
-  return { stored: undefined, problem: error.message };
-}
-
 describe("refused by the API server, with what would be right, and not accepted by the operator either", () => {
   test.each(invalid)("%s", async (what, spec, words) => {
-    const { problem, isReadable } = await judge(spec);
+    const { problem, isReadable } = await admission.judge(spec);
     expect(problem).toMatch(words);
     // This version must still be able to read a field of a later version.
     expect(isReadable).toBe(what === "an unknown field");
@@ -143,7 +102,7 @@ describe("refused by the API server, with what would be right, and not accepted 
 
 describe("accepted by both", () => {
   test.each(valid)("%s", async (_what, spec) => {
-    expect(await judge(spec)).toEqual({ problem: undefined, isReadable: true });
+    expect(await admission.judge(spec)).toEqual({ problem: undefined, isReadable: true });
   });
 
   test("0.25 as people write it in YAML", async () => {
@@ -202,15 +161,7 @@ function edgeCases(): readonly object[] {
 
 test("each combination of values at the bounds → the API server and the operator's schema never disagree", async () => {
   const cases = edgeCases();
-  const disagreements: string[] = [];
-  let accepted = 0;
-  for (const spec of cases) {
-    const { problem, isReadable } = await judge(spec);
-    accepted += problem === undefined ? 1 : 0;
-    if ((problem === undefined) !== isReadable) {
-      disagreements.push(`${JSON.stringify(spec).slice(0, 200)}: ${problem ?? "accepted"}`);
-    }
-  }
+  const { disagreements, accepted } = await admission.judgeAll(cases);
   expect(disagreements).toEqual([]);
   // Each result must occur often. Otherwise an answer that is always the same would not be noticed.
   expect(accepted).toBeGreaterThan(50);

@@ -1,15 +1,11 @@
 /** Tests that the API server and the operator's schema refuse the same specs of DatabaseAccesses. */
-import { KubeConfig } from "@kubernetes/client-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubernetesError } from "../../src/domain/resource-store.ts";
-import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
-import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
+import { beforeAll, describe, expect, test } from "vitest";
 import { parseDatabaseAccess } from "../../src/resource/database-access.ts";
 import { authorityKeys, bindingKeys } from "../../src/resource/database-access-schema.ts";
-import { systemClock } from "../../src/runtime/system-clock.ts";
-import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
+import { databaseAccessNames } from "../../src/resource/names.ts";
+import { Admission, apiVersion } from "../support/admission.ts";
+import { adminKubectl } from "../support/api-server.ts";
 
-const apiVersion = "endpoint-operator.dev/v1alpha1";
 const base = { endpointRef: { name: "orders" }, database: { name: "shop" }, role: { name: "shop_app" } };
 const ref = { name: "given", key: "password" };
 const extra = (extraKeys: unknown) => ({ ...base, secret: { extraKeys } });
@@ -62,55 +58,19 @@ const invalid: readonly (readonly [what: string, spec: unknown, words: RegExp])[
   ["an unknown field", { ...base, owner: "me" }, /unknown field "spec.owner"/],
 ];
 
-let namespace: string;
-let connection: KubernetesConnection;
-beforeAll(async () => {
-  namespace = await createTestNamespace("access-admission");
-  const load = () => {
-    const config = new KubeConfig();
-    config.loadFromFile(sharedApiServer().kubeconfigFile);
-    return config;
-  };
-  connection = createConnection({
-    credentials: loadCredentialSource(load),
-    clock: systemClock,
-    userAgent: "access-admission-test",
-  });
-});
-afterAll(() => connection?.close());
-
-/**
- * Sends the spec to the API server, which checks it by the CRD and stores nothing, and parses it with the operator's
- * own schema.
- *
- * @returns `problem`: why the API server refused the spec; `isReadable`: whether the operator accepts it.
- */
-async function judge(spec: unknown): Promise<{ readonly problem: string | undefined; readonly isReadable: boolean }> {
-  const metadata = { name: "tried", namespace };
-  const body = { apiVersion, kind: "DatabaseAccess", metadata, spec };
-  const path = `/apis/${apiVersion}/namespaces/${namespace}/databaseaccesses`;
-  const query = { dryRun: "All", fieldValidation: "Strict" };
-  const answer = await connection
-    .request({ what: "create", method: "POST", path, query, body, timeoutMs: 60_000 })
-    .then((stored) => ({ stored: stored as { spec?: unknown }, problem: undefined }), refusal);
-  const read = { metadata: { ...metadata, uid: "u", resourceVersion: "1" }, spec: (answer.stored ?? body).spec };
-  return { problem: answer.problem, isReadable: parseDatabaseAccess(read).spec.kind === "Valid" };
-}
-
-function refusal(error: KubernetesError): { readonly stored: undefined; readonly problem: string } {
-  if (error.reason !== "Invalid") throw error;
-  return { stored: undefined, problem: error.message };
-}
+const { kind, plural } = databaseAccessNames;
+const admission = await Admission.open({ kind, plural, parse: parseDatabaseAccess }, "access-admission");
+const { namespace } = admission;
 
 describe("accepted by both", () => {
   test.each(valid)("%s", async (_, spec) => {
-    expect(await judge(spec)).toEqual({ problem: undefined, isReadable: true });
+    expect(await admission.judge(spec)).toEqual({ problem: undefined, isReadable: true });
   });
 });
 
 describe("refused by the API server, with what would be right, and not accepted by the operator either", () => {
   test.each(invalid)("%s", async (what, spec, words) => {
-    const { problem, isReadable } = await judge(spec);
+    const { problem, isReadable } = await admission.judge(spec);
     expect(problem).toMatch(words);
     // This version must still be able to read a field of a later version.
     expect(isReadable).toBe(what === "an unknown field");
@@ -178,15 +138,7 @@ function edgeCases(): readonly object[] {
 
 test("each value at the bounds → the API server and the operator's schema never disagree", async () => {
   const cases = edgeCases();
-  const disagreements: string[] = [];
-  let accepted = 0;
-  for (const spec of cases) {
-    const { problem, isReadable } = await judge(spec);
-    accepted += problem === undefined ? 1 : 0;
-    if ((problem === undefined) !== isReadable) {
-      disagreements.push(`${JSON.stringify(spec).slice(0, 200)}: ${problem ?? "accepted"}`);
-    }
-  }
+  const { disagreements, accepted } = await admission.judgeAll(cases);
   expect(disagreements).toEqual([]);
   // Each result must occur often. Otherwise an answer that is always the same would not be noticed.
   expect(accepted).toBeGreaterThan(40);
