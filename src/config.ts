@@ -24,9 +24,7 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/**
- * Environment variables by name. An empty variable counts as not set, because deployment templates write it like that.
- */
+/** An empty variable counts as not set, because deployment templates write it like that. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -35,10 +33,7 @@ const hostAndPort = /^(?:\[(?<ipv6>[0-9a-fA-F:.]+)\]|(?<host>[A-Za-z0-9._-]+)):(
 const printable = /^[\x21-\x7e]+$/;
 const plainNumber = /^\d+(\.\d+)?$/;
 
-/**
- * Makes the parser of one setting. The error message of the parser describes a valid value; `describe` adds the value
- * that was given.
- */
+/** `right` describes a valid value for the error message; `describe` adds the value that was given. */
 const setting = <Value>(right: string, parse: (text: string) => Value | undefined) =>
   z.string().transform((text, context): Value => {
     const value = parse(text);
@@ -114,13 +109,11 @@ const settings = {
   createSettleMs: ["CREATE_SETTLE_SECONDS", seconds(0.1, 3_600).default(150_000)],
   requestsPerMinute: ["CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
   requestsPerSecond: ["CONTROL_PLANE_REQUESTS_PER_SECOND", wholeNumber(1, 100_000).default(40)],
+  /** In lower case; `*.` stands for every subdomain. `undefined`: all hosts except loopback and link-local ones. */
   tenantHosts: [
     "TENANT_CONTROL_PLANE_HOSTS",
     setting("must be host names or addresses separated by commas, without ports", parseHosts).optional(),
   ],
-  tenantRequestsPerMinute: ["TENANT_CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
-  planesPerNamespace: ["TENANT_CONTROL_PLANES_PER_NAMESPACE", wholeNumber(0, 1_000).default(10)],
-  /** The port at which clients reach databases. */
   databasePort: ["DATABASE_PORT", wholeNumber(1, 65_535).default(5432)],
   /** The value of libpq's `sslmode` in the Secrets of applications, one that always encrypts. */
   databaseSslMode: ["DATABASE_SSL_MODE", oneOf("require", "verify-ca", "verify-full").default("require")],
@@ -140,58 +133,30 @@ type SettingName = keyof typeof settings;
 type Settings = { readonly [Name in SettingName]: z.output<(typeof settings)[Name][1]> };
 type Given = Readonly<Record<string, string>>;
 
-/** Every setting of the operator, checked and frozen. */
-export interface Config
-  extends Omit<
-    Settings,
-    "apiKeyFile" | "apiKeySecret" | "apiKeyValue" | "tenantHosts" | "tenantRequestsPerMinute" | "planesPerNamespace"
-  > {
+export interface Config extends Omit<Settings, "apiKeyFile" | "apiKeySecret" | "apiKeyValue"> {
   readonly apiKey: ApiKeySource;
-  /** The limits for ControlPlane resources, which the users of a namespace create. */
-  readonly tenantLimits: {
-    /**
-     * Hosts in lower case; `*.` at the beginning stands for every subdomain. `undefined`: all hosts except loopback and
-     * link-local ones.
-     */
-    readonly hosts: readonly string[] | undefined;
-    readonly requestsPerMinute: number;
-    readonly planesPerNamespace: number;
-  };
 }
 
 /** Settings whose values are never printed, because they may contain the API key. */
 const hiddenSettings: ReadonlySet<SettingName> = new Set(["apiKeyValue", "apiKeyFile"]);
 
-/**
- * Reads the settings from environment variables. Pure: it does not read the file of the API key.
- * @throws ConfigError that names every missing or wrong setting at once.
- * @see docs/settings.md
- */
+/** Does not read the file of the API key. @throws ConfigError with every wrong setting. @see docs/settings.md */
 export function parseConfig(environment: Environment): Config {
   const all = parseSettings(Object.keys(settings) as SettingName[], environment, apiKeyProblems(environment));
-  const { apiKeyFile: path, apiKeySecret: secret, apiKeyValue: value = "", ...others } = all;
-  const { tenantHosts: hosts, tenantRequestsPerMinute: requestsPerMinute, planesPerNamespace, ...rest } = others;
+  const { apiKeyFile: path, apiKeySecret: secret, apiKeyValue: value = "", ...rest } = all;
   const apiKey: ApiKeySource = path === undefined ? { kind: "Value", value } : { kind: "File", path, secret };
   return Object.freeze({
     ...rest,
     apiKey: Object.freeze(apiKey),
-    tenantLimits: Object.freeze({ hosts, requestsPerMinute, planesPerNamespace }),
   });
 }
 
-/**
- * Reads the settings that decide which namespace may use which project, for a program that is not the operator.
- * @throws ConfigError
- */
+/** For a program that is not the operator. @throws ConfigError */
 export function parseGrantSettings(environment: Environment): Pick<Config, "projectGrants" | "watchNamespaces"> {
   return parseSettings(["watchNamespaces", "projectGrants"], environment);
 }
 
-/**
- * Parses the named settings.
- * @param otherProblems problems that concern several settings together
- * @throws ConfigError, which lists all problems
- */
+/** @param otherProblems problems that concern several settings together. @throws ConfigError with all problems */
 function parseSettings<Name extends SettingName>(
   names: readonly Name[],
   environment: Environment,
@@ -238,10 +203,7 @@ function describe(name: SettingName, right: string, given: Given): string {
   return value ? `${variable} is ${shown(name, value, given)}; it ${right}` : `${variable} is not set; it ${right}`;
 }
 
-/**
- * Returns a setting's value for an error message. An API key in the wrong setting, or a user and password inside a URL,
- * must not reach the log.
- */
+/** An API key in the wrong setting, or a user and password inside a URL, must not reach the log. */
 function shown(name: SettingName, value: string, { apiKeyValue: key }: Given): string {
   const holdsSecret = value.includes("@") || (key !== undefined && value.includes(key));
   if (hiddenSettings.has(name) || holdsSecret) {
@@ -260,10 +222,7 @@ function parseServiceUrl(text: string): string | undefined {
   return url?.endsWith("/v2") ? url : undefined;
 }
 
-/**
- * Parses a URL, and returns it without a trailing slash. `undefined`: it is not http or https, or has a user, a query
- * or a fragment.
- */
+/** Without a trailing slash; `undefined`: it is not http or https, or has a user, a query or a fragment. */
 function parsePlainUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {

@@ -5,7 +5,11 @@ import {
   controlPlaneSpecSchema,
   controlPlaneStatusSchema,
 } from "../src/resource/control-plane-schema.ts";
-import { databaseAccessSpecSchema, databaseAccessStatusSchema } from "../src/resource/database-access-schema.ts";
+import {
+  databaseAccessSpecSchema,
+  databaseAccessStatusSchema,
+  foreignSecretRule,
+} from "../src/resource/database-access-schema.ts";
 import {
   category,
   clusterControlPlaneNames,
@@ -18,7 +22,7 @@ import {
   singular,
   version,
 } from "../src/resource/names.ts";
-import { specSchema } from "../src/resource/spec-schema.ts";
+import { type CelRule, celRules, specSchema } from "../src/resource/spec-schema.ts";
 import { statusSchema } from "../src/resource/status-schema.ts";
 
 /** A node of the structural schema, as the API server expects it (OpenAPI v3 with Kubernetes extensions). */
@@ -69,6 +73,8 @@ interface CrdKind {
   readonly spec: z.ZodType;
   readonly status: z.ZodType;
   readonly printerColumns: readonly PrinterColumn[];
+  /** Rules about the whole resource. @default none */
+  readonly rules?: readonly CelRule[];
 }
 
 /** Returns the path of a condition's field, for a column of `kubectl get`. */
@@ -155,6 +161,7 @@ export const databaseAccessCrd: CrdKind = {
     "needs to connect. It keeps the Secret up to date when the endpoint moves or the password changes.",
   spec: databaseAccessSpecSchema,
   status: databaseAccessStatusSchema,
+  rules: [foreignSecretRule],
   printerColumns: [
     column("Endpoint", ".spec.endpointRef.name", "The ComputeEndpoint"),
     column("Database", ".spec.database.name", "Name of the database"),
@@ -183,8 +190,16 @@ export function buildStructuralSchema(of: CrdKind): StructuralSchema {
       status: { ...structuralSchemaOf(of.status), default: { observedGeneration: -1 } },
     },
     required: ["spec"],
+    ...(of.rules && celRules(...of.rules)),
   };
 }
+
+/** With a CRD all its resources would be deleted, and their endpoints with them. So no tool may prune a CRD. */
+const keepAnnotations = {
+  "argocd.argoproj.io/sync-options": "Delete=false,Prune=false,ServerSideApply=true",
+  "helm.sh/resource-policy": "keep",
+  "kustomize.toolkit.fluxcd.io/prune": "disabled",
+};
 
 /**
  * Returns the CustomResourceDefinition, ready to be written as YAML. Pure. Its keys have the order in which people
@@ -195,7 +210,7 @@ export function buildCrd(of: CrdKind): object {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${group}` },
+    metadata: { name: `${plural}.${group}`, annotations: keepAnnotations },
     spec: {
       group,
       names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName], categories: [category] },

@@ -1,16 +1,21 @@
-/** One reconcile of the DatabaseAccesses of a project: observe, decide, act, store. */
-
+import { nextReportMs } from "../decide/call-failures.ts";
 import { isIdentityProven } from "../decide/identity.ts";
-import { pollDelayMs } from "../decide/plan.ts";
-import type { Caller } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
-import type { KindChange, KindLook, KindRound } from "../reconcile/ports.ts";
+import type { FailedRead, KindChange, KindLook, KindRound } from "../reconcile/ports.ts";
 import type { WaitingChange } from "../reconcile/project-memory.ts";
+import { byTurns } from "../reconcile/schedule.ts";
 import { isBeingDeleted, isPaused } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
-import { type AccessContext, type AccessObservation, validSpecOf, type WorkedAccess } from "./access-observation.ts";
-import { recordsWith } from "./access-records.ts";
+import { parseProjectKey } from "../resource/control-plane-resource.ts";
+import {
+  type AccessContext,
+  type AccessObservation,
+  seenOf,
+  validSpecOf,
+  type WorkedAccess,
+} from "./access-observation.ts";
+import { recordedObjects, recordsWith } from "./access-records.ts";
 import {
   guardedStep,
   noteFailure,
@@ -20,7 +25,7 @@ import {
   storeStep,
   writeSecret,
 } from "./access-steps.ts";
-import { summaryOfFailure, unchanged, waits } from "./access-summary.ts";
+import { eventOfGone, summaryOfFailure, unchanged, waits } from "./access-summary.ts";
 import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
 import {
   BranchReader,
@@ -57,10 +62,8 @@ type Decided =
       readonly plan: Exclude<AccessPlan, AccessMutation>;
       readonly observation: AccessObservation;
     }
-  /** The resource is being deleted, and nothing is left to delete in the control plane. */
   | { readonly kind: "Released" };
 
-/** Works on the DatabaseAccesses of one project in one reconcile. Its methods are steps of that reconcile, see `KindRound`. */
 export class AccessRound implements KindRound {
   readonly #context: AccessContext;
   readonly #worked: Map<string, WorkedAccess>;
@@ -84,11 +87,9 @@ export class AccessRound implements KindRound {
   }
 
   /** Only unfinished work asks for reads. All other resources are compared when the project is read anyway. */
-  caller(): Omit<Caller, "project"> | undefined {
-    const isUrgent = (worked: WorkedAccess) =>
-      this.#looking.has(worked.resource.uid) || worked.entry.waitingSinceMs !== undefined;
-    const urgent = [...this.#worked.values()].find((worked) => isUrgent(worked) && isAtWork(worked));
-    return urgent && { urgency: "Urgent", namespace: urgent.resource.key.namespace };
+  isUrgent(): boolean {
+    const isLooking = (worked: WorkedAccess) => this.#looking.has(worked.resource.uid) && isAtWork(worked);
+    return this.isWaiting() || [...this.#worked.values()].some(isLooking);
   }
 
   /** A DatabaseAccess does not name the project, so an edit does not make the project readable. */
@@ -102,7 +103,7 @@ export class AccessRound implements KindRound {
 
   async look(look: KindLook): Promise<void> {
     const reader = new BranchReader(look.controlPlane);
-    const wanted = [...this.#worked.values()].filter((worked) => this.#needsLook(worked, look));
+    const wanted = inTurns([...this.#worked.values()].filter((worked) => this.#needsLook(worked, look)));
     const chosen = new Set(wanted.slice(0, Math.max(waitingLimit, this.#looking.size)));
     await this.#forEach(
       (each) => chosen.has(each),
@@ -148,8 +149,7 @@ export class AccessRound implements KindRound {
       if (sent.kind !== "Outdated") {
         // The project must learn what was sent, even if the result cannot be stored.
         change.noteSent(sent);
-        // The log may not show that the change has ended: after a clock step, it can put older operations first.
-        worked.entry.isOwedLook = sent.kind === "Accepted";
+        worked.entry.compared = undefined;
         await storeSent(this.#context, worked, decided, sent);
       }
     });
@@ -162,13 +162,25 @@ export class AccessRound implements KindRound {
     );
   }
 
-  async fail(error: ControlPlaneError, forMs: number): Promise<void> {
+  async fail({ error, forMs, isProjectGone }: FailedRead): Promise<void> {
     await this.#forEach(
       ({ resource }) => this.#looking.has(resource.uid),
       async (worked) => {
-        await storeStep(this.#context, worked, summaryOfFailure(worked.resource, error, forMs));
-        worked.entry.isOwedLook = true;
-        worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
+        const { resource, entry } = worked;
+        const { identity, monotonicMs, key } = this.#context;
+        const isGone = isProjectGone && isBeingDeleted(resource);
+        const { projectId } = parseProjectKey(key);
+        const left = recordedObjects(resource, identity).filter((object) => object.projectId !== projectId);
+        if (isGone) this.#context.events.record(resource, eventOfGone(projectId));
+        if (isGone && left.length === 0) {
+          // At once: without records and ComputeEndpoint it would belong to no project, and nothing would make it due.
+          await this.#release(worked);
+          return;
+        }
+        const changes = isGone ? { records: recordsWith(resource, identity, left) } : {};
+        await storeStep(this.#context, worked, summaryOfFailure(resource, error, forMs), changes);
+        entry.seen = undefined;
+        entry.dueAtMs = monotonicMs + (isGone ? 0 : nextReportMs(forMs));
       },
     );
   }
@@ -188,13 +200,13 @@ export class AccessRound implements KindRound {
     );
   }
 
-  #isDue({ resource, entry, hasMoved }: WorkedAccess): boolean {
+  #isDue(worked: WorkedAccess): boolean {
     const { monotonicMs, policy } = this.#context;
+    const { entry } = worked;
     const isResync = entry.compared !== undefined && monotonicMs - entry.compared.atMs >= policy.resyncMs;
-    return hasMoved || isResync || entry.version !== resource.resourceVersion || entry.dueAtMs <= monotonicMs;
+    return isResync || entry.seen !== seenOf(worked) || entry.dueAtMs <= monotonicMs;
   }
 
-  /** Decides and stores what needs no control plane. Other resources are compared with the control plane next. */
   async #decideLocally(worked: WorkedAccess): Promise<void> {
     const { store, clock, policy } = this.#context;
     const { entry } = worked;
@@ -203,23 +215,20 @@ export class AccessRound implements KindRound {
       this.#worked.delete(worked.resource.uid);
       return;
     }
-    const isEdited = entry.version !== current.resourceVersion;
     worked.resource = current;
+    const isEdited = entry.seen !== seenOf(worked);
     if (!isBeingDeleted(current) && !isPaused(current)) {
       worked.resource = await store.addFinalizer(current);
     }
-    const decided = planLocally(this.#context, worked.resource);
-    const waitMs = decided.kind === "Release" ? settleLeftMs(this.#context, worked) : 0;
-    const plan = waitMs > 0 ? waits.deleteUnsettled : decided;
+    const plan = planLocally(this.#context, worked.resource);
     if (plan.kind === "Release") {
       await this.#release(worked);
     } else if (plan.kind !== "Look") {
       // The memory is cleared, so that a read for another resource of the project does not make this resource due.
       entry.waitingSinceMs = undefined;
-      entry.isOwedLook = false;
       entry.compared = undefined;
       await storeStep(this.#context, worked, plan);
-      entry.dueAtMs = clock.monotonicMs() + (waitMs > 0 ? waitMs : policy.resyncMs);
+      entry.dueAtMs = clock.monotonicMs() + policy.resyncMs;
     } else if (!isEdited && (await this.#isAtRest(worked))) {
       entry.dueAtMs = clock.monotonicMs() + secretCheckMs;
     } else {
@@ -227,24 +236,18 @@ export class AccessRound implements KindRound {
     }
   }
 
-  /**
-   * Whether the resource needs no comparison with the control plane: Kubernetes shows no change since the last one, no
-   * resync is due, and nothing has failed since.
-   */
-  async #isAtRest({ resource, entry, hasMoved }: WorkedAccess): Promise<boolean> {
+  /** Kubernetes shows no change since the last comparison, no resync is due, and nothing has failed since. */
+  async #isAtRest({ resource, entry }: WorkedAccess): Promise<boolean> {
     const { monotonicMs, policy } = this.#context;
     const isCompared = entry.compared !== undefined && monotonicMs - entry.compared.atMs < policy.resyncMs;
     const isCurrent = resource.status.observedGeneration === resource.generation;
-    const isOpen = isBeingDeleted(resource) || entry.isOwedLook || entry.failure !== undefined;
-    return !hasMoved && isCompared && isCurrent && !isOpen && (await isUnchangedInKubernetes(this.#context, resource));
+    const isOpen = isBeingDeleted(resource) || entry.failure !== undefined;
+    return isCompared && isCurrent && !isOpen && (await isUnchangedInKubernetes(this.#context, resource));
   }
 
-  /**
-   * Whether this reconcile compares the resource with the control plane: it is due, its change waits and may be sent,
-   * or the snapshot or the operation log shows a change.
-   */
+  /** It is due, its change waits and may be sent, or the snapshot or the operation log shows a change. */
   #needsLook({ resource, entry }: WorkedAccess, { snapshot, operations, mayChange }: KindLook): boolean {
-    if (this.#looking.has(resource.uid) || entry.isOwedLook || (entry.waitingSinceMs !== undefined && mayChange)) {
+    if (this.#looking.has(resource.uid) || (entry.waitingSinceMs !== undefined && mayChange)) {
       return true;
     }
     const { compared, failure } = entry;
@@ -262,7 +265,6 @@ export class AccessRound implements KindRound {
     const { entry, resource } = worked;
     const { waitingSinceMs = this.#context.monotonicMs } = entry;
     entry.waitingSinceMs = undefined;
-    entry.isOwedLook = false;
     const decided = isBeingDeleted(resource)
       ? await this.#decideDeletion(worked, reader)
       : await this.#observeAndDecide(worked, reader, look);
@@ -277,7 +279,7 @@ export class AccessRound implements KindRound {
     if (object !== undefined) {
       return { kind: "Delete", object };
     }
-    const waitMs = settleLeftMs(this.#context, worked);
+    const waitMs = settleLeftMs(this.#context, worked.resource);
     if (waitMs > 0) {
       await storeStep(this.#context, worked, waits.deleting);
       worked.entry.dueAtMs = this.#context.monotonicMs + waitMs;
@@ -348,12 +350,15 @@ export class AccessRound implements KindRound {
   }
 
   /** Returns the time until the resource is compared again. The comparison finds changes that other clients made. */
-  #restMs({ resource, entry }: WorkedAccess, plan: AccessPlan): number {
+  #restMs({ resource }: WorkedAccess, plan: AccessPlan): number {
     const { policy, clock } = this.#context;
     if (plan.kind === "Progressing") {
-      return pollDelayMs(clock.monotonicMs() - entry.changedAtMs, policy);
+      return policy.operationPollMs;
     }
-    return Math.max(0, Math.min(secretCheckMs, rotationDueMs(resource) - clock.nowMs()));
+    if (plan.kind === "Stalled") {
+      return secretCheckMs;
+    }
+    return Math.max(0, Math.min(secretCheckMs, rotationDueMs(this.#context, resource) - clock.nowMs()));
   }
 
   async #release(worked: WorkedAccess): Promise<void> {
@@ -362,10 +367,6 @@ export class AccessRound implements KindRound {
   }
 }
 
-/**
- * Whether a resource has unfinished work: its change waits, it is being deleted, status does not describe the newest
- * spec yet, a person asked for a new password, or it is neither Ready nor Stalled.
- */
 function isAtWork({ resource, entry }: WorkedAccess): boolean {
   const { conditions, observedGeneration } = resource.status;
   return (
@@ -375,6 +376,12 @@ function isAtWork({ resource, entry }: WorkedAccess): boolean {
     isRotationAsked(resource) ||
     (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"))
   );
+}
+
+function inTurns(resources: readonly WorkedAccess[]): readonly WorkedAccess[] {
+  const sinceMs = ({ entry }: WorkedAccess) => entry.waitingSinceMs ?? Number.POSITIVE_INFINITY;
+  const byAge = [...resources].sort((a, b) => (sinceMs(a) < sinceMs(b) ? -1 : Number(sinceMs(a) > sinceMs(b))));
+  return byTurns([...Map.groupBy(byAge, ({ resource }) => resource.key.namespace).values()]);
 }
 
 function isWish(decided: Decided): decided is Wish {

@@ -1,26 +1,27 @@
-/** Stores the result of one step of a DatabaseAccess in status and Secret, and notes failures. */
 import { nextFailure } from "../decide/call-failures.ts";
 import { eventsOfStall } from "../decide/events-for.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { KubernetesError, type SecretData, type SecretWriteCause } from "../domain/resource-store.ts";
+import {
+  KubernetesError,
+  type SecretData,
+  type SecretWriteCause,
+  type WantedSecret,
+} from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { guarded } from "../reconcile/in-parallel.ts";
 import { resourceFields } from "../reconcile/report.ts";
 import { secondsTime } from "../resource/conditions.ts";
 import { secretKeyOf } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
-import { group, version } from "../resource/names.ts";
-import { type AccessContext, type AccessObservation, roleIn, type WorkedAccess } from "./access-observation.ts";
+import { annotations, group, version } from "../resource/names.ts";
+import { type AccessContext, type AccessObservation, roleIn, seenOf, type WorkedAccess } from "./access-observation.ts";
 import { recordsWith } from "./access-records.ts";
 import { type AccessSummary, accessStatus, eventOfWrite, stalls, summaryOfFailure } from "./access-summary.ts";
 import { bindingSecretType } from "./binding.ts";
 import { readOwnSecret } from "./observe-access.ts";
+import { isRotationWanted } from "./plan-access.ts";
 
-/**
- * Stores the status after a step if it has changed. If the resource became Stalled, it publishes an event.
- * @param changes the changed members of status beside the conditions
- * @throws KubernetesError
- */
+/** Stores the status if it has changed. A new stall is also an event. @throws KubernetesError */
 export async function storeStep(
   { store, events, logger, clock }: AccessContext,
   worked: WorkedAccess,
@@ -36,23 +37,20 @@ export async function storeStep(
     }
     logger.info({ ...resourceFields(resource), step: summary.kind }, "reconciled: the status changed");
   }
-  entry.version = worked.resource.resourceVersion;
+  entry.seen = seenOf(worked);
   entry.storeFailures = 0;
   if (summary.kind === "Ready") {
     // The password is kept until the resource is Ready: until then, the next reconcile may have to write the Secret
     // again.
     entry.pendingPassword = undefined;
-    entry.isResetAccepted = false;
   }
 }
 
-/**
- * Does the work for one resource. If the work fails, the resource is compared with the control plane after a backoff.
- */
+/** If the work fails, the resource is compared with the control plane after a backoff. */
 export function guardedStep(context: AccessContext, worked: WorkedAccess, work: () => Promise<void>): Promise<void> {
   const onFailure = () => {
     // Before the backoff has passed, only a change of the resource makes it due.
-    worked.entry.version = worked.resource.resourceVersion;
+    worked.entry.seen = seenOf(worked);
     worked.entry.compared = undefined;
   };
   return guarded(context, worked, work, { firstMs: 500, onFailure });
@@ -75,11 +73,7 @@ export function storeFailure(context: AccessContext, worked: WorkedAccess, error
   return storeStep(context, worked, summaryOfFailure(worked.resource, error, forMs));
 }
 
-/**
- * Writes the Secret, and stores that in status. The resource is Ready then, or Stalled if the operator has no right to
- * write the Secret.
- * @throws KubernetesError
- */
+/** Stalls without the right to write the Secret. @throws KubernetesError; `SecretRefused` if the Secret is refused */
 export async function writeSecret(
   context: AccessContext,
   worked: WorkedAccess,
@@ -90,11 +84,8 @@ export async function writeSecret(
   const { resource } = worked;
   const key = secretKeyOf(resource);
   const { secret } = observation;
-  const owner = { apiVersion: `${group}/${version}`, kind: resource.kind, name: resource.key.name, uid: resource.uid };
-  const written = await (secret.kind === "Own"
-    ? secrets.replaceData(secret.secret, data)
-    : secrets.create(key, { type: bindingSecretType, owner, data })
-  ).catch(unlessForbidden);
+  const before = secret.kind === "Own" ? secret.secret : undefined;
+  const written = await secrets.write(wantedSecret(observation, data), before).catch(unlessForbidden);
   if (written === undefined) {
     await storeStep(context, worked, stalls.secretsForbidden(resource, secrets.account));
     return;
@@ -106,15 +97,21 @@ export async function writeSecret(
   await storeStep(context, worked, { kind: "Ready" }, { ...settledChanges(context, observation), ...changes });
 }
 
-function unlessForbidden(error: unknown): undefined {
-  if (!(error instanceof KubernetesError && error.reason === "Forbidden")) throw error;
+export function wantedSecret({ resource, spec }: AccessObservation, data: SecretData): WantedSecret {
+  const { labels = {}, annotations = {} } = spec.secret ?? {};
+  const owner = { apiVersion: `${group}/${version}`, kind: resource.kind, name: resource.key.name, uid: resource.uid };
+  return { key: secretKeyOf(resource), type: bindingSecretType, owner, labels, annotations, data };
 }
 
-/**
- * Deletes the Secret and removes the finalizer. If the operator has no right to delete the Secret, the garbage collector
- * does so, because the resource owns it.
- * @throws KubernetesError
- */
+function unlessForbidden(error: unknown): undefined {
+  if (!isForbidden(error)) throw error;
+}
+
+export function isForbidden(error: unknown): boolean {
+  return error instanceof KubernetesError && error.reason === "Forbidden";
+}
+
+/** Without the right, the garbage collector deletes the Secret that the resource owns. @throws KubernetesError */
 export async function releaseResource(
   { secrets, store, logger }: AccessContext,
   { resource }: WorkedAccess,
@@ -127,7 +124,6 @@ export async function releaseResource(
   logger.info(resourceFields(resource), "finalizer removed");
 }
 
-/** Returns the status changes when role, database and Secret match spec. */
 export function settledChanges(
   { clock, identity }: AccessContext,
   observation: AccessObservation,
@@ -137,25 +133,31 @@ export function settledChanges(
   const { secret: known, password } = resource.status;
   const now = secondsTime(clock.nowMs());
   const resourceVersion = secret.kind === "Own" ? secret.secret.resourceVersion : undefined;
-  const requestedAt = password?.rotation?.requestedAt;
+  const { rotation } = password ?? {};
+  const isRotated = isRotationWanted(observation);
+  const requestedAt =
+    rotation === undefined ? resource.annotations[annotations.rotateRequestedAt] : rotation.requestedAt;
   return {
     binding: { name: secretKeyOf(resource).name },
     endpoint: { endpointId, projectId, branchId, host: hosts.host },
     records: recordsWith(resource, identity, objects),
-    password: passwordStatus(observation, now),
+    password: passwordStatus(observation, isRotated, now),
     ...(resourceVersion !== undefined && { secret: { resourceVersion, changedTime: known?.changedTime ?? now } }),
-    ...(requestedAt !== undefined && { lastHandledRotateAt: requestedAt }),
+    ...(isRotated && requestedAt !== undefined && { lastHandledRotateAt: requestedAt }),
   };
 }
 
-function passwordStatus(observation: AccessObservation, now: string): DatabaseAccessStatus["password"] {
+function passwordStatus(
+  observation: AccessObservation,
+  isRotated: boolean,
+  now: string,
+): DatabaseAccessStatus["password"] {
   const before = observation.resource.status.password;
   const { password } = observation;
   const listed = roleIn(observation)?.updatedTime ?? "";
-  const roleUpdatedTime =
-    password.kind === "Known" ? (password.roleUpdatedTime ?? listed) : (before?.roleUpdatedTime ?? listed);
+  const roleUpdatedTime = password.kind === "Known" ? listed : (before?.roleUpdatedTime ?? listed);
   const isSame = before?.roleUpdatedTime === roleUpdatedTime;
-  const rotatedTime = before?.rotation === undefined ? before?.rotatedTime : now;
+  const rotatedTime = isRotated ? now : before?.rotatedTime;
   return {
     roleUpdatedTime,
     knownSinceTime: isSame ? notLater(before.knownSinceTime, now) : now,

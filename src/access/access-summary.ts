@@ -1,4 +1,3 @@
-/** The conditions after each step of a DatabaseAccess, with every reason, message and event. */
 import {
   accessRemedies,
   briefOutageMs,
@@ -18,6 +17,7 @@ import {
   type SecretWriteCause,
   warning,
 } from "../domain/resource-store.ts";
+import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import {
   type AccessProgressReason,
   type AccessStallReason,
@@ -31,13 +31,11 @@ import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
 
-/** The result of one step, as the conditions of a DatabaseAccess show it. */
 export type AccessSummary =
   | { readonly kind: "Ready" }
   | { readonly kind: "Progressing"; readonly reason: AccessProgressReason; readonly message: string }
   | { readonly kind: "Stalled"; readonly reason: AccessStallReason; readonly message: string }
   | { readonly kind: "Paused" }
-  /** The step does not change the conditions. */
   | { readonly kind: "Unchanged" };
 
 const progressing = (reason: AccessProgressReason, message: string): AccessSummary => ({
@@ -50,10 +48,8 @@ const stalled = (reason: AccessStallReason, message: string): AccessSummary => (
 const retainBoth =
   "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
 
-/** The result of a step that does not change the conditions. */
 export const unchanged: AccessSummary = { kind: "Unchanged" };
 
-/** The results after which the resource is not finished, and the operator continues by itself. */
 export const waits = {
   creating: (type: AccessObject["type"]) =>
     type === "Role"
@@ -75,17 +71,8 @@ export const waits = {
       `ComputeEndpoint ${name} has no endpoint yet. The operator continues when it has one.`,
     ),
   deleting: progressing("Deleting", "The operator deletes what this resource created, and then the Secret."),
-  deleteUnsettled: progressing(
-    "Deleting",
-    "A delete request may still take effect. The operator waits until it no longer can, and then leaves role and database as they are.",
-  ),
-  usersUnlisted: progressing(
-    "Deleting",
-    "The deletion waits: the operator may not list the DatabaseAccesses of another namespace, which may use the same role or database. The log of the operator names the right and the namespace. Give it that right. Or set both deletionPolicy fields to Retain.",
-  ),
 } as const;
 
-/** The results of steps after which a person must act. */
 export const stalls = {
   invalidSpec: (problems: string) =>
     stalled("InvalidSpec", `The stored spec is not valid: ${problems}. Apply a corrected spec.`),
@@ -139,9 +126,7 @@ export const stalls = {
     stalled(
       "IdentityUnproven",
       `The records in status cannot be read, so the operator does not know which role and database it created. It creates, changes and deletes nothing. ${
-        deletionTimestamp === undefined
-          ? "Start the version of the operator that wrote status, or delete this resource and create it again."
-          : retainBoth
+        deletionTimestamp === undefined ? "Delete this resource and create it again." : retainBoth
       }`,
     ),
   recordsElsewhere({ status, deletionTimestamp }: DatabaseAccess) {
@@ -162,11 +147,7 @@ export const stalls = {
     ),
 } as const;
 
-/**
- * Sums up a failed call for the conditions. The same failure gives the same text in every reconcile. If the resource is
- * Ready or Stalled, a brief failure leaves the conditions unchanged, but a refused key does not.
- * @param forMs how long calls have failed for this reason, in milliseconds
- */
+/** A brief failure leaves Ready and Stalled unchanged; a refused key does not. `forMs`: how long calls have failed. */
 export function summaryOfFailure(resource: DatabaseAccess, error: ControlPlaneError, forMs: number): AccessSummary {
   const stall = failureStallOf(error, forMs);
   const remedy = resource.deletionTimestamp === undefined ? "" : ` ${retainBoth}`;
@@ -181,13 +162,15 @@ export function summaryOfFailure(resource: DatabaseAccess, error: ControlPlaneEr
     : progressing(reason, `${sentenceOf(error)} The operator tries again.${remedy}`);
 }
 
-/** Returns the status after a step. Pure: equal input gives equal status. */
+/** Returns the status after a step. Pure: equal input gives equal status. While a resource is being deleted, it is not Ready. */
 export function accessStatus(
   resource: DatabaseAccess,
-  summary: AccessSummary,
+  given: AccessSummary,
   { changes, nowMs }: { readonly changes: Partial<DatabaseAccessStatus>; readonly nowMs: number },
 ): DatabaseAccessStatus {
   const { status, generation } = resource;
+  const isReady = isTrue(status.conditions, "Ready");
+  const summary = given.kind === "Unchanged" && isReady && isBeingDeleted(resource) ? waits.deleting : given;
   const handled =
     summary.kind === "Unchanged"
       ? {}
@@ -219,7 +202,6 @@ function draftsOf(
   }
 }
 
-/** Returns the event for a written Secret. */
 export function eventOfWrite(cause: SecretWriteCause, name: string): ResourceEvent {
   switch (cause) {
     case "Created":
@@ -232,12 +214,11 @@ export function eventOfWrite(cause: SecretWriteCause, name: string): ResourceEve
       return normal(
         "ConnectionChanged",
         "Write",
-        `The operator updated Secret ${name}: host names or password changed.`,
+        `The operator updated Secret ${name}: host names, password or spec.secret changed.`,
       );
   }
 }
 
-/** Returns the event for a role or database that the control plane created or deleted for the resource. */
 export function eventOfChange(
   change: "RoleCreated" | "DatabaseCreated" | "RoleDeleted" | "DatabaseDeleted",
   name: string,
@@ -247,7 +228,10 @@ export function eventOfChange(
   return normal(change, action, `The control plane ${did} ${what} ${name}.`);
 }
 
-/** Returns the event for a role that stays because it owns databases that stay. */
+export function eventOfGone(projectId: string): ResourceEvent {
+  return warning("ProjectGone", "Delete", `Project ${projectId} does not exist, so role and database there are gone.`);
+}
+
 export function eventOfRetained(role: string, databases: readonly string[]): ResourceEvent {
   return warning("RoleRetained", "Delete", `Role ${role} stays: it owns ${databases.join(", ")}, which stays too.`);
 }

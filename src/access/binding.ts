@@ -1,8 +1,6 @@
-/** Makes the content of the Secret for applications. */
 import type { SecretData } from "../domain/resource-store.ts";
 import type { BindingKey, DatabaseAccessSpec } from "../resource/database-access-schema.ts";
 
-/** The port and the TLS settings with which clients reach the databases of a control plane. */
 export interface ConnectionSettings {
   readonly port: number;
   /** The value of libpq's `sslmode`, for instance `require` or `verify-full`. */
@@ -11,15 +9,14 @@ export interface ConnectionSettings {
   readonly certificateAuthority: string | undefined;
 }
 
-/** The host names of an endpoint and of the replicas of its branch. */
 export interface ConnectionHosts {
   readonly host: string;
-  readonly pooledHost: string;
+  /** `undefined`: the control plane's host names do not show it. */
+  readonly pooledHost: string | undefined;
   /** The host names of read replicas for direct connections, sorted. */
   readonly readHosts: readonly string[];
 }
 
-/** The values from which the content of the Secret is made. */
 export interface Connection {
   readonly hosts: ConnectionHosts;
   readonly settings: ConnectionSettings;
@@ -30,10 +27,7 @@ export interface Connection {
 /** The type of the Secret. @see https://servicebinding.io/spec/core/1.1.0/ (read 2026-11-22) */
 export const bindingSecretType = "servicebinding.io/postgresql";
 
-/**
- * Returns the content of the Secret, in the layout of the Service Binding specification. Pure.
- * Keys without a value are absent, for instance if there are no replicas or no certificate authority.
- */
+/** The layout of the Service Binding specification. Keys without a value are absent. Pure. */
 export function bindingOf(connection: Connection): SecretData {
   const values = bindingValues(connection);
   const { certificateAuthority } = connection.settings;
@@ -68,7 +62,7 @@ function bindingValues(connection: Connection): BindingValues {
     "jdbc-url": `jdbc:postgresql://${hosts.host}:${port}/${encodeURIComponent(database)}?sslmode=${settings.sslMode}`,
     pgpass: `${[hosts.host, port, database, username, password].map(pgpassField).join(":")}\n`,
     "pooled-host": hosts.pooledHost,
-    "pooled-uri": uriOf(connection, [hosts.pooledHost]),
+    "pooled-uri": hosts.pooledHost === undefined ? undefined : uriOf(connection, [hosts.pooledHost]),
     "read-host": readHost,
     "read-uri": readHost === undefined ? undefined : uriOf(connection, [readHost]),
     "read-hosts": readHost === undefined ? undefined : hosts.readHosts.join(","),
@@ -89,10 +83,7 @@ function pgpassField(text: string): string {
   return text.replace(/[\\:]/g, "\\$&");
 }
 
-/**
- * Fills the placeholders of a template. A placeholder without a value, such as a missing replica, becomes an empty
- * text. A placeholder with an unknown name stays as it is.
- */
+/** A placeholder without a value becomes an empty text. One with an unknown name stays as it is. */
 function expand(template: string, values: BindingValues): string {
   return template.replace(/\$\{([a-z-]+)\}/g, (whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name as BindingKey] ?? "") : whole,

@@ -1,10 +1,10 @@
-/** Plans the next step of a DatabaseAccess that is not being deleted. */
-
+import type { ObservedRole } from "../domain/control-plane.ts";
 import type { SecretData, SecretWriteCause } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { annotations } from "../resource/names.ts";
 import {
+  type AccessContext,
   type AccessObservation,
   isSecretUntouched,
   type ObjectType,
@@ -14,20 +14,17 @@ import {
 import { type AccessSummary, stalls, waits } from "./access-summary.ts";
 import { bindingOf } from "./binding.ts";
 
-/** A plan that changes something in the control plane. One plan has one effect. */
+/** One plan has one effect. */
 export type AccessMutation =
   | { readonly kind: "Create"; readonly type: ObjectType }
   /** Resets the password. The Secret is written right after that. */
-  | { readonly kind: "ResetPassword"; readonly roleUpdatedTime: string };
+  | { readonly kind: "ResetPassword" };
 
-/** The next step of one DatabaseAccess. */
 export type AccessPlan =
   | AccessMutation
   | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: SecretWriteCause }
-  /** Only the status is stored. */
   | AccessSummary;
 
-/** Whether a plan changes something in the control plane. */
 export function isAccessMutation(plan: AccessPlan): plan is AccessMutation {
   return plan.kind === "Create" || plan.kind === "ResetPassword";
 }
@@ -43,30 +40,18 @@ const checks: readonly ((observation: AccessObservation) => AccessPlan | undefin
   planSecret,
 ];
 
-/** Chooses the next step of a DatabaseAccess that is not being deleted. Pure and total. */
 export function planAccess(observation: AccessObservation): AccessPlan {
   for (const check of checks) {
     const plan = check(observation);
-    if (plan !== undefined) {
-      return plan;
-    }
+    if (plan !== undefined) return plan;
   }
   return { kind: "Ready" };
 }
 
-/**
- * Plans to report Stalled if the Secret belongs to another object or the operator may not read it. The operator then
- * creates neither role nor database.
- */
+/** Without its Secret, a resource gets neither role nor database. */
 function planSecretAccess({ secret, resource }: AccessObservation): AccessPlan | undefined {
-  switch (secret.kind) {
-    case "Foreign":
-      return stalls.secretExists(resource);
-    case "Forbidden":
-      return stalls.secretsForbidden(resource, secret.account);
-    default:
-      return undefined;
-  }
+  if (secret.kind === "Foreign") return stalls.secretExists(resource);
+  return secret.kind === "Forbidden" ? stalls.secretsForbidden(resource, secret.account) : undefined;
 }
 
 function planRole(observation: AccessObservation): AccessPlan | undefined {
@@ -91,29 +76,37 @@ function planDatabase({ databases, spec, endpoint }: AccessObservation): AccessP
     : stalls.databaseOwnedByAnother(name, found.ownerName);
 }
 
-/**
- * Waits until PostgreSQL has the role. The control plane's list may show the role earlier. A resource whose Secret was
- * written before does not wait.
- */
+/** The list may show a role before PostgreSQL has it. A resource whose Secret was written before does not wait. */
 function planConfiguration({ isConfigInFlight, resource }: AccessObservation): AccessPlan | undefined {
   return isConfigInFlight && resource.status.secret === undefined ? waits.configuration : undefined;
 }
 
+/** Plans a reset if a rotation is wanted, unless the control plane has a new password already. */
 function planRotation(observation: AccessObservation): AccessPlan | undefined {
-  const { resource, spec, endpoint, password, openReset, isResetAccepted, nowMs } = observation;
   const role = roleIn(observation);
-  if (role === undefined || spec.password?.secretRef !== undefined) {
+  const isGiven = observation.spec.password?.secretRef !== undefined;
+  if (role === undefined || isGiven || !isRotationWanted(observation) || hasNewPassword(observation, role)) {
     return undefined;
   }
-  const reset: AccessPlan = { kind: "ResetPassword", roleUpdatedTime: role.updatedTime };
-  if (openReset !== undefined) {
-    // The reset took effect if the role of the same branch has changed since. Then the operator reads the password. If
-    // the control plane hides the password, the operator resets it again.
-    const isOfBranch = (openReset.branchId ?? endpoint.branchId) === endpoint.branchId;
-    const hasTakenEffect = isOfBranch && (isResetAccepted || openReset.roleUpdatedTime !== role.updatedTime);
-    return hasTakenEffect && password.kind !== "Unavailable" ? undefined : reset;
+  return { kind: "ResetPassword" };
+}
+
+/** Whether a person asked for a new password, the old one is too old, or a reset has begun. */
+export function isRotationWanted({ openReset, resource, rotationDueMs, nowMs }: AccessObservation): boolean {
+  return openReset !== undefined || isRotationAsked(resource) || rotationDueMs <= nowMs;
+}
+
+/** Any other password than the last written one counts as the rotation, whoever has set it. */
+function hasNewPassword(observation: AccessObservation, role: ObservedRole): boolean {
+  const { isAnswered, password, resource, endpoint, secret } = observation;
+  const { status } = resource;
+  if (password.kind !== "Known" || isAnswered) {
+    return isAnswered;
   }
-  return isRotationAsked(resource) || rotationDueMs(resource) <= nowMs ? reset : undefined;
+  const isHeld = secret.kind === "Own" && secret.secret.data.password === password.password.reveal();
+  const hasChanged =
+    status.password?.roleUpdatedTime !== role.updatedTime || (isSecretUntouched(observation) && !isHeld);
+  return status.endpoint?.branchId === endpoint.branchId && hasChanged;
 }
 
 /** Whether a person asked for a new password that is not set yet. */
@@ -122,43 +115,47 @@ export function isRotationAsked({ annotations: given, status }: DatabaseAccess):
   return asked !== undefined && asked !== status.lastHandledRotateAt;
 }
 
-/**
- * Returns when the password must be reset because of its age, in epoch milliseconds. Infinity: never, or no password is
- * known yet.
- */
-export function rotationDueMs(resource: DatabaseAccess): number {
+/** In epoch milliseconds; Infinity: never. The period belongs to the role, so rotations by other resources count. */
+export function rotationDueMs(
+  { store, clock }: Pick<AccessContext, "store" | "clock">,
+  resource: DatabaseAccess,
+): number {
+  const afterMs = (validSpecOf(resource)?.password?.rotateAfterSeconds ?? Infinity) * 1_000;
   const { rotatedTime, knownSinceTime } = resource.status.password ?? {};
-  const since = rotatedTime ?? knownSinceTime;
-  const afterSeconds = validSpecOf(resource)?.password?.rotateAfterSeconds ?? Infinity;
-  return since === undefined ? Infinity : Date.parse(since) + afterSeconds * 1_000;
+  const own = [rotatedTime, knownSinceTime].flatMap((time) => time ?? []).map((time) => Date.parse(time));
+  const dueMs = own.length === 0 ? Infinity : Math.max(...own) + afterMs;
+  if (dueMs > clock.nowMs()) {
+    return dueMs;
+  }
+  const shared = store.list().filter((other) => other.status.password !== undefined && isSameRole(other, resource));
+  const rotated = shared.map(({ status }) => Date.parse(status.password?.rotatedTime ?? "") || 0);
+  return Math.max(dueMs, ...rotated.map((ms) => ms + afterMs));
 }
 
-/**
- * Whether the password must be read: a person gives it in a Secret, or the Secret of this resource may not hold the
- * right one. Pure.
- */
-export function needsPassword(observation: Omit<AccessObservation, "password">): boolean {
+function isSameRole(a: DatabaseAccess, b: DatabaseAccess): boolean {
+  const roleOf = (resource: DatabaseAccess) => {
+    const { records, endpoint } = resource.status;
+    return [records?.serviceUrl, endpoint?.projectId, endpoint?.branchId, validSpecOf(resource)?.role.name];
+  };
+  return isSameStored(roleOf(a), roleOf(b));
+}
+
+/** Whether the Secret of this resource may not hold the right password, or a person gives it. Pure. */
+export function needsPassword(observation: Omit<AccessObservation, "password" | "isAnswered">): boolean {
   const { resource, endpoint, spec } = observation;
   const { status } = resource;
   const role = roleIn(observation);
   return (
     spec.password?.secretRef !== undefined ||
     !isSecretUntouched(observation) ||
-    status.password?.rotation !== undefined ||
     status.password?.roleUpdatedTime !== role?.updatedTime ||
     status.endpoint?.branchId !== endpoint.branchId
   );
 }
 
 function planPassword({ password, spec }: AccessObservation): AccessPlan | undefined {
-  switch (password.kind) {
-    case "Unavailable":
-      return stalls.passwordUnavailable(spec.role.name);
-    case "Missing":
-      return stalls.passwordMissing(spec);
-    default:
-      return undefined;
-  }
+  if (password.kind === "Unavailable") return stalls.passwordUnavailable(spec.role.name);
+  return password.kind === "Missing" ? stalls.passwordMissing(spec) : undefined;
 }
 
 function planSecret(observation: AccessObservation): AccessPlan | undefined {
@@ -169,12 +166,17 @@ function planSecret(observation: AccessObservation): AccessPlan | undefined {
     return undefined;
   }
   const data = bindingData(observation, text);
-  return held !== undefined && isSameStored(held, data)
+  return held !== undefined && isSameStored(held, data) && hasMetadata(observation)
     ? undefined
     : { kind: "WriteSecret", data, cause: causeOf(observation) };
 }
 
-/** Returns the content of the Secret with this password. */
+function hasMetadata({ secret, spec }: AccessObservation): boolean {
+  const isIn = (wanted: object = {}, held: object = {}) => isSameStored({ ...held, ...wanted }, held);
+  const { labels, annotations } = secret.kind === "Own" ? secret.secret : {};
+  return isIn(spec.secret?.labels, labels) && isIn(spec.secret?.annotations, annotations);
+}
+
 export function bindingData({ spec, endpoint, settings }: AccessObservation, password: string): SecretData {
   return bindingOf({ hosts: endpoint.hosts, settings, spec, password });
 }
@@ -188,7 +190,7 @@ function causeOf(observation: AccessObservation): SecretWriteCause {
   if (secret.kind !== "Own") {
     return "Restored";
   }
-  if (status.password?.rotation !== undefined) {
+  if (isRotationWanted(observation)) {
     return "Rotated";
   }
   const hasMoved =

@@ -1,4 +1,3 @@
-/** Sends one change of a DatabaseAccess to the control plane, and stores the result. */
 import { withoutEmpty } from "../decide/status-for.ts";
 import type { BranchObjects, RoleChange } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -7,24 +6,23 @@ import { isSameStored } from "../domain/same-stored.ts";
 import type { KindChange, KindSent } from "../reconcile/ports.ts";
 import { isNeverApplied, isSameWish } from "../reconcile/send-change.ts";
 import { storeOnNewest } from "../reconcile/store-on-newest.ts";
+import { secondsTime } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
-import type { AccessContext, AccessObservation, WorkedAccess } from "./access-observation.ts";
-import { createKeyOf, objectOf, recordedObjects, recordOf, recordsWith, withObject } from "./access-records.ts";
-import { noteFailure, storeFailure, storeStep, writeSecret } from "./access-steps.ts";
+import { type AccessContext, type AccessObservation, roleIn, type WorkedAccess } from "./access-observation.ts";
+import { createKeyOf, recordedObjects, recordOf, recordsWith, withObject } from "./access-records.ts";
+import { isForbidden, noteFailure, storeFailure, storeStep, wantedSecret, writeSecret } from "./access-steps.ts";
 import { eventOfChange, stalls, unchanged, waits } from "./access-summary.ts";
 import { type AccessMutation, bindingData } from "./plan-access.ts";
 import { deletedWithResource, isDeletionGranted } from "./plan-locally.ts";
 
-/** A change, with the observation from which it was decided. */
 interface Change {
   readonly kind: "Change";
   readonly plan: AccessMutation;
   readonly observation: AccessObservation;
 }
 
-/** A decision to change something in the control plane. */
 export type Wish = Change | { readonly kind: "Delete"; readonly object: AccessObject };
 
 /** The result of `sendWish`. `Outdated`: nothing was sent, because the resource has changed since the decision. */
@@ -33,10 +31,8 @@ type Sent = KindSent | { readonly kind: "Outdated" };
 const outdated: Sent = { kind: "Outdated" };
 
 /**
- * Sends the change of one resource. It sends nothing, and the result is `Outdated`, after a long wait for the request
- * budget. The same holds if a person has changed, paused or deleted the resource since the decision, or if the grants,
- * the control plane or other resources no longer allow the change.
- * @throws KubernetesError before anything was sent
+ * Sends one change, or nothing (`Outdated`) if a person has changed, paused or deleted the resource since the decision,
+ * or if the grants, the control plane or other resources no longer allow it. @throws KubernetesError before it is sent
  */
 export async function sendWish(
   context: AccessContext,
@@ -45,18 +41,17 @@ export async function sendWish(
   change: KindChange,
 ): Promise<Sent> {
   const { entry } = worked;
-  const { waitingSinceMs } = entry;
   entry.waitingSinceMs = undefined;
   try {
-    if (!(await change.reserve())) {
-      entry.waitingSinceMs = waitingSinceMs;
+    await change.reserve();
+    // The change may have waited for long, so the newest resource decides.
+    const before = worked.resource;
+    const now = await context.store.read(before.key);
+    if (now === undefined) return outdated;
+    worked.resource = now;
+    if (!isSameWish(before, now) || !change.isCurrent() || !mayStillSend(context, now, wish)) {
       return outdated;
     }
-    const isWanted = await isStillWanted(context, worked);
-    if (!isWanted || !change.isCurrent() || !mayStillSend(context, worked.resource, wish)) {
-      return outdated;
-    }
-    entry.changedAtMs = context.clock.monotonicMs();
     if (wish.kind === "Change" && !(await prepare(context, worked, wish, change))) {
       return outdated;
     }
@@ -70,9 +65,8 @@ export async function sendWish(
 }
 
 /**
- * Stores the result of `sendWish`. After a conflict the resource is decided again. The memory of this process and the
- * lists of the control plane then show what was sent, so nothing is sent twice.
- * @throws KubernetesError
+ * After a conflict the resource is decided again. The memory of this process and the lists of the control plane then
+ * show what was sent, so nothing is sent twice. @throws KubernetesError
  */
 export async function storeSent(
   context: AccessContext,
@@ -106,19 +100,9 @@ export async function storeSent(
   const roles = observation.roles.map((role) =>
     role.name === observation.spec.role.name ? { ...role, updatedTime: roleUpdatedTime } : role,
   );
-  const after = { ...observation, resource, roles, password: { kind: "Known", password, roleUpdatedTime } } as const;
+  const openReset = resource.status.password?.rotation;
+  const after = { ...observation, resource, roles, openReset, password: { kind: "Known", password } } as const;
   return writeSecret(context, worked, after, { data: bindingData(after, password.reveal()), cause: "Rotated" });
-}
-
-/**
- * Reads the resource before a change is sent, because the change may have waited for long.
- * @returns false if the resource is gone, or a person has changed, paused or deleted it since the plan was made.
- */
-async function isStillWanted({ store }: AccessContext, worked: WorkedAccess): Promise<boolean> {
-  const before = worked.resource;
-  const now = await store.read(before.key);
-  worked.resource = now ?? before;
-  return now !== undefined && isSameWish(before, now);
 }
 
 /** Whether the grants and the other resources still allow the change. They may have changed while the change waited. */
@@ -127,16 +111,13 @@ function mayStillSend(context: AccessContext, resource: DatabaseAccess, wish: Wi
     return context.grantOf(resource.key.namespace, wish.observation.endpoint.projectId).mayChange;
   }
   const { object } = wish;
-  const isRecorded = (each: AccessObject) => createKeyOf(each) === createKeyOf(object);
+  const isRecorded = (each: AccessObject) =>
+    each.type === object.type && each.projectId === object.projectId && each.branchId === object.branchId;
   const recorded = recordedObjects(resource, context.identity).filter(isRecorded);
   return deletedWithResource(recorded, context, resource).length > 0 && isDeletionGranted(context, resource, object);
 }
 
-/**
- * Stores, before the change is sent, that a create or a reset may have been sent.
- * @returns whether the change may still be sent after that
- * @throws KubernetesError
- */
+/** Notes in status that the change may have been sent. False: it must not be sent any more. @throws KubernetesError */
 async function prepare(
   context: AccessContext,
   worked: WorkedAccess,
@@ -146,9 +127,10 @@ async function prepare(
   const { plan, observation } = wish;
   const { resource: before, entry } = worked;
   if (plan.kind === "ResetPassword") {
-    entry.isResetAccepted = false;
-  } else if (!isRequested(wish)) {
-    entry.creates.set(createKeyOf(objectOf(observation, plan.type, "Requested")), "NotApplied");
+    await trySecret(context, worked, observation);
+    entry.pendingPassword = undefined;
+  } else if (recordOf(observation.objects, observation.endpoint, plan.type)?.origin !== "Requested") {
+    entry.creates.set(createKeyOf(plan.type, observation.endpoint), "Existing");
   }
   try {
     await storeStep(context, worked, unchanged, changesBefore(context, wish));
@@ -158,10 +140,21 @@ async function prepare(
   return isCurrent() && isSameWish(before, worked.resource) && mayStillSend(context, worked.resource, wish);
 }
 
-/** Whether status records already that a create of the object may have been sent. */
-function isRequested({ plan, observation: { objects, endpoint } }: Change): boolean {
-  return plan.kind === "Create" && recordOf(objects, endpoint, plan.type)?.origin === "Requested";
+/** Otherwise a refused Secret would hold a password that no longer works after the reset. @throws KubernetesError */
+async function trySecret(context: AccessContext, worked: WorkedAccess, observation: AccessObservation): Promise<void> {
+  const { secrets } = context;
+  const { secret } = observation;
+  const data = bindingData(observation, trialPassword);
+  try {
+    await secrets.tryWrite(wantedSecret(observation, data), secret.kind === "Own" ? secret.secret : undefined);
+  } catch (error) {
+    if (isForbidden(error)) await storeStep(context, worked, stalls.secretsForbidden(worked.resource, secrets.account));
+    throw error;
+  }
 }
+
+/** Stands for the password that the control plane makes next. */
+const trialPassword = "x".repeat(32);
 
 function changesBefore({ identity }: AccessContext, wish: Change): Partial<DatabaseAccessStatus> {
   const { plan, observation } = wish;
@@ -170,20 +163,19 @@ function changesBefore({ identity }: AccessContext, wish: Change): Partial<Datab
     return { records: recordsWith(resource, identity, withObject(observation, plan.type, "Requested")) };
   }
   const requestedAt = resource.annotations[annotations.rotateRequestedAt];
-  const { roleUpdatedTime } = plan;
-  const { branchId } = observation.endpoint;
-  const known = resource.status.password ?? { roleUpdatedTime, knownSinceTime: new Date(nowMs).toISOString() };
+  const now = secondsTime(nowMs);
+  const roleUpdatedTime = roleIn(observation)?.updatedTime ?? "";
+  const known = resource.status.password ?? { roleUpdatedTime, knownSinceTime: now };
+  const startedTime = known.rotation?.startedTime ?? now;
   return {
     records: recordsWith(resource, identity, objects),
-    password: { ...known, rotation: { roleUpdatedTime, branchId, ...(requestedAt !== undefined && { requestedAt }) } },
+    password: { ...known, rotation: { startedTime, ...(requestedAt !== undefined && { requestedAt }) } },
   };
 }
 
 /**
- * Takes back the note in status that a create or a reset may have been sent, because nothing was sent. The note may
- * name a control plane that the resource no longer uses, and then the resource would be Stalled. After a conflict, the
- * note is taken back from the newest version.
- * @throws KubernetesError
+ * Takes the note of `prepare` back, because nothing was sent. It may name a control plane that the resource no longer
+ * uses, and then the resource would be Stalled. @throws KubernetesError
  */
 async function takeBack({ store }: AccessContext, before: DatabaseAccess): Promise<void> {
   const { records, password } = before.status;
@@ -195,7 +187,7 @@ async function takeBack({ store }: AccessContext, before: DatabaseAccess): Promi
 
 /** Sends exactly one request. @returns the operations that the request started @throws ControlPlaneError */
 async function send(
-  { events, observer, clock }: AccessContext,
+  { events, observer }: AccessContext,
   { resource, entry }: WorkedAccess,
   wish: Wish,
   objects: BranchObjects,
@@ -205,12 +197,7 @@ async function send(
     const { object } = wish;
     const { name } = object;
     const isRole = object.type === "Role";
-    const answer = await noteUnanswered({ entry, clock, key: createKeyOf(object) }, () =>
-      isRole ? objects.deleteRole(object, name) : objects.deleteDatabase(object, name),
-    ).catch((error: unknown) => {
-      if (!isNeverApplied(error)) entry.unansweredDeleteMs = clock.monotonicMs();
-      throw error;
-    });
+    const answer = await (isRole ? objects.deleteRole(object, name) : objects.deleteDatabase(object, name));
     if (answer !== undefined) {
       events.record(resource, eventOfChange(isRole ? "RoleDeleted" : "DatabaseDeleted", name));
     }
@@ -224,55 +211,37 @@ async function send(
   };
   if (plan.kind === "ResetPassword") {
     const answer = await objects.resetPassword(endpoint, spec.role.name);
-    entry.isResetAccepted = true;
     observer.passwordReset();
     noteAnswer(answer);
     return answer.operations;
   }
-  const notes = { entry, clock, key: createKeyOf(objectOf(observation, plan.type, "Requested")) };
+  const key = createKeyOf(plan.type, observation.endpoint);
   if (plan.type === "Role") {
-    const answer = await noteCreate(notes, () => objects.createRole(endpoint, spec.role.name));
+    const answer = await noteCreate(entry, key, () => objects.createRole(endpoint, spec.role.name));
     noteAnswer(answer);
     events.record(resource, eventOfChange("RoleCreated", spec.role.name));
     return answer.operations;
   }
   const database = { name: spec.database.name, ownerName: spec.role.name };
-  const { operations } = await noteCreate(notes, () => objects.createDatabase(endpoint, database));
+  const { operations } = await noteCreate(entry, key, () => objects.createDatabase(endpoint, database));
   events.record(resource, eventOfChange("DatabaseCreated", database.name));
   return operations;
 }
 
-type Notes = Pick<WorkedAccess, "entry"> & Pick<AccessContext, "clock"> & { readonly key: string };
-
-/**
- * Sends one create, and notes its result in the memory. If the create certainly had no effect, the earlier result
- * stays.
- */
-async function noteCreate<Answer>(notes: Notes, create: () => Promise<Answer>): Promise<Answer> {
-  const { key, entry } = notes;
-  const { creates, unanswered, firstSeenMs } = entry;
+/** If the create certainly had no effect, the earlier result stays. */
+async function noteCreate<Answer>(
+  { creates }: WorkedAccess["entry"],
+  key: string,
+  create: () => Promise<Answer>,
+): Promise<Answer> {
   const before = creates.get(key);
-  if (before === undefined) {
-    // Status records a create of which this process knows nothing, so an earlier process may have sent one.
-    unanswered.set(key, firstSeenMs);
-  }
-  creates.set(key, "Unknown");
+  creates.delete(key);
   try {
-    const answer = await noteUnanswered(notes, create);
-    creates.set(key, "Accepted");
+    const answer = await create();
+    creates.set(key, "Created");
     return answer;
   } catch (error) {
-    creates.set(key, isNeverApplied(error) ? (before ?? "Unknown") : "Unknown");
-    throw error;
-  }
-}
-
-/** Sends one create or DELETE. If it fails and may still take effect, its time is noted. */
-async function noteUnanswered<Answer>({ entry, key, clock }: Notes, send: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await send();
-  } catch (error) {
-    if (!isNeverApplied(error)) entry.unanswered.set(key, clock.monotonicMs());
+    if (before !== undefined && isNeverApplied(error)) creates.set(key, before);
     throw error;
   }
 }

@@ -11,11 +11,7 @@ export function fenceGuard(fence: LeaderFence, writeTimeoutMs: number): CallGuar
   return (write) => (fence.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new LeaderFenceError()));
 }
 
-/**
- * Returns the checks for the calls of one reconcile: every request waits until the budget allows it.
- * If the connection of a read broke, the read is sent once more, because the server may have closed the kept
- * connection. The second try counts as a request of its own. A write is never sent twice.
- */
+/** If the connection of a read broke, the read is sent once more. A write is never sent twice. */
 export function budgetGuards(budget: Pick<RequestBudget, "take">, caller: Caller): CallGuards {
   const write: CallGuard = async (send) => {
     await budget.take(caller);
@@ -42,12 +38,7 @@ interface ThrottleGuardOptions {
 /** The pause after a 429 without `Retry-After`. It doubles with each further 429, up to a limit. */
 const throttlePauses = { firstMs: 5_000, longestMs: 60_000 };
 
-/**
- * Returns the check that holds every call back after a 429, for the time of its `Retry-After`, or without one for a
- * growing pause. All callers wait, because the limit belongs to the whole account.
- * Errors: a call that is held back throws `Throttled`, effect `NotApplied`, with the remaining time. The observer
- * counts only such calls; the client counts the 429 itself.
- */
+/** Holds all callers back after a 429, because the limit belongs to the account. The client counts the 429 itself. */
 export function throttleGuard({ clock, observer }: ThrottleGuardOptions): CallGuard {
   let openAtMs = Number.NEGATIVE_INFINITY;
   let pausesInARow = 0;
@@ -87,7 +78,6 @@ function throttled(message: string, retryAfterMs: number, cause?: unknown): Cont
   return new ControlPlaneError("Throttled", message, { effect: "NotApplied", retryAfterMs, subject, cause });
 }
 
-/** The time until the next probe. It doubles with each refused probe, up to a limit. */
 const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
 
 /** While the key is refused, the guard asks the source for another key at this interval, in milliseconds. */
@@ -99,18 +89,14 @@ interface RefusedKeyGuardOptions {
   readonly keys: KeySource;
   /** Called once for each new key, because requests that were held back can be tried again. */
   readonly onNewKey?: () => void;
-  /** Called when the control plane has accepted or refused a key. */
   readonly onJudged?: (isAccepted: boolean) => void;
 }
 
-/** The guard of one connection to a control plane, and how it ends. A connection with the same key has its own guard. */
 interface RefusedKeyGuard {
-  readonly guard: CallGuard;
-  /** Stops the search for another key. */
+  guardFor(keys: Pick<KeySource, "current">): CallGuard;
   stop(): void;
 }
 
-/** The refused key, and when it may be tried again. */
 interface Refusal {
   readonly key: string;
   /** The number of refused probes with this key. */
@@ -119,12 +105,7 @@ interface Refusal {
   readonly nextProbeMs: number;
 }
 
-/**
- * Makes the guard, which holds requests back after a 401. After each growing delay it lets one call through as a probe,
- * and never two at a time. While the control plane refuses the key, the guard asks its source for another key every
- * second. A new key is tried at once.
- * Errors: a call that is held back throws `Unauthorized`, effect `NotApplied`, with the time until the next probe.
- */
+/** After a 401 it holds calls back. After each growing delay one call is sent as a probe, never two at a time. */
 export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedKeyGuard {
   const { clock, keys, onNewKey = () => {}, onJudged = () => {} } = options;
   /** `undefined`: the last key was accepted, or none was tried yet. */
@@ -180,8 +161,7 @@ export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedK
       lookForKeyLater();
     }
   };
-  const guard: CallGuard = async (call) => {
-    const key = await keys.current();
+  const guarded = async <Value>(key: string, call: () => Promise<Value>) => {
     const isProbe = enter(key);
     let state: CredentialState = "Unclear";
     try {
@@ -202,13 +182,15 @@ export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedK
     isStopped = true;
     timer?.cancel();
   };
-  return { guard, stop };
+  return {
+    guardFor: (own) => async (call) => await guarded(await own.current(), call),
+    stop,
+  };
 }
 
-/** What the result of a call shows about the key. */
 export type CredentialState = "Accepted" | "Refused" | "Unclear";
 
-/** Failure reasons that prove a valid key: the control plane answers like this only after it has accepted the key. */
+/** The control plane answers like this only after it has accepted the key. */
 const reasonsThatProveTheKey: ReadonlySet<ControlPlaneReason> = new Set([
   "Malformed",
   "Forbidden",
@@ -219,7 +201,6 @@ const reasonsThatProveTheKey: ReadonlySet<ControlPlaneReason> = new Set([
   "Locked",
 ]);
 
-/** Returns what an error shows about the key with which the call was sent. Pure. */
 export function credentialStateAfter(error: unknown): CredentialState {
   if (!(error instanceof ControlPlaneError)) {
     return "Unclear";

@@ -1,5 +1,3 @@
-/** The HTTP client of one control plane. */
-
 import { z } from "zod";
 import {
   type BranchObjects,
@@ -12,6 +10,7 @@ import {
 } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
+import { RecentSecrets } from "../domain/without-secrets.ts";
 import { HttpTransport } from "../http/transport.ts";
 import {
   type Call,
@@ -33,9 +32,11 @@ import {
   operationsFromWire,
   presentText,
   readAnswer,
+  readEach,
   readEntries,
   roleFromWire,
   UnusableContentError,
+  wireDatabase,
   wireDatabaseChange,
   wireDatabaseList,
   wireEndpoint,
@@ -44,79 +45,70 @@ import {
   wireOperation,
   wireOperationList,
   wirePassword,
+  wireRole,
   wireRoleChange,
   wireRoleList,
 } from "./wire.ts";
 
 export interface ControlPlaneClientOptions
   extends Pick<HttpCallerOptions, "keys" | "clock" | "observer" | "userAgent" | "tracer"> {
-  /** The base URL, which ends in `/v2`; see `parseServiceUrl`. */
   readonly baseUrl: string;
   readonly onListed?: ListReport;
-  /** The time limit of one read, in milliseconds. @default 10000 */
   readonly readTimeoutMs?: number;
-  /** The time limit of a whole write, in milliseconds. The lease must last at least as long. @default 8000 */
+  /** The lease must last at least as long. @default 8000 */
   readonly writeTimeoutMs?: number;
-  /** The maximum size of an answer, in bytes. @default 16 MiB */
   readonly maxResponseBytes?: number;
-  /**
-   * The maximum number of connections for reads. A read that gets no answer keeps its connection, and must not delay
-   * the reads of other projects. @default 256
-   */
+  /** For reads. A read without an answer keeps its connection, and must not delay the others. @default 256 */
   readonly connections?: number;
-  /** Whether the host name may lead to an address of this machine or of its link. @default true */
   readonly mayBeNearby?: boolean | undefined;
   /** The leader fence. The client asks it right before it sends a write. @default every write is allowed */
   readonly fence?: LeaderFence;
 }
 
+/** An endpoint has about 30 values. All tenants share one process, and a value costs up to a hundred bytes. */
+const maxResponseValues = 250_000;
+
 /** The client of a control plane. The caller must close it. */
 export interface ControlPlaneClient extends ControlPlane {
+  /** Returns the same client, whose calls use the key of another source. */
+  withKeys(keys: HttpCallerOptions["keys"]): ControlPlane;
   /** Closes the kept connections. Reads in progress fail. */
   close(): Promise<void>;
 }
 
-/**
- * Makes the HTTP client of a control plane, with one API key.
- * @throws Error when the base URL is not valid; the message describes a valid one.
- * @see ControlPlane for what the calls guarantee
- */
+/** @throws Error when the base URL is not valid; the message describes a valid one */
 export function createControlPlane(options: ControlPlaneClientOptions): ControlPlaneClient {
   const serviceUrl = parseServiceUrl(options.baseUrl);
   const { origin, pathname } = new URL(serviceUrl);
   const { clock, mayBeNearby, fence, onListed = () => {} } = options;
   const { maxResponseBytes = 16 * 1024 * 1024, connections = 256 } = options;
-  const limits = { connectTimeoutMs: 5_000, maxResponseBytes, connections };
+  const limits = { connectTimeoutMs: 5_000, maxResponseBytes, maxResponseValues, connections };
   const transport = new HttpTransport({ origin, clock, mayBeNearby, fence, ...limits });
   const { readTimeoutMs = 10_000, writeTimeoutMs = 8_000 } = options;
-  const call = createHttpCaller({ ...options, transport, basePath: pathname, readTimeoutMs, writeTimeoutMs });
-  return {
-    serviceUrl,
-    ...httpProjects(call, onListed),
-    ...httpBranchObjects(call),
-    close: () => transport.close(),
+  const passwords = new RecentSecrets();
+  const common = { ...options, transport, passwords, basePath: pathname, readTimeoutMs, writeTimeoutMs };
+  const withKeys: ControlPlaneClient["withKeys"] = (keys) => {
+    const call = createHttpCaller({ ...common, keys });
+    return { serviceUrl, ...httpProjects(call, onListed), ...httpBranchObjects(call) };
   };
+  return { ...withKeys(options.keys), withKeys, close: () => transport.close() };
 }
 
-/**
- * A 404 about a container of an object does not prove that the object is absent. Its containers are the project, and
- * for a role or database also the branch.
- */
+/** A 404 about a container of an object does not prove that the object is absent. */
 const aroundEndpoint = ["Project"] as const;
 const aroundRole = ["Project", "Branch"] as const;
 
-/** Makes the calls for endpoints and operations. */
 function httpProjects(call: HttpCaller, onListed: ListReport): Omit<ControlPlane, "serviceUrl" | keyof BranchObjects> {
   return {
     listEndpoints: (projectId) =>
       call({
         ...{ route: routes.listEndpoints, ids: [projectId] },
-        read({ body, dateMs }) {
+        read({ body }) {
           const { endpoints } = readAnswer(body, wireEndpointList);
-          const { entries, unreadableIds, unreadableNames } = readEntries(endpoints, wireEndpoint);
+          const { entries, unreadableIds } = readEntries(endpoints, wireEndpoint);
           expectEach(entries, "project_id", projectId, "an endpoint of another project");
           onListed(projectId, "endpoints", unreadableIds);
-          return { endpoints: entries.map(endpointFromWire), unreadableIds, unreadableNames, serviceTimeMs: dateMs };
+          return { endpoints: entries.map(endpointFromWire), unreadableIds };
         },
       }),
     getEndpoint: (projectId, endpointId) =>
@@ -171,10 +163,7 @@ function httpProjects(call: HttpCaller, onListed: ListReport): Omit<ControlPlane
   };
 }
 
-/**
- * Returns the call of a write to an endpoint. The answer must show this endpoint. The answer to a create must show an
- * endpoint of the project.
- */
+/** The answer must show this endpoint; the answer to a create, an endpoint of the project. */
 function writing(route: Route, projectId: string, endpointId?: string, body?: object): Call<Mutation> {
   return {
     ...{ route, ids: endpointId === undefined ? [projectId] : [projectId, endpointId], body },
@@ -190,7 +179,6 @@ function writing(route: Route, projectId: string, endpointId?: string, body?: ob
   };
 }
 
-/** Makes the calls for roles and databases. */
 function httpBranchObjects(call: HttpCaller): BranchObjects {
   const ids = ({ projectId, branchId }: BranchPath, ...more: string[]) => [projectId, branchId, ...more];
   /** A write to a role, whose answer must show that role. The answer may hold a new password. */
@@ -217,7 +205,7 @@ function httpBranchObjects(call: HttpCaller): BranchObjects {
       call({
         ...{ route: routes.listRoles, ids: ids(branch) },
         read({ body }) {
-          const { roles } = readAnswer(body, wireRoleList);
+          const roles = readEach(readAnswer(body, wireRoleList).roles, wireRole);
           expectEach(roles, "branch_id", branch.branchId, "objects of another branch");
           return roles.map(roleFromWire);
         },
@@ -239,7 +227,7 @@ function httpBranchObjects(call: HttpCaller): BranchObjects {
       call({
         ...{ route: routes.listDatabases, ids: ids(branch) },
         read({ body }) {
-          const { databases } = readAnswer(body, wireDatabaseList);
+          const databases = readEach(readAnswer(body, wireDatabaseList).databases, wireDatabase);
           expectEach(databases, "branch_id", branch.branchId, "objects of another branch");
           return databases.map((wire) => ({ name: wire.name, ownerName: wire.owner_name }));
         },

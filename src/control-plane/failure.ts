@@ -1,7 +1,4 @@
-/**
- * Makes a `ControlPlaneError` from an answer that cannot be used, or from a request without an answer. It also makes the
- * texts of the control plane safe to show.
- */
+/** Makes errors from answers that cannot be used, and makes the texts of the control plane safe to show. */
 import {
   type ControlPlaneEffect,
   ControlPlaneError,
@@ -14,7 +11,6 @@ import { type HttpOutcome, parseJson, parseRetryAfter } from "../http/exchange.t
 import type { Route } from "./routes.ts";
 import { wireError } from "./wire.ts";
 
-/** The route of the failed call, and the secrets that its message must not show. */
 export interface CallContext {
   readonly route: Route;
   /** The API key in use and the passwords of the project, each in every form that a text may show, such as in a URL. */
@@ -23,7 +19,6 @@ export interface CallContext {
 
 type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
 
-/** Makes the error for a request without an answer: never sent, or lost after sending. */
 export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, context: CallContext): ControlPlaneError {
   if (outcome.kind === "NotSent") {
     const why = outcome.timedOut ? "no connection in time" : connectFailure(outcome.cause);
@@ -38,7 +33,6 @@ export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, conte
     : fail("ConnectionLost", "the connection broke before the answer", context, { effect, cause: outcome.cause });
 }
 
-/** Makes the error for an answer with a status other than 2xx. */
 export function failureOfStatus(answer: Answered, context: CallContext): ControlPlaneError {
   const documented = documentedError(answer);
   const { reason, writeEffect } = meaningOf(answer.status, documented !== undefined);
@@ -61,14 +55,12 @@ export function failureOfContent(answer: Answered, what: string, context: CallCo
   if (bodyEnd === "ConnectionLost") {
     return fail("ConnectionLost", "the connection broke in the middle of the answer", context, options);
   }
-  const content = bodyEnd === "TooLarge" ? "a body that is too long" : cleanText(what, context);
+  const content = bodyEnd === "TooLarge" ? "a body that is too long or has too many entries" : cleanText(what, context);
   const message = `the control plane answered ${answer.status} with ${content}`;
   return fail("UnreadableAnswer", message, context, { effect: options.effect });
 }
 
-/**
- * Returns the kind of object that is absent: the first one that the message of the 404 names, else the one of the path.
- */
+/** Returns the first kind that the message of the 404 names, else the one of the path. */
 function subjectOf(message: string, fallback: ControlPlaneSubject): ControlPlaneSubject {
   const named = /\b(project|branch|endpoint|operation|role|database)s?\b/i.exec(message)?.[1]?.toLowerCase();
   return subjects.find((subject) => subject.toLowerCase() === named) ?? fallback;
@@ -108,10 +100,7 @@ function unexplained(reason: ControlPlaneReason): string {
   return reason === "UnreadableAnswer" ? ", not in the documented form" : " without an explanation";
 }
 
-/**
- * Error codes of Node and undici, in words. The messages of these errors contain addresses, so they would differ each
- * time.
- */
+/** The messages of these errors of Node and undici contain addresses, so they would differ each time. */
 const connectFailures: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "connection refused"],
   ["ENOTFOUND", "no such host"],
@@ -156,10 +145,7 @@ const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
 ]);
 
 /**
- * Returns the reason and the effect on a write for an HTTP status.
- * @param status any status but 2xx.
- * @param isDocumented whether the body has the documented error shape. It matters for undocumented statuses and for
- *   404: a proxy's page for a wrong path must never count as absence.
+ * @param isDocumented whether the body has the documented error shape. A proxy's 404 must never count as absence.
  * @see docs/control-plane.md, "Errors" (API v2, read 2026-08 to 2026-11)
  */
 export function meaningOf(status: number, isDocumented: boolean): StatusMeaning {
@@ -176,65 +162,27 @@ export function meaningOf(status: number, isDocumented: boolean): StatusMeaning 
   return unknownEffect("UnreadableAnswer");
 }
 
-/** The maximum number of characters in which the patterns search. */
-const longestInspected = 4_000;
-
-/**
- * Texts that differ from answer to answer, such as request ids and times. A condition message must not contain them.
- */
+/** A condition message must not contain texts that differ from answer to answer. */
 const varying: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[id]"],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "[time]"],
 ];
 
 interface CleanTextOptions {
-  /** Forms of secrets in use, see `formsOf`. They are removed from the text. @default [] */
+  /** See `formsOf`. @default [] */
   readonly secrets?: readonly string[];
-  /** The maximum length of the result, in characters. @default 300 */
   readonly maxLength?: number;
 }
 
-/**
- * Cleans a text of another program for a status, an event or a log.
- * The result is one line of limited length. It contains nothing that is or looks like a key, a token, a password or a
- * connection string, and no request ids or times. The time for it grows linearly with the length of the text.
- */
-export function cleanText(text: string, options: CleanTextOptions = {}): string {
-  const { secrets = [], maxLength = 300 } = options;
-  // Known secrets are removed before the text is cut, because half a key would not be recognised.
-  const unnamed = secrets.reduce(
-    (rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "[redacted]")),
-    text.toWellFormed(),
-  );
-  const line = cutAtWord(unnamed, 4 * longestInspected)
+/** The result is much shorter, so it never holds the end of the searched text, where half a secret may stand. */
+const longestRead = 65_536;
+
+/** Returns one line of limited length without secrets, users of URLs, bearer tokens, request ids and times. */
+export function cleanText(text: string, { secrets = [], maxLength = 300 }: CleanTextOptions = {}): string {
+  const line = withoutSecrets(text.slice(0, longestRead).toWellFormed(), secrets)
     .replace(/\p{Cf}/gu, "")
     .replace(/[\p{Cc}\s]+/gu, " ")
     .trim();
-  const cleaned = varying
-    .reduce(
-      (rest, [pattern, replacement]) => rest.replace(pattern, replacement),
-      withoutSecrets(cutAtWord(line, longestInspected)),
-    )
-    .replace(/[\w+/=-]{32,}/g, (run) => (mayBeKey(run) ? "[redacted]" : run));
+  const cleaned = varying.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), line);
   return cleaned.length <= maxLength ? cleaned : `${cleaned.slice(0, maxLength - 1).toWellFormed()}…`;
-}
-
-/** Whether a long run of characters may be a key, because it has letters and digits. The caller checks the length. */
-function mayBeKey(run: string): boolean {
-  return /\d/.test(run) && /[a-z]/i.test(run);
-}
-
-/**
- * Cuts a text at a word boundary, because half a secret would not be recognised. A first word that is longer than the
- * limit is left out.
- */
-function cutAtWord(text: string, length: number): string {
-  if (text.length <= length) {
-    return text;
-  }
-  let end = length;
-  while (end > 0 && !/\s/.test(text.charAt(end - 1))) {
-    end -= 1;
-  }
-  return text.slice(0, end);
 }

@@ -4,57 +4,48 @@ import type { ControlPlaneObserver } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneSubject } from "../domain/control-plane-error.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Tracer } from "../domain/logger.ts";
-import type { Operation } from "../domain/operation.ts";
-import { formsOf, RecentSecrets } from "../domain/without-secrets.ts";
-import { type HttpOutcome, parseHttpDate } from "../http/exchange.ts";
+import { formsOf, type RecentSecrets } from "../domain/without-secrets.ts";
+import type { HttpOutcome } from "../http/exchange.ts";
 import type { HttpTransport, OriginRequest } from "../http/transport.ts";
 import { type CallContext, cleanText, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
 import type { KeySource } from "./key-source.ts";
 import { pathOf, type Route } from "./routes.ts";
 import { type Clean, UnusableContentError } from "./wire.ts";
 
-/** One call: its request, and how its 2xx answer is parsed. */
 export interface Call<Value> {
   readonly route: Route;
   /** The ids for the placeholders of the route, in order and not escaped. */
   readonly ids: readonly string[];
   readonly query?: string;
-  /** The body, which is sent as JSON; `undefined`: none. */
   readonly body?: object | undefined;
   /** Parses the answer. @throws UnusableContentError */
   read(answer: SuccessfulAnswer, clean: Clean): Value;
-  /** Returns the password in the answer. Later texts about the project must not show it. @default there is none */
+  /** Returns the password in the answer. Later texts must not show it. @default there is none */
   passwordIn?(value: Value): string | undefined;
 }
 
 /** A complete 2xx answer. */
 interface SuccessfulAnswer {
   readonly status: number;
-  /** The `Date` header, epoch milliseconds of the control plane's clock; `undefined`: missing or not readable. */
-  readonly dateMs: number | undefined;
   readonly body: Uint8Array;
 }
 
-/** The connections, the key, the time limits and the observers of all calls of one control plane. */
 export interface HttpCallerOptions {
   readonly transport: HttpTransport;
   /** The path of the base URL, without a trailing slash. */
   readonly basePath: string;
-  readonly keys: KeySource;
+  readonly keys: Pick<KeySource, "current">;
+  /** The passwords in recent answers. No text of the control plane may show them. */
+  readonly passwords: RecentSecrets;
   readonly clock: Clock;
   readonly observer: ControlPlaneObserver;
-  /** The User-Agent header: `endpoint-operator/<version>`. */
   readonly userAgent: string;
   readonly readTimeoutMs: number;
   readonly writeTimeoutMs: number;
-  /** Records each call as a span. @default nothing is traced */
   readonly tracer?: Tracer | undefined;
 }
 
-/**
- * Makes a call and returns its value. The observer counts the request.
- * @throws ControlPlaneError; LeaderFenceError when the fence refused right before sending, so nothing was sent.
- */
+/** @throws ControlPlaneError; LeaderFenceError when the fence refused right before sending, so nothing was sent */
 export type HttpCaller = <Value>(call: Call<Value>) => Promise<Value>;
 
 type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneError };
@@ -62,33 +53,24 @@ type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneE
 /** The maximum length of an operation's error text in characters. It goes into status, which must stay small. */
 const longestShownText = 1_000;
 
-/** Makes the function that sends all calls. */
 export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
-  const { tracer, clock } = options;
-  const passwords = new Map<string, RecentSecrets>();
+  const { tracer, passwords } = options;
   return (call) => {
-    const [projectId = ""] = call.ids;
     const sendNoted = async () => {
-      const value = await carryOut(call, options, passwords.get(projectId)?.forms() ?? []);
+      const value = await carryOut(call, options);
       const password = call.passwordIn?.(value);
-      if (password !== undefined) {
-        const ofProject = passwords.get(projectId) ?? new RecentSecrets(clock);
-        ofProject.note(password);
-        passwords.set(projectId, ofProject);
-      }
+      if (password !== undefined) passwords.note(password);
       return value;
     };
-    return tracer === undefined ? sendNoted() : inCallSpan(tracer, call, sendNoted);
+    const { route, ids } = call;
+    return tracer === undefined
+      ? sendNoted()
+      : tracer.inSpan(`${route.method} ${route.template}`, { "url.path": pathOf(route, ids) }, sendNoted);
   };
 }
 
-/** Sends one call and parses its answer. @param passwords forms of the passwords that no text may show */
-async function carryOut<Value>(
-  call: Call<Value>,
-  options: HttpCallerOptions,
-  passwords: readonly string[],
-): Promise<Value> {
-  const { clock, keys, observer, tracer, transport, readTimeoutMs, writeTimeoutMs } = options;
+async function carryOut<Value>(call: Call<Value>, options: HttpCallerOptions): Promise<Value> {
+  const { clock, keys, passwords, observer, tracer, transport, readTimeoutMs, writeTimeoutMs } = options;
   const { method, template } = call.route;
   const key = await keys.current();
   const request = requestOf(call, key, options);
@@ -101,10 +83,9 @@ async function carryOut<Value>(
   }
   const result = resultOf(call, outcome, {
     route: call.route,
-    // A getter, so that the many forms of a key are computed only if an answer has a text from which they must be
-    // removed.
+    // A getter, so that the forms are listed only if an answer has a text from which they must be removed.
     get secrets() {
-      return [...formsOf(key), ...passwords];
+      return [...formsOf(key), ...passwords.forms()];
     },
   });
   const code = codeOf(outcome, result);
@@ -146,7 +127,7 @@ function resultOf<Value>(call: Call<Value>, outcome: HttpOutcome, context: CallC
   }
   const clean: Clean = (text) => cleanText(text, { secrets: context.secrets, maxLength: longestShownText });
   try {
-    return { value: call.read({ ...outcome, dateMs: parseHttpDate(outcome.date) }, clean) };
+    return { value: call.read(outcome, clean) };
   } catch (error) {
     if (error instanceof UnusableContentError) {
       return { error: failureOfContent(outcome, error.message, context) };
@@ -164,10 +145,7 @@ function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
   return isUsed ? String(outcome.status) : result.error.reason;
 }
 
-/**
- * Returns `undefined` for a documented 404, because the object is absent. A 404 about a container of the object is
- * thrown, because the object may still exist.
- */
+/** A 404 about a container of the object is thrown, because the object may still exist. */
 export async function undefinedIfAbsent<Value>(
   found: Promise<Value>,
   containers: readonly ControlPlaneSubject[],
@@ -192,57 +170,4 @@ export function sendDeletion<Value>(
   const orNothing = (answer: SuccessfulAnswer, clean: Clean) =>
     answer.status === 204 ? undefined : deletion.read(answer, clean);
   return undefinedIfAbsent(call({ route: deletion.route, ids: deletion.ids, read: orNothing }), containers);
-}
-
-/** The maximum number of operations of one answer that are added to a span as events. */
-const maxOperations = 20;
-
-/**
- * Sends a call within a span, a child of the span of its reconcile.
- * The operations that a write started become events of the span and its attribute `operation.ids`. So a person can find
- * the trace by the id in the resource's status.
- */
-function inCallSpan<Value>(tracer: Tracer, { route, ids }: Call<Value>, send: () => Promise<Value>): Promise<Value> {
-  return tracer.inSpan(spanOf(route, ids), async () => {
-    try {
-      const value = await send();
-      if (route.method !== "GET") {
-        const { operations } = (value ?? {}) as { readonly operations?: readonly Operation[] };
-        noteOperations(tracer, operations?.slice(0, maxOperations) ?? []);
-      }
-      return value;
-    } catch (error) {
-      if (error instanceof ControlPlaneError && error.retryAfterMs !== undefined) {
-        tracer.annotate({ "retry_after.seconds": error.retryAfterMs / 1_000 });
-      }
-      throw error;
-    }
-  });
-}
-
-function spanOf(route: Route, ids: readonly string[]) {
-  const placeholders: readonly string[] = route.template.match(/\{\w+\}/g) ?? [];
-  const idOf = (placeholder: string) => ids[placeholders.indexOf(placeholder)];
-  const operationId = idOf("{operation_id}");
-  return {
-    name: `${route.method} ${route.template}`,
-    kind: "Client",
-    attributes: {
-      "http.request.method": route.method,
-      "url.template": route.template,
-      "project.id": idOf("{project_id}"),
-      "branch.id": idOf("{branch_id}"),
-      "endpoint.id": idOf("{endpoint_id}"),
-      "operation.ids": operationId === undefined ? undefined : [operationId],
-    },
-  } as const;
-}
-
-function noteOperations(tracer: Tracer, operations: readonly Operation[]): void {
-  if (operations.length > 0) {
-    tracer.annotate({ "operation.ids": operations.map(({ id }) => id) });
-  }
-  for (const { id, action, status } of operations) {
-    tracer.addEvent("operation", { "operation.id": id, "operation.action": action, "operation.status": status });
-  }
 }

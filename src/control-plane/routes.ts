@@ -1,7 +1,5 @@
-/** The routes of the control plane, and the check of its base URL. */
 import type { ControlPlaneSubject } from "../domain/control-plane-error.ts";
 
-/** One call of the control plane: how it is sent, counted and named in messages. */
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** The path below the base URL, with placeholders for ids. */
@@ -51,10 +49,7 @@ export function pathOf(route: Route, ids: readonly string[]): string {
   return route.template.replace(/\{\w+\}/g, () => escapeSegment(rest.next().value ?? ""));
 }
 
-/**
- * Escapes one segment of a path. `encodeURIComponent` leaves dots unchanged, but a segment of one or two dots would
- * lead to another path. Such a segment is escaped twice; no object has such an id.
- */
+/** A segment of one or two dots would lead to another path. It is escaped twice; no object has such an id. */
 function escapeSegment(id: string): string {
   return /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%252E") : encodeURIComponent(id.toWellFormed());
 }
@@ -62,10 +57,8 @@ function escapeSegment(id: string): string {
 const shape = "expected http(s)://host[:port]/…/v2 without credentials, query or fragment";
 
 /**
- * Checks the base URL of the control plane and normalizes it, so that it can be compared with the URL stored in status.
- * @returns the URL without a trailing slash, scheme and host in lower case.
- * @throws Error whose message describes a valid URL. It never repeats the text, which may contain a password.
- * @see docs/control-plane.md, "Address"
+ * Normalizes the URL, so that it can be compared with the one in status.
+ * @throws Error that describes a valid URL. It never repeats the text, which may contain a password.
  */
 export function parseServiceUrl(text: string): string {
   const url = URL.parse(text.trim());

@@ -1,4 +1,3 @@
-/** Reports objects of the control plane that the operator cannot parse. */
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
@@ -10,10 +9,8 @@ export type ListReport = (projectId: string, kind: Kind, unreadableIds: readonly
 /** A project that was not listed for this many milliseconds is not counted, because most likely no resource names it. */
 const forgottenAfterMs = 3_600_000;
 
-/** The maximum number of ids in one log line. */
 const maxLoggedIds = 20;
 
-/** Counts the objects of lists that cannot be parsed. When new ones appear, it logs them at warn. */
 export class UnreadableObjects {
   readonly #clock: Clock;
   readonly #logger: Pick<Logger, "warn">;
@@ -41,7 +38,6 @@ export class UnreadableObjects {
     }
   };
 
-  /** Returns the number of objects in the latest lists that could not be parsed, for the gauge. */
   count(): number {
     for (const [key, { seenMs }] of this.#lists) {
       if (this.#clock.monotonicMs() - seenMs > forgottenAfterMs) {

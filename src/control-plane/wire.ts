@@ -19,9 +19,21 @@ const timestamp = z
   .string()
   .max(64)
   .refine((text) => !Number.isNaN(Date.parse(text)), "not a timestamp");
-const pgSetting = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** The schema of a compute endpoint. */
+/** PostgreSQL has about 400 settings. */
+const maxSettings = 1_000;
+
+/** Settings of PostgreSQL. The check ends at the first wrong one, because an issue for each one needs much memory. */
+const pgSettings = z.custom<Readonly<Record<string, string | number | boolean | null>>>(
+  (value) =>
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.keys(value).length <= maxSettings &&
+    Object.values(value).every((setting) => setting === null || typeof setting !== "object"),
+  "not PostgreSQL settings",
+);
+
 export const wireEndpoint = z.object({
   id,
   project_id: id,
@@ -32,7 +44,7 @@ export const wireEndpoint = z.object({
   autoscaling_limit_max_cu: z.number(),
   current_state: word,
   pending_state: z.string().max(256).nullish(),
-  settings: z.object({ pg_settings: z.record(z.string(), pgSetting).nullish() }).nullish(),
+  settings: z.object({ pg_settings: pgSettings.nullish() }).nullish(),
   pooler_enabled: z.boolean(),
   pooler_mode: word,
   disabled: z.boolean(),
@@ -43,7 +55,6 @@ export const wireEndpoint = z.object({
   updated_at: timestamp,
 });
 
-/** The schema of an operation. */
 export const wireOperation = z.object({
   id,
   project_id: id,
@@ -60,26 +71,25 @@ export const wireOperation = z.object({
 type WireOperation = z.infer<typeof wireOperation>;
 
 /** The schema of a role. `password` is present only in the answer to the request that set the password. */
-const wireRole = z.object({
+export const wireRole = z.object({
   name: word,
   branch_id: z.string(),
   password: z.string().min(1).nullish(),
   updated_at: z.string().max(64),
 });
 
-const wireDatabase = z.object({ name: word, branch_id: z.string(), owner_name: z.string() });
-const operations = z.array(wireOperation).nullish();
+export const wireDatabase = z.object({ name: word, branch_id: z.string(), owner_name: z.string() });
+const operations = z.array(z.unknown()).nullish();
 
-/** The answers to lists. Each endpoint and operation is parsed by itself, so that a malformed one does not hide the others. */
+/** Each endpoint and operation is parsed by itself, so that a malformed one does not hide the others. */
 export const wireEndpointList = z.object({ endpoints: z.array(z.unknown()) });
 export const wireOperationList = z.object({
   operations: z.array(z.unknown()),
   pagination: z.object({ cursor: z.string().nullish() }).nullish(),
 });
-export const wireRoleList = z.object({ roles: z.array(wireRole) });
-export const wireDatabaseList = z.object({ databases: z.array(wireDatabase) });
+export const wireRoleList = z.object({ roles: z.array(z.unknown()) });
+export const wireDatabaseList = z.object({ databases: z.array(z.unknown()) });
 
-/** The answers to writes. */
 export const wireMutation = z.object({ endpoint: wireEndpoint, operations });
 export const wireRoleChange = z.object({ role: wireRole, operations });
 export const wireDatabaseChange = z.object({ database: wireDatabase, operations });
@@ -122,7 +132,6 @@ export function endpointFromWire(wire: z.infer<typeof wireEndpoint>): ObservedEn
 /** Removes secrets from a text of the control plane, and shortens it. */
 export type Clean = (text: string) => string;
 
-/** Converts an operation of the API into the domain type. */
 export function operationFromWire(wire: WireOperation, clean: Clean): Operation {
   const error = presentText(wire.error);
   return {
@@ -140,17 +149,15 @@ export function operationFromWire(wire: WireOperation, clean: Clean): Operation 
   };
 }
 
-/** Converts a list of operations. An answer without operations means that the write started none. */
-export function operationsFromWire(wire: readonly WireOperation[] | null | undefined, clean: Clean): Operation[] {
-  return (wire ?? []).map((operation) => operationFromWire(operation, clean));
+/** Without operations, the write started none. @throws UnusableContentError */
+export function operationsFromWire(wire: readonly unknown[] | null | undefined, clean: Clean): Operation[] {
+  return readEach(wire ?? [], wireOperation).map((operation) => operationFromWire(operation, clean));
 }
 
-/** Converts the answer of a write to an endpoint. */
 export function mutationFromWire(wire: z.infer<typeof wireMutation>, clean: Clean): Mutation {
   return { endpoint: endpointFromWire(wire.endpoint), operations: operationsFromWire(wire.operations, clean) };
 }
 
-/** Converts a role, without its password. */
 export function roleFromWire(wire: z.infer<typeof wireRole>): ObservedRole {
   return { name: wire.name, updatedTime: wire.updated_at };
 }
@@ -167,7 +174,6 @@ export function creationToWire(creation: EndpointCreation): object {
   return { endpoint: { ...changedFields(creation), type: wireTypes[creation.type], name: creation.name } };
 }
 
-/** Returns the body of an update: only the fields to change. */
 export function changesToWire(changes: EndpointChanges): object {
   return { endpoint: changedFields(changes) };
 }
@@ -197,7 +203,11 @@ export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): V
   if (json === undefined) {
     throw new UnusableContentError(body.length === 0 ? "an empty body" : "something that is not JSON");
   }
-  const parsed = schema.safeParse(json.value);
+  return readValue(json.value, schema);
+}
+
+function readValue<Value>(value: unknown, schema: z.ZodType<Value>): Value {
+  const parsed = schema.safeParse(value);
   if (parsed.success) {
     return parsed.data;
   }
@@ -207,11 +217,25 @@ export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): V
   throw new UnusableContentError(`unexpected JSON at ${field.replace(/^\./, "") || "the top"}: ${message}`);
 }
 
-/**
- * Refuses an answer about another object: `field` must equal `value` in each object.
- * @param otherwise what the answer shows if a value differs, for the message.
- * @throws UnusableContentError
- */
+/** The maximum number of entries in a list. All tenants share one process, and each entry costs time. */
+const maxEntries = 10_000;
+
+/** The maximum number of entries that cannot be parsed. Such an entry costs more time than another one. */
+const maxUnreadable = 1_000;
+
+function expectFew(list: readonly unknown[]): void {
+  if (list.length > maxEntries) {
+    throw new UnusableContentError(`more than ${maxEntries} entries in a list`);
+  }
+}
+
+/** Parses the entries of a list up to the first one that does not fit. @throws UnusableContentError */
+export function readEach<Entry>(list: readonly unknown[], schema: z.ZodType<Entry>): readonly Entry[] {
+  expectFew(list);
+  return list.map((entry) => readValue(entry, schema));
+}
+
+/** `field` must equal `value`. @param otherwise what the answer shows else. @throws UnusableContentError */
 export function expectEach<Field extends string>(
   objects: readonly Readonly<Record<Field, string>>[],
   field: Field,
@@ -223,20 +247,17 @@ export function expectEach<Field extends string>(
   }
 }
 
-/** The entries of one list, each parsed by itself. */
 interface ListEntries<Entry> {
   readonly entries: readonly Entry[];
   /** Ids of entries that do not fit the schema, in the order of the list; "" if the id could not be read either. */
   readonly unreadableIds: readonly string[];
-  /** Names of entries that do not fit the schema, as far as a name can be read. */
-  readonly unreadableNames: readonly string[];
 }
 
 const wireIdOnly = z.object({ id });
-const wireNameOnly = z.object({ name: endpointName });
 
-/** Parses each entry of a list. An entry that does not fit is left out, and its id and name are reported. Never throws. */
+/** @throws UnusableContentError when the list has too many entries, or too many of them do not fit */
 export function readEntries<Entry>(list: readonly unknown[], schema: z.ZodType<Entry>): ListEntries<Entry> {
+  expectFew(list);
   const entries: Entry[] = [];
   const unreadable: unknown[] = [];
   for (const item of list) {
@@ -245,11 +266,13 @@ export function readEntries<Entry>(list: readonly unknown[], schema: z.ZodType<E
       entries.push(parsed.data);
     } else {
       unreadable.push(item);
+      if (unreadable.length > maxUnreadable) {
+        throw new UnusableContentError(`more than ${maxUnreadable} entries in a list that cannot be parsed`);
+      }
     }
   }
   return {
     entries,
     unreadableIds: unreadable.map((item) => wireIdOnly.safeParse(item).data?.id ?? ""),
-    unreadableNames: unreadable.flatMap((item) => wireNameOnly.safeParse(item).data?.name ?? []),
   };
 }

@@ -1,8 +1,4 @@
-/**
- * Says what follows from a failed call: the reasons of the conditions, what a person can do, and the time of the next
- * try.
- */
-
+/** Says what follows from a failed call: conditions, advice to a person, and the time of the next try. */
 import { backoffMs } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
@@ -17,13 +13,10 @@ const failureStalls = [
   "ProjectLocked",
 ] as const satisfies readonly StallReason[];
 
-/** A Stalled reason that a refused call leads to. */
 export type FailureStall = (typeof failureStalls)[number];
 
-/** The Stalled reasons of failed calls that every kind of resource has. */
 export type CommonFailureStall = Exclude<FailureStall, "BranchOccupied">;
 
-/** The Reconciling reasons of failed calls: the operator tries again without a person. */
 export type FailureProgress = Extract<
   ProgressReason,
   "Unauthorized" | "Throttled" | "UnreadableAnswer" | "WaitingForProject" | "ServiceUnavailable" | "Retrying"
@@ -38,17 +31,26 @@ export const patienceMs = 5 * 60_000;
 /** An outage shorter than this many milliseconds does not change the conditions of a Ready resource. */
 export const briefOutageMs = 30_000;
 
-/** Whether a Stalled reason means that the control plane refused a call. */
+/**
+ * After this many milliseconds of 404 the operator assumes that the project was deleted, if the same API key has listed
+ * the project before.
+ */
+const projectGoneMs = 60_000;
+
+export function isProjectGone({ reason, subject }: ControlPlaneError, forMs: number): boolean {
+  return reason === "NotFound" && subject === "Project" && forMs >= projectGoneMs;
+}
+
+/** Returns the time until a failure that lasts is reported in other words, in milliseconds; infinite: never. */
+export function nextReportMs(forMs: number): number {
+  return ([briefOutageMs, patienceMs].find((limitMs) => forMs < limitMs) ?? Number.POSITIVE_INFINITY) - forMs;
+}
+
 export function isFailureStall(reason: string): reason is FailureStall {
   return (failureStalls as readonly string[]).includes(reason);
 }
 
-/**
- * Returns the Stalled reason of a failed call. All kinds of resources use it.
- * @param forMs how long calls have failed for this reason, in milliseconds.
- * @returns `undefined`: the operator tries again, and the resource is not Stalled. A 401, a 429 and an outage never
- *   lead to Stalled.
- */
+/** `undefined`: the operator tries again. @param forMs how long calls have failed for this reason, in milliseconds */
 export function failureStallOf({ reason, subject }: ControlPlaneError, forMs: number): CommonFailureStall | undefined {
   if (reason === "Forbidden") {
     return "Forbidden";
@@ -72,7 +74,6 @@ export function failureStallOf({ reason, subject }: ControlPlaneError, forMs: nu
   }
 }
 
-/** What a person can do about a refused call for a ComputeEndpoint. */
 export const remedies: Readonly<Record<FailureStall, string>> = {
   Forbidden:
     "Give the API key the permission for this project, or use another key. The operator tries again by itself.",
@@ -86,7 +87,6 @@ export const remedies: Readonly<Record<FailureStall, string>> = {
   BranchNotFound: "Create the branch, or set spec.branchId to a branch of the project.",
 };
 
-/** What a person can do about a refused call for a DatabaseAccess. */
 export const accessRemedies: Readonly<Record<CommonFailureStall, string>> = {
   Rejected: remedies.Rejected,
   Forbidden:
@@ -97,10 +97,6 @@ export const accessRemedies: Readonly<Record<CommonFailureStall, string>> = {
     "Look at the operation that locks the project in the control plane. The operator tries again by itself.",
 };
 
-/**
- * Returns the Reconciling reason of a failed call that the operator tries again. `Retrying` stands for every refusal
- * that has no reason of its own.
- */
 export function failureProgressOf({ reason }: ControlPlaneError): FailureProgress {
   switch (reason) {
     case "Unauthorized":
@@ -120,7 +116,6 @@ export function failureProgressOf({ reason }: ControlPlaneError): FailureProgres
   }
 }
 
-/** Returns the message of an error as a sentence with a full stop. */
 export function sentenceOf({ message }: ControlPlaneError): string {
   return /[.!?]$/.test(message) ? message : `${message}.`;
 }
@@ -146,7 +141,6 @@ export function nextFailure(
   return { error, generation, sinceMs, count, retryAtMs: nowMs + delayMs * (1 + 0.2 * random()) };
 }
 
-/** Returns the time until a failed call is tried again. Only this function turns a failure reason into a delay. */
 function retryDelayMs(
   error: ControlPlaneError,
   row: { readonly count: number; readonly forMs: number; readonly needsPerson: boolean },
@@ -163,8 +157,11 @@ function retryDelayMs(
     case "Conflict":
       return row.needsPerson || isPatienceOver ? policy.resyncMs : delayFrom(1_000);
     case "NotFound":
-    case "Rejected":
-      return isPatienceOver ? policy.resyncMs : delayFrom(5_000);
+    case "Rejected": {
+      // The try after a minute decides whether the project is gone.
+      const mostMs = row.forMs < projectGoneMs ? projectGoneMs - row.forMs : longestBackoffMs;
+      return isPatienceOver ? policy.resyncMs : Math.min(delayFrom(5_000), mostMs);
+    }
     case "Unauthorized":
       return delayFrom(2_000);
     default:

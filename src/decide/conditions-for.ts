@@ -1,7 +1,13 @@
 /** Computes the conditions of a ComputeEndpoint from the result of one reconcile for it (`ResourceStep`). */
 import { isInFlight } from "../domain/operation.ts";
 import { type ComputeEndpoint, isBeingDeleted } from "../resource/compute-endpoint.ts";
-import { type ConditionDraft, conditionOf, mergeConditions, type ProgressReason } from "../resource/conditions.ts";
+import {
+  type ConditionDraft,
+  conditionOf,
+  isTrue,
+  mergeConditions,
+  type ProgressReason,
+} from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
 import {
@@ -15,7 +21,7 @@ import {
   sentenceOf,
 } from "./call-failures.ts";
 import type { ConditionSummary, LocalObservation, Outcome, ResourceStep } from "./observation.ts";
-import { type Plan, waitingForProjectMessage, waitingMessage } from "./plan.ts";
+import { deletingMessage, type Plan, waitingForProjectMessage, waitingMessage } from "./plan.ts";
 import { isMutation, rulesOf } from "./plan-table.ts";
 import { remoteStateOf } from "./remote-state.ts";
 
@@ -60,7 +66,6 @@ function progressDrafts(
   }
 }
 
-/** Drafts the conditions of a resource of any kind whose work goes on, or for which a person must act. */
 export function unfinishedDrafts(summary: {
   readonly kind: "Progressing" | "Stalled";
   readonly reason: ConditionDraft["reason"];
@@ -100,7 +105,8 @@ function pausedDraft(
   if (isCompared && ready.reason === "Paused" && observation === undefined) {
     return draft("Ready", ready.status, "Paused", ready.message);
   }
-  return draft("Ready", isCompared && ready.status === "True" ? "True" : "Unknown", "Paused", message);
+  const isStillReady = isCompared && ready.status === "True" && !isBeingDeleted(local.resource);
+  return draft("Ready", isStillReady ? "True" : "Unknown", "Paused", message);
 }
 
 function lastOperationDraft(failedActions: FailedActions): ConditionDraft {
@@ -152,15 +158,18 @@ function draft(
 const quietStillMs = 20_000;
 const quietWaitMs = 120_000;
 
-/**
- * How long the change of a resource with a status may wait, in milliseconds, before status reports the wait. This limit
- * is short because the status may be out of date. A Stalled resource reports the wait at once. But if a refused call
- * made it Stalled, it stays Stalled.
- */
+/** How long the change of a resource with a status may wait, in milliseconds, before status reports the wait. */
 const shortWaitMs = 5_000;
 
-/** Returns the condition summary: what the conditions will say about the result of this reconcile. Pure. */
 export function summaryOf(step: ResourceStep): ConditionSummary {
+  const { resource } = step.local;
+  const summary = summaryOfOutcome(step);
+  return summary.kind === "Unchanged" && isBeingDeleted(resource) && isTrue(resource.status.conditions, "Ready")
+    ? { kind: "Progressing", reason: "Deleting", message: deletingMessage }
+    : summary;
+}
+
+function summaryOfOutcome(step: ResourceStep): ConditionSummary {
   const { local, plan, outcome } = step;
   switch (outcome.kind) {
     case "Failed":
@@ -178,10 +187,7 @@ export function summaryOf(step: ResourceStep): ConditionSummary {
   }
 }
 
-/**
- * Sums up an accepted change. The text is the same as in the next reconcile, because a different text would cost a
- * second write.
- */
+/** Uses the text of the next reconcile, because a different text would cost a second write. */
 function summaryOfAccepted(
   local: LocalObservation,
   plan: Plan | undefined,
@@ -194,38 +200,36 @@ function summaryOfAccepted(
   return plan === undefined ? { kind: "Unchanged" } : rulesOf(plan).summary(plan, local);
 }
 
-/**
- * Adds to the summary of a paused resource that its endpoint is gone. Such a resource is not Ready. Until a reconcile has
- * read the control plane, the result of the previous reconcile counts.
- */
-function withEndpointGone(summary: ConditionSummary, { local, observation }: ResourceStep): ConditionSummary {
-  const { memory } = local;
+/** A paused resource whose endpoint is gone is not Ready. */
+function withEndpointGone(
+  summary: ConditionSummary,
+  { local, observation, isLookPending }: ResourceStep,
+): ConditionSummary {
   const endpointId = local.resource.status.ownership?.endpointId;
   if (summary.kind !== "Paused" || endpointId === undefined) {
     return summary;
   }
-  const isGone =
-    observation === undefined
-      ? memory.goneEndpointId === endpointId
-      : remoteStateOf(observation.project, endpointId, memory).kind === "Absent";
+  if (observation === undefined) {
+    return isLookPending === true ? { kind: "Unchanged" } : summary;
+  }
+  const isGone = remoteStateOf(observation.project, endpointId).kind === "Absent";
   return isGone ? { ...summary, isEndpointGone: true, message: `${summary.message} The endpoint is gone.` } : summary;
 }
 
-/**
- * Sums up a plan that sends nothing. After a restart, the operator also waits for a POST that an earlier process knew to
- * be refused. That wait does not end a Stalled.
- */
+/** Sums up a plan that sends nothing. A wait for an unresolved create does not end a Stalled of this generation. */
 function summaryOfRest(plan: Plan, step: ResourceStep): ConditionSummary {
   const summary = rulesOf(plan).summary(plan, step.local);
   const isWaitForCreate = summary.kind === "Progressing" && summary.reason === "CreateUnresolved";
-  return isWaitForCreate && isStalledSinceBefore(step.local) ? { kind: "Unchanged" } : withEndpointGone(summary, step);
+  const { status, generation } = step.local.resource;
+  const isStalled = conditionOf(status.conditions, "Stalled")?.observedGeneration === generation;
+  return isWaitForCreate && isStalled ? { kind: "Unchanged" } : withEndpointGone(summary, step);
 }
 
 function isQuietWait(local: LocalObservation, { waitedMs, stillMs }: WaitTimes): boolean {
-  const { resource, memory } = local;
+  const { resource } = local;
   const { status } = resource;
   // The wait before a retry does not end a Stalled by a refusal.
-  if (isStalledSinceBefore(local) || (memory.failure !== undefined && failureStallIn(resource) !== undefined)) {
+  if (failureStallIn(resource) !== undefined) {
     return true;
   }
   return status.conditions === undefined
@@ -235,17 +239,7 @@ function isQuietWait(local: LocalObservation, { waitedMs, stillMs }: WaitTimes):
 
 type WaitTimes = Pick<Extract<Outcome, { kind: "Deferred" }>, "waitedMs" | "stillMs">;
 
-/**
- * Whether a refused call made the resource Stalled before this process first saw it. Such a Stalled stays until the
- * next try has a result.
- */
-export function isStalledSinceBefore({ resource, memory }: LocalObservation): boolean {
-  const since = conditionOf(resource.status.conditions, "Stalled")?.lastTransitionTime;
-  return since !== undefined && since === memory.stalledSinceAtFirst && failureStallIn(resource) !== undefined;
-}
-
-/** Returns the reason of Stalled if a failed call of the present generation caused it; else `undefined`. */
-function failureStallIn({ status, generation }: ComputeEndpoint): FailureStall | undefined {
+export function failureStallIn({ status, generation }: ComputeEndpoint): FailureStall | undefined {
   const { reason = "", observedGeneration } = conditionOf(status.conditions, "Stalled") ?? {};
   return observedGeneration === generation && isFailureStall(reason) ? reason : undefined;
 }
@@ -288,10 +282,7 @@ function stallMessage({ resource }: LocalObservation, stall: FailureStall, { err
   return `${sentenceOf(error)}${holder} ${remedy}`;
 }
 
-/**
- * Returns the Stalled reason of a failed call; `undefined`: the call does not make the resource Stalled. For a 409,
- * some kinds of plan have a reason of their own, which counts at once.
- */
+/** `undefined`: the call does not make the resource Stalled. For a 409, some plans have a reason of their own. */
 function stallReasonFor(plan: Plan | undefined, { error, forMs }: Failed): FailureStall | undefined {
   const conflictStall = error.reason === "Conflict" && plan !== undefined ? rulesOf(plan).conflictStall : undefined;
   return conflictStall ?? failureStallOf(error, forMs);

@@ -9,22 +9,16 @@ import type { Acknowledged } from "../resource/status-schema.ts";
 /** A field of spec that the operator manages if it is present, by its path below spec. */
 type ManagedField = "compute" | "suspend" | "pooler.enabled" | "pooler.mode" | "settings.pgSettings" | "disabled";
 
-/** One managed field, and the part of the request that sets it. */
 export interface DesiredField {
   readonly field: ManagedField;
   readonly changes: EndpointChanges;
 }
 
-/**
- * The suspend timeouts with which the control plane says "use the default" and "never suspend". @see docs/sandbox.md
- */
+/** The timeouts that mean "use the default" and "never suspend". @see docs/sandbox.md */
 const serviceDefaultSuspendSeconds = 0;
 const neverSuspendSeconds = -1;
 
-/**
- * Returns the managed fields of a spec. A field that is absent from spec is absent here. Branch and type are not
- * included.
- */
+/** A field that is absent from spec is absent here. Branch and type are not included. */
 export function desiredFields(spec: ComputeEndpointSpec): readonly DesiredField[] {
   const fields: DesiredField[] = [];
   if (spec.compute !== undefined) {
@@ -48,12 +42,10 @@ export function desiredFields(spec: ComputeEndpointSpec): readonly DesiredField[
   return fields;
 }
 
-/** Returns one request with all managed fields. */
 export function desiredChanges(spec: ComputeEndpointSpec): EndpointChanges {
   return mergeChanges(desiredFields(spec));
 }
 
-/** Joins the requests of several fields. */
 export function mergeChanges(fields: readonly DesiredField[]): EndpointChanges {
   return Object.assign({}, ...fields.map((each) => each.changes));
 }
@@ -74,7 +66,6 @@ function suspendSeconds(suspend: NonNullable<ComputeEndpointSpec["suspend"]>): n
   }
 }
 
-/** Returns JSON text with sorted keys and without `undefined` members. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     isPlainObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
@@ -106,27 +97,22 @@ export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<str
 /**
  * Returns the milliseconds until the values may be sent again; 0 or less: now. There is no wait after the first change
  * by another client. Later waits grow to one hour.
- * @param sentAgoMs milliseconds since the last request, as far as this process knows. A wrong clock makes the wait no
- *   longer than the delay.
+ * A time in the future comes from a replica whose clock is ahead. It counts as past, so the wait always ends.
+ * @param nowMs epoch milliseconds of the operator's clock
  */
-export function resendWaitMs({ attempts, unmatchedAttempts }: Acknowledged, sentAgoMs: number): number {
+export function resendWaitMs({ attempts, unmatchedAttempts, time }: Acknowledged, nowMs: number): number {
   const isFirstOutsideChange = unmatchedAttempts === 0 && attempts <= 1;
   const delayMs = isFirstOutsideChange ? 0 : backoffMs(attempts, { firstMs: firstDelayMs, longestMs: longestDelayMs });
-  return Math.min(delayMs, delayMs - sentAgoMs);
+  return delayMs - Math.abs(nowMs - Date.parse(time));
 }
 
-/** How spec and endpoint differ, for managed fields only. */
 export interface EndpointDiff {
-  /** Fields that the control plane shows with another value. */
   readonly differing: readonly DesiredField[];
   /** Fields that the control plane does not show, so that the operator cannot check their values. */
   readonly unverifiable: readonly DesiredField[];
 }
 
-/**
- * Compares the managed fields of spec with what the control plane shows. Fields that spec leaves out, and the branch,
- * are not compared.
- */
+/** Fields that spec leaves out, and the branch, are not compared. */
 export function diffEndpoint(spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): EndpointDiff {
   const fields = desiredFields(spec).map((desired) => ({ desired, state: fieldStateOf(desired.changes, endpoint) }));
   const inState = (wanted: FieldState) => fields.filter(({ state }) => state === wanted).map(({ desired }) => desired);
@@ -145,10 +131,7 @@ export function restartsCompute(fields: readonly DesiredField[]): boolean {
  */
 type FieldState = "Matches" | "Differs" | "NotShown";
 
-/**
- * Compares sent values with what the endpoint shows. One different value gives `Differs`, even if other values are not
- * shown.
- */
+/** One different value gives `Differs`, even if other values are not shown. */
 export function fieldStateOf(changes: EndpointChanges, endpoint: ObservedEndpoint): FieldState {
   const keys = (Object.keys(changes) as (keyof EndpointChanges)[]).filter((key) => changes[key] !== undefined);
   const states = keys.map((key) => valueStateOf(key, changes, endpoint));

@@ -8,39 +8,47 @@ import { rulesOf } from "./plan-table.ts";
 
 const noteLimit = 1024;
 
-/**
- * Returns the events of one reconcile for one resource. The reconcile publishes them after it has stored the status.
- * Each event reports a transition, so a resource at rest has none.
- * @param next the status that was stored.
- */
+/** Each event reports a transition, so a resource at rest has none. @param next the status that was stored */
 export function eventsFor(step: ResourceStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
   const previous = step.local.resource.status;
-  return [
-    ...ownershipEvents(step, next),
-    ...operationEvents(previous, next),
-    ...conditionEvents(previous, next),
-    ...fieldEvents(previous, next),
-  ].map((event) => ({ ...event, note: event.note.slice(0, noteLimit) }));
+  return [...ownershipEvents(step, next), ...conditionEvents(previous, next), ...fieldEvents(previous, next)].map(
+    (event) => ({ ...event, note: event.note.slice(0, noteLimit) }),
+  );
 }
 
-/**
- * Returns the events that are published before a change is sent. They explain to a person why connections will drop.
- * Empty for a change that drops none.
- */
+/** Tells a person why connections will drop. Empty for a change that drops none. */
 export function eventsBefore(plan: Plan): readonly ResourceEvent[] {
   return rulesOf(plan).eventsBefore(plan);
 }
 
 /** Returns the events that are published before the finalizer is removed, because the resource is gone afterwards. */
-export function releaseEvents(plan: PlanOf<"RemoveFinalizer">): readonly ResourceEvent[] {
+export function releaseEvents(
+  plan: PlanOf<"RemoveFinalizer">,
+  { conditions, ownership, createIntent }: ComputeEndpointStatus,
+): readonly ResourceEvent[] {
   const { abandoned } = plan;
+  if (plan.cause === "ProjectGone") {
+    const { projectId } = ownership ?? createIntent ?? {};
+    const what =
+      ownership === undefined
+        ? `the open create with token ${createIntent?.token}`
+        : `endpoint ${ownership.endpointId}`;
+    return [
+      warning(
+        "ProjectGone",
+        "Delete",
+        `Project ${projectId} was deleted before, and with it ${what}. Nothing was sent to the control plane.`,
+      ),
+    ];
+  }
   if (abandoned !== undefined) {
-    const suspects = (abandoned.suspectIds ?? []).join(", ") || "none so far";
+    const stalled = conditionOf(conditions, "Stalled");
+    const candidates = stalled?.reason === "CreateAmbiguous" ? `${stalled.message.split(". ")[0]}. ` : "";
     return [
       warning(
         "CreateAbandoned",
         "Delete",
-        `The operator gave up an open create: an endpoint with token ${abandoned.token} may exist on branch ${abandoned.branchId}. Candidates: ${suspects}. Delete it by hand if no other client needs it.`,
+        `The operator gave up an open create: an endpoint with token ${abandoned.token} may exist on branch ${abandoned.branchId}. ${candidates}Delete it by hand if no other client needs it.`,
       ),
     ];
   }
@@ -78,14 +86,16 @@ function ownershipEvent({ origin, endpointId }: NonNullable<ComputeEndpointStatu
   }
 }
 
-function operationEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
-  const known = new Set((previous.failedActions ?? []).map(({ operationId }) => operationId));
-  return (next.failedActions ?? [])
-    .filter(({ operationId }) => !known.has(operationId))
-    .map(({ action, operationId, error }) => {
-      const said = error === undefined ? "" : `: ${error}`;
-      return warning("OperationFailed", "Observe", `Operation ${action} (${operationId}) failed${said}`);
-    });
+/** Returns the event of a failed operation. Failures of one action with one error text become a series of one event. */
+export function eventOfFailure({
+  action,
+  error,
+}: {
+  readonly action: string;
+  readonly error?: string | undefined;
+}): ResourceEvent {
+  const said = error === undefined ? "" : `: ${error}`;
+  return warning("OperationFailed", "Observe", `Operation ${action} failed${said}`.slice(0, noteLimit));
 }
 
 function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
@@ -101,7 +111,6 @@ function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointS
   return events;
 }
 
-/** Returns the event of a resource of any kind that became Stalled, or Stalled for another reason. Pure. */
 export function eventsOfStall(
   before: readonly Condition[] | undefined,
   next: readonly Condition[] | undefined,

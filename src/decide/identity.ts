@@ -1,11 +1,9 @@
 /** Proves what belongs to a resource: by the records in its status, and by the token in the name of an endpoint. */
-
 import { hash } from "node:crypto";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { Ownership } from "../resource/status-schema.ts";
 
-/** The cluster, and the control plane that a resource uses. Each ownership record names both. */
 export interface Identity {
   readonly clusterId: string;
   readonly serviceUrl: string;
@@ -18,7 +16,6 @@ export function planeRecord({ serviceUrl, controlPlane }: Identity): Pick<Identi
   return controlPlane === undefined ? { serviceUrl } : { serviceUrl, controlPlane };
 }
 
-/** Makes the ownership record that ties an endpoint to a resource. */
 export function ownershipOf(
   { resource, identity }: { readonly resource: ComputeEndpoint; readonly identity: Identity },
   endpoint: ObservedEndpoint,
@@ -34,7 +31,6 @@ export function ownershipOf(
   };
 }
 
-/** Whether a record names this control plane: it has the same URL, and the same resource describes it. */
 export function isOfPlane(
   record: { readonly serviceUrl: string; readonly controlPlane?: string | undefined },
   { serviceUrl, controlPlane }: Identity,
@@ -78,30 +74,23 @@ export function ownershipToken(clusterId: string, resourceUid: string): string {
   return clusterPart(clusterId) + base32Hash(`${clusterId}\n${resourceUid}`, resourcePartLength);
 }
 
-/** Returns the name of the endpoint that a resource creates: the resource's name, shortened, followed by the token. */
 export function endpointName(resourceName: string, token: string): string {
   const room = nameLimit - separator.length - token.length;
   const readable = resourceName.slice(0, room).replace(/[^a-z0-9]+$/, "");
   return `${readable}${separator}${token}`;
 }
 
-/**
- * Finds the token in an endpoint's name. `undefined`: the name has none.
- * Early versions of the operator wrote a token of one part. Such a token is returned unchanged; no cluster id matches
- * it.
- */
 export function tokenIn(name: string | undefined): string | undefined {
   const at = name?.lastIndexOf(separator) ?? -1;
   if (name === undefined || at < 0) {
     return undefined;
   }
   const token = name.slice(at + separator.length);
-  return token.length >= resourcePartLength && /^[a-z2-7]+$/.test(token) ? token : undefined;
+  return token.length === clusterPartLength + resourcePartLength && /^[a-z2-7]+$/.test(token) ? token : undefined;
 }
 
-/** Whether an operator of this cluster made the token. */
 export function isTokenOfCluster(token: string, clusterId: string): boolean {
-  return token.length === clusterPartLength + resourcePartLength && token.startsWith(clusterPart(clusterId));
+  return token.startsWith(clusterPart(clusterId));
 }
 
 function clusterPart(clusterId: string): string {

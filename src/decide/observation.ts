@@ -1,19 +1,17 @@
 /** The input of a decision about one resource (`Observation`), and the result of carrying it out (`ResourceStep`). */
-
 import type { Mutation } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
-import type { PostState, ProjectClaims } from "./claims.ts";
+import type { ProjectClaims } from "./claims.ts";
 import type { Identity } from "./identity.ts";
 import type { Plan } from "./plan.ts";
 import type { PlaneProblem, ProjectGrant } from "./project-grant.ts";
 
-/** The settings on which decisions depend. */
 export interface Policy {
-  /** How long a POST or DELETE without an answer may still take effect, in milliseconds. */
+  /** How long a POST without an answer may still take effect, in milliseconds. */
   readonly createSettleMs: number;
   /** The longest time between two reads of an operation in flight, in milliseconds. */
   readonly operationPollMs: number;
@@ -24,13 +22,13 @@ export interface Policy {
   readonly resyncMs: number;
 }
 
-/** What this process remembers of an open intent. Times are monotonic milliseconds. */
-export interface IntentMemory {
+/** What this process knows about the POSTs of the present intent. If it is forgotten, a POST may be unresolved. */
+export interface Posts {
   readonly attempt: string;
-  readonly posts: PostState;
-  /** When this process first read or stored the intent. */
-  readonly firstSeenMs: number;
-  readonly lastPostMs: number | undefined;
+  /** False: each POST under the intent was refused, or never left this process, or none was sent. */
+  readonly isUnresolved: boolean;
+  /** When this process first reconciled the intent or last sent a POST under it, in monotonic milliseconds. */
+  readonly sinceMs: number;
 }
 
 /** The answer to a create that is not stored in status yet. */
@@ -39,7 +37,6 @@ export interface AnsweredCreate {
   readonly operations: readonly Operation[];
   /** The hash of the managed fields that were sent. */
   readonly hash: string;
-  readonly attempt: string;
 }
 
 /** A series of equal failures of the calls for one resource or project, without a success between them. */
@@ -55,53 +52,27 @@ export interface FailureRow {
 }
 
 /**
- * What this process knows about one resource and status does not hold. A restart loses all of it, so no guarantee may
- * depend on it. Times are monotonic milliseconds.
+ * What this process knows about one resource and status does not hold. It may be forgotten at any moment, so no
+ * guarantee depends on it. Times are monotonic milliseconds.
  */
 export interface ResourceMemory {
-  readonly firstSeenMs: number;
-  /**
-   * Whether a DELETE may have been sent before this process first saw the resource, or before its control plane got
-   * another URL.
-   */
-  readonly mayHaveSentDelete: boolean;
-  /**
-   * Since when the resource was Stalled when this process first saw it; `undefined`: it was not Stalled. While status
-   * shows the same time, it is Stalled since before this process saw it.
-   */
-  readonly stalledSinceAtFirst: string | undefined;
-  readonly intent: IntentMemory | undefined;
+  /** Forgotten: a POST of the open intent may be unresolved, so the settle time begins again. */
+  readonly posts: Posts | undefined;
+  /** Forgotten: the open create is resolved from a list. */
   readonly answeredCreate: AnsweredCreate | undefined;
   /**
-   * Changes that were refused or not answered. Before `retryAtMs` no change is sent, unless a person asks for a
-   * reconcile, spec has changed, or the cause of a 409 is gone.
+   * Reads and changes that were refused or not answered. Before `retryAtMs` no change is sent, unless a person asks for
+   * a reconcile, spec has changed, or the cause of a 409 is gone. Forgotten: the next try and the patience begin anew.
    */
   readonly failure: FailureRow | undefined;
-  /** Ids of operations that answers to the operator's own calls named. Their number is limited. */
+  /**
+   * Ids of operations that answers to the operator's own calls named. Their number is limited. Forgotten: the operation
+   * log names the cause.
+   */
   readonly ownOperationIds: readonly string[];
-  /** The `updated_at` of the endpoint in our last answer. A read that shows an older time may be out of date. */
-  readonly lastAnswer: { readonly endpointId: string; readonly updatedTime: string; readonly atMs: number } | undefined;
-  /**
-   * The id of the endpoint that a read proved to be gone. `undefined`: no read proved that, or a later read showed the
-   * endpoint.
-   */
-  readonly goneEndpointId: string | undefined;
-  /**
-   * Since when reads contradict each other about the endpoint: a read by id was answered 404, and the list does not
-   * prove that the endpoint is gone. `undefined`: the reads agree, or none was answered 404.
-   */
-  readonly contradictedSinceMs: number | undefined;
-  readonly lastDelete: { readonly atMs: number; readonly isAnswered: boolean } | undefined;
-  /** When this process first got an answer to a DELETE of the endpoint; `undefined`: it got none. */
-  readonly deleteAnswered: { readonly endpointId: string; readonly atMs: number } | undefined;
-  /** When the control plane last accepted a request that `status.acknowledged` records. */
-  readonly acknowledgedAtMs: number | undefined;
 }
 
-/**
- * The facts about one resource's operations that decisions need. `reduceOperations` computes them from the operation
- * log.
- */
+/** What decisions need to know of one resource's operations. `reduceOperations` computes it. */
 export interface OperationFacts {
   /** Operations that the operator's own calls started and that have not ended. */
   readonly ownInFlight: readonly Operation[];
@@ -114,11 +85,8 @@ export interface OperationFacts {
   readonly failedIds: ReadonlySet<string>;
 }
 
-/** Everything about a resource that the operator knows without a call to the control plane. */
 export interface LocalObservation {
-  /**
-   * The time of the operator's clock, in epoch milliseconds. It is for timestamps that people read, never for an age.
-   */
+  /** Epoch milliseconds of the operator's clock: for timestamps that people read, never for an age. */
   readonly nowMs: number;
   /** The time of this observation, in monotonic milliseconds. */
   readonly monotonicMs: number;
@@ -126,23 +94,18 @@ export interface LocalObservation {
   readonly identity: Identity;
   readonly policy: Policy;
   readonly memory: ResourceMemory;
-  /** What the resource's namespace may do in the resource's project. */
   readonly grant: ProjectGrant;
   /** Why the control plane of the resource cannot be used. @default it can be used */
   readonly planeProblem?: PlaneProblem | undefined;
 }
 
-/** Everything that one decision depends on. */
 export interface Observation extends LocalObservation {
   readonly project: ProjectSnapshot;
-  /** The claims of all resources of the project. */
   readonly claims: ProjectClaims;
   readonly operations: OperationFacts;
 }
 
-/** The result of carrying out a plan. */
 export type Outcome =
-  /** Nothing had to be sent to the control plane. */
   | { readonly kind: "NothingSent" }
   /** The control plane accepted a change. `answer` is `undefined` if a DELETE found nothing to delete. */
   | { readonly kind: "Accepted"; readonly answer: Mutation | undefined }
@@ -164,7 +127,6 @@ export type Outcome =
       readonly lockHolder: Operation | undefined;
     };
 
-/** The result of one reconcile for one resource. Its status, events and log line are computed from it. */
 export interface ResourceStep {
   readonly local: LocalObservation;
   /** What the decision was made from. `undefined`: no snapshot was needed, or none could be read. */
@@ -178,7 +140,6 @@ export interface ResourceStep {
   readonly isLookPending?: boolean;
 }
 
-/** The condition summary of one reconcile for one resource: what the conditions will say. */
 export type ConditionSummary =
   | { readonly kind: "Ready"; readonly message: string }
   | { readonly kind: "Progressing"; readonly reason: ProgressReason; readonly message: string }

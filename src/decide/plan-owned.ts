@@ -1,11 +1,9 @@
 /** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
 import type { PowerAction } from "../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { Acknowledged, Ownership } from "../resource/status-schema.ts";
-import { patienceMs } from "./call-failures.ts";
 import {
   desiredChanges,
   diffEndpoint,
@@ -17,46 +15,41 @@ import {
   restartsCompute,
 } from "./desired-endpoint.ts";
 import type { Observation } from "./observation.ts";
-import { deletingMessage, type Plan, type PowerEcho, pollDelayMs, stall, waitingMessage } from "./plan.ts";
-import {
-  claimedByAnother,
-  holderOf,
-  isOwnedElsewhere,
-  isStalledAsAmbiguous,
-  ownerName,
-  planNamesake,
-} from "./plan-unowned.ts";
+import { type Plan, type PowerEcho, pollDelayMs, stall, waitingMessage } from "./plan.ts";
+import { rulesOf } from "./plan-table.ts";
+import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName } from "./plan-unowned.ts";
 import { remoteStateOf } from "./remote-state.ts";
 
-/** Plans one step: change the endpoint to match spec, wait, stall, forget an endpoint that is gone, or do nothing. */
 export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);
   if (conflict !== undefined) {
     return conflict;
   }
-  const remote = remoteStateOf(observation.project, ownership.endpointId, observation.memory);
+  const { endpointId } = ownership;
+  const remote = remoteStateOf(observation.project, endpointId);
   switch (remote.kind) {
     case "Absent":
-      return planNamesake(observation) ?? planReplacement(ownership);
-    case "Unproven":
-      return (
-        planContradiction(observation, ownership.endpointId) ?? {
-          kind: "Wait",
-          reason: "Retrying",
-          message:
-            "The control plane's list and its answer by id disagree about the endpoint. The operator reads again.",
-          waitMs: observation.policy.operationPollMs,
-        }
-      );
+      return planReplacement(ownership);
+    case "Unknown":
+      return { kind: "Look", endpointId };
+    case "Listed": {
+      const plan = planPresent(observation, spec, remote.endpoint);
+      // A list may be out of date. It is proof enough only if nothing is to be done.
+      return rulesOf(plan).needs(plan) === "ById" ? { kind: "Look", endpointId } : plan;
+    }
     case "Present":
-      return (
-        planBesideEndless(observation, spec, remote.endpoint) ??
-        planOperationWait(observation) ??
-        planMove(observation, spec, remote.endpoint) ??
-        planUpdate(observation, spec, remote.endpoint) ??
-        planPower(observation, spec, remote.endpoint)
-      );
+      return planPresent(observation, spec, remote.endpoint);
   }
+}
+
+function planPresent(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+  return (
+    planBesideEndless(observation, spec, endpoint) ??
+    planOperationWait(observation) ??
+    planMove(observation, spec, endpoint) ??
+    planUpdate(observation, spec, endpoint) ??
+    planPower(observation, spec, endpoint)
+  );
 }
 
 /**
@@ -75,33 +68,7 @@ export function ownershipConflict(observation: Observation, endpointId: string):
   );
 }
 
-/**
- * Stalls a resource if reads have contradicted each other about its endpoint for five minutes (`patienceMs`), or again
- * after a restart. Only the control plane can end that. Until then the operator neither lets the resource go nor creates
- * another endpoint.
- */
-function planContradiction(observation: Observation, endpointId: string): Plan | undefined {
-  const { memory, monotonicMs, project, resource } = observation;
-  const sinceMs = memory.contradictedSinceMs;
-  if (sinceMs === undefined || (monotonicMs - sinceMs < patienceMs && !isStalledAsAmbiguous(observation))) {
-    return undefined;
-  }
-  const contradiction = project.unreadableIds.includes("")
-    ? "the list of the project shows an entry without a readable id, which may be this endpoint"
-    : "the list of the project still shows it";
-  return stall(
-    "CreateAmbiguous",
-    `A read by id says that endpoint ${endpointId} is gone, but ${contradiction}. Ask the support of the control plane to correct the list. The operator then continues by itself.${isBeingDeleted(resource) ? retainRemedy : ""}`,
-  );
-}
-
-/** What a person can do about a deletion that cannot go on. */
-const retainRemedy = " To remove this resource and leave the endpoint as it is, set spec.deletionPolicy to Retain.";
-
-/**
- * Plans a start or suspend that an annotation asks for, when the endpoint matches spec. If none is needed, the resource
- * is settled.
- */
+/** Plans a start or suspend that an annotation asks for, when the endpoint matches spec. */
 function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
   const { action, echo } = powerWishOf(resource, endpoint);
   if (action !== undefined) {
@@ -111,7 +78,6 @@ function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoin
   return { kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) };
 }
 
-/** What the power annotations ask for now. */
 interface PowerWish {
   /** The call to send; `undefined`: nothing has to be sent. */
   readonly action: PowerAction | undefined;
@@ -145,7 +111,6 @@ function newValue(asked: string | undefined, handled: string | undefined): strin
   return asked === handled ? undefined : asked;
 }
 
-/** Whether the compute is in a state, or is changing to it. */
 function isIn({ state, pendingState }: ObservedEndpoint, wanted: "active" | "idle"): boolean {
   return (pendingState ?? state) === wanted;
 }
@@ -248,9 +213,8 @@ interface Drift {
   readonly acknowledged: Acknowledged;
 }
 
-/** Plans what follows if the control plane accepted these values and shows others: send them again, wait, or stall. */
 function planDrift(observation: Observation, { diff, endpoint, hash, acknowledged }: Drift): Plan {
-  const { memory, monotonicMs, nowMs, operations } = observation;
+  const { nowMs, operations } = observation;
   const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");
   if (!mayResend(acknowledged, operations.failedIds)) {
     return stall(
@@ -258,10 +222,7 @@ function planDrift(observation: Observation, { diff, endpoint, hash, acknowledge
       `The control plane accepted ${fields} twice and still shows other values, so the operator does not send them a third time. Set the fields to what the control plane shows, or remove them from spec.`,
     );
   }
-  const knownForMs = monotonicMs - memory.firstSeenMs;
-  const storedAgoMs = Math.max(knownForMs, nowMs - Date.parse(acknowledged.time));
-  const sentAgoMs = memory.acknowledgedAtMs === undefined ? storedAgoMs : monotonicMs - memory.acknowledgedAtMs;
-  const waitMs = resendWaitMs(acknowledged, sentAgoMs);
+  const waitMs = resendWaitMs(acknowledged, nowMs);
   return waitMs <= 0
     ? update({ ...diff, unverifiable: [] }, endpoint, hash)
     : {
@@ -282,34 +243,20 @@ function update(diff: EndpointDiff, endpoint: ObservedEndpoint, hash: string): P
   };
 }
 
-/** The operator sends an accepted DELETE again if the endpoint is still there after this number of poll intervals. */
-const looksBeforeDeletingAgain = 6;
-
-/** Plans the next step of a resource that is being deleted together with its endpoint. */
 export function planDeletion({ endpointId }: Ownership, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, endpointId);
   if (conflict !== undefined) {
     return conflict;
   }
-  const { memory, project, policy } = observation;
-  const remote = remoteStateOf(project, endpointId, memory);
-  switch (remote.kind) {
+  const { project, operations, policy } = observation;
+  switch (remoteStateOf(project, endpointId).kind) {
     case "Absent":
-      // A restore of etcd can bring back an older record. Another endpoint of this resource may have replaced the
-      // recorded one, and must not be left behind.
-      return planNamesake(observation) ?? { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
-    case "Unproven":
-      return planContradiction(observation, endpointId) ?? waitForProof(observation);
-    case "Present": {
-      const deleteAgainAfterMs = looksBeforeDeletingAgain * policy.operationPollMs;
-      const { lastDelete } = memory;
-      const isJustAccepted =
-        lastDelete?.isAnswered === true && observation.monotonicMs - lastDelete.atMs < deleteAgainAfterMs;
-      return isJustAccepted ? waitForProof(observation) : { kind: "DeleteEndpoint", endpointId };
-    }
+      return { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };
+    case "Unknown":
+    case "Listed":
+      return { kind: "Look", endpointId };
+    case "Present":
+      // While an operation of an accepted DELETE runs, it locks the project, so no other DELETE is sent.
+      return { kind: "DeleteEndpoint", endpointId, lookAgainMs: pollDelayMs(operations.inFlightForMs, policy) };
   }
-}
-
-function waitForProof({ policy }: Observation): Plan {
-  return { kind: "Wait", reason: "Deleting", message: deletingMessage, waitMs: policy.operationPollMs };
 }

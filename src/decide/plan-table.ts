@@ -1,6 +1,5 @@
 /**
- * A table with one entry for each kind of plan: the snapshot that it needs, and its conditions, records, delays and
- * events.
+ * A table with one entry for each kind of plan: the read that it needs, and its conditions, records, delays and events.
  */
 import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import { isInFlight } from "../domain/operation.ts";
@@ -13,24 +12,20 @@ import type { ConditionSummary, LocalObservation, Outcome, Policy } from "./obse
 import { deletingMessage, type MutatingPlan, type Plan, type PlanOf, type PowerEcho, pollDelayMs } from "./plan.ts";
 
 /**
- * The maximum age of the snapshot that a plan needs.
- * `Any`: the plan changes nothing in the control plane, so the age does not matter. `Recent`: not older than our last
- * write, and not older than `recentMs` in `look.ts`. `OwnEndpoint`: the resource's own endpoint was read in this
- * reconcile, by the list or by id; the plan depends on no other endpoint. `Fresh`: the list began in this reconcile.
- * `Recent` is enough for a create only where the control plane shows names, because our token then identifies our
- * endpoint.
+ * The read on which a plan for an owned endpoint may rest. `List`: the list of this reconcile, because nothing is to be
+ * changed. `ById`: a read of the endpoint by id in this reconcile, because a list may be out of date.
  */
-export type SnapshotAge = "Any" | "Recent" | "OwnEndpoint" | "Fresh";
+export type NeededRead = "Nothing" | "List" | "ById";
 
 /** The parts of status that later steps depend on. A member that is present and `undefined` is removed from status. */
 export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 
 /** Everything that depends on the kind of a plan, except how the plan is carried out. */
 export interface PlanRules<Planned extends Plan> {
-  /** Whether the plan changes something in the control plane. */
   readonly isMutation: boolean;
-  /** The maximum age of the snapshot from which the plan was made. */
-  needs(plan: Planned): SnapshotAge;
+  needs(plan: Planned): NeededRead;
+  /** The endpoint that must be read by id, and then the resource is decided again; `undefined`: none. */
+  readFirst(plan: Planned): string | undefined;
   /** What the conditions say before the plan is sent, and after it was carried out. */
   summary(plan: Planned, local: LocalObservation): ConditionSummary;
   /** The ownership record and the intent after the plan. An absent member stays as it is; `undefined` removes it. */
@@ -62,15 +57,12 @@ export type Request =
   | { readonly kind: "Accepted"; readonly hash: string }
   /** No request is needed, because the endpoint already matches. */
   | { readonly kind: "Unnecessary" }
-  /** The record of the last request is removed. */
   | { readonly kind: "Forgotten" }
-  /** The record stays as it is. */
   | { readonly kind: "None" };
 
-const any = (): SnapshotAge => "Any";
-const recent = (): SnapshotAge => "Recent";
-const ownEndpoint = (): SnapshotAge => "OwnEndpoint";
-const fresh = (): SnapshotAge => "Fresh";
+const nothing = (): NeededRead => "Nothing";
+const list = (): NeededRead => "List";
+const byId = (): NeededRead => "ById";
 const keep = (): Partial<Records> => ({});
 const noRequest = (): Request => ({ kind: "None" });
 const answeredEndpoint = (_plan: Plan, outcome: Outcome) =>
@@ -90,9 +82,9 @@ const waitsWithoutList: readonly ProgressReason[] = ["OperationInFlight", "Waiti
 const afterMutation = (_plan: Plan, outcome: Outcome, policy: Policy): number =>
   outcome.kind === "Accepted" && (outcome.answer?.operations ?? []).some(isInFlight) ? pollDelayMs(0, policy) : 0;
 
-/** The values that most kinds of plan share. */
 const usual = {
   isMutation: false,
+  readFirst: () => undefined,
   records: keep,
   request: noRequest,
   intent: () => undefined,
@@ -106,12 +98,12 @@ const usual = {
 } as const;
 
 const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
-  AddFinalizer: { ...usual, needs: any, summary: unchanged, nextLookMs: atOnce },
-  RemoveFinalizer: { ...usual, needs: fresh, summary: unchanged, nextLookMs: onChange },
+  AddFinalizer: { ...usual, needs: nothing, summary: unchanged, nextLookMs: atOnce },
+  RemoveFinalizer: { ...usual, needs: byId, summary: unchanged, nextLookMs: onChange },
   CreateEndpoint: {
     ...usual,
     isMutation: true,
-    needs: recent,
+    needs: list,
     summary: () => progressing("Creating", "The operator creates the endpoint."),
     records: (_plan, outcome, local) =>
       outcome.kind === "Accepted" && outcome.answer !== undefined
@@ -124,7 +116,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   },
   CloseIntent: {
     ...usual,
-    needs: fresh,
+    needs: byId,
     summary: () => progressing("Creating", "The create made no endpoint. The operator decides again."),
     records: () => ({ createIntent: undefined }),
     nextLookMs: atOnce,
@@ -136,7 +128,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   },
   RecordOwnership: {
     ...usual,
-    needs: fresh,
+    needs: byId,
     summary: ({ ownership }) =>
       ownership.origin === "Created"
         ? progressing("Creating", "The control plane created the endpoint. The operator waits until it is up.")
@@ -151,7 +143,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   },
   ForgetEndpoint: {
     ...usual,
-    needs: fresh,
+    needs: byId,
     summary: ({ endpointId }) =>
       progressing("Forgetting", `Another client deleted endpoint ${endpointId}. The operator creates another one.`),
     records: () => ({ ownership: undefined, createIntent: undefined }),
@@ -168,7 +160,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   UpdateEndpoint: {
     ...usual,
     isMutation: true,
-    needs: fresh,
+    needs: byId,
     summary: () =>
       progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
     nextLookMs: afterMutation,
@@ -176,22 +168,13 @@ const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
     shownEndpoint: answeredEndpoint,
     eventsBefore: ({ restarts }) =>
       restarts
-        ? [
-            {
-              ...warning(
-                "EndpointRestarting",
-                "Update",
-                "The size changes: the compute restarts and drops its connections.",
-              ),
-              isAhead: true,
-            },
-          ]
+        ? [warning("EndpointRestarting", "Update", "The size changes: the compute restarts and drops its connections.")]
         : [],
   },
   MoveEndpoint: {
     ...usual,
     isMutation: true,
-    needs: fresh,
+    needs: byId,
     summary: ({ branchId }) => progressing("Moving", `The endpoint moves to branch ${branchId}.`),
     nextLookMs: afterMutation,
     shownEndpoint: answeredEndpoint,
@@ -202,7 +185,7 @@ const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   ChangePower: {
     ...usual,
     isMutation: true,
-    needs: fresh,
+    needs: byId,
     summary: ({ action }) => progressing("Updating", `The control plane accepted the call to ${action} the compute.`),
     nextLookMs: afterMutation,
     shownEndpoint: answeredEndpoint,
@@ -221,21 +204,29 @@ const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   DeleteEndpoint: {
     ...usual,
     isMutation: true,
-    needs: fresh,
+    needs: byId,
     summary: () => progressing("Deleting", deletingMessage),
+    nextLookMs: ({ lookAgainMs }) => lookAgainMs,
+  },
+  Look: {
+    ...usual,
+    needs: byId,
+    readFirst: ({ endpointId }) => endpointId,
+    summary: unchanged,
     nextLookMs: atOnce,
+    endsFailures: false,
   },
   Wait: {
     ...usual,
     // A wait for one of `waitsWithoutList` can end without a new list of endpoints. Every other wait needs a new list.
-    needs: ({ reason }) => (waitsWithoutList.includes(reason) ? "Any" : "Fresh"),
+    needs: ({ reason }) => (waitsWithoutList.includes(reason) ? "Nothing" : "ById"),
     summary: ({ reason, message }) =>
       reason === "Paused" ? { kind: "Paused", message, isEndpointGone: false } : progressing(reason, message),
     nextLookMs: ({ waitMs }) => waitMs,
   },
   Settled: {
     ...usual,
-    needs: ownEndpoint,
+    needs: list,
     summary: ({ unverifiable }, { resource }) =>
       resource.deletionTimestamp === undefined ? ready(unverifiable) : unchanged(),
     nextLookMs: onChange,
@@ -244,22 +235,16 @@ const table: { readonly [Kind in Plan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   },
   Stall: {
     ...usual,
-    needs: fresh,
+    needs: byId,
     summary: ({ reason, message }) => ({ kind: "Stalled", reason, message }),
-    records: ({ suspectIds }, _outcome, { resource }) =>
-      resource.status.createIntent === undefined || suspectIds === undefined
-        ? {}
-        : { createIntent: { ...resource.status.createIntent, suspectIds: [...suspectIds] } },
     nextLookMs: onChange,
   },
 };
 
-/** Returns everything that depends on the kind of a plan. */
 export function rulesOf(plan: Plan): PlanRules<Plan> {
   return table[plan.kind] as PlanRules<Plan>;
 }
 
-/** Whether a plan changes something in the control plane. */
 export function isMutation(plan: Plan): plan is MutatingPlan {
   return rulesOf(plan).isMutation;
 }

@@ -5,11 +5,9 @@ import type { Operation } from "../domain/operation.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../resource/status-schema.ts";
 
-/** The cause for which the finalizer is removed. */
-type ReleaseCause = "Gone" | "Retained" | "NeverCreated";
+type ReleaseCause = "Gone" | "Retained" | "NeverCreated" | "ProjectGone";
 
-/** The cause for which an intent is closed without an endpoint. */
-type CloseCause = "NothingCreated" | "Abandoned" | "TakenByAnother";
+type CloseCause = "NothingCreated" | "Abandoned";
 
 /** The next step of one resource. One plan has at most one effect on the control plane. */
 export type Plan =
@@ -50,14 +48,20 @@ export type Plan =
       readonly restarts: boolean;
     }
   | { readonly kind: "MoveEndpoint"; readonly endpointId: string; readonly branchId: string }
-  | { readonly kind: "DeleteEndpoint"; readonly endpointId: string }
   | {
-      /** Starts or suspends the compute, as an annotation asks. */
+      readonly kind: "DeleteEndpoint";
+      readonly endpointId: string;
+      /** Milliseconds until the operator looks again, after the control plane accepted the DELETE. */
+      readonly lookAgainMs: number;
+    }
+  | {
       readonly kind: "ChangePower";
       readonly endpointId: string;
       readonly action: PowerAction;
       readonly echo: PowerEcho;
     }
+  /** Asks the reconcile to read an endpoint by id and to decide again, because the list does not prove enough. */
+  | { readonly kind: "Look"; readonly endpointId: string }
   | {
       readonly kind: "Wait";
       readonly reason: ProgressReason;
@@ -72,21 +76,11 @@ export type Plan =
       /** Values of power annotations that need no call. @default none */
       readonly echo?: PowerEcho;
     }
-  | {
-      readonly kind: "Stall";
-      readonly reason: StallReason;
-      readonly message: string;
-      /**
-       * Ids of endpoints that may belong to the resource. They are stored in status, so that no resource adopts them
-       * before a person decides.
-       */
-      readonly suspectIds?: readonly string[];
-    };
+  | { readonly kind: "Stall"; readonly reason: StallReason; readonly message: string };
 
 /** The values of handled power annotations, as status repeats them. Absent members stay as they are. */
 export type PowerEcho = Pick<ComputeEndpointStatus, "lastHandledWakeAt" | "lastHandledSuspendAt">;
 
-/** A plan of one kind. */
 export type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { kind: Kind }>;
 
 /**
@@ -97,7 +91,6 @@ export type MutatingPlan = PlanOf<
   "CreateEndpoint" | "UpdateEndpoint" | "MoveEndpoint" | "DeleteEndpoint" | "ChangePower"
 >;
 
-/** Makes the plan that shows a resource as Stalled, because a person must act. */
 export function stall(reason: StallReason, message: string): PlanOf<"Stall"> {
   return { kind: "Stall", reason, message };
 }
@@ -113,13 +106,10 @@ export function pollDelayMs(ageMs: number, { operationPollMs }: { readonly opera
   return Math.min(operationPollMs, Math.max(shortestPollMs, ageMs / 2));
 }
 
-/** The message of a resource whose change waits, either in this process or because the control plane answered 423. */
 export const waitingForProjectMessage = "Waiting until other changes of the project have ended.";
 
-/** The message from before the DELETE until the endpoint is proven gone. */
 export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";
 
-/** Returns the message while operations run. It is the same whether an answer or the operation log named them. */
 export function waitingMessage(inFlight: readonly Pick<Operation, "action">[]): string {
   const actions = [...new Set(inFlight.map(({ action }) => action))].sort();
   return `Waiting for ${actions.join(", ")} to end.`;

@@ -1,5 +1,4 @@
 /** Decides what a namespace may do in a project of a control plane. */
-
 import type { NamespaceGrants } from "../domain/resource-store.ts";
 import type { PlaneStallReason } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
@@ -13,9 +12,7 @@ import { grantAnnotation } from "../resource/names.ts";
  */
 export type GrantMode = "Required" | "Open" | "WhenUsed";
 
-/** What the resources of one namespace may do in one project. */
 export interface ProjectGrant {
-  /** Whether the operator may read and change objects of the project for the namespace. */
   readonly mayChange: boolean;
   /**
    * Whether the namespace may adopt. Adoption can end in the deletion of an endpoint that another client created, so
@@ -24,15 +21,12 @@ export interface ProjectGrant {
   readonly mayAdopt: boolean;
 }
 
-/** Returns what a namespace may do in a project, by the grants as they are now. */
 export type GrantOf = (namespace: string, projectId: string) => ProjectGrant;
 
-/** The grant that allows everything. */
 export const fullGrant: ProjectGrant = { mayChange: true, mayAdopt: true };
 
 const openGrant: ProjectGrant = { mayChange: true, mayAdopt: false };
 
-/** The grant that allows nothing. */
 export const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
 
 /**
@@ -66,7 +60,7 @@ export function projectGrantOf(
 export function notGrantedMessage(
   namespace: string,
   projectId: string,
-  what: "change" | "adopt" | "deleteAdopted" | "search",
+  what: "change" | "adopt" | "deleteAdopted",
 ): string {
   const ask = `Ask an administrator of the cluster to add ${projectId} to the annotation ${grantAnnotation} of Namespace ${namespace}`;
   switch (what) {
@@ -74,8 +68,6 @@ export function notGrantedMessage(
       return `Namespace ${namespace} has no grant for project ${projectId}, so the operator creates and changes nothing there. ${ask}.`;
     case "adopt":
       return `Namespace ${namespace} has no grant for project ${projectId}, and an adoption needs one. ${ask}, or remove spec.adoption.`;
-    case "search":
-      return `Status names no endpoint. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not search there for an endpoint of this resource. ${ask}, or set spec.deletionPolicy to Retain.`;
     case "deleteAdopted":
       return `This deletion concerns something that the operator may not have created. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not delete it. ${ask}, or set the deletionPolicy to Retain.`;
   }
@@ -93,7 +85,6 @@ export interface PlaneProblem {
 
 type ProjectRule = NonNullable<ControlPlaneSpec["projects"]>[number];
 
-/** A namespace and a project, and what the Namespace object says about grants. */
 interface GrantQuestion {
   readonly namespace: string;
   readonly projectId: string;
@@ -132,7 +123,6 @@ function isForNamespace({ namespaces }: ProjectRule, namespace: string, { labels
   return names.includes(namespace) || (selector !== undefined && labels !== undefined && isSelected(selector, labels));
 }
 
-/** Whether a selector selects an object with these labels, as Kubernetes defines it. Pure. */
 export function isSelected(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Readonly<Record<string, string>>,

@@ -1,38 +1,30 @@
 /** Computes the status of a resource from the result of one reconcile for it (`ResourceStep`). */
-
-import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { type ObservedEndpoint, pooledHostOf } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { Acknowledged, ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { conditionsFor, isStalledSinceBefore, summaryOf } from "./conditions-for.ts";
+import { conditionsFor, failureStallIn, summaryOf } from "./conditions-for.ts";
 import { desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
 import type { LocalObservation, ResourceStep } from "./observation.ts";
 import { type Records, rulesOf } from "./plan-table.ts";
 
-/** The part of status that comes from the operation log. `reduceOperations` computes it. */
 export interface OperationStatus {
   readonly state: Pick<ComputeEndpointStatus, "operations" | "failedActions" | "operationWatermark">;
   /** Whether the watermark must be stored even if nothing else changed. */
   readonly mustStore: boolean;
 }
 
-/**
- * Returns the ownership record and the intent after a reconcile. `reduceOperations` needs the ownership record before
- * the whole status can be computed.
- */
+/** `reduceOperations` needs the ownership record before the whole status can be computed. */
 export function recordsAfter({ plan, outcome, local }: ResourceStep): Records {
   const { ownership, createIntent } = local.resource.status;
   const kept = { ownership, createIntent };
   return plan === undefined ? kept : { ...kept, ...rulesOf(plan).records(plan, outcome, local) };
 }
 
-/**
- * Computes the whole status after a reconcile. Pure. Equal input gives equal status, so a resource at rest causes no
- * write.
- */
+/** Equal input gives equal status, so a resource at rest causes no write. */
 export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndpointStatus {
   const { resource } = step.local;
   const summary = summaryOf(step);
@@ -55,7 +47,7 @@ export function statusFor(step: ResourceStep, log: OperationStatus): ComputeEndp
 
 /**
  * Returns the status that the operator stores before it sends a create or a delete. For a create it holds the intent.
- * For a DELETE its conditions note that the DELETE may have been sent. A retry of a change that failed keeps the
+ * For a DELETE its conditions say Deleting. A retry of a change that failed keeps the
  * conditions, so it often writes nothing. A deletion after another failed change is not a retry: it has another
  * generation.
  */
@@ -63,7 +55,7 @@ export function statusBefore(step: ResourceStep): ComputeEndpointStatus {
   const { local, plan } = step;
   const { status, generation } = local.resource;
   const createIntent = (plan && rulesOf(plan).intent(plan)) ?? status.createIntent;
-  const isRetry = local.memory.failure?.generation === generation || isStalledSinceBefore(local);
+  const isRetry = local.memory.failure?.generation === generation || failureStallIn(local.resource) !== undefined;
   if (plan === undefined || isRetry) {
     return withoutEmpty({ ...status, createIntent });
   }
@@ -100,7 +92,7 @@ function endpointFields(step: ResourceStep): Partial<ComputeEndpointStatus> {
   const maxConnections = maxConnectionsByUnits.get(endpoint.minUnits);
   return {
     host: endpoint.host,
-    poolerHost: endpoint.host.replace(endpoint.id, `${endpoint.id}-pooler`),
+    poolerHost: pooledHostOf(endpoint),
     state: endpoint.state,
     pendingState: endpoint.pendingState ?? keptPendingState(step, endpoint.state),
     compute: {
@@ -174,10 +166,6 @@ function sizeText(minUnits: number, maxUnits: number): string {
   return minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`;
 }
 
-/**
- * Returns `status.acknowledged` after a reconcile: the last request that the control plane accepted, or that was not
- * necessary.
- */
 function acknowledgedAfter(step: ResourceStep): Acknowledged | undefined {
   const { plan, outcome, local } = step;
   const previous = local.resource.status.acknowledged;
@@ -253,11 +241,9 @@ export function latestEndpoint({ observation, plan, outcome, local }: ResourceSt
   if (observation === undefined || endpointId === undefined) {
     return undefined;
   }
-  const { endpoints, readsById } = observation.project;
-  return readsById.get(endpointId)?.endpoint ?? endpoints.get(endpointId);
+  return observation.project.endpoints.get(endpointId);
 }
 
-/** Returns the operations that answers to our own requests named and that status does not hold yet. */
 export function answeredOperations({ outcome, plan, local }: ResourceStep): readonly Operation[] {
   if (outcome.kind === "Accepted") {
     return outcome.answer?.operations ?? [];

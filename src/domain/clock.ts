@@ -4,7 +4,6 @@ export interface Clock {
   nowMs(): number;
   /** Returns milliseconds from an arbitrary start, for deadlines and ages. This time never goes back. */
   monotonicMs(): number;
-  /** Calls `callback` once after `delayMs`. */
   after(delayMs: number, callback: () => void): Timer;
 }
 
@@ -14,16 +13,11 @@ export interface Timer {
 }
 
 interface BackoffRange {
-  /** Delay after the first failure, in milliseconds. */
   readonly firstMs: number;
   readonly longestMs: number;
 }
 
-/**
- * Returns the delay after a number of failures in a row. It doubles with each failure, up to `longestMs`.
- * @param failures the number of failures, from 1.
- * @returns milliseconds, without jitter.
- */
+/** Doubles with each failure. @param failures in a row, from 1. @returns milliseconds without jitter */
 export function backoffMs(failures: number, { firstMs, longestMs }: BackoffRange): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(Math.max(0, failures - 1), 30));
 }

@@ -1,38 +1,23 @@
-/**
- * The port to the control plane: endpoints, operations, roles and databases; its checks, its metrics and its callers.
- */
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
-/**
- * The answer to a write: the endpoint after it, and the operations that the write started (none if nothing changed).
- */
+/** `operations`: those that the write started; none if nothing changed. */
 export interface Mutation {
   readonly endpoint: ObservedEndpoint;
   readonly operations: readonly Operation[];
 }
 
-/** The two actions on a compute: start it, or suspend it. */
 export type PowerAction = "start" | "suspend";
 
-/** The endpoints of one project, as one list showed them. */
 export interface EndpointList {
   /** Every endpoint that could be parsed, in no particular order. The list is complete apart from `unreadableIds`. */
   readonly endpoints: readonly ObservedEndpoint[];
-  /**
-   * Ids of listed endpoints that could not be parsed; "" if the id could not be read either. Such an endpoint exists
-   * and never counts as absent. With an entry "", the list proves no endpoint absent.
-   */
+  /** "" if the id could not be read either. Such an endpoint exists and never counts as absent. */
   readonly unreadableIds: readonly string[];
-  /** The names of the listed endpoints that could not be parsed, as far as a name could be read. @default none */
-  readonly unreadableNames?: readonly string[];
-  /** The `Date` header: the control plane's clock in epoch milliseconds. `undefined`: missing or not readable. */
-  readonly serviceTimeMs: number | undefined;
 }
 
 /** One page of a project's operations, newest first. The last page has no `cursor`. */
 export interface OperationPage {
-  /** Every operation of the page that could be parsed. */
   readonly operations: readonly Operation[];
   /** Ids of operations that could not be parsed; "" if the id could not be read either. They never count as absent. */
   readonly unreadableIds: readonly string[];
@@ -40,12 +25,9 @@ export interface OperationPage {
 }
 
 /**
- * The control plane, as one API key sees it.
- * Guarantees: every call ends within its deadline and sends at most one request. If the caller has a request budget, a
- * call also waits for that budget, and a read whose connection broke is sent once more. Assumption: no write is
- * idempotent, so a caller that gets an error with effect `Unknown` observes before it decides.
- * Errors: every method throws `ControlPlaneError`. A write that the leader fence refuses throws `LeaderFenceError`. A
- * poll that the request budget cannot serve throws `PutOffError`.
+ * Every call ends within its deadline and sends at most one request. With a request budget it waits for that budget,
+ * and a read whose connection broke is sent once more. No write is idempotent: after effect `Unknown` the caller observes.
+ * @throws ControlPlaneError; LeaderFenceError for a write; PutOffError for a poll that the budget cannot serve
  */
 export interface ControlPlane extends BranchObjects {
   /** Base URL without a trailing slash; it identifies the control plane in ownership records. */
@@ -68,13 +50,11 @@ export interface ControlPlane extends BranchObjects {
 /** A check around a call: it starts the call, or throws instead. It may also look at the result. */
 export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
-/** The checks before reads and before writes. */
 export interface CallGuards {
   readonly read: CallGuard;
   readonly write: CallGuard;
 }
 
-/** Returns the same control plane with a check before every call. */
 export function guardCalls(inner: ControlPlane, { read, write }: CallGuards): ControlPlane {
   return {
     serviceUrl: inner.serviceUrl,
@@ -98,7 +78,6 @@ export function guardCalls(inner: ControlPlane, { read, write }: CallGuards): Co
   };
 }
 
-/** One request that was sent or tried, and how it ended. */
 export interface ControlPlaneRequest {
   /** The path with placeholders, as `/projects/{project_id}/endpoints`: a metric label, so it never holds ids. */
   readonly route: string;
@@ -108,33 +87,23 @@ export interface ControlPlaneRequest {
   readonly seconds: number;
 }
 
-/**
- * Why a request was slowed down or not sent.
- * `TooManyRequests`: the control plane answered 429. `HeldBack`: not sent, because the control plane had asked to wait.
- * `BudgetUsedUp`: not sent, because the operator's own request budget is used up.
- */
+/** `HeldBack`: the control plane had asked to wait. `BudgetUsedUp`: the operator's own request budget is used up. */
 export type ThrottledReason = "TooManyRequests" | "HeldBack" | "BudgetUsedUp";
 
 /** Receives every request to the control plane, for metrics. Its methods must not throw. */
 export interface ControlPlaneObserver {
   requestEnded(request: ControlPlaneRequest): void;
   throttled(reason: ThrottledReason): void;
-  /** Reports how long a request waited for the request budget. @param seconds 0 if the budget allowed it at once */
   budgetWaited(urgency: Urgency, seconds: number): void;
   /** A change was refused for now: the control plane answered 423, because the project is busy. */
   locked(reason: "ConflictingOperations"): void;
 }
 
-/**
- * Receives reports about control planes, for metrics. Must not throw. Each method gets the name of the control plane;
- * `settings` for the control plane of the settings.
- */
+/** Must not throw. `controlPlane` is `settings` for the control plane of the settings. */
 export interface PlaneObserver {
   /** A call begins: it is sent, or held back because the control plane had asked to wait. */
   callBegan(controlPlane: string): void;
-  /** A request was slowed down or not sent. */
   throttledAt(controlPlane: string, reason: ThrottledReason): void;
-  /** The control plane has accepted or refused the key. */
   keyJudged(controlPlane: string, isAccepted: boolean): void;
   /** The control plane is no longer used or has no key, so its metrics are removed. */
   keyForgotten(controlPlane: string): void;
@@ -143,40 +112,29 @@ export interface PlaneObserver {
 /** `Urgent`: an edit or a deletion waits for the request. `Background`: polls and resyncs. */
 export type Urgency = "Urgent" | "Background";
 
-/**
- * The reconcile that wants to send a request; each reconcile has one such object. A reconcile that has sent a request
- * already goes before the others.
- */
+/** The reconcile that wants to send a request; each reconcile has one such object. */
 export interface Caller {
-  readonly urgency: Urgency;
-  /** The namespace on whose behalf the request is sent. Namespaces share the budget fairly. */
-  readonly namespace: string;
+  /** An edit during a poll makes the poll urgent. */
+  urgency: Urgency;
   readonly project: string;
 }
 
-/** A branch and its project. */
 export interface BranchPath {
   readonly projectId: string;
   readonly branchId: string;
 }
 
-/** A role, as the control plane last showed it. */
 export interface ObservedRole {
   readonly name: string;
-  /**
-   * When the role last changed, RFC 3339 of the control plane's clock. Another time means that the password may have
-   * changed. Two changes within one second may show the same time.
-   */
+  /** RFC 3339 of the control plane's clock. Another time means that the password may have changed. */
   readonly updatedTime: string;
 }
 
-/** A database, as the control plane last showed it. */
 export interface ObservedDatabase {
   readonly name: string;
   readonly ownerName: string;
 }
 
-/** The answer to a change of a role. */
 export interface RoleChange {
   readonly role: ObservedRole;
   /** The new password; `undefined`: the request made none. */
@@ -184,17 +142,11 @@ export interface RoleChange {
   readonly operations: readonly Operation[];
 }
 
-/** The answer to a create, change or deletion of a role or database that makes no password. */
 export interface ObjectChange {
   readonly operations: readonly Operation[];
 }
 
-/**
- * Roles and databases of branches in the control plane. The name identifies an object: a second create with the same
- * name is refused.
- *
- * Guarantees and errors are those of `ControlPlane`. Reading never starts a compute.
- */
+/** The name identifies an object: a second create with it is refused. Reading never starts a compute. */
 export interface BranchObjects {
   listRoles(branch: BranchPath): Promise<readonly ObservedRole[]>;
   createRole(branch: BranchPath, roleName: string): Promise<RoleChange>;
@@ -212,10 +164,7 @@ export interface BranchObjects {
 
 const hidden = "[redacted]";
 
-/**
- * A password that the operator moves from the control plane to a Secret. Everything that prints or serializes it
- * shows `[redacted]`; only `reveal` returns the text.
- */
+/** Everything that prints or serializes it shows `[redacted]`; only `reveal` returns the text. */
 export class Password {
   readonly #text: string;
 

@@ -1,21 +1,13 @@
-/**
- * The leader fence: the check before every effect on the control plane or the API server.
- * It lets an effect start only while this process is the leader and its Lease lasts longer than the effect can take.
- */
+/** An effect starts only while this process is the leader and its Lease lasts longer than the effect can take. */
 export interface LeaderFence {
-  /** Whether an effect that ends within `timeoutMs` may start now. */
   mayStartEffect(timeoutMs: number): boolean;
 }
 
-/**
- * A call was not sent. The cause is this process, not the resource or the control plane, so the status stays as it is.
- * The reconcile is repeated.
- */
+/** A call was not sent because of this process, so the status stays as it is. The reconcile is repeated. */
 export class PutOffError extends Error {
   override readonly name: string = "PutOffError";
 }
 
-/** The leader fence refused an effect. Nothing was sent. */
 export class LeaderFenceError extends PutOffError {
   override readonly name = "LeaderFenceError";
 

@@ -1,10 +1,6 @@
-/** An operation of the control plane, and what its status means. */
 import type { ResourceKey } from "./resource-store.ts";
 
-/**
- * The control plane's own record of one piece of work. Action and status are open strings: about 36 actions and eight
- * statuses are known, and an unknown one passes through unchanged.
- */
+/** Action and status are open strings: an unknown one passes through unchanged. */
 export interface Operation {
   readonly id: string;
   readonly projectId: string;
@@ -17,9 +13,7 @@ export interface Operation {
   readonly createdTime: string;
   /** RFC 3339 of the control plane's clock. It is only a hint for which of two answers is newer. */
   readonly updatedTime: string;
-  /** The duration in milliseconds that the control plane states; `undefined`: it states none. */
   readonly totalDurationMs: number | undefined;
-  /** The control plane's error text. `undefined`: there is none. */
   readonly error: string | undefined;
 }
 
@@ -40,15 +34,11 @@ const outcomeByStatus: ReadonlyMap<string, OperationOutcome> = new Map([
   ["cancelled", "Failed"],
 ] as const);
 
-/**
- * Returns the state of an operation by its status. The public API documents eight statuses (read 2026-08-20); every
- * other one gives `Unknown`.
- */
+/** The public API documents eight statuses (read 2026-08-20); every other one gives `Unknown`. */
 export function outcomeOf(operation: Pick<Operation, "status">): OperationOutcome {
   return outcomeByStatus.get(operation.status) ?? "Unknown";
 }
 
-/** Whether the operation has not ended yet. */
 export function isInFlight(operation: Pick<Operation, "status">): boolean {
   return outcomeOf(operation) === "InFlight";
 }
@@ -58,11 +48,7 @@ export function holdsProjectLock(operation: Pick<Operation, "status" | "action">
   return isInFlight(operation) && operation.action !== "check_availability";
 }
 
-/**
- * Returns how long an operation took by the control plane's clock: the stated duration, else updated − created.
- * @returns milliseconds, never negative, and never too large for an integer field of a CRD; `undefined` if neither can be
- * read.
- */
+/** By the control plane's clock; never negative nor too large for an integer of a CRD. `undefined`: unreadable. */
 export function durationMsOf({ totalDurationMs, createdTime, updatedTime }: Operation): number | undefined {
   const durationMs = totalDurationMs ?? Date.parse(updatedTime) - Date.parse(createdTime);
   return Number.isFinite(durationMs) ? Math.min(Math.max(0, durationMs), Number.MAX_SAFE_INTEGER) : undefined;
@@ -79,15 +65,8 @@ export function compareNewestFirst(a: Operation, b: Operation): number {
   return byTime !== 0 ? byTime : a.id < b.id ? 1 : a.id > b.id ? -1 : 0;
 }
 
-/** Compares two RFC 3339 times of the control plane's clock, older first. Times that cannot be read compare as equal. */
-export function compareServiceTimes(a: string, b: string): number {
-  const difference = Date.parse(a) - Date.parse(b);
-  return Number.isNaN(difference) ? 0 : difference;
-}
-
-/** One ended operation, as the metrics count it. */
 export interface EndedOperation extends ResourceKey {
-  /** The operation's id. The duration histogram carries it as an exemplar; it is never a label. */
+  /** The operation's id, for the log. It is never a label. */
   readonly operationId: string;
   readonly action: string;
   readonly outcome: "succeeded" | "failed";
@@ -96,7 +75,6 @@ export interface EndedOperation extends ResourceKey {
   readonly durationMs: number | undefined;
 }
 
-/** The age of what the operator knows about a project's operations. */
 export interface OperationsAge {
   /** The control plane, as in the other metrics: `settings`, or the id of the resource that describes it. */
   readonly controlPlane: string;
@@ -105,15 +83,10 @@ export interface OperationsAge {
   readonly ageMs: number;
 }
 
-/**
- * Counts ended operations. Never throws.
- * Every call counts. The caller makes sure that each operation is counted once: it first stores the watermark, then
- * calls this.
- */
+/** Never throws. The caller counts each operation once: it stores the watermark before it calls this. */
 export interface OperationMetrics {
   countEnded(operation: EndedOperation): void;
   /** Some operations were not read, or the operator gave up waiting for one. Their ends are not counted. */
   logCutShort(): void;
-  /** The resource is gone from the cluster, so its own counters are removed. */
   forgetResource(key: ResourceKey): void;
 }

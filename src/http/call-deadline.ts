@@ -1,7 +1,6 @@
 /** Ends calls at a deadline, even if the called code ignores signals. */
 import type { Clock } from "../domain/clock.ts";
 
-/** Ends a call at its deadline, or when another signal fires. */
 export interface CallDeadline {
   readonly signal: AbortSignal;
   isTimedOut(): boolean;
@@ -44,7 +43,6 @@ export function createCallDeadline(
   };
 }
 
-/** Waits for a time, or until one of the signals fires. */
 export async function pause(clock: Clock, delayMs: number, signals: readonly AbortSignal[]): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const deadline = createCallDeadline(clock, delayMs, signals);
@@ -55,15 +53,11 @@ export async function pause(clock: Clock, delayMs: number, signals: readonly Abo
   deadline.end();
 }
 
-/** The error of a call whose signal fired before its answer came. */
 export class GivenUpError extends Error {
   override readonly name = "GivenUpError";
 }
 
-/**
- * Waits for a promise until the signal fires, even if the code of the promise ignores the signal.
- * @throws GivenUpError when the signal fires first
- */
+/** @throws GivenUpError when the signal fires first, even if the code of the promise ignores the signal */
 export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const giveUp = () => reject(new GivenUpError("given up"));
@@ -80,10 +74,7 @@ export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>):
   }
 }
 
-/**
- * Yields the items of a source until the signal fires, and then closes the source without waiting for it.
- * @throws GivenUpError when the signal fires
- */
+/** When the signal fires, it closes the source without waiting for it. @throws GivenUpError */
 export async function* itemsUntilAborted<T>(signal: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   try {

@@ -3,12 +3,10 @@ import type { Dispatcher } from "undici";
 import type { Clock, Timer } from "../domain/clock.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 
-/** One request, ready to be sent. */
 export interface HttpRequest {
   /** Scheme, host and port of the server. */
   readonly origin: string;
   readonly method: Dispatcher.HttpMethod;
-  /** The path with its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The body as JSON text; `undefined`: none. */
@@ -18,14 +16,11 @@ export interface HttpRequest {
 /** How the body of an answer ended. Only a `Complete` body may be used. */
 type BodyEnd = "Complete" | "TimedOut" | "ConnectionLost" | "TooLarge";
 
-/** What happened with a request. */
 export type HttpOutcome =
   | {
       readonly kind: "Answered";
       readonly status: number;
-      /** The `Retry-After` header as the server sent it; `undefined`: none. */
       readonly retryAfter: string | undefined;
-      /** The `Date` header as the server sent it; `undefined`: none. */
       readonly date: string | undefined;
       readonly body: Buffer;
       readonly bodyEnd: BodyEnd;
@@ -41,24 +36,20 @@ interface ExchangeLimits {
   /** The time limit from the call to the last byte of the answer, including the time to connect. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
+  /** The maximum number of values in a JSON answer: small values need much more memory than their text. @default no limit */
+  readonly maxResponseValues?: number | undefined;
   /** Sends `Connection: close`, because no further request follows on this connection. @default false */
   readonly isLastOnConnection?: boolean;
   /** Signals that end the exchange early. `undefined` is ignored. @default none */
   readonly signals?: readonly (AbortSignal | undefined)[];
   /**
-   * The leader fence. The exchange asks it when the connection is open, before the first byte is sent, with the time
-   * that the call has left. A process that was paused while it connected must not send the request afterwards. If the
-   * fence refuses, the outcome is `NotSent` with a `LeaderFenceError`.
-   * @default nothing is asked
+   * Asked when the connection is open, before the first byte: a process that was paused meanwhile must not send.
+   * If it refuses, the outcome is `NotSent` with a `LeaderFenceError`. @default nothing is asked
    */
   readonly fence?: LeaderFence | undefined;
 }
 
-/**
- * Sends one request and waits for its whole answer, or for the deadline.
- * Guarantees: never throws; sends at most once; follows no redirect. It knows whether anything was sent, because the
- * dispatcher calls `onRequestStart` when a connection is open and before it writes the first byte.
- */
+/** Never throws, sends at most once, follows no redirect. `onRequestStart` comes before the first byte is written. */
 export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: ExchangeLimits): Promise<HttpOutcome> {
   return new Promise((resolve) => {
     const handler = new ExchangeHandler(limits, resolve);
@@ -66,9 +57,7 @@ export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: E
     const timeoutMs = Math.max(1, Math.ceil(limits.timeoutMs));
     dispatcher.dispatch(
       {
-        origin: request.origin,
-        method: request.method,
-        path: request.path,
+        ...request,
         headers: { ...request.headers },
         body: request.body ?? null,
         reset: limits.isLastOnConnection ?? false,
@@ -79,6 +68,9 @@ export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: E
     );
   });
 }
+
+/** The maximum size of an answer that is not 2xx, in bytes. Its text is shown to people, so it is searched for secrets. */
+const maxErrorBytes = 256 * 1024;
 
 type Answer = Pick<Extract<HttpOutcome, { readonly kind: "Answered" }>, "status" | "retryAfter" | "date">;
 
@@ -92,6 +84,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #answer: Answer | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
+  readonly #values = new JsonValueCount();
   #isSettled = false;
 
   constructor(limits: ExchangeLimits, resolve: (outcome: HttpOutcome) => void) {
@@ -134,8 +127,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxResponseBytes, maxResponseValues } = this.#limits;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#limits.maxResponseBytes) {
+    const isError = this.#answer === undefined || this.#answer.status >= 300;
+    const maxBytes = isError ? Math.min(maxErrorBytes, maxResponseBytes) : maxResponseBytes;
+    const isTooMany = maxResponseValues !== undefined && this.#values.after(chunk) > maxResponseValues;
+    if (this.#bytes > maxBytes || isTooMany) {
+      this.#chunks = [];
       this.#stop("TooLarge", new Error("answer too large"));
       return;
     }
@@ -182,7 +180,31 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Returns the first value of a header that may come more than once. */
+const code = { quote: 0x22, backslash: 0x5c, comma: 0x2c, bracket: 0x5b, brace: 0x7b } as const;
+
+/** Counts the values of a JSON text while it arrives. Outside of texts, each `,`, `[` and `{` stands before one value. */
+class JsonValueCount {
+  #count = 0;
+  #isInText = false;
+  #isEscaped = false;
+
+  after(part: Uint8Array): number {
+    for (const byte of part) {
+      if (this.#isEscaped) {
+        this.#isEscaped = false;
+      } else if (this.#isInText) {
+        this.#isEscaped = byte === code.backslash;
+        this.#isInText = byte !== code.quote;
+      } else if (byte === code.quote) {
+        this.#isInText = true;
+      } else if (byte === code.comma || byte === code.bracket || byte === code.brace) {
+        this.#count += 1;
+      }
+    }
+    return this.#count;
+  }
+}
+
 export function firstOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
@@ -193,10 +215,7 @@ function isTimeout(error: Error & { readonly code?: string }): boolean {
   );
 }
 
-/**
- * Parses a body as JSON in UTF-8.
- * @returns the value in an object, because the JSON may be `null`; `undefined` if the body is not JSON in UTF-8.
- */
+/** In an object, because the JSON may be `null`; `undefined` if the body is not JSON in UTF-8. */
 export function parseJson(body: Uint8Array): { readonly value: unknown } | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
@@ -206,20 +225,15 @@ export function parseJson(body: Uint8Array): { readonly value: unknown } | undef
   }
 }
 
-/**
- * The longest delay that `Retry-After` may cause, in milliseconds. A wrong header must not stop the operator for days.
- */
+/** A wrong header must not stop the operator for days. */
 const longestRetryAfterMs = 10 * 60_000;
 
 /** The delay for a `Retry-After` date that cannot be compared with the server's own clock, in milliseconds. */
 const unknownDateRetryAfterMs = 60_000;
 
 /**
- * Parses a `Retry-After` header: seconds or an HTTP date. A date is compared with the `Date` header of the same answer,
- * because the operator's clock may differ from the server's. Without a readable `Date` header the delay is one minute.
- * @param date the `Date` header of the same answer.
- * @returns a delay of 0 to ten minutes, in milliseconds; `undefined` for a missing or unreadable header.
- * @see RFC 9110, section 10.2.3
+ * A date is compared with the `Date` header of the same answer, because the operator's clock may differ.
+ * @returns 0 to ten minutes, in milliseconds; `undefined` for a missing or unreadable header. @see RFC 9110, 10.2.3
  */
 export function parseRetryAfter(header: string | undefined, date: string | undefined): number | undefined {
   const text = header?.trim() ?? "";
@@ -236,11 +250,8 @@ function delayUntilMs(text: string, date: string | undefined): number | undefine
   return sentMs === undefined ? unknownDateRetryAfterMs : untilMs - sentMs;
 }
 
-/**
- * Parses an HTTP date.
- * @returns epoch milliseconds; `undefined` for a missing or unreadable date.
- */
-export function parseHttpDate(text: string | undefined): number | undefined {
+/** @returns epoch milliseconds; `undefined` for a missing or unreadable date */
+function parseHttpDate(text: string | undefined): number | undefined {
   // Every form of an HTTP date begins with the name of a day. `Date.parse` alone would read "-5" as a year.
   const epochMs = /^[A-Za-z]{3,9},? /.test(text?.trim() ?? "") ? Date.parse(text ?? "") : Number.NaN;
   return Number.isNaN(epochMs) ? undefined : epochMs;

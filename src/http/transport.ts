@@ -9,12 +9,11 @@ import { isNearbyHost } from "../domain/nearby-host.ts";
 import { exchange, firstOf, type HttpOutcome, type HttpRequest } from "./exchange.ts";
 
 interface HttpTransportOptions {
-  /** Scheme, host and port of the server. */
   readonly origin: string;
   readonly clock: Clock;
   readonly connectTimeoutMs: number;
   readonly maxResponseBytes: number;
-  /** The maximum number of kept connections. */
+  readonly maxResponseValues: number;
   readonly connections: number;
   /** Whether a host name may lead to this machine or link. An address in `origin` is not checked. @default true */
   readonly mayBeNearby?: boolean | undefined;
@@ -22,12 +21,9 @@ interface HttpTransportOptions {
   readonly fence?: LeaderFence | undefined;
 }
 
-/** A request to the one server of a transport. */
 export type OriginRequest = Omit<HttpRequest, "origin">;
 
-/**
- * `sendFresh` closes its connection with this error. Otherwise undici makes an error with a stack trace for each call.
- */
+/** Without it, undici makes an error with a stack trace for each closed connection. */
 const callEnded = new Error("the call has ended");
 
 /** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */
@@ -41,23 +37,18 @@ export class HttpTransport {
     this.#pool = new Pool(origin, { ...common, connect: connectOptions(options), connections });
   }
 
-  /**
-   * Sends a request on a kept connection. The server may have closed that connection, so a `Lost` read is worth a
-   * second try.
-   */
+  /** The server may have closed the kept connection, so a `Lost` read is worth a second try. */
   sendPooled(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
-    const { origin, clock, maxResponseBytes } = this.#options;
-    return exchange(this.#pool, { ...request, origin }, { clock, timeoutMs, maxResponseBytes });
+    const { origin, clock, maxResponseBytes, maxResponseValues } = this.#options;
+    const limits = { clock, timeoutMs, maxResponseBytes, maxResponseValues };
+    return exchange(this.#pool, { ...request, origin }, limits);
   }
 
-  /**
-   * Sends a request on a new connection, which is closed afterwards. If the server had closed a kept connection, it
-   * would be unknown whether a write was applied.
-   */
+  /** If the server had closed a kept connection, it would be unknown whether a write was applied. */
   async sendFresh(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
-    const { origin, clock, maxResponseBytes, fence } = this.#options;
+    const { origin, clock, maxResponseBytes, maxResponseValues, fence } = this.#options;
     const client = new Client(origin, { ...common, connect: connectOptions(this.#options) });
-    const limits = { clock, timeoutMs, maxResponseBytes, fence, isLastOnConnection: true };
+    const limits = { clock, timeoutMs, maxResponseBytes, maxResponseValues, fence, isLastOnConnection: true };
     try {
       return await exchange(client, { ...request, origin }, limits);
     } finally {
@@ -66,13 +57,11 @@ export class HttpTransport {
     }
   }
 
-  /** Closes the kept connections. Requests in progress fail. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }
 }
 
-/** An answer whose body arrives in pieces for an unlimited time. */
 export interface StreamedAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -82,11 +71,7 @@ export interface StreamedAnswer {
   text(maxBytes: number): Promise<string>;
 }
 
-/**
- * Sends one request, and returns when the headers of the answer have arrived.
- * It sets no time limit: the caller ends request and body by the signal.
- * @throws what undici throws; the signal's reason after the signal has fired.
- */
+/** It sets no time limit: the caller ends request and body by the signal. @throws what undici throws */
 export async function openStream(
   dispatcher: HttpDispatcher,
   request: HttpRequest,
@@ -126,12 +111,8 @@ async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/*
- * The connections use HTTP/1.1 with one request at a time. So a lost connection costs one call, and a connection that
- * the server no longer answers delays no other call.
- */
+/* HTTP/1.1 with one request at a time: a connection that the server no longer answers delays no other call. */
 
-/** Sends requests over its own connections. */
 export type HttpDispatcher = Dispatcher;
 
 /** TLS options such as CA and client certificate; empty: the root certificates of the system are used. */
@@ -146,10 +127,7 @@ function connectOptions({ connectTimeoutMs, mayBeNearby = true }: HttpTransportO
   return { timeout: connectTimeoutMs, ...(mayBeNearby ? {} : { lookup: farLookup() }) };
 }
 
-/**
- * Makes an agent that keeps connections with TLS material, directly or through an HTTP proxy.
- * @param route.proxyUrl `undefined`: directly
- */
+/** @param route.proxyUrl `undefined`: directly */
 export function createAgent(
   route: { readonly tls: TlsMaterial; readonly proxyUrl: string | undefined },
   limits: { readonly connectTimeoutMs: number },
@@ -161,17 +139,12 @@ export function createAgent(
     : new ProxyAgent({ ...common, uri: proxyUrl, requestTls: { ...socket, ...tls }, connect: socket });
 }
 
-/** Every address of a host name is on this machine or link. */
 class NearbyAddressError extends Error {
   override readonly name = "NearbyAddressError";
   readonly code = "ERR_NEARBY_ADDRESS";
 }
 
-/**
- * Makes the lookup of connections that must not reach this machine or link. Each new connection looks its host up, and uses
- * only the addresses that were checked. Errors: `ERR_NEARBY_ADDRESS` if no other address is left.
- * @param resolve the lookup of the system; tests pass another one
- */
+/** Each connection looks its host up, and uses only checked addresses. Errors: `ERR_NEARBY_ADDRESS` if none is left. */
 export function farLookup(resolve: typeof systemLookup = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {

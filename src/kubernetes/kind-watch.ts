@@ -1,21 +1,30 @@
-/** Watches the custom resources of one kind. */
+/** Watches the objects of one kind. */
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import type { ResourceKey, ResourceStore, StoredIdentity, WatchStats } from "../domain/resource-store.ts";
+import type {
+  KindGap,
+  KindGaps,
+  ResourceKey,
+  ResourceStore,
+  StoredIdentity,
+  WatchStats,
+} from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { metadataOf, objectPath } from "./http/objects.ts";
 import { KindStore } from "./store/kind-store.ts";
-import { KindParser, type ResourceKind, type StoredResource } from "./store/resource-kinds.ts";
+import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
 import { createListWatch } from "./watch/list-watch.ts";
 import { Reflector } from "./watch/reflector.ts";
 import { defaultTiming, type ReflectorOptions } from "./watch/reflector-parts.ts";
 import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
-import { isOlder } from "./watch/tombstones.ts";
+import { isOlder } from "./watch/resource-version.ts";
 
 export interface KindWatchOptions
-  extends Pick<ReflectorOptions<never>, "onList" | "onListFailed" | "clock" | "logger" | "random" | "timing"> {
+  extends Pick<ReflectorOptions<never>, "onList" | "onRestored" | "clock" | "logger" | "random" | "timing"> {
   readonly connection: KubernetesConnection;
   /** The namespaces to watch. Empty: all namespaces. */
   readonly namespaces: readonly string[];
+  /** Where the kind is not watched. @default nowhere */
+  readonly gaps?: KindGaps | undefined;
   /** Called for each change, sometimes more than once. It should only add the key to a queue. */
   readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
   readonly fence: LeaderFence;
@@ -24,14 +33,12 @@ export interface KindWatchOptions
 /** The time limit of `listConsistently`, in milliseconds. Thousands of resources take seconds. */
 const consistentListTimeoutMs = 60_000;
 
-/** Watches the custom resources of one kind, keeps them in a cache, and reports each change. */
 export class KindWatch<Resource extends StoredResource<Status>, Status extends object> {
   readonly store: ResourceStore<Resource, Status>;
   readonly #options: KindWatchOptions;
   readonly #cache: ResourceCache<Resource>;
   /** One reflector for each namespace, or one for all; the key is then `undefined`. */
   readonly #reflectors: ReadonlyMap<string | undefined, Reflector<Resource>>;
-  #isRelisting = false;
 
   constructor(kind: ResourceKind<Resource, Status>, options: KindWatchOptions) {
     const { connection, logger, fence, namespaces } = options;
@@ -45,11 +52,9 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
           "the handler of a change threw an error, which is a bug; the watch goes on",
         ),
     });
-    const parser = new KindParser(kind, logger);
-    const scopes = namespaces.length === 0 ? [undefined] : namespaces;
-    this.#reflectors = new Map(scopes.map((namespace) => [namespace, this.#reflectorOf(namespace, kind, parser)]));
-    const onRestored = () => void this.#relist();
-    this.store = new KindStore({ kind, connection, cache: this.#cache, parser, fence, onRestored });
+    const scopes = (namespaces.length === 0 ? [undefined] : namespaces).filter((scope) => !options.gaps?.has(scope));
+    this.#reflectors = new Map(scopes.map((namespace) => [namespace, this.#reflectorOf(namespace, kind)]));
+    this.store = new KindStore({ kind, connection, cache: this.#cache, fence });
   }
 
   start(): void {
@@ -74,9 +79,13 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     );
   }
 
-  /** Whether the resources of every watched namespace have been listed once. */
   hasSynced(): boolean {
     return [...this.#reflectors.values()].every((reflector) => reflector.hasSynced());
+  }
+
+  gapIn(namespace: string | undefined): KindGap | undefined {
+    const { gaps } = this.#options;
+    return gaps?.get(undefined) ?? gaps?.get(namespace);
   }
 
   stats(): WatchStats {
@@ -93,11 +102,8 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     };
   }
 
-  #reflectorOf(
-    namespace: string | undefined,
-    { many, plural }: ResourceKind<Resource, Status>,
-    parser: KindParser<Resource, Status>,
-  ): Reflector<Resource> {
+  #reflectorOf(namespace: string | undefined, kind: ResourceKind<Resource, Status>): Reflector<Resource> {
+    const { many, plural } = kind;
     const timing = { ...defaultTiming, ...this.#options.timing };
     const listWatch = createListWatch({
       connection: this.#options.connection,
@@ -109,58 +115,36 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     return new Reflector({
       ...this.#options,
       ...{ listWatch, timing, scope: this.#cache.scope(namespace) },
-      parse: (object) => knownTwin(this.#cache, object) ?? parser.parseOrSkip(object),
-      isOutdated: (object) => isOutdated(this.#cache, object),
+      parse: (object) => knownOf(this.#cache, object) ?? this.#parseOrSkip(kind, object),
     });
   }
 
-  /**
-   * Lists again and replaces the cache, because a read has shown that etcd was restored. A watch notices a restore only
-   * after minutes. Until then the API server would refuse every write. While one call runs, further calls do nothing.
-   */
-  async #relist(): Promise<void> {
-    if (this.#isRelisting) {
-      return;
-    }
-    this.#isRelisting = true;
+  #parseOrSkip(kind: ResourceKind<Resource, Status>, stored: unknown): Resource | undefined {
     try {
-      await this.listConsistently();
+      return kind.parse(stored);
     } catch (error) {
-      this.#options.logger.warn({ err: error }, "etcd was restored, and the list that replaces the cache failed");
-    } finally {
-      this.#isRelisting = false;
+      this.#options.logger.error({ err: error }, "a stored object cannot be parsed, so the operator ignores it");
+      return undefined;
     }
   }
 }
 
 /**
- * Returns the cached resource if an event shows the same version. In a burst, most events repeat our own writes, whose
- * answers are in the cache already.
+ * Returns the cached resource if an object from the API server is the same version of it, or an older one. In a burst,
+ * most events repeat our own writes, whose answers are in the cache already. So they are not parsed again.
  */
-function knownTwin<Resource extends StoredIdentity>(
-  cache: ResourceCache<Resource>,
-  object: unknown,
-): Resource | undefined {
-  const known = knownOf(cache, object);
-  return known?.resourceVersion === metadataOf(object).resourceVersion ? known : undefined;
-}
-
-/**
- * Whether the cache holds a newer version of the object. The cache ignores an older version anyway. In a burst, many
- * events show an own write that a later own write has replaced already.
- */
-function isOutdated<Resource extends StoredIdentity>(cache: ResourceCache<Resource>, object: unknown): boolean {
-  const { resourceVersion } = metadataOf(object);
-  const known = knownOf(cache, object);
-  return known !== undefined && typeof resourceVersion === "string" && isOlder(resourceVersion, known.resourceVersion);
-}
-
-/** Returns the cached version of the same object, if there is one. */
 function knownOf<Resource extends StoredIdentity>(
   cache: ResourceCache<Resource>,
   object: unknown,
 ): Resource | undefined {
-  const { namespace, name, uid } = metadataOf(object);
-  const known = typeof namespace === "string" && typeof name === "string" ? cache.get({ namespace, name }) : undefined;
-  return known?.uid === uid ? known : undefined;
+  const { namespace, name, uid, resourceVersion } = metadataOf(object);
+  if (typeof namespace !== "string" || typeof name !== "string" || typeof resourceVersion !== "string") {
+    return undefined;
+  }
+  const known = cache.get({ namespace, name });
+  if (known === undefined || known.uid !== uid) {
+    return undefined;
+  }
+  const isKnown = resourceVersion === known.resourceVersion || isOlder(resourceVersion, known.resourceVersion);
+  return isKnown ? known : undefined;
 }

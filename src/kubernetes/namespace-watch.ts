@@ -6,31 +6,23 @@ import { isSameStored } from "../domain/same-stored.ts";
 import { grantAnnotation } from "../resource/names.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { metadataOf, objectPath, readObject } from "./http/objects.ts";
-import { createListWatch } from "./watch/list-watch.ts";
-import { Reflector } from "./watch/reflector.ts";
-import { defaultTiming } from "./watch/reflector-parts.ts";
-import { ResourceCache } from "./watch/resource-cache.ts";
+import { KindWatch } from "./kind-watch.ts";
+import type { ResourceKind } from "./store/resource-kinds.ts";
 
 export interface NamespaceWatchOptions {
   readonly connection: KubernetesConnection;
-  /**
-   * The names of the Namespace objects that the operator reads one by one. It then needs rights in these namespaces only.
-   * Empty: the operator watches all Namespace objects.
-   */
+  /** Only these Namespace objects are read, one by one. Empty: the operator watches all Namespace objects. */
   readonly namespaces: readonly string[];
   /** The interval between two reads of namespaces that are read by name, in milliseconds. */
   readonly readAgainMs: number;
-  /**
-   * Called when the grants of a namespace may have changed; `undefined`: the grants of every namespace. Must not throw.
-   */
+  /** `undefined`: the grants of every namespace may have changed. Must not throw. */
   readonly onChange: (namespace: string | undefined) => void;
+  readonly onRestored?: (() => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
 }
 
-/** The grants of the cluster's namespaces, kept up to date. */
 export interface NamespaceWatch extends GrantSource {
   start(): void;
   stop(): Promise<void>;
@@ -40,27 +32,21 @@ export interface NamespaceWatch extends GrantSource {
    * still counts. A Namespace that was never read counts as one without the grant annotation.
    * @throws KubernetesError when one of them cannot be read for another reason
    */
-  readNow(): Promise<void>;
+  listConsistently(): Promise<void>;
 }
 
-const listTimeoutMs = 60_000;
-
-/** Watches the Namespaces, or reads the named ones again and again. */
 export function createNamespaceWatch(options: NamespaceWatchOptions): NamespaceWatch {
   const known = new KnownNamespaces(options.onChange);
   return options.namespaces.length === 0 ? watchAll(options, known) : readNamed(options, known);
 }
 
-/** The fields of one Namespace that decide which projects its resources may use. */
 interface NamespaceFacts {
   readonly annotation: string | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
-  readonly isTerminating: boolean;
 }
 
-const unknownNamespace: NamespaceFacts = { annotation: undefined, labels: undefined, isTerminating: false };
+const unknownNamespace: NamespaceFacts = { annotation: undefined, labels: undefined };
 
-/** The grants and labels of all known Namespaces. */
 class KnownNamespaces implements GrantSource {
   readonly #facts = new Map<string, NamespaceFacts>();
   #annotated = 0;
@@ -71,8 +57,8 @@ class KnownNamespaces implements GrantSource {
   }
 
   grantsOf(namespace: string) {
-    const { annotation, labels, isTerminating } = this.#facts.get(namespace) ?? unknownNamespace;
-    return { annotation, isAnyAnnotated: this.#annotated > 0, labels, isTerminating };
+    const { annotation, labels } = this.#facts.get(namespace) ?? unknownNamespace;
+    return { annotation, isAnyAnnotated: this.#annotated > 0, labels };
   }
 
   /** Notes one Namespace. @param facts `undefined`: it does not exist, or cannot be read */
@@ -98,34 +84,26 @@ class KnownNamespaces implements GrantSource {
 /** One Namespace. Its name is in `key.name`. */
 interface KnownNamespace extends StoredIdentity {
   readonly facts: NamespaceFacts;
+  readonly finalizers: readonly string[];
+  readonly status: object;
 }
 
+/** The operator only reads Namespaces. */
+const namespaceKind: ResourceKind<KnownNamespace, object> = {
+  ...{ kind: "Namespace", many: "Namespaces", plural: "namespaces", finalizer: "", parse: parseNamespace },
+  indexesOf: () => [],
+};
+
 function watchAll(options: NamespaceWatchOptions, known: KnownNamespaces): NamespaceWatch {
-  const { connection, clock, logger, random } = options;
-  const cache = new ResourceCache<KnownNamespace>({
-    indexesOf: () => [],
-    onChange: (key) => known.note(key.name, cache.get(key)?.facts),
-    onHandlerError: ({ name }, error) =>
-      logger.error(
-        { namespace: name, err: error },
-        "the handler of a change threw an error, which is a bug; the watch goes on",
-      ),
-  });
-  const { pageTimeoutMs, openTimeoutMs } = defaultTiming;
-  const reflector = new Reflector<KnownNamespace>({
-    listWatch: createListWatch({
-      ...{ connection, path: objectPath("namespaces", ""), what: "Namespaces" },
-      ...{ openTimeoutMs, listTimeoutMs: pageTimeoutMs },
-    }),
-    scope: cache.scope(undefined),
-    parse: parseNamespace,
-    ...{ clock, logger, random, timing: defaultTiming },
+  const watch = new KindWatch(namespaceKind, {
+    ...{ ...options, namespaces: [], fence: { mayStartEffect: () => false } },
+    onChange: (key) => known.note(key.name, watch.store.get(key)?.facts),
   });
   return {
     grantsOf: (namespace) => known.grantsOf(namespace),
-    start: () => reflector.start(),
-    stop: () => reflector.stop(),
-    readNow: () => unlessForbidden(logger, () => reflector.listConsistently(listTimeoutMs)),
+    start: () => watch.start(),
+    stop: () => watch.stop(),
+    listConsistently: () => unlessForbidden(options.logger, () => watch.listConsistently()),
   };
 }
 
@@ -136,7 +114,7 @@ function readNamed(options: NamespaceWatchOptions, known: KnownNamespaces): Name
   const read = async (namespace: string) => {
     const path = objectPath("namespaces", "", namespace);
     const found = await readObject(connection, `namespace ${namespace}`, path);
-    known.note(namespace, parseNamespace(found)?.facts);
+    known.note(namespace, found === undefined ? undefined : parseNamespace(found).facts);
   };
   const readAll = async () => {
     const results = await Promise.allSettled(namespaces.map(read));
@@ -160,7 +138,7 @@ function readNamed(options: NamespaceWatchOptions, known: KnownNamespaces): Name
       isStopped = true;
       timer?.cancel();
     },
-    readNow: () => unlessForbidden(logger, readAll),
+    listConsistently: () => unlessForbidden(logger, readAll),
   };
 }
 
@@ -178,26 +156,22 @@ async function unlessForbidden(logger: Logger, read: () => Promise<void>): Promi
   }
 }
 
-/** Whether a read failed because the operator has no right to read, or because nothing is there to read. */
 function isNotPermitted(error: unknown): boolean {
   return error instanceof KubernetesError && ["Forbidden", "NotFound"].includes(error.reason);
 }
 
-/** Parses a stored Namespace; `undefined` if the object has no name, uid or resourceVersion. Pure. */
-export function parseNamespace(stored: unknown): KnownNamespace | undefined {
-  const { name, uid, resourceVersion, annotations, labels, deletionTimestamp } = metadataOf(stored);
+/** Parses a stored Namespace. Pure. @throws TypeError when the object has no name, uid or resourceVersion */
+export function parseNamespace(stored: unknown): KnownNamespace {
+  const { name, uid, resourceVersion, annotations, labels } = metadataOf(stored);
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {
-    return undefined;
+    throw new TypeError("a Namespace has no name, uid or resourceVersion");
   }
   const annotation = (annotations as Readonly<Record<string, unknown>> | undefined)?.[grantAnnotation];
   return {
-    key: { namespace: "", name },
-    uid,
-    resourceVersion,
+    ...{ key: { namespace: "", name }, uid, resourceVersion, finalizers: [], status: {} },
     facts: {
       annotation: typeof annotation === "string" ? annotation : undefined,
       labels: (labels ?? {}) as Readonly<Record<string, string>>,
-      isTerminating: deletionTimestamp !== undefined,
     },
   };
 }

@@ -2,13 +2,13 @@
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError, resultOrError } from "../domain/control-plane-error.ts";
-import { isInFlight, isLater, type Operation } from "../domain/operation.ts";
-import { KnownOperations, type OperationsSnapshot } from "./known-operations.ts";
+import { isInFlight, type Operation } from "../domain/operation.ts";
+import { AwaitedOperations, mostKept } from "./awaited.ts";
+import { createSnapshot, isBelieved, type OperationsSnapshot } from "./snapshot.ts";
 import type { HistoryRange } from "./watermark.ts";
 
 type OperationSource = Pick<ControlPlane, "listOperations" | "getOperation">;
 
-/** The limits for reading the operation log of one project, and functions to report operations that it cannot read. */
 export interface ProjectOperationsOptions {
   readonly clock: Clock;
   /** The number of operations on the first page. While little happens, no other page is read. @default 50 */
@@ -19,12 +19,6 @@ export interface ProjectOperationsOptions {
   readonly maxPages?: number;
   /** The maximum number of operations that one read asks for by id. @default 20 */
   readonly maxPolls?: number;
-  /** The number of ended operations that stay although every resource has used them. Not below `pageSize`. @default 50 */
-  readonly windowSize?: number;
-  /** The maximum number of ended operations in memory, and also of unfinished ones. @default 10000 */
-  readonly mostKept?: number;
-  /** How long the operator waits for an operation that no read shows, in milliseconds. @default 60000 */
-  readonly missingGraceMs?: number;
   /** Called for each part of the log that a resource needed and that was not read. @default nothing */
   readonly onGap?: (gap: OperationLogGap) => void;
   /** Called once for each operation that the operator gave up on, because no read shows it. @default nothing */
@@ -39,34 +33,8 @@ export interface OperationLogGap {
 
 interface OperationsRead {
   readonly projectId: string;
-  /** The operation history ranges of all resources of the project that have a watermark. @see historyRangeOf */
+  /** What the resources of the project need that have a watermark. @see historyRangeOf */
   readonly ranges: readonly HistoryRange[];
-  /** The last `Date` header, in epoch milliseconds of the control plane's clock; `undefined`: there was none. */
-  readonly serviceTimeMs: number | undefined;
-}
-
-/**
- * Why a run ended. A run lists pages, newest first. `Exhausted`: it reached the end of the list. `Linked`: it reached
- * an operation of the run before, so the two have no gap. `Sufficient`: it reached as far back as the resources need.
- * `CutShort`: it listed the maximum number of pages.
- */
-type RunEnd = "Exhausted" | "Linked" | "Sufficient" | "CutShort";
-
-/** The result of one run over the list: operations in its order, newest first by the control plane's clock. */
-interface Run {
-  readonly operations: readonly Operation[];
-  /** Ids of entries that cannot be parsed; "" if the id could not be read either. */
-  readonly unreadableIds: readonly string[];
-  readonly end: RunEnd;
-}
-
-/**
- * The part of the log that a resource needs, and the snapshot that it has used last. `used` is `undefined` until the
- * resource has used a snapshot of this process that reaches back to its watermark.
- */
-interface ResourceUse {
-  readonly range: HistoryRange;
-  readonly used: { readonly revision: number; readonly sinceMs: number } | undefined;
 }
 
 /**
@@ -75,34 +43,25 @@ interface ResourceUse {
  */
 const listDisorderMs = 10_000;
 
-/** The minimum interval between two runs that search for operations with earlier times, in milliseconds. */
-const orderedRunEveryMs = 10_000;
-
 /**
- * The operation log of one project, as this process knows it.
+ * The operation log of one project, as this process knows it. All of it may be forgotten: the next read then goes back
+ * to the floors of the resources again.
  *
- * A read lists pages, newest first, until it reaches what the previous read has shown. The first read goes back to the
- * oldest watermark of a resource, and so does the first read for a resource with an older watermark. Unfinished
- * operations that the pages do not show are then read by id. A failed read of one operation does not affect the others.
- * The reader keeps everything that a resource has not used yet, up to `mostKept`.
+ * A read lists pages, newest first, until it reaches what the previous read has shown, and what a resource needs. It
+ * reads unfinished operations by id that the pages do not show. A failed read of one operation does not affect the
+ * others.
  */
 export class ProjectOperations {
   readonly #options: Required<ProjectOperationsOptions>;
-  readonly #known: KnownOperations;
-  /** The resources of the project by uid. */
-  #uses = new Map<string, ResourceUse>();
-  /**
-   * What the last run over the list showed; `undefined`: there was none. Times: epoch milliseconds of the control
-   * plane's clock.
-   */
-  #lastRun: { readonly ids: ReadonlySet<string>; readonly oldestMs: number; readonly newestMs: number } | undefined;
-  /** The last run that went back to `#backToMs`, and the time of the previous such run. Monotonic milliseconds. */
-  #orderedRun: { readonly atMs: number; readonly previousAtMs: number; readonly serviceTimeMs: number } | undefined;
-  #newestListedTime: string | undefined;
-  /** Every listed operation since this time is known, epoch milliseconds of the control plane's clock. */
+  readonly #known = new Map<string, Operation>();
+  readonly #awaited: AwaitedOperations;
+  /** By uid of a resource: up to which time it has used what was read. Epoch milliseconds of the control plane's clock. */
+  readonly #usedMs = new Map<string, number>();
+  /** Operations created before this time are never read. They have been reported as a gap. */
+  #givenUpMs = Number.NEGATIVE_INFINITY;
+  /** Every listed operation since this time is known. */
   #reachMs = Number.POSITIVE_INFINITY;
-  /** The reader skips operations created before this time. It has reported them as a gap. */
-  #floorMs = Number.NEGATIVE_INFINITY;
+  #newestListedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ProjectOperationsOptions) {
     this.#options = {
@@ -110,201 +69,145 @@ export class ProjectOperations {
       deepPageSize: 1_000,
       maxPages: 10,
       maxPolls: 20,
-      windowSize: 50,
-      mostKept: 10_000,
-      missingGraceMs: 60_000,
       onGap: () => {},
       onLost: () => {},
       ...options,
     };
-    this.#known = new KnownOperations(this.#options);
+    this.#awaited = new AwaitedOperations(this.#options.maxPolls);
   }
 
   /**
    * Reads the new part of the log.
    * @throws ControlPlaneError when a list fails; the operations that were known before stay known.
    */
-  async read(source: OperationSource, read: OperationsRead): Promise<OperationsSnapshot> {
-    const { projectId, ranges, serviceTimeMs } = read;
-    this.#uses = new Map(ranges.map((range) => [range.uid, { range, used: this.#uses.get(range.uid)?.used }]));
-    this.prune();
+  async read(source: OperationSource, { projectId, ranges }: OperationsRead): Promise<OperationsSnapshot> {
     for (const id of ranges.flatMap(({ unfinishedIds }) => unfinishedIds)) {
       this.expect(id);
     }
-    const backToMs = this.#backToMs(serviceTimeMs);
-    const lastNewestMs = this.#lastRun?.newestMs ?? Number.POSITIVE_INFINITY;
-    const run = await this.#list(source, projectId, backToMs);
-    this.noteAnswer(run.operations);
-    this.#noteRun(run);
-    this.#noteOrderedRun(backToMs, serviceTimeMs);
-    this.#giveUpBefore(run, lastNewestMs);
-    const listedIds = new Set(run.operations.map(({ id }) => id));
-    const dueIds = this.#known.takeDue(listedIds, this.#options.clock.monotonicMs());
+    const listed = await this.#list(source, projectId, this.#neededSinceMs(ranges));
+    this.noteAnswer(listed);
+    const listedIds = new Set(listed.map(({ id }) => id));
+    const dueIds = this.#awaited.takeDue(listedIds, this.#options.clock.monotonicMs());
     await Promise.all(dueIds.map((id) => this.#readById(source, projectId, id)));
-    return this.#known.takeSnapshot({
-      newestListedTime: this.#newestListedTime,
-      reachMs: this.#reachMs,
-      unreadableIds: run.unreadableIds,
+    const snapshot = createSnapshot({
+      operations: [...this.#known.values()].filter(({ id }) => !this.#awaited.isLost(id)),
+      newestListedMs: this.#newestListedMs,
+      unseenIds: new Set(this.#awaited.ids.filter((id) => !this.#known.has(id) && !this.#awaited.isLost(id))),
     });
+    this.#prune(ranges, snapshot);
+    return snapshot;
   }
 
-  /** Adds operations that the answer to a read or a write named. */
+  /** Adds operations that the answer to a read or a write named. Later reads ask for those in flight by id. */
   noteAnswer(operations: readonly Operation[]): void {
     for (const operation of operations) {
-      this.#known.add(operation, this.#options.clock.monotonicMs());
+      const before = this.#known.get(operation.id);
+      const known = before === undefined || isBelieved(before, operation) ? operation : before;
+      this.#known.set(operation.id, known);
+      if (isInFlight(known)) {
+        this.expect(operation.id);
+        this.#awaited.noteShown(operation.id);
+      } else {
+        this.#awaited.delete(operation.id);
+      }
     }
   }
 
   /**
-   * Waits for an operation: reads it by id until it has ended. If no read shows it for `missingGraceMs`, no resource
+   * Waits for an operation: reads it by id until it has ended. If no read shows it for a minute, no resource
    * waits for it any longer.
    */
   expect(id: string): void {
-    this.#known.expect(id, this.#options.clock.monotonicMs());
-  }
-
-  /**
-   * Notes that a resource has used a snapshot. Call it when the resource's new status is stored, or needed no write.
-   * @param range the operation history range that the resource needs from now on, by its stored status.
-   */
-  noteUsed(range: HistoryRange, { revision, reachMs }: OperationsSnapshot): void {
-    const { uid, sinceMs } = range;
-    const used = this.#uses.get(uid)?.used;
-    const isUsed = used !== undefined || sinceMs >= reachMs || sinceMs < this.#floorMs;
-    this.#uses.set(uid, { range, used: isUsed ? { revision, sinceMs } : undefined });
-  }
-
-  /**
-   * Drops operations that no resource needs. Call it after the resources have used a snapshot. Called between a list
-   * and its snapshot, it would drop what the list has just shown.
-   */
-  prune(): void {
-    const revisions = [...this.#uses.values()].map(({ used }) => used?.revision ?? Number.POSITIVE_INFINITY);
-    const needs = { sinceMs: this.#unreadSinceMs(), usedRevision: Math.min(Number.POSITIVE_INFINITY, ...revisions) };
-    const { all, needed } = this.#known.prune(needs);
-    this.#reachMs = Math.max(this.#reachMs, ...all.map((each) => createdMsOf(each) + 1));
-    const times = needed.map(createdMsOf).filter(Number.isFinite);
-    if (times.length > 0) {
-      this.#options.onGap({ fromMs: Math.min(...times), untilMs: Math.max(...times) + 1 });
+    const known = this.#known.get(id);
+    if (known === undefined || isInFlight(known)) {
+      this.#awaited.add(id, this.#options.clock.monotonicMs());
     }
   }
 
-  /** Returns the resources that have not yet used a snapshot of this process that reaches back to their watermark. */
-  #unread(): readonly ResourceUse[] {
-    return [...this.#uses.values()].filter(
-      ({ range, used }) => range.sinceMs < (used?.sinceMs ?? Number.POSITIVE_INFINITY),
-    );
+  /** Notes up to which time a resource has used what was read. Call it when its status is stored, or needed no write. */
+  noteUsed(uid: string, usedMs: number): void {
+    this.#usedMs.set(uid, usedMs);
   }
 
-  #unreadSinceMs(): number | undefined {
-    const unread = this.#unread().map(({ range }) => range.sinceMs);
-    return unread.length === 0 ? undefined : Math.max(Math.min(...unread), this.#floorMs);
+  #needOf({ uid, floorMs }: HistoryRange): number {
+    return Math.max(floorMs, this.#usedMs.get(uid) ?? floorMs, this.#givenUpMs);
   }
 
-  /**
-   * Returns how far back a run must go to find operations whose times are earlier than those listed before. Clocks of
-   * the control plane's machines differ, and a clock may step back.
-   * @returns epoch milliseconds of the control plane's clock; Infinity: there is no such limit.
-   */
-  #backToMs(serviceTimeMs: number | undefined): number {
-    const last = this.#orderedRun;
-    const nowMs = this.#options.clock.monotonicMs();
-    if (serviceTimeMs === undefined || last === undefined || nowMs - last.atMs < orderedRunEveryMs) {
-      return Number.POSITIVE_INFINITY;
-    }
-    return Math.min(last.serviceTimeMs, serviceTimeMs - (nowMs - last.previousAtMs)) - listDisorderMs;
-  }
-
-  #noteOrderedRun(backToMs: number, serviceTimeMs = Number.POSITIVE_INFINITY): void {
-    const last = this.#orderedRun;
-    if (last === undefined || Number.isFinite(backToMs)) {
-      const atMs = this.#options.clock.monotonicMs();
-      this.#orderedRun = { atMs, previousAtMs: last?.atMs ?? atMs, serviceTimeMs };
-    }
+  #neededSinceMs(ranges: readonly HistoryRange[]): number {
+    const needs = ranges.map((range) => this.#needOf(range)).filter((needMs) => needMs + 1 < this.#reachMs);
+    return Math.min(Number.isFinite(this.#newestListedMs) ? this.#newestListedMs : this.#reachMs, ...needs);
   }
 
   /**
-   * Lists operations page by page, newest first, until a page ends the run, or the maximum number of pages is reached. If
-   * a page cannot be read, nothing of the run is used, because half a list would look complete.
+   * Lists operations page by page, newest first, back to a time, or until the maximum number of pages is reached. If a
+   * page cannot be read, nothing of the run is used, because half a list would look complete.
    * @throws ControlPlaneError
    */
-  async #list(source: OperationSource, projectId: string, backToMs: number): Promise<Run> {
+  async #list(source: OperationSource, projectId: string, sinceMs: number): Promise<readonly Operation[]> {
     const { pageSize, deepPageSize, maxPages } = this.#options;
-    const sinceMs = this.#unreadSinceMs();
     const operations: Operation[] = [];
-    const unreadableIds: string[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < maxPages; page++) {
       const limit = Math.min(pageSize * 4 ** page, deepPageSize);
       const answer = await source.listOperations(projectId, { limit, ...(cursor === undefined ? {} : { cursor }) });
       operations.push(...answer.operations);
-      unreadableIds.push(...answer.unreadableIds);
       const isEmpty = answer.operations.length === 0 && answer.unreadableIds.length === 0;
       if (isEmpty || answer.cursor === undefined || answer.cursor === cursor) {
-        return { operations, unreadableIds, end: "Exhausted" };
+        return this.#noteListed(operations, Number.NEGATIVE_INFINITY);
       }
-      const oldest = answer.operations.at(-1);
-      const end = createdMsOf(oldest) < backToMs ? oldest && this.#endAt(oldest, sinceMs) : undefined;
-      if (end !== undefined) {
-        return { operations, unreadableIds, end };
+      const oldest = operations.at(-1);
+      const completeMs = createdMsOf(oldest) + listDisorderMs;
+      const isShort = answer.operations.length + answer.unreadableIds.length < limit;
+      const isRestKnown = isShort && this.#reachMs === Number.NEGATIVE_INFINITY && this.#known.has(oldest?.id ?? "");
+      if (oldest !== undefined && (completeMs <= sinceMs || isRestKnown)) {
+        return this.#noteListed(operations, Math.min(completeMs, this.#reachMs));
       }
       cursor = answer.cursor;
     }
-    return { operations, unreadableIds, end: "CutShort" };
+    return this.#giveUp(operations, sinceMs);
   }
 
-  #endAt(oldest: Operation, sinceMs: number | undefined): RunEnd | undefined {
-    const oldestMs = Date.parse(oldest.createdTime);
-    const isBackAtLastRun = this.#lastRun && (this.#lastRun.ids.has(oldest.id) || oldestMs <= this.#lastRun.oldestMs);
-    if (isBackAtLastRun && (sinceMs === undefined || sinceMs >= this.#reachMs)) {
-      return "Linked";
-    }
-    const isSufficient = sinceMs === undefined ? !this.#lastRun && !isInFlight(oldest) : oldestMs < sinceMs;
-    return isSufficient ? "Sufficient" : undefined;
+  #noteListed(operations: readonly Operation[], reachMs: number): readonly Operation[] {
+    this.#newestListedMs = operations.reduce((ms, each) => Math.max(ms, createdMsOf(each)), this.#newestListedMs);
+    this.#reachMs = reachMs;
+    return operations;
   }
 
-  #noteRun({ operations, end }: Run): void {
-    for (const { createdTime } of operations) {
-      if (this.#newestListedTime === undefined || isLater(createdTime, this.#newestListedTime)) {
-        this.#newestListedTime = createdTime;
-      }
+  /** Reports the part of the log behind the maximum number of pages. It is never read. */
+  #giveUp(operations: readonly Operation[], sinceMs: number): readonly Operation[] {
+    const untilMs = createdMsOf(operations.at(-1)) + listDisorderMs;
+    if (Number.isFinite(sinceMs) && sinceMs < untilMs) {
+      this.#options.onGap({ fromMs: sinceMs, untilMs });
     }
-    const oldestMs = createdMsOf(operations.at(-1));
-    if (end === "Exhausted") {
-      this.#reachMs = Number.NEGATIVE_INFINITY;
-    } else if (operations.length > 0) {
-      // The list may hide another operation of the same moment as the oldest one.
-      this.#reachMs = end === "Linked" ? Math.min(this.#reachMs, oldestMs + 1) : oldestMs + 1;
-    }
-    this.#lastRun = { ids: new Set(operations.map(({ id }) => id)), oldestMs, newestMs: createdMsOf(operations[0]) };
-  }
-
-  /**
-   * Gives up on operations behind the maximum number of pages: they are never read. This is a gap, unless a watermark
-   * shows that they have been counted.
-   */
-  #giveUpBefore({ end }: Run, lastNewestMs: number): void {
-    if (end !== "CutShort") {
-      return;
-    }
-    const unread = this.#unread();
-    const counted = [...this.#uses.values()].map((use) => (unread.includes(use) ? use.range.certainMs : lastNewestMs));
-    const fromMs = Math.max(Math.min(...counted), this.#floorMs);
-    const untilMs = this.#reachMs;
-    this.#floorMs = Math.max(untilMs, this.#floorMs);
-    if (fromMs < untilMs) {
-      this.#options.onGap({ fromMs, untilMs });
-    }
+    this.#givenUpMs = untilMs;
+    return this.#noteListed(operations, untilMs);
   }
 
   async #readById(source: OperationSource, projectId: string, id: string): Promise<void> {
-    const { clock, onLost } = this.#options;
     const answer = await resultOrError(source.getOperation(projectId, id));
-    const isFailing = answer instanceof ControlPlaneError;
-    if (answer !== undefined && !isFailing) {
+    if (answer !== undefined && !(answer instanceof ControlPlaneError)) {
       this.noteAnswer([answer]);
-    } else if (this.#known.noteUnshown(id, { isFailing, nowMs: clock.monotonicMs() })) {
-      onLost(id);
+    } else if (this.#awaited.noteUnshown(id, this.#options.clock.monotonicMs())) {
+      this.#options.onLost(id);
+    }
+  }
+
+  /** Forgets ended operations that every resource has used, except those of the first page. */
+  #prune(ranges: readonly HistoryRange[], { operations }: OperationsSnapshot): void {
+    for (const uid of this.#usedMs.keys()) {
+      if (!ranges.some((range) => range.uid === uid)) {
+        this.#usedMs.delete(uid);
+      }
+    }
+    const unfinishedIds = new Set(ranges.flatMap((range) => range.unfinishedIds));
+    const neededMs = Math.min(...ranges.map((range) => this.#needOf(range)));
+    const { pageSize } = this.#options;
+    for (const [index, operation] of operations.entries()) {
+      const isNeeded = createdMsOf(operation) > neededMs || unfinishedIds.has(operation.id) || isInFlight(operation);
+      if (index >= mostKept || (index >= pageSize && !isNeeded)) {
+        this.#known.delete(operation.id);
+        this.#reachMs = Math.max(this.#reachMs, createdMsOf(operation) + 1);
+      }
     }
   }
 }

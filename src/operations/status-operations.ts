@@ -1,14 +1,7 @@
 /** Computes what status shows of operations: the recent ones, and the failures of LastOperationSucceeded. */
-import {
-  durationMsOf,
-  isInFlight,
-  isLater,
-  type Operation,
-  type OperationCause,
-  outcomeOf,
-} from "../domain/operation.ts";
+import { durationMsOf, isInFlight, type Operation, type OperationCause, outcomeOf } from "../domain/operation.ts";
 import { type ComputeEndpointStatus, type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
-import type { OperationsSnapshot } from "./known-operations.ts";
+import { isBelieved, type OperationsSnapshot } from "./snapshot.ts";
 import type { AttributedOperation } from "./watermark.ts";
 
 /** The maximum number of characters of an operation's error in status. */
@@ -29,24 +22,16 @@ export function shownOperations(
   previous: readonly StatusOperation[],
   snapshot: Pick<OperationsSnapshot, "byId" | "unseenIds">,
 ): StatusOperation[] {
-  const candidates = operations.filter(
-    ({ operation }) => operation.action !== "check_availability" || outcomeOf(operation) === "Failed",
-  );
-  const entries = candidates
-    .sort((a, b) => compareForReading(a.operation, b.operation))
-    .slice(0, statusOperationsLimit)
-    .map((each) => unchangedEntry(each, previous) ?? statusOperation(each));
-  const candidateIds = new Set(operations.map(({ operation }) => operation.id));
+  const stored = new Map(previous.map((entry) => [entry.id, entry]));
+  const entries = operations
+    .filter(({ operation }) => operation.action !== "check_availability" || outcomeOf(operation) === "Failed")
+    .map((each) => entryOf(each, stored.get(each.operation.id)));
   const kept = previous.filter(
-    (entry) =>
-      !candidateIds.has(entry.id) &&
-      !snapshot.byId.has(entry.id) &&
-      (!isInFlight(entry) || snapshot.unseenIds.has(entry.id)),
+    (entry) => !snapshot.byId.has(entry.id) && (!isInFlight(entry) || snapshot.unseenIds.has(entry.id)),
   );
   return [...entries, ...kept].sort(compareForReading).slice(0, statusOperationsLimit);
 }
 
-/** Returns the control plane's error text, shortened for status; no member if there is none. */
 export function shortError({ error }: Pick<Operation, "error">): { readonly error?: string } {
   return error === undefined ? {} : { error: error.slice(0, errorLimit) };
 }
@@ -67,24 +52,18 @@ function compareForReading(a: Timed, b: Timed): number {
   );
 }
 
-/**
- * How strong the evidence for a cause is: 2 = an answer to the operator's own call, 1 = another operation in the log, 0
- * = none.
- */
+/** How strong the evidence is: 2 = an answer to our own call, 1 = another operation in the log, 0 = none. */
 const evidence: Readonly<Record<OperationCause, number>> = { SpecChange: 2, Other: 1, ControlPlane: 0 };
 
-/**
- * Returns the stored entry if status and number of failures are the same and the new cause has no stronger evidence.
- * The operation that proved the stored cause may be forgotten by now. `undefined`: the entry is new or has changed.
- */
-function unchangedEntry({ operation, cause }: AttributedOperation, previous: readonly StatusOperation[]) {
-  return previous.find(
-    (entry) =>
-      entry.id === operation.id &&
-      entry.status === operation.status &&
-      entry.failuresCount === operation.failuresCount &&
-      evidence[entry.cause] >= evidence[cause],
-  );
+/** The stored entry may stay, because the operation that proved its cause may be forgotten by now. */
+function entryOf(seen: AttributedOperation, stored: StatusOperation | undefined): StatusOperation {
+  const { operation, cause } = seen;
+  if (stored === undefined) {
+    return statusOperation(seen);
+  }
+  const isSame = stored.status === operation.status && stored.failuresCount === operation.failuresCount;
+  const isKept = (isSame && evidence[stored.cause] >= evidence[cause]) || !isBelieved(stored, operation);
+  return isKept ? stored : statusOperation(seen);
 }
 
 function statusOperation({ operation, cause }: AttributedOperation): StatusOperation {
@@ -102,59 +81,35 @@ function statusOperation({ operation, cause }: AttributedOperation): StatusOpera
   };
 }
 
-/** A failed operation that is not cleared yet. */
 export type FailedAction = NonNullable<ComputeEndpointStatus["failedActions"]>[number];
 
 /** The maximum number of failures that status keeps, one for each action. */
 const failedActionsLimit = 20;
-
-/** The facts that decide whether the operator reports a failure as new. */
-export interface FailureContext {
-  /** The operation that the annotation `acknowledge-operation` names; `undefined`: none. */
-  readonly acknowledgedOperationId: string | undefined;
-  /** Ids of the ended operations that the watermark now marks as counted. */
-  readonly endedIds: ReadonlySet<string>;
-  /** The operations that status shows at present. */
-  readonly shown: readonly StatusOperation[];
-  /**
-   * Ids of operations that may never have been counted, because the control plane's clock stepped back and their times
-   * are too old. Operations that were counted long ago are among them.
-   */
-  readonly missedIds: ReadonlySet<string>;
-}
 
 /**
  * Returns the failures that LastOperationSucceeded shows, one for each action.
  *
  * A later success of the same action clears a failure. So does a success of the same operation, because the control
  * plane may retry it, and so does the annotation. A read that does not show the failure does not clear it.
- * Operations that this step counts are later than any failure in status, whatever their times are: the control
- * plane's clock may step back.
  *
- * @param operations newest first.
+ * @param ended the operations that the watermark now marks as counted, newest first. They ended later than any failure
+ *   in status, whatever their times are.
+ * @param byId the operations that this reconcile knows.
  */
 export function failuresAfter(
   previous: readonly FailedAction[],
-  operations: readonly AttributedOperation[],
-  context: FailureContext,
+  ended: readonly AttributedOperation[],
+  byId: ReadonlyMap<string, Operation>,
+  { acknowledgedOperationId }: { readonly acknowledgedOperationId: string | undefined },
 ): FailedAction[] {
-  const { acknowledgedOperationId, endedIds } = context;
-  const storedIds = new Set(previous.map(({ operationId }) => operationId));
-  const failures = new Map(previous.map((failure) => [failure.action, failure]));
-  for (const { operation } of [...operations].reverse()) {
-    const { action, id } = operation;
-    const outcome = outcomeOf(operation);
-    const known = failures.get(action);
-    const isLaterThanKnown =
-      known === undefined ||
-      known.operationId === id ||
-      (storedIds.has(known.operationId) && endedIds.has(id)) ||
-      !isLater(known.time, operation.updatedTime);
-    if (outcome === "Failed" && isNewFailure(operation, context)) {
-      if (isLaterThanKnown && id !== acknowledgedOperationId) {
-        failures.set(action, { action, operationId: id, time: operation.updatedTime, ...shortError(operation) });
-      }
-    } else if (outcome === "Succeeded" && isLaterThanKnown) {
+  const isHealed = (id: string) => outcomeOf(byId.get(id) ?? { status: "failed" }) === "Succeeded";
+  const kept = previous.filter(({ operationId }) => !isHealed(operationId));
+  const failures = new Map(kept.map((failure) => [failure.action, failure]));
+  for (const { operation } of [...ended].reverse()) {
+    const { action, id, updatedTime } = operation;
+    if (outcomeOf(operation) === "Failed") {
+      failures.set(action, { action, operationId: id, time: updatedTime, ...shortError(operation) });
+    } else {
       failures.delete(action);
     }
   }
@@ -163,33 +118,9 @@ export function failuresAfter(
     .slice(0, failedActionsLimit);
 }
 
-/** Returns the failures without the one that the annotation acknowledges. */
 export function withoutAcknowledged(
   failures: readonly FailedAction[],
   acknowledgedOperationId: string | undefined,
 ): FailedAction[] {
   return failures.filter(({ operationId }) => operationId !== acknowledgedOperationId);
-}
-
-/**
- * Whether a failure is new. An operation that was counted before is a new failure only if status shows that it has
- * failed again since. A failure that is not counted because of its time alone is still reported.
- */
-function isNewFailure(operation: Operation, { shown, endedIds, missedIds }: FailureContext): boolean {
-  if (endedIds.has(operation.id)) {
-    return true;
-  }
-  const before = shown.find(({ id }) => id === operation.id);
-  return before === undefined
-    ? missedIds.has(operation.id) && !isPushedOut(operation, shown)
-    : outcomeOf(before) !== "Failed" || before.failuresCount !== operation.failuresCount;
-}
-
-/**
- * Whether status may have shown the operation earlier. Status has room only for the most recent operations, and this
- * one is older than all of them.
- */
-function isPushedOut({ createdTime }: Operation, shown: readonly StatusOperation[]): boolean {
-  const oldest = shown.at(-1);
-  return oldest !== undefined && shown.length >= statusOperationsLimit && !isLater(createdTime, oldest.createdTime);
 }

@@ -4,14 +4,10 @@ import type { Clock } from "../domain/clock.ts";
 import type { CallGuard } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
 
-/** An error that concerns the control plane as a whole. */
 export interface PlaneError {
   readonly reason: ControlPlaneReason;
   readonly message: string;
-  /**
-   * When the control plane began to count as failing for this reason, in epoch milliseconds. Further failures do not
-   * change this time.
-   */
+  /** When it began to fail for this reason, in epoch milliseconds. Further failures do not change this. */
   readonly atMs: number;
 }
 
@@ -27,38 +23,25 @@ const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
   "UnreadableAnswer",
 ]);
 
-/**
- * The control plane counts as failing after `failuresInRow` failed calls in a row, if the first of them is at least
- * `failingForMs` ago. A single project that fails proves nothing while other projects get answers. A refused key counts
- * at once.
- */
+/** So many failed calls in a row, the first at least `failingForMs` ago. A refused key counts at once. */
 const failuresInRow = 3;
 const failingForMs = 30_000;
 
-/**
- * Without a failed call for these milliseconds, the control plane no longer counts as failing. The longest backoff is
- * shorter, so no resource tries to use the control plane any more.
- */
+/** The longest backoff is shorter: without a failed call for this time, no resource tries any more. */
 const failureLastsMs = 600_000;
 
-/** What the calls have shown about a control plane. */
 export interface PlaneState {
-  /** Whether the control plane accepts the key; `undefined`: no call has shown it. */
   readonly credentials: "Accepted" | "Refused" | undefined;
   readonly lastError: PlaneError | undefined;
   /** Why the control plane as a whole gives no usable answers now; `undefined`: it does not count as failing. */
   readonly currentError: PlaneError | undefined;
 }
 
-/** Notes the results of the calls to a control plane, and derives its state from them. */
 export class PlaneHealth {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #state: PlaneState = { credentials: undefined, lastError: undefined, currentError: undefined };
-  /**
-   * The failed calls in a row: the times of the first and the last one, in monotonic milliseconds, and their number.
-   * `undefined`: the last call did not count as failed.
-   */
+  /** In monotonic milliseconds. `undefined`: the last call did not count as failed. */
   #row: { readonly sinceMs: number; readonly lastMs: number; readonly count: number } | undefined;
 
   /** @param onChange called when credentials or the reason of the current error change; must not throw */
@@ -71,17 +54,13 @@ export class PlaneHealth {
     return this.#isRowOver() ? { ...this.#state, currentError: undefined } : this.#state;
   }
 
-  /**
-   * Forgets whether the key was accepted, because another key is used now. `lastError` stays, and so does a current error
-   * that is not about the key.
-   */
+  /** `lastError` stays, and so does a current error that is not about the key. */
   forgetKey(): void {
     const { currentError, lastError } = this.#state;
     const isOfKey = currentError?.reason === "Unauthorized";
     this.#state = { credentials: undefined, lastError, currentError: isOfKey ? undefined : currentError };
   }
 
-  /** Runs around each call and notes its result. */
   readonly watch: CallGuard = async (call) => {
     try {
       const value = await call();

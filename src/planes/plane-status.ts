@@ -1,36 +1,22 @@
-/** Computes the status and the events of a control plane that a resource describes. */
-
 import { eventsOfStall } from "../decide/events-for.ts";
-import { retainsEndpoint } from "../decide/plan-resource.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
-import { normal, type ResourceEvent, type ResourceKey } from "../domain/resource-store.ts";
-import {
-  type ComputeEndpoint,
-  hasFinalizer,
-  isBeingDeleted,
-  noProject,
-  projectIdOf,
-} from "../resource/compute-endpoint.ts";
+import { normal, type ResourceEvent } from "../domain/resource-store.ts";
+import { type ComputeEndpoint, isBeingDeleted, noProject, projectIdOf } from "../resource/compute-endpoint.ts";
 import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import { namespaceOfPlane, type PlaneResource, planeName } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import type { PlaneError, PlaneState } from "./plane-health.ts";
-import { type SecretsSnapshot, secretName } from "./plane-key.ts";
+import type { SecretsSnapshot } from "./secret-key.ts";
 
-/** The facts from which the status is computed. */
 export interface PlaneFacts extends PlaneState {
   readonly resource: PlaneResource;
   readonly snapshot: SecretsSnapshot | undefined;
-  readonly users: PlaneUsers;
-  readonly heldSecrets: readonly ResourceKey[];
-  /** Why a finalizer could not be removed from a Secret; `undefined`: there is no problem. */
-  readonly releaseProblem: string | undefined;
+  readonly users: number;
   readonly nowMs: number;
 }
 
-/** Returns the status. Pure: equal facts give equal status. */
 export function planeStatus(facts: PlaneFacts): ControlPlaneStatus {
-  const { resource, heldSecrets, lastError, nowMs } = facts;
+  const { resource, lastError, nowMs } = facts;
   const { generation, status } = resource;
   const error = lastError && {
     reason: lastError.reason,
@@ -39,38 +25,26 @@ export function planeStatus(facts: PlaneFacts): ControlPlaneStatus {
   };
   return {
     observedGeneration: generation,
-    resources: shownUsers(facts),
+    resources: facts.users,
     ...((error ?? status.lastError) && { lastError: error ?? status.lastError }),
-    ...(heldSecrets.length > 0 && { heldSecrets: [...heldSecrets] }),
     conditions: mergeConditions(status.conditions, draftsOf(facts), { generation, nowMs }),
   };
 }
 
 function draftsOf(facts: PlaneFacts): readonly ConditionDraft[] {
-  const { resource, users, releaseProblem } = facts;
+  const { resource, users } = facts;
   const standing = standingOf(facts);
-  const waiting = users.isComplete
-    ? `The deletion waits: ${counted(users.count)} this control plane. Delete them first, or set their deletionPolicy to Retain and delete them.`
-    : "The deletion waits: the operator has not listed the DatabaseAccesses yet, so it does not know which resources use this control plane.";
+  const waiting = `The deletion waits: ${counted(users)} this control plane. Delete them first, or set their deletionPolicy to Retain and delete them.`;
   return [
     draft("Ready", standing.isReady ? "True" : "False", standing),
     ...(standing.isStalled ? [draft("Stalled", "True", standing)] : []),
     credentialsDraft(facts),
-    ...(isBeingDeleted(resource)
-      ? [draft("Reconciling", "True", { reason: "InUse", message: releaseProblem ?? waiting })]
-      : []),
+    ...(isBeingDeleted(resource) ? [draft("Reconciling", "True", { reason: "InUse", message: waiting })] : []),
   ];
 }
 
 function counted(users: number): string {
   return `${users} ${users === 1 ? "resource uses" : "resources use"}`;
-}
-
-/**
- * Returns the number of users for status. Until all resources are listed, it is at least the number that status shows.
- */
-function shownUsers({ resource: { status }, users: { count, isComplete } }: PlaneFacts): number {
-  return isComplete ? count : Math.max(count, status.resources ?? 0);
 }
 
 interface Reported {
@@ -94,7 +68,6 @@ const keyNotUsedYet: Reported = {
   message: "The API key can be read. No resource has used the control plane yet.",
 };
 
-/** Returns the first problem that prevents the use of the control plane, or that there is none. */
 function standingOf(facts: PlaneFacts): Standing {
   const { resource, snapshot, credentials, currentError } = facts;
   const stalled = ({ reason, message }: Reported) => ({ isReady: false, isStalled: true, reason, message });
@@ -119,23 +92,15 @@ function standingOf(facts: PlaneFacts): Standing {
     return waiting(outageReason(currentError), currentError.message);
   }
   const { reason, message } = credentials === "Accepted" ? keyAccepted : keyNotUsedYet;
-  const users = shownUsers(facts);
-  const { isBeingDeleted: isSecretGoing, key } = snapshot.secret;
-  const kept =
-    isSecretGoing && users > 0
-      ? ` ${secretName(key)} is being deleted. The operator keeps it while ${counted(users)} this control plane.`
-      : "";
-  return { isReady: true, isStalled: false, reason, message: `${message}${kept}` };
+  const problem =
+    snapshot.problem === undefined
+      ? ""
+      : ` ${snapshot.problem} The operator uses the last key until the control plane refuses it or the operator restarts.`;
+  return { isReady: true, isStalled: false, reason, message: `${message}${problem}` };
 }
 
 function outageReason({ reason }: PlaneError): PlaneReason {
-  switch (reason) {
-    case "Throttled":
-    case "UnreadableAnswer":
-      return reason;
-    default:
-      return "ServiceUnavailable";
-  }
+  return reason === "Throttled" || reason === "UnreadableAnswer" ? reason : "ServiceUnavailable";
 }
 
 function credentialsDraft({ credentials, snapshot }: PlaneFacts): ConditionDraft {
@@ -160,12 +125,7 @@ function draft(
   return { type, status, reason, message };
 }
 
-/**
- * Returns the events after a status was stored. Each event reports a transition: the control plane became Stalled, or
- * it became Ready. Pure.
- * Kubernetes keeps the events of a ClusterControlPlane in the namespace `default`. That namespace may belong to a team,
- * so these events do not name Secrets of other namespaces.
- */
+/** Events of a ClusterControlPlane are in the namespace `default`, which may be a team's, so they name no Secrets. */
 export function planeEvents(
   { kind, status: before }: Pick<PlaneResource, "kind" | "status">,
   next: ControlPlaneStatus,
@@ -179,48 +139,28 @@ export function planeEvents(
 
 const elsewhere = "The control plane cannot be used. The condition Ready of the ClusterControlPlane says what to do.";
 
-/** How many resources need a control plane, as far as the operator can count them. */
-export interface PlaneUsers {
-  readonly count: number;
-  /** False: a kind of resources is not listed yet, so there may be more of them. */
-  readonly isComplete: boolean;
-}
-
-/** Whether it is certain that no resource needs the control plane. */
-export function isUnused({ count, isComplete }: PlaneUsers): boolean {
-  return count === 0 && isComplete;
-}
-
-/**
- * Returns the ComputeEndpoints that need a control plane: they have an ownership record or an intent, their records
- * cannot be read, or they may still change something there.
- */
+/** They have an ownership record or an intent, or they may still change something there. */
 export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): readonly ComputeEndpoint[] {
   return resources.filter((resource) => {
     const { ownership, createIntent } = resource.status;
-    if ((ownership ?? createIntent) !== undefined || !resource.isOwnershipReadable) {
+    if ((ownership ?? createIntent) !== undefined) {
       return true;
     }
-    return isBeingDeleted(resource)
-      ? hasFinalizer(resource) && !retainsEndpoint(resource)
-      : grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject).mayChange;
+    return !isBeingDeleted(resource) && grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject).mayChange;
   });
 }
 
 const nothingSent = "the operator creates, changes and deletes nothing for this resource";
 
-/**
- * Why the resources that name a control plane cannot use it. The texts appear in the namespaces of these resources, so
- * they contain nothing of the control plane but its name.
- */
+/** The texts appear in the namespaces of the resources, so they contain nothing of the control plane but its name. */
 export const planeProblems = {
-  /** The cluster does not serve the kind, or the operator may not read it. */
+  /** At the start, the cluster did not serve the kind, or the operator had no right to list it. */
   kindUnreadable: (kind: PlaneResource["kind"], why: "NotServed" | "Forbidden"): PlaneProblem => ({
     reason: "ControlPlaneNotReady",
     message:
       why === "NotServed"
-        ? `The cluster has no kind ${kind}. Apply the CustomResourceDefinitions of this version of the operator.`
-        : `The operator may not read resources of the kind ${kind}. Apply the roles of this version of the operator.`,
+        ? `The cluster had no kind ${kind} when the operator started. Apply the CustomResourceDefinitions of this version, and restart the operator.`
+        : `The operator had no right to list resources of the kind ${kind} when it started. Apply the roles of this version, and restart the operator.`,
   }),
   refUnreadable: {
     reason: "ControlPlaneNotFound",

@@ -3,25 +3,24 @@
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CallGuard } from "../domain/control-plane.ts";
-import { type GrantSource, type HeldSecrets, KubernetesError } from "../domain/resource-store.ts";
+import type { SecretStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ControlPlaneAccess } from "../reconcile/ports.ts";
 import type { Projects } from "../reconcile/project-memory.ts";
 import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
-import type { ControlPlaneSpec } from "../resource/control-plane-schema.ts";
+import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { PlaneHealth } from "./plane-health.ts";
-import { PlaneKey, readPlaneSecrets, type SecretsSnapshot } from "./plane-key.ts";
-import { mayBeNearby, type TenantLimits } from "./tenant-limits.ts";
 
-/** The control plane to connect to, its key, and its callbacks. */
+import { type PlaneSecrets, readPlaneSecrets, type SecretEntry, SecretKey } from "./secret-key.ts";
+import { mayBeNearby, type TenantHosts } from "./tenant-hosts.ts";
+
 export interface PlaneTarget {
   readonly url: string;
   readonly keys: KeySource;
   /** The maximum number of requests per minute; `undefined`: the value of the settings. */
   readonly requestsPerMinute: number | undefined;
   readonly controlPlane: string;
-  /** Whether the host name may lead to this machine or link. */
   readonly mayBeNearby: boolean;
   readonly watchCalls: CallGuard;
   /** Whether this connection and its key are still in use. A call over a former connection may end later. */
@@ -30,7 +29,6 @@ export interface PlaneTarget {
   readonly onNewKey: () => void;
 }
 
-/** A connected control plane. */
 export interface PlaneConnection {
   readonly access: ControlPlaneAccess;
   readonly unreadableCount: () => number;
@@ -39,58 +37,40 @@ export interface PlaneConnection {
   close(): Promise<void>;
 }
 
-/** The clock, the Secrets, the limits and the callbacks that one control plane uses. */
 export interface PlaneOptions {
   readonly clock: Clock;
-  readonly secrets: HeldSecrets;
-  readonly namespaces: GrantSource;
+  readonly secrets: Pick<SecretStore, "read" | "account">;
   readonly connect: (target: PlaneTarget) => PlaneConnection;
-  readonly tenantLimits: Pick<TenantLimits, "hosts">;
+  readonly tenantHosts: TenantHosts;
   readonly newProjects: () => Projects;
-  /**
-   * Reads the resource that describes the control plane with this id from the API server, and notes it.
-   * @throws KubernetesError when it cannot be read
-   */
-  readonly readAgain: (planeId: string) => Promise<void>;
   readonly onKey: (key: string) => void;
   /** Called when the status of a control plane may have changed. Must not throw. */
   readonly onNews: (planeId: string) => void;
-  /**
-   * Called when spec or key of a control plane has changed, so that the resources that use it must be decided again.
-   * Must not throw.
-   */
+  /** Called when the resources that use the control plane must be decided again. Must not throw. */
   readonly onUsable: (planeId: string) => void;
   /** Called when a control plane is no longer used or has no key. Must not throw. */
   readonly onUnused: (planeId: string) => void;
 }
 
-/**
- * The former connections are closed this many milliseconds after a change of spec. Calls in progress have ended by
- * then.
- */
+/** Calls in progress over a former connection have ended by then. */
 const closeAfterMs = 30_000;
 
 /** Where a control plane is, and which key is sent there. Equal texts mean the same. */
 interface Target {
-  /**
-   * The uid of the resource, and the URL. A resource that is deleted and created again counts as another control plane.
-   */
+  /** uid and URL: a resource that is deleted and created again counts as another control plane. */
   readonly place: string;
   /** The place, and the Secrets whose values may be sent there. */
   readonly keyPlace: string;
 }
 
-/**
- * One control plane that a resource describes. It connects again if the URL or the name or key of a Secret in spec
- * changes.
- */
+/** It connects again if the URL or the name or key of a Secret in spec changes. */
 export class Plane {
   readonly id: string;
   readonly #options: PlaneOptions;
   readonly #former = new Set<PlaneConnection>();
   #resource: PlaneResource | undefined;
   #isLeaving = false;
-  #key: PlaneKey;
+  #key: SecretKey;
   #connection: PlaneConnection | undefined;
   #health: PlaneHealth;
   #projects: Projects;
@@ -104,14 +84,11 @@ export class Plane {
   }
 
   /** The key of the present spec. It is read only from the Secrets of this spec, and sent only to its URL. */
-  get key(): PlaneKey {
+  get key(): SecretKey {
     return this.#key;
   }
 
-  /**
-   * Whether the last finalizer of the resource is removed, or is being removed now. Then nothing new may begin at this
-   * control plane.
-   */
+  /** Whether the last finalizer is removed, or is being removed now. Then nothing new may begin here. */
   get isLeaving(): boolean {
     const { deletionTimestamp, finalizers = [] } = this.#resource ?? {};
     return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
@@ -135,9 +112,7 @@ export class Plane {
     return this.#connection?.access;
   }
 
-  /**
-   * The memory of the control plane's projects. Another URL, or a resource that was created again, gets a new memory.
-   */
+  /** Another URL, or a resource that was created again, gets a new memory. */
   get projects(): Projects {
     return this.#projects;
   }
@@ -151,21 +126,10 @@ export class Plane {
     return this.#connection === undefined || this.#key.known !== undefined;
   }
 
-  /**
-   * Takes over the newest version of the resource. It makes a new connection if the uid, the URL, or the name or entry of
-   * a Secret differs. Without a valid spec it only closes the old one.
-   * @param resource `undefined`: nothing describes the control plane any more
-   * @returns whether the spec has changed
-   */
-  note(resource: PlaneResource | undefined): boolean {
+  /** Without a valid spec it only closes the connection. @param resource `undefined`: nothing describes it any more */
+  note(resource: PlaneResource | undefined): void {
     const before = this.#resource;
-    // The caller leaves out the spec of a ControlPlane above the limit of its namespace. So when another one comes or goes,
-    // the spec can differ although the stored resource has the same version.
     const hasOtherSpec = !isSameStored(before?.spec, resource?.spec);
-    const isSameVersion = before?.uid === resource?.uid && before?.resourceVersion === resource?.resourceVersion;
-    if (isSameVersion && !hasOtherSpec) {
-      return false;
-    }
     this.#resource = resource;
     // If a person asks for a reconcile, the Secret is read now.
     if (requestedAt(before) !== requestedAt(resource)) {
@@ -175,7 +139,6 @@ export class Plane {
     if (hasOtherSpec) {
       this.#options.onUsable(this.id);
     }
-    return hasOtherSpec;
   }
 
   unreadableCount(): number {
@@ -188,7 +151,7 @@ export class Plane {
   }
 
   #connect(before: PlaneResource | undefined, resource: PlaneResource | undefined): void {
-    const { connect, newProjects, tenantLimits, onUnused } = this.#options;
+    const { connect, newProjects, tenantHosts, onUnused } = this.#options;
     const spec = validSpecOf(resource);
     const former = targetOf(before);
     const target = targetOf(resource);
@@ -214,7 +177,7 @@ export class Plane {
     const key = this.#key;
     this.#connection = connect({
       ...{ url, requestsPerMinute, keys: key, controlPlane: this.id, watchCalls: this.#health.watch },
-      mayBeNearby: mayBeNearby(resource, url, tenantLimits),
+      mayBeNearby: mayBeNearby(resource, url, tenantHosts),
       isInUse: () => this.#key === key && key.known?.kind === "Read",
       onNewKey: () => void this.#projects.retryRefused(),
     });
@@ -236,26 +199,13 @@ export class Plane {
     }
   }
 
-  /**
-   * A key belongs to one spec. After an edit of spec, the former connection cannot get the new key, and the new
-   * connection cannot get the former key.
-   */
-  #newKey(resource: PlaneResource | undefined): PlaneKey {
-    const { clock, onKey, onNews, onUsable, onUnused, secrets, namespaces } = this.#options;
-    const spec = validSpecOf(resource);
-    const key: PlaneKey = new PlaneKey({
+  /** A key belongs to one spec: after an edit of spec, neither connection can get the key of the other. */
+  #newKey(resource: PlaneResource | undefined): SecretKey {
+    const { clock, onKey, onNews, onUsable, onUnused, secrets } = this.#options;
+    const places = resource && secretsOf(resource);
+    const key: SecretKey = new SecretKey({
       ...{ clock, onKey },
-      read: async () => {
-        if (resource === undefined || spec === undefined) {
-          return undefined;
-        }
-        const snapshot = await readPlaneSecrets(secrets, resource, spec);
-        return holdsNoNewKey(key.known, snapshot) ? snapshot : await this.#confirmed(key, snapshot);
-      },
-      isKeptInMemory: () =>
-        resource !== undefined &&
-        spec !== undefined &&
-        namespaces.grantsOf(secretPlace(resource, spec.apiKeySecretRef).namespace).isTerminating,
+      read: async () => places && (await readPlaneSecrets(secrets, places)),
       onChange: () => {
         if (this.#key !== key) {
           return;
@@ -271,32 +221,17 @@ export class Plane {
     });
     return key;
   }
-
-  /**
-   * Reads the resource once more before another key is used, because the watch may be late. If a person changes URL and
-   * key together, the new key must not go to the former URL. This read shows every edit that was made before the Secret
-   * changed.
-   */
-  async #confirmed(key: PlaneKey, snapshot: SecretsSnapshot): Promise<SecretsSnapshot> {
-    try {
-      await this.#options.readAgain(this.id);
-    } catch (error) {
-      if (error instanceof KubernetesError) return { kind: "Unanswered", message: error.message };
-      throw error;
-    }
-    const message =
-      "spec has changed while the operator read the API key. The operator reads the key again for the new spec.";
-    return this.#key === key ? snapshot : { kind: "Unanswered", message };
-  }
 }
 
 function validSpecOf(resource: PlaneResource | undefined): ControlPlaneSpec | undefined {
   return resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
 }
 
-/** Whether a snapshot of the Secrets holds no API key, or the one that is in use. */
-function holdsNoNewKey(known: SecretsSnapshot | undefined, snapshot: SecretsSnapshot): boolean {
-  return snapshot.kind !== "Read" || (known?.kind === "Read" && known.key === snapshot.key);
+function secretsOf(resource: PlaneResource): PlaneSecrets | undefined {
+  const spec = validSpecOf(resource);
+  const entryOf = (ref: SecretRef): SecretEntry => ({ secret: secretPlace(resource, ref), key: ref.key });
+  const authority = spec?.connection?.caSecretRef;
+  return spec && { apiKey: entryOf(spec.apiKeySecretRef), authority: authority && entryOf(authority) };
 }
 
 function targetOf(resource: PlaneResource | undefined): Target | undefined {

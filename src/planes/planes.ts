@@ -8,45 +8,34 @@ import {
   planeGrantOf,
   projectGrantOf,
 } from "../decide/project-grant.ts";
-import type { KindStanding } from "../domain/resource-store.ts";
+import type { GrantSource, KindGap } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../reconcile/ports.ts";
-import {
-  kindOfPlane,
-  namespaceOfPlane,
-  type PlaneResource,
-  settingsPlane,
-  unreadablePlane,
-} from "../resource/control-plane-resource.ts";
+import { kindOfPlane, type PlaneResource, settingsPlane, unreadablePlane } from "../resource/control-plane-resource.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeProblems } from "./plane-status.ts";
-import { type TenantLimits, TenantPlanes } from "./tenant-limits.ts";
+import { withAllowedHost } from "./tenant-hosts.ts";
 
-/** The control plane of the settings, and the grants and limits for the described ones. */
 export interface PlanesOptions extends PlaneOptions {
   readonly settings: Pick<ControlPlaneUnit, "access" | "projects">;
   readonly grantMode: GrantMode;
-  readonly tenantLimits: TenantLimits;
-  /** Returns what the operator knows of the kind that would describe the control plane with this id. */
-  readonly standingOf: (planeId: string) => KindStanding;
+  readonly namespaces: GrantSource;
+  /** Returns why the operator does not watch the kind of the control plane with this id; `undefined`: it does. */
+  readonly gapOf: (planeId: string) => KindGap | undefined;
 }
 
-/** Finds a control plane by its id. */
 export class Planes {
   readonly #options: PlanesOptions;
   readonly #planes = new Map<string, Plane>();
-  readonly #tenants: TenantPlanes;
   readonly #settings: ControlPlaneUnit;
 
   constructor(options: PlanesOptions) {
     const { settings, namespaces, grantMode } = options;
     this.#options = options;
-    this.#tenants = new TenantPlanes(options.tenantLimits);
     const grantOf: GrantOf = (namespace, projectId) =>
       projectGrantOf(projectId, namespaces.grantsOf(namespace), grantMode);
     this.#settings = { ...settings, id: settingsPlane, grantOf, problem: undefined, isKnown: true };
   }
 
-  /** Returns the units of all control planes that are used or described. */
   units(): readonly ControlPlaneUnit[] {
     return [this.#settings, ...[...this.#planes.keys()].map((planeId) => this.unitOf(planeId))];
   }
@@ -69,18 +58,12 @@ export class Planes {
     };
   }
 
-  /**
-   * Whether the operator knows by now how the control plane is described. Before that, it decides only about deletions
-   * that leave everything in place.
-   */
+  /** Whether its description is known by now. Before, only deletions that leave everything in place are decided. */
   isKnown(planeId: string): boolean {
     if (planeId === settingsPlane) {
       return true;
     }
-    return (
-      kindOfPlane(planeId) === undefined ||
-      (this.#options.standingOf(planeId) !== "NotAsked" && this.of(planeId).isKnown)
-    );
+    return kindOfPlane(planeId) === undefined || this.of(planeId).isKnown;
   }
 
   of(planeId: string): Plane {
@@ -89,21 +72,9 @@ export class Planes {
     return plane;
   }
 
-  /**
-   * Notes the resource that describes the control plane. The operator uses a limited number of ControlPlanes of one
-   * namespace, so a new or deleted one can change whether another one is used.
-   * @param resource `undefined`: nothing describes the control plane any more
-   */
+  /** @param resource `undefined`: nothing describes the control plane any more */
   note(planeId: string, resource: PlaneResource | undefined): void {
-    const namespace = kindOfPlane(planeId) === "ControlPlane" ? namespaceOfPlane(planeId) : undefined;
-    if (namespace === undefined) {
-      this.of(planeId).note(resource);
-      return;
-    }
-    for (const [id, limited] of this.#tenants.note(namespace, planeId, resource)) {
-      const isChanged = this.of(id).note(limited);
-      if (isChanged && id !== planeId) this.#options.onNews(id);
-    }
+    this.of(planeId).note(resource && withAllowedHost(resource, this.#options.tenantHosts));
   }
 
   /** Forgets a control plane that no resource describes, if nothing is remembered of its projects. */
@@ -135,9 +106,9 @@ export class Planes {
 
   #problemOf({ id, resource, key, access, isLeaving }: Plane): PlaneProblem | undefined {
     const kind = kindOfPlane(id);
-    const standing = kind === undefined ? "Listed" : this.#options.standingOf(id);
-    if (kind !== undefined && (standing === "NotServed" || standing === "Forbidden")) {
-      return planeProblems.kindUnreadable(kind, standing);
+    const gap = this.#options.gapOf(id);
+    if (kind !== undefined && gap !== undefined) {
+      return planeProblems.kindUnreadable(kind, gap);
     }
     if (id === unreadablePlane) {
       return planeProblems.refUnreadable;

@@ -1,7 +1,3 @@
-/**
- * Connects `kubectl endpoints` to the cluster, with the user's own rights, and to the control plane, with the user's
- * key.
- */
 import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
 import { createKeySource } from "../control-plane/key-source.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
@@ -17,14 +13,12 @@ import { systemClock } from "../runtime/system-clock.ts";
 import type { PlaneReads } from "./named-plane.ts";
 import type { NamespaceReads } from "./read-grants.ts";
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const timeoutMs = 10_000;
 const pageLimit = 500;
 const mostPages = 1_000;
 
-/** The cluster as the user of the kubeconfig may use it. */
 export interface ClusterAccess extends NamespaceReads, PlaneReads {
   /** The namespace of the kubeconfig's context; `default` if there is none. */
   readonly namespace: string;
@@ -34,16 +28,12 @@ export interface ClusterAccess extends NamespaceReads, PlaneReads {
   getStored(namespace: string, name: string): Promise<unknown>;
   /** Sets an annotation of a ComputeEndpoint. This is the plugin's only write to the cluster. */
   annotate(key: ResourceKey, annotation: string, value: string): Promise<void>;
-  /** Returns every ComputeEndpoint of the cluster. */
   list(): Promise<readonly ComputeEndpoint[]>;
   clusterId(): Promise<string>;
   close(): Promise<void>;
 }
 
-/**
- * Prepares access to the cluster of the current kubeconfig context, or of the pod if there is no kubeconfig.
- * @throws KubeconfigError
- */
+/** @throws KubeconfigError */
 export function openCluster(version: string): ClusterAccess {
   const userAgent = `kubectl-endpoints/${version}`;
   const connection = createConnection({ credentials: loadCredentialSource(), clock: systemClock, userAgent });
@@ -84,12 +74,12 @@ export function openCluster(version: string): ClusterAccess {
     async listNamespaces() {
       const all = await orRefusal(listAll(connection, "Namespaces", objectPath("namespaces", "")));
       if (typeof all === "string") return undefined;
-      const parsed = all.map(parseNamespace).filter((each) => each !== undefined);
+      const parsed = all.map(parseNamespace);
       return new Map(parsed.map(({ key, facts }) => [key.name, facts]));
     },
     async getNamespace(namespace) {
       const stored = await orRefusal(read(`namespace ${namespace}`, objectPath("namespaces", "", namespace)));
-      return typeof stored === "string" ? undefined : parseNamespace(stored)?.facts;
+      return typeof stored === "string" ? undefined : parseNamespace(stored).facts;
     },
     clusterId: () => readClusterId(connection),
     close: () => connection.close(),
@@ -124,11 +114,7 @@ async function orRefusal<T>(read: Promise<T>): Promise<T | "Absent" | "Forbidden
   }
 }
 
-/**
- * Connects to the control plane that CONTROL_PLANE_URL names, with the key in CONTROL_PLANE_API_KEY or in the file
- * CONTROL_PLANE_API_KEY_FILE.
- * @throws Error when a setting is missing
- */
+/** @throws Error when a setting is missing */
 export function openService(env: Environment, version: string): ControlPlaneClient {
   const { CONTROL_PLANE_URL: baseUrl, CONTROL_PLANE_API_KEY: key, CONTROL_PLANE_API_KEY_FILE: file } = env;
   if (!baseUrl || !(key || file)) {

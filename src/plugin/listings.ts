@@ -1,10 +1,8 @@
-/** Makes the tables and manifests that `kubectl endpoints` prints. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
 import { group, kind, version } from "../resource/names.ts";
 
-/** Returns a table of the operations in a resource's status. Pure. */
 export function operationsText({ status }: ComputeEndpoint): string {
   const rows = (status.operations ?? []).map((operation) => [
     operation.createdTime,
@@ -18,32 +16,23 @@ export function operationsText({ status }: ComputeEndpoint): string {
   return tableText(["CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
 }
 
-/**
- * Returns the endpoints that no resource of this cluster owns. Pure.
- * @param serviceUrl the URL of the control plane that listed them; an endpoint of another control plane may have the
- *   same id
- */
+/** `serviceUrl`: the control plane that listed the endpoints. Another one may have an endpoint of the same id. */
 export function unownedEndpoints(
   endpoints: readonly ObservedEndpoint[],
   resources: readonly ComputeEndpoint[],
   serviceUrl: string,
 ): readonly ObservedEndpoint[] {
   const here = resources.filter(({ status }) => (status.ownership?.serviceUrl ?? serviceUrl) === serviceUrl);
-  const owned = new Set(here.flatMap(({ claimed }) => claimed.endpointId ?? []));
+  const owned = new Set(here.flatMap(({ claimedId }) => claimedId ?? []));
   return endpoints.filter(({ id }) => !owned.has(id));
 }
 
-/** Returns a table of endpoints. Pure. */
 export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
   const rows = endpoints.map(({ id, projectId, branchId, type, state }) => [projectId, id, type, branchId, state]);
   return tableText(["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"], rows);
 }
 
-/**
- * Returns the manifest of a resource that adopts an endpoint and changes nothing about it. If the resource is deleted,
- * the endpoint stays. Pure.
- * @param controlPlaneRef the control plane of the endpoint; `undefined`: the control plane of the settings
- */
+/** The resource changes nothing, and the endpoint stays after it. Without `controlPlaneRef`: that of the settings. */
 export function adoptionManifest(
   endpoint: ObservedEndpoint,
   namespace: string,
@@ -68,7 +57,6 @@ export function manifestsText(manifests: readonly object[]): string {
   return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }, undefined, 2)}\n`;
 }
 
-/** Returns rows as text with aligned columns, the header first. Pure. */
 function tableText(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));

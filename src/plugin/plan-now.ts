@@ -1,4 +1,3 @@
-/** Computes what the operator would do next for a ComputeEndpoint, and describes that step. */
 import { parseAllDocuments } from "yaml";
 import type { Identity } from "../decide/identity.ts";
 import type { Plan } from "../decide/plan.ts";
@@ -18,7 +17,6 @@ import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
-/** The resources, the control plane and the grants from which the plan is computed. */
 interface PlanInput {
   readonly resource: ComputeEndpoint;
   /** Every other ComputeEndpoint of the cluster. */
@@ -32,13 +30,9 @@ interface PlanInput {
   readonly grants: KnownGrants;
 }
 
-/** The next plan of a resource, and the operation that delays the plan. */
 export interface PlannedStep {
   readonly plan: Plan;
-  /**
-   * The id of the operation that locks the project. The operator sends the change after the end of that operation.
-   * `undefined`: no operation delays the plan.
-   */
+  /** The operation that locks the project and delays the plan; `undefined`: none does. */
   readonly afterOperation: string | undefined;
   /** Whether the plan uses the grant that the status shows, because the user may not read the grants of Namespaces. */
   readonly isGrantAssumed: boolean;
@@ -48,10 +42,8 @@ export interface PlannedStep {
 const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
 
 /**
- * Returns what the operator would do next for a resource, directly after its start. The plugin runs the operator's own
- * code for one reconcile, up to the decision, and writes nothing. A running operator may wait where this plan acts:
- * after a failure, or while it sends a change of another resource first.
- * @throws ControlPlaneError when the project cannot be read
+ * Runs the operator's code for one reconcile, up to the decision, and writes nothing. A running operator may wait where
+ * this plan acts: after a failure, or while it sends another change first. @throws ControlPlaneError
  */
 export async function planNow(input: PlanInput): Promise<PlannedStep> {
   const { resource, others, clock, controlPlane, problem: planeProblem, grants } = input;
@@ -77,8 +69,8 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
   if (plan !== undefined) return { plan, afterOperation: undefined, isGrantAssumed };
   if (controlPlane === undefined) throw new Error("unreachable: a problem of the control plane is decided locally");
   const reads = { clock, controlPlane };
-  const seen = await observeProject(reads, round, true);
-  const look = new EndpointLook(reads, round, { ...seen, isWaiting: false });
+  const seen = await observeProject(reads, round);
+  const look = new EndpointLook(reads, round, seen);
   const [first] = await look.decideDue(due);
   if (first === undefined) throw new Error("unreachable: what is due is decided");
   const error = look.readErrorOf(first.worked);
@@ -87,22 +79,17 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
   return { plan: first.plan, afterOperation: isMutation(first.plan) ? lockHolder : undefined, isGrantAssumed };
 }
 
-/**
- * Returns no grant if the status is Stalled with ProjectNotGranted, otherwise the full grant. This is the operator's
- * latest result; it stands in for Namespaces that the user may not read.
- */
+/** The operator's latest result stands in for Namespaces that the user may not read. */
 function grantShownBy({ status }: ComputeEndpoint): ProjectGrant {
   const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "ProjectNotGranted";
   return isRefused ? { mayChange: false, mayAdopt: false } : fullGrant;
 }
 
-/** A planned step, and whether CONTROL_PLANE_URL was compared with the resource's control plane. */
 export interface CheckedStep extends PlannedStep {
   /** Whether CONTROL_PLANE_URL was not compared, because the user may not read the control plane of the resource. */
   readonly isUrlAssumed: boolean;
 }
 
-/** Describes a planned step for people. Pure. */
 export function planText({ plan, afterOperation, isGrantAssumed, isUrlAssumed }: CheckedStep): string {
   const waits =
     afterOperation === undefined ? "" : `\n  First the operation ${afterOperation} must end: it locks the project.`;
@@ -137,6 +124,8 @@ function textOf(plan: Plan): string {
       return `ChangePower: an annotation asks to ${plan.action} the compute of ${plan.endpointId}.`;
     case "DeleteEndpoint":
       return `DeleteEndpoint: ${plan.endpointId} is deleted.`;
+    case "Look":
+      return `Look: the operator reads ${plan.endpointId} by id, and then decides again.`;
     case "Wait":
       return `Wait: ${plan.reason}: ${plan.message}`;
     case "Settled":
@@ -159,21 +148,14 @@ interface FileManifest {
   readonly spec: unknown;
 }
 
-/**
- * Returns the stored object as it is after `kubectl apply` of this manifest: with the manifest's spec, and with its
- * annotations added. Pure.
- */
+/** Returns the object as `kubectl apply` of the manifest would store it: annotations are added. Pure. */
 export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: FileManifest): object {
   const object = stored as { readonly metadata: { readonly annotations?: object } };
   const metadata = { ...object.metadata, annotations: { ...object.metadata.annotations, ...annotations } };
   return { ...object, metadata, spec };
 }
 
-/**
- * Finds one ComputeEndpoint in YAML or JSON, without a name the first one. Adds a uid and the finalizer, as the API
- * server and the operator would.
- * @throws Error when the text is not YAML, or has no ComputeEndpoint of this name
- */
+/** Adds a uid and the finalizer, as the API server and the operator would. @throws Error when there is none */
 export function manifestIn(text: string, name: string | undefined, namespace: string): FileManifest {
   const found = objectsIn(text).find(
     (object) => object.kind === "ComputeEndpoint" && (name === undefined || object.metadata?.name === name),

@@ -1,4 +1,3 @@
-/** Reads with the user's rights which projects a namespace may use (its grants), for `kubectl endpoints`. */
 import {
   fullGrant,
   type GrantMode,
@@ -10,10 +9,8 @@ import {
 import type { NamespaceGrants } from "../domain/resource-store.ts";
 import type { ReadPlane } from "./named-plane.ts";
 
-/** The annotation and labels of a Namespace, on which its grants depend. */
 export type NamespaceFacts = Pick<NamespaceGrants, "annotation" | "labels">;
 
-/** Reads Namespaces with the user's rights. */
 export interface NamespaceReads {
   /** Returns every Namespace, by name; `undefined`: the user may not list Namespaces. */
   listNamespaces(): Promise<ReadonlyMap<string, NamespaceFacts> | undefined>;
@@ -21,7 +18,6 @@ export interface NamespaceReads {
   getNamespace(namespace: string): Promise<NamespaceFacts | undefined>;
 }
 
-/** The settings of the operator that decide about grants. */
 export interface GrantSettings {
   readonly projectGrants: GrantMode;
   /** The namespaces that the operator watches. Empty: all of them. */
@@ -31,12 +27,7 @@ export interface GrantSettings {
 /** Returns the grant of a namespace for a project; `undefined`: the user may read too little to know the grant. */
 export type KnownGrants = (...parameters: Parameters<GrantOf>) => ProjectGrant | undefined;
 
-/**
- * Reads the grants that the operator would see, as far as the user may read them.
- * @param namespaces the namespaces of the resources in the plan
- * @param plane the control plane that the resource names; `undefined`: the control plane of the settings
- * @throws KubernetesError when the API server cannot be read for another reason than missing rights
- */
+/** `plane`: `undefined` for that of the settings. @throws KubernetesError for another reason than missing rights */
 export async function readGrants(
   namespaces: readonly string[],
   reads: NamespaceReads,
@@ -53,7 +44,6 @@ export async function readGrants(
   return rulesOf(plane) === undefined ? annotationGrants(known, settings) : ruleGrants(known, settings, plane);
 }
 
-/** The Namespaces that the user may read. */
 interface KnownNamespaces {
   readonly facts: ReadonlyMap<string, NamespaceFacts | undefined>;
   /** Whether `facts` has every Namespace that the operator watches. */
@@ -74,7 +64,6 @@ async function readNamespaces(
   return { facts, isComplete: watched.length > 0 && watched.every((name) => facts.get(name) !== undefined) };
 }
 
-/** Returns the grants that the annotations of the Namespaces give. */
 function annotationGrants({ facts, isComplete }: KnownNamespaces, { projectGrants: mode }: GrantSettings): KnownGrants {
   const isAnyAnnotated = [...facts.values()].some((each) => each?.annotation !== undefined);
   // With `WhenUsed`, a namespace without the annotation may use a project only if no Namespace has the annotation. A
@@ -87,7 +76,6 @@ function annotationGrants({ facts, isComplete }: KnownNamespaces, { projectGrant
   };
 }
 
-/** Returns the grants that `spec.projects` of a ClusterControlPlane gives. */
 function ruleGrants(
   { facts }: KnownNamespaces,
   { projectGrants: mode }: GrantSettings,
@@ -98,7 +86,7 @@ function ruleGrants(
   const isBySelector = rulesOf(plane)?.some(({ namespaces }) => namespaces.selector !== undefined) ?? false;
   return (namespace, projectId) => {
     const found = facts.get(namespace);
-    const read = { annotation: undefined, labels: undefined, isAnyAnnotated: false, isTerminating: false, ...found };
+    const read = { annotation: undefined, labels: undefined, isAnyAnnotated: false, ...found };
     const grant = planeGrantOf(resource, { namespace, projectId, facts: read }, mode);
     // A selector may select a Namespace whose labels the user cannot read, so the refusal is not certain.
     return !grant.mayChange && found === undefined && isBySelector ? undefined : grant;

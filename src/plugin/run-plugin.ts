@@ -1,6 +1,5 @@
-/** Runs the commands of `kubectl endpoints`. */
 import { readFile } from "node:fs/promises";
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import { parseGrantSettings } from "../config.ts";
 import type { ControlPlaneClient } from "../control-plane/create-control-plane.ts";
 import type { Plan } from "../decide/plan.ts";
@@ -26,7 +25,6 @@ import { appliedTo, type CheckedStep, manifestIn, planNow, planText } from "./pl
 import { readGrants } from "./read-grants.ts";
 import { accessNextSteps, exitCodeOf, exitCodes, explain, explanationText, nextSteps, planeNextSteps } from "./why.ts";
 
-/** What a run of the plugin gets from its process: environment, streams and version. */
 export interface PluginOptions {
   readonly env: Environment;
   readonly out: NodeJS.WritableStream;
@@ -39,32 +37,24 @@ interface CommonOptions {
   readonly output: string;
 }
 
-/** Options of the commands that list the endpoints of one control plane. */
 interface ListingOptions extends CommonOptions {
   readonly controlPlane?: string;
 }
 
-/**
- * Runs one command of `kubectl endpoints`.
- * @returns the exit code: 0 success, 1 failed, 2 wrong usage, 3 the operator still has work, 4 a person must act
- */
+/** @returns the exit code, see `exitCodes`; 2: wrong usage */
 export async function runPlugin(args: readonly string[], options: PluginOptions): Promise<number> {
   const run = new PluginRun(options);
   try {
     await commandsOf(run, options).parseAsync(args, { from: "user" });
     return run.exitCode;
   } catch (error) {
-    if (isCommanderExit(error)) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     const message = error instanceof Error ? error.message : String(error);
     options.err.write(`${message}\n`);
     return exitCodes.failed;
   } finally {
     await run.close();
   }
-}
-
-function isCommanderExit(error: unknown): error is { readonly exitCode: number } {
-  return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
 }
 
 function commandsOf(run: PluginRun, { out, err, version }: PluginOptions): Command {
@@ -163,12 +153,7 @@ class PluginRun {
     return { ...step, isUrlAssumed };
   }
 
-  /**
-   * Whether CONTROL_PLANE_URL is known to be right: the resource uses the control plane of the settings, or the plugin
-   * could compare CONTROL_PLANE_URL with the URL of the resource's control plane.
-   * @throws Error when CONTROL_PLANE_URL differs from the URL of the control plane, or from the URL in the resource's
-   *   status
-   */
+  /** Whether CONTROL_PLANE_URL could be compared with the resource's control plane. @throws Error when they differ */
   #isUrlKnown(resource: ComputeEndpoint, { serviceUrl }: ControlPlaneClient, plane: ReadPlane | undefined): boolean {
     const isCompared = plane === undefined || requireSameUrl(plane.snapshot, plane.named, serviceUrl);
     if (plane?.snapshot.kind !== "Found") requireRecordedUrl(resource, serviceUrl);
@@ -200,10 +185,7 @@ class PluginRun {
     this.#print(options, orphans, endpointsText(orphans));
   };
 
-  /**
-   * Returns the control plane that the option `--control-plane` names; `undefined`: there is no such option.
-   * @throws Error when that control plane cannot be used, CONTROL_PLANE_URL is not its URL, or the user may not read it
-   */
+  /** `undefined`: no option names one. @throws Error when it cannot be used, is unreadable, or has another URL */
   async #listedPlane({ controlPlane, namespace }: ListingOptions): Promise<NamedPlane | undefined> {
     if (controlPlane === undefined) return undefined;
     const cluster = this.#openCluster();
@@ -244,10 +226,7 @@ class PluginRun {
     );
   }
 
-  /**
-   * Asks the operator by an annotation, because the plugin cannot send the request itself. The operator acts once for
-   * each new value of the annotation.
-   */
+  /** The plugin cannot send the request itself. The operator acts once for each new value of the annotation. */
   async #askOperator({ key }: ComputeEndpoint, options: CommonOptions, action: PowerAction): Promise<void> {
     const annotation = action === "start" ? annotations.wakeRequestedAt : annotations.suspendRequestedAt;
     const value = new Date().toISOString();
@@ -274,10 +253,7 @@ class PluginRun {
     return await cluster.getAccess(namespace ?? cluster.namespace, name);
   }
 
-  /**
-   * Returns the resource to plan for. Without a file it is the stored resource. With a file, spec and annotations of
-   * the stored resource are replaced by those of the file; if none is stored, the whole resource comes from the file.
-   */
+  /** Spec and annotations of the file replace the stored ones. If none is stored, all comes from the file. */
   async #planned(name: string | undefined, options: CommonOptions & { filename?: string }): Promise<ComputeEndpoint> {
     const { filename } = options;
     if (filename === undefined) {

@@ -1,4 +1,3 @@
-/** Explains why a resource is in its state, and what to do. */
 import { accessRemedies, remedies } from "../decide/call-failures.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import {
@@ -11,10 +10,7 @@ import {
 } from "../resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../resource/status-schema.ts";
 
-/**
- * The exit codes of `kubectl endpoints`. `goesOn`: the operator still has work. `personMustAct`: the operator waits for
- * a person.
- */
+/** `goesOn`: the operator still has work. `personMustAct`: the operator waits for a person. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, goesOn: 3, personMustAct: 4 } as const;
 
 interface Explanation {
@@ -31,16 +27,12 @@ interface Explanation {
   readonly inFlight: readonly string[];
 }
 
-/** The fields of a resource of any kind that explain its state. */
 interface Explained {
   readonly key: ResourceKey;
   readonly status: Partial<Pick<ComputeEndpointStatus, "conditions" | "operations">>;
 }
 
-/**
- * Explains a resource from its status alone. Pure.
- * @param nextSteps what a person can do, by the reason of the condition
- */
+/** Explains a resource from its status alone. `nextSteps`: by the reason of the condition. Pure. */
 export function explain(resource: Explained, nextSteps: Readonly<Record<string, string>>): Explanation {
   const { conditions } = resource.status;
   const { namespace } = resource.key;
@@ -67,10 +59,7 @@ export function explain(resource: Explained, nextSteps: Readonly<Record<string, 
   };
 }
 
-/**
- * Returns the condition that decides what the resource waits for. It is Stalled if that is True, else Reconciling if a
- * deletion waits (`InUse`), else a failed operation if the resource is Ready, else Ready.
- */
+/** Stalled if True, else a deletion that waits (`InUse`), else a failed operation of a Ready resource, else Ready. */
 function decisiveOf({ status: { conditions } }: Explained): Condition | undefined {
   const stalled = conditionOf(conditions, "Stalled");
   if (stalled?.status === "True") return stalled;
@@ -90,12 +79,10 @@ function waitsFor({ status: { conditions } }: Explained, { type, reason }: Condi
   return isTrue(conditions, "Ready") ? "Nothing" : "Operator";
 }
 
-/** Returns the exit code for an explanation. Pure. */
 export function exitCodeOf({ waitsFor }: Explanation): number {
   return { Nothing: exitCodes.ok, Operator: exitCodes.goesOn, Person: exitCodes.personMustAct }[waitsFor];
 }
 
-/** Returns an explanation as text, followed by the next step. Pure. */
 export function explanationText(explanation: Explanation): string {
   const { resource, ready, reason, message, nextStep, since, inFlight } = explanation;
   const lines = [
@@ -107,7 +94,6 @@ export function explanationText(explanation: Explanation): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The next steps for reasons that ComputeEndpoints and DatabaseAccesses share. */
 const commonNextSteps = {
   UpToDate: "Nothing to do.",
   OperationInFlight: "Wait. If it lasts, look at the operation in the control plane.",
@@ -120,9 +106,9 @@ const commonNextSteps = {
   InvalidSpec: "Apply a corrected spec.",
   ProjectNotGranted:
     "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
+  WriteRefused: "Correct what the API server names: an admission policy or a quota.",
 } as const satisfies Partial<Record<ConditionReason & (AccessProgressReason | AccessStallReason | "UpToDate"), string>>;
 
-/** The next step for each reason of a ComputeEndpoint. The pages in docs/ say more. */
 export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   ...commonNextSteps,
   ...remedies,
@@ -155,7 +141,6 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   OwnershipConflict: "Set spec.deletionPolicy: Retain on one of the two resources and delete that one.",
 };
 
-/** The next step for each reason of a DatabaseAccess. */
 export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStallReason | "UpToDate", string>> = {
   ...commonNextSteps,
   ...accessRemedies,
@@ -177,10 +162,10 @@ export const accessNextSteps: Readonly<Record<AccessProgressReason | AccessStall
   RoleInUse: "Reassign what the role owns, or set spec.role.deletionPolicy to Retain.",
   RoleNotFound: "Create the role, or set spec.role.policy to CreateIfAbsent.",
   SecretExists: "Delete that Secret, or name another one in spec.secret.name.",
+  SecretRefused: "Correct what the API server names: a policy, a quota, or a Secret that is immutable.",
   SecretsForbidden: "Run the kubectl create rolebinding command of the message.",
 };
 
-/** The next step for each reason of a ControlPlane or a ClusterControlPlane. */
 export const planeNextSteps: Readonly<Record<PlaneReason, string>> = {
   CertificateAuthorityMissing: "Put a PEM certificate into the Secret of spec.connection.caSecretRef.",
   InUse: "Delete the resources that use this control plane, with deletionPolicy Retain to keep their endpoints.",
@@ -196,4 +181,5 @@ export const planeNextSteps: Readonly<Record<PlaneReason, string>> = {
   Throttled: "Set spec.requestsPerMinute to a smaller number, or raise the limit at the control plane.",
   Unauthorized: "Replace the key in its Secret; the operator reads it again by itself.",
   UnreadableAnswer: "Check spec.url.",
+  WriteRefused: "Correct what the API server names: an admission policy or a quota.",
 };

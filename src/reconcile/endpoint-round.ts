@@ -1,31 +1,22 @@
 /** The kind ComputeEndpoint in one reconcile of a project. */
-
-import { nextFailure } from "../decide/call-failures.ts";
+import { nextFailure, nextReportMs } from "../decide/call-failures.ts";
 import type { FailureRow, Outcome, ResourceStep } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import { localPlanOf, situationOf } from "../decide/plan-resource.ts";
 import { isMutation, rulesOf } from "../decide/plan-table.ts";
-import type { Caller } from "../domain/control-plane.ts";
-import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { reasonOf } from "../domain/logger.ts";
 import { isBeingDeleted } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import { catchUp, decideLocally } from "./decide-locally.ts";
 import { guarded, inParallel } from "./in-parallel.ts";
-import { type Decided, EndpointLook } from "./look.ts";
-import type { KindChange, KindLook, KindRound, ReconcileContext } from "./ports.ts";
+import { EndpointLook } from "./look.ts";
+import type { FailedRead, KindChange, KindLook, KindRound, ReconcileContext } from "./ports.ts";
 import { remember, type WaitingChange } from "./project-memory.ts";
 import { inResourceSpan } from "./report.ts";
-import { isAskedFor, type Round, type WorkedResource } from "./round.ts";
+import { type Decided, isAskedFor, type Round, type WorkedResource } from "./round.ts";
 import { heldBack, isDue, isWish, urgencyOf } from "./schedule.ts";
 import { type Sent, sendChange } from "./send-change.ts";
 import { storeStep } from "./store-step.ts";
-
-/**
- * A resource that is due within this many milliseconds is reconciled together with those that are due now. So the
- * project is not read twice.
- */
-const dueSoonMs = 250;
 
 /**
  * The maximum number of ComputeEndpoints of one project that are worked on at the same time. Each of them may send a
@@ -34,16 +25,11 @@ const dueSoonMs = 250;
  */
 const atOnce = 2;
 
-/**
- * Works on the ComputeEndpoints of one project in one reconcile. Its methods are steps of that reconcile, see
- * `KindRound`.
- */
+/** The steps of one reconcile for the ComputeEndpoints of its project. @see KindRound */
 export class EndpointRound implements KindRound {
   readonly #context: ReconcileContext;
   readonly #round: Round;
-  /** The resources that `chooseDue` chose. */
   #due: readonly WorkedResource[] = [];
-  /** The decisions by the uid of the resource. */
   readonly #decided = new Map<string, Decided>();
   /** What `look` has read; `undefined`: `look` was not called yet. */
   #seen: EndpointLook | undefined;
@@ -53,10 +39,7 @@ export class EndpointRound implements KindRound {
     this.#round = round;
   }
 
-  /**
-   * Decides and stores what needs no control plane. This step comes first, so that an outage of the control plane never
-   * delays it.
-   */
+  /** This step comes first, so that an outage of the control plane never delays it. */
   async decideLocally(): Promise<void> {
     const { worked: all, facts } = this.#round;
     for (const worked of all) {
@@ -72,17 +55,16 @@ export class EndpointRound implements KindRound {
   chooseDue(isPoll: boolean): boolean {
     const { monotonicMs } = this.#round.facts;
     const lookable = this.#round.lookable();
-    const dueBy = (timeMs: number) =>
-      lookable.filter(({ resource, entry }) => isPoll || isDue(resource, entry, timeMs));
-    this.#due = dueBy(monotonicMs + dueSoonMs);
-    return dueBy(monotonicMs).length > 0;
+    const isDueNow = ({ resource, entry }: WorkedResource) => isDue(resource, entry, monotonicMs);
+    // A read for one resource may show what others wait for.
+    const isExpecting = ({ resource, entry }: WorkedResource) =>
+      isAtWork(resource) && entry.waitingSinceMs === undefined;
+    this.#due = lookable.filter((worked) => isPoll || isDueNow(worked) || isExpecting(worked));
+    return lookable.some(isDueNow);
   }
 
-  /** Reads are urgent if a chosen resource has unfinished work or a person asked for it. */
-  caller(): Omit<Caller, "project"> | undefined {
-    const urgent = this.#due.find(({ resource }) => isAskedFor(resource) || isAtWork(resource));
-    const first = (urgent ?? this.#due[0])?.resource ?? this.#round.all[0];
-    return first && { urgency: urgent === undefined ? "Background" : "Urgent", namespace: first.key.namespace };
+  isUrgent(): boolean {
+    return this.isWaiting() || this.#due.some(({ resource }) => isAskedFor(resource) || isAtWork(resource));
   }
 
   mayEndRefusal(): boolean {
@@ -90,7 +72,7 @@ export class EndpointRound implements KindRound {
   }
 
   isWaiting(): boolean {
-    return this.#round.worked.some(({ entry }) => entry.waiting !== undefined);
+    return this.#round.worked.some(({ entry }) => entry.waitingSinceMs !== undefined);
   }
 
   async look({ controlPlane, ...seen }: KindLook): Promise<void> {
@@ -103,19 +85,22 @@ export class EndpointRound implements KindRound {
   }
 
   wishes(): readonly WaitingChange[] {
-    return this.#round.worked.flatMap(({ resource: { uid, key }, entry: { waiting } }) =>
-      waiting === undefined ? [] : [{ uid, namespace: key.namespace, ...waiting }],
-    );
+    return this.#round.worked.flatMap(({ resource, entry: { waitingSinceMs: sinceMs } }) => {
+      const { uid, key } = resource;
+      return sinceMs === undefined ? [] : [{ uid, namespace: key.namespace, urgency: urgencyOf(resource), sinceMs }];
+    });
   }
 
   async isStillWanted(uid: string): Promise<boolean> {
     const worked = this.#round.get(uid);
-    const decided = this.#decided.get(uid) ?? (worked && (await this.#decideAgain(worked)));
-    if (decided === undefined) {
+    if (worked === undefined || (!this.#decided.has(uid) && !(await this.#refresh(worked)))) {
       return false;
     }
+    await this.#look.see([worked]);
+    const decided = this.#look.decide(worked);
     this.#decided.set(uid, decided);
-    return isWish(decided) && this.#look.allows(decided);
+    this.#noteWish(decided);
+    return isWish(decided) && this.#look.readErrorOf(worked) === undefined;
   }
 
   async change(uid: string, change: KindChange): Promise<void> {
@@ -132,15 +117,25 @@ export class EndpointRound implements KindRound {
     await inParallel(others, atOnce, (each) => this.#guarded(each.worked, () => this.#store(each)));
   }
 
-  async fail(error: ControlPlaneError, forMs: number): Promise<void> {
-    const outcome = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
+  async fail({ error, forMs, isProjectGone }: FailedRead): Promise<void> {
+    const failed = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
     await inParallel(this.#due, atOnce, (worked) =>
       this.#guarded(worked, async () => {
         const local = this.#round.observe(worked);
         // A decision that needs no control plane stays valid although the read failed.
         const plan = localPlanOf(local);
-        await storeStep(this.#context, this.#round, { worked, step: { local, observation: undefined, plan, outcome } });
-        worked.entry.dueAtMs = Number.POSITIVE_INFINITY;
+        const isReleased = isProjectGone && plan === undefined && isBeingDeleted(worked.resource);
+        const { createIntent: abandoned } = worked.resource.status;
+        const step: ResourceStep = isReleased
+          ? {
+              local,
+              observation: undefined,
+              plan: { kind: "RemoveFinalizer", cause: "ProjectGone", abandoned },
+              outcome: { kind: "NothingSent" },
+            }
+          : { local, observation: undefined, plan, outcome: failed };
+        await storeStep(this.#context, this.#round, { worked, step });
+        worked.entry.dueAtMs = this.#context.clock.monotonicMs() + nextReportMs(forMs);
       }),
     );
   }
@@ -154,9 +149,9 @@ export class EndpointRound implements KindRound {
   #guarded(worked: WorkedResource, work: () => Promise<void>): Promise<void> {
     const { entry } = worked;
     const onFailure = (error: unknown) => {
-      this.#context.tracer?.fail(reasonOf(error));
+      this.#context.tracer?.annotate({ "error.type": reasonOf(error) });
       this.#round.leaveOut(worked);
-      entry.waiting = undefined;
+      entry.waitingSinceMs = undefined;
       // Before the backoff has passed, only a change of the resource makes it due.
       entry.version = worked.resource.resourceVersion;
     };
@@ -170,37 +165,29 @@ export class EndpointRound implements KindRound {
     return this.#seen;
   }
 
-  /**
-   * Remembers since when a resource waits to send a change. If it has no change to send now, or its change is held
-   * back, it does not wait any longer.
-   */
+  /** Remembers since when a resource waits to send a change. A change that is held back does not wait. */
   #noteWish(decided: Decided): void {
-    const { entry, resource } = decided.worked;
-    const sinceMs = entry.waiting?.sinceMs ?? this.#round.facts.monotonicMs;
-    entry.waiting = isWish(decided) ? { sinceMs, urgency: urgencyOf(resource) } : undefined;
+    const { entry } = decided.worked;
+    const sinceMs = entry.waitingSinceMs ?? this.#round.facts.monotonicMs;
+    entry.waitingSinceMs = isWish(decided) ? sinceMs : undefined;
   }
 
   /**
-   * Decides a waiting resource again, because its decision comes from an earlier reconcile and an older snapshot.
-   * @returns `undefined` if a read fails, or the resource is gone or replaced; the next waiting resource is then tried
+   * Takes the newest version of a resource whose change was decided in an earlier reconcile. @returns `false` if the
+   * resource is gone or replaced
    */
-  async #decideAgain(worked: WorkedResource): Promise<Decided | undefined> {
-    let decided: Decided | undefined;
+  async #refresh(worked: WorkedResource): Promise<boolean> {
+    let isThere = false;
     await this.#guarded(worked, async () => {
       const current = await this.#context.store.current(worked.resource.key);
-      if (current?.uid !== worked.resource.uid) {
+      isThere = current?.uid === worked.resource.uid;
+      if (current !== undefined && isThere) {
+        worked.resource = current;
+      } else {
         worked.entry.dueAtMs = 0;
-        return;
       }
-      worked.resource = current;
-      if (!this.#look.allows(this.#look.decide(worked))) {
-        await this.#look.see([worked]);
-      }
-      const each = this.#look.decide(worked);
-      this.#noteWish(each);
-      decided = each;
     });
-    return decided;
+    return isThere;
   }
 
   /**
@@ -213,17 +200,13 @@ export class EndpointRound implements KindRound {
     if (!isMutation(plan)) {
       return;
     }
-    if (!(await change.reserve())) {
-      // The project may have changed during the long wait, so the next reconcile observes it again.
-      entry.dueAtMs = 0;
-      return;
-    }
+    await change.reserve();
     const step = { local, observation, plan, outcome: { kind: "NothingSent" } } as const;
     const mayStillSend = () => change.isCurrent() && situationOf(round.observe(worked)).kind !== "NotGranted";
     const { project } = round;
     const { controlPlane } = change;
     const sent = await sendChange(this.#context, { step, entry, project, controlPlane, mayStillSend });
-    entry.waiting = undefined;
+    entry.waitingSinceMs = undefined;
     if (sent.kind === "Outdated") {
       entry.dueAtMs = 0;
       return;
@@ -268,18 +251,21 @@ export class EndpointRound implements KindRound {
     const step: ResourceStep =
       failure === undefined
         ? { local, observation, plan, outcome: this.#restingOutcome({ worked, observation, plan }) }
-        : { local, observation: undefined, plan: undefined, outcome: failure };
+        : { local, observation: undefined, plan: localPlanOf(local), outcome: failure };
     await storeStep(this.#context, this.#round, { worked, step, operations });
   }
 
-  /** Notes whether the read by id of the endpoint failed, and since when. @returns the failure, if it did */
+  /** Notes a failed read by id of the endpoint. @returns the failure; `undefined`: no read failed */
   #noteRead(worked: WorkedResource): Outcome | undefined {
-    const { monotonicMs: nowMs } = this.#round.facts;
+    const { entry, resource } = worked;
     const error = this.#look.readErrorOf(worked);
-    const before = worked.entry.readFailure;
-    const sinceMs = before !== undefined && before.reason === error?.reason ? before.sinceMs : nowMs;
-    worked.entry.readFailure = error && { reason: error.reason, sinceMs };
-    return error && { kind: "Failed", error, forMs: nowMs - sinceMs, lockHolder: undefined };
+    if (error === undefined) {
+      return undefined;
+    }
+    const latest = { error, generation: resource.generation, nowMs: this.#context.clock.monotonicMs() };
+    const failure = nextFailure(entry.memory.failure, latest, this.#context);
+    remember(entry, { failure });
+    return this.#failed(failure, latest.nowMs);
   }
 
   #restingOutcome(decided: Decided): Outcome {
@@ -291,7 +277,7 @@ export class EndpointRound implements KindRound {
     if (failure !== undefined) {
       return this.#failed(failure, facts.monotonicMs);
     }
-    const sinceMs = decided.worked.entry.waiting?.sinceMs ?? facts.monotonicMs;
+    const sinceMs = decided.worked.entry.waitingSinceMs ?? facts.monotonicMs;
     const lastChangeMs = project.lastChange?.atMs ?? Number.NEGATIVE_INFINITY;
     const stillMs = facts.monotonicMs - Math.max(sinceMs, lastChangeMs);
     return { kind: "Deferred", waitedMs: facts.monotonicMs - sinceMs, stillMs };
@@ -315,7 +301,6 @@ function withoutDoubleAdoption(decided: readonly Decided[]): readonly Decided[] 
   });
 }
 
-/** Whether a resource has unfinished work: it is being deleted, or it is neither Ready nor Stalled. */
 function isAtWork(resource: WorkedResource["resource"]): boolean {
   const { conditions } = resource.status;
   return isBeingDeleted(resource) || (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"));

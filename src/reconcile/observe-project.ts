@@ -1,34 +1,32 @@
 /** Reads operations and endpoints of a project, and updates the project memory. */
-
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane, Mutation } from "../domain/control-plane.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { ObservedEndpoint, ProjectSnapshot, ReadById } from "../domain/endpoint.ts";
+import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import { holdsProjectLock, type Operation } from "../domain/operation.ts";
-import type { OperationsSnapshot } from "../operations/known-operations.ts";
+import type { OperationsSnapshot } from "../operations/snapshot.ts";
 import { type HistoryRange, historyRangeOf } from "../operations/watermark.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { KindLook } from "./ports.ts";
 import type { ProjectMemory } from "./project-memory.ts";
 import type { Round } from "./round.ts";
+import { lockHolderOf } from "./schedule.ts";
 
-/** The calls of the control plane that only read. */
 export type ControlPlaneReads = Pick<ControlPlane, "listEndpoints" | "getEndpoint" | "listOperations" | "getOperation">;
 
-/** The clock and the calls with which a project is read. */
 export interface ReadContext {
   readonly clock: Clock;
   readonly controlPlane: ControlPlaneReads;
 }
 
 /**
- * Reads the operations of the project. It lists the endpoints at a poll, and if the project memory holds no list.
+ * Reads the operations of the project, and lists its endpoints. While an operation locks the project, the last list is
+ * enough, because nothing is decided from it that changes anything.
  * @throws ControlPlaneError
  */
 export async function observeProject(
   context: ReadContext,
   round: Round,
-  isPoll: boolean,
 ): Promise<Pick<KindLook, "operations" | "snapshot">> {
   const { project } = round;
   const ranges = round.worked
@@ -36,7 +34,8 @@ export async function observeProject(
     .flatMap(({ resource: { uid, status } }) => historyRangeOf(uid, status.operationWatermark) ?? []);
   expectOwnOperations(round);
   const operations = await readOperations(context, project, ranges);
-  const known = isPoll ? undefined : project.snapshot;
+  const isLocked = lockHolderOf(project, context.clock.monotonicMs()) !== undefined;
+  const known = isLocked ? project.snapshot : undefined;
   return { operations, snapshot: known ?? (await readEndpoints(context, project)) };
 }
 
@@ -69,32 +68,16 @@ export async function readOperations(
   project: ProjectMemory,
   ranges: readonly HistoryRange[],
 ): Promise<OperationsSnapshot> {
-  const { projectId, serviceTime } = project;
-  const serviceTimeMs = serviceTime?.source === "DateHeader" ? serviceTime.timeMs : undefined;
+  const { projectId } = project;
   const startedAtMs = clock.monotonicMs();
-  const snapshot = await project.operations.read(controlPlane, { projectId, ranges, serviceTimeMs });
+  const snapshot = await project.operations.read(controlPlane, { projectId, ranges });
   project.operationsReadAtMs = startedAtMs;
-  noteNewestOperation(project, snapshot, clock.monotonicMs());
   noteLockHolders(project, snapshot, clock.monotonicMs());
   return snapshot;
 }
 
-/** Takes the control plane's time from its newest operation, if answers have no `Date` header. */
-function noteNewestOperation(project: ProjectMemory, { newestListedTime }: OperationsSnapshot, nowMs: number): void {
-  const { serviceTime: known } = project;
-  const timeMs = Date.parse(newestListedTime ?? "");
-  const isLater = known === undefined || (known.source === "Operation" && timeMs > known.timeMs + nowMs - known.atMs);
-  if (Number.isFinite(timeMs) && isLater) {
-    project.serviceTime = { timeMs, atMs: nowMs, source: "Operation" };
-  }
-}
-
-/**
- * Remembers the operations that lock the project, and since when it has been locked without a pause. Operations that no
- * list shows, and whose reads by id have failed for 60 s, do not count.
- */
 function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSnapshot, nowMs: number): void {
-  const holders = snapshot.operations.filter(({ id }) => !snapshot.lostIds.has(id)).filter(holdsProjectLock);
+  const holders = snapshot.operations.filter(holdsProjectLock);
   const ids = new Set(holders.map(({ id }) => id));
   // Operations that follow each other without a pause count as one lock of the project.
   const lockedSinceMs = Math.min(nowMs, ...lockHolders.values());
@@ -118,47 +101,38 @@ export async function readEndpoints(
   const snapshot: ProjectSnapshot = {
     projectId: project.projectId,
     startedAtMs,
-    serviceTimeMs: list.serviceTimeMs,
     endpoints,
     unreadableIds: list.unreadableIds,
-    unreadableNames: list.unreadableNames ?? [],
-    readsById: new Map(),
-    echoesNames: seesNames(project, list.endpoints),
+    readsById: new Set(),
+    echoesNames: list.endpoints.some(({ name }) => name !== undefined),
   };
   project.snapshot = snapshot;
-  project.hasBeenRead = true;
-  if (list.serviceTimeMs !== undefined) {
-    project.serviceTime = { timeMs: list.serviceTimeMs, atMs: clock.monotonicMs(), source: "DateHeader" };
-  }
   return snapshot;
 }
 
-/** Whether the control plane has ever shown the name of an endpoint, in these endpoints or before. */
-function seesNames({ shared }: ProjectMemory, endpoints: readonly ObservedEndpoint[]): boolean {
-  shared.hasSeenNames ||= endpoints.some(({ name }) => name !== undefined);
-  return shared.hasSeenNames;
-}
-
-/** The result of reading endpoints by id. */
 interface ReadsById {
   readonly snapshot: ProjectSnapshot;
   /** The errors of failed reads, by endpoint id. One failed read does not stop the others. */
   readonly errors: ReadonlyMap<string, ControlPlaneError>;
 }
 
-/** Reads these endpoints by id, and returns a snapshot that contains the answers. */
 export async function readById(
-  { clock, controlPlane }: ReadContext,
+  { controlPlane }: ReadContext,
   snapshot: ProjectSnapshot,
   endpointIds: readonly string[],
 ): Promise<ReadsById> {
-  const reads = new Map<string, ReadById>(snapshot.readsById);
+  const readsById = new Set(snapshot.readsById);
+  const endpoints = new Map(snapshot.endpoints);
   const errors = new Map<string, ControlPlaneError>();
   await inParallel(endpointIds, readsAtOnce, async (endpointId) => {
-    const startedAtMs = clock.monotonicMs();
     try {
       const endpoint = await controlPlane.getEndpoint(snapshot.projectId, endpointId);
-      reads.set(endpointId, { startedAtMs, endpoint });
+      readsById.add(endpointId);
+      if (endpoint === undefined) {
+        endpoints.delete(endpointId);
+      } else {
+        endpoints.set(endpointId, endpoint);
+      }
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) {
         throw error;
@@ -166,27 +140,7 @@ export async function readById(
       errors.set(endpointId, error);
     }
   });
-  return { snapshot: { ...snapshot, readsById: reads }, errors };
-}
-
-/**
- * Updates the snapshot after a write of ours. The answer shows the endpoint as it is now. After a write without an
- * answer, or after a DELETE, the snapshot is not used any more.
- */
-export function noteWrite(
-  project: ProjectMemory,
-  answer: Mutation | undefined,
-  { isDelete }: { readonly isDelete: boolean },
-): void {
-  const { snapshot } = project;
-  if (answer === undefined || isDelete || snapshot === undefined) {
-    project.snapshot = undefined;
-  } else {
-    const endpoints = new Map(snapshot.endpoints).set(answer.endpoint.id, answer.endpoint);
-    const readsById = new Map(snapshot.readsById);
-    readsById.delete(answer.endpoint.id);
-    project.snapshot = { ...snapshot, endpoints, readsById, echoesNames: seesNames(project, [answer.endpoint]) };
-  }
+  return { snapshot: { ...snapshot, endpoints, readsById }, errors };
 }
 
 /** Remembers operations that a write of ours started, because they lock the project. */

@@ -1,5 +1,4 @@
 /** The ports of a reconcile: control planes, stores, reports, and further kinds of resources. */
-
 import type { Identity } from "../decide/identity.ts";
 import type { Policy } from "../decide/observation.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
@@ -9,13 +8,12 @@ import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ResourceStore } from "../domain/resource-store.ts";
-import type { OperationsSnapshot } from "../operations/known-operations.ts";
+import type { OperationsSnapshot } from "../operations/snapshot.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { Projects, WaitingChange } from "./project-memory.ts";
 import type { ReportTargets } from "./report.ts";
 
-/** The stores, control planes, reports and settings that every step of a reconcile uses. */
 export interface ReconcileContext extends ReportTargets {
   readonly clock: Clock;
   /** Returns a random number from 0 up to 1. It spreads retries and polls over time. */
@@ -27,21 +25,14 @@ export interface ReconcileContext extends ReportTargets {
   readonly kinds?: readonly ProjectKind[];
   readonly policy: Policy;
   readonly projectPollMs: number;
+  /** Whether to forget the whole project before this reconcile. Only the simulation sets it. @default never */
+  readonly forgets?: (() => boolean) | undefined;
 }
 
-/** One control plane, with the request budget applied. */
 export interface ControlPlaneAccess {
   readonly identity: Identity;
-  /** Returns the control plane for one caller. Its requests wait for the request budget. */
-  forCaller(caller: Caller): ControlPlane;
-  /**
-   * Waits until the request budget allows one request. A change reserves its request before its last checks, because
-   * this wait may be long.
-   * @throws ControlPlaneError with reason `Throttled` after a bounded wait
-   */
-  reserve(caller: Caller): Promise<void>;
-  /** The control plane for the one request that the caller has reserved before. */
-  readonly reserved: ControlPlane;
+  /** Returns the calls of one reconcile. All of them use one API key. */
+  forCaller(caller: Caller): CallerAccess;
   /** The number of projects that the request budget lets the operator poll in a minute. */
   readonly pollsPerMinute: number;
   /** Makes the waiting requests of a project urgent, because something about its resources has changed. */
@@ -50,19 +41,27 @@ export interface ControlPlaneAccess {
   stopWaiting(): void;
 }
 
-/**
- * One control plane with everything that its projects share.
- * Control planes share nothing with each other. So a control plane that hangs, refuses or throttles does not delay the
- * others.
- */
+export interface CallerAccess {
+  /** Its requests wait for the request budget. */
+  readonly controlPlane: ControlPlane;
+  /**
+   * Waits until the request budget allows one request. A change reserves its request before its last checks, because
+   * this wait may be long.
+   * @throws ControlPlaneError with reason `Throttled` after a bounded wait
+   */
+  reserve(): Promise<void>;
+  /** The control plane for the one request that was reserved before. */
+  readonly reserved: ControlPlane;
+  /** Returns a text that differs for each API key, and does not show the key. */
+  keyMark(): Promise<string>;
+}
+
+/** What the projects of one control plane share. Control planes share nothing, so one that hangs delays no other. */
 export interface ControlPlaneUnit {
   /** The id of the control plane, as in the keys of projects. */
   readonly id: string;
-  /** The connected control plane; `undefined` only while there is a problem. */
   readonly access: ControlPlaneAccess | undefined;
-  /** What this process remembers of the control plane's projects. */
   readonly projects: Projects;
-  /** What a namespace may do in a project, as the grants are now. */
   readonly grantOf: GrantOf;
   /** Why the control plane cannot be used; `undefined`: it can. */
   readonly problem: PlaneProblem | undefined;
@@ -80,9 +79,18 @@ export interface ControlPlaneUnit {
 export interface ProjectKind {
   /** Begins a reconcile. @returns `undefined` if the reconcile works on no resource of this kind */
   begin(start: KindRoundStart): KindRound | undefined;
+  /** Forgets everything about the resources of a project. @param key the key of the project, with its control plane */
+  forget(key: string): void;
 }
 
-/** The data that a further kind receives at the start of a reconcile. */
+export interface FailedRead {
+  readonly error: ControlPlaneError;
+  /** Milliseconds since the first of these equal failures. */
+  readonly forMs: number;
+  /** Whether the project was deleted: for a minute it answers 404 to the key that has listed it before. */
+  readonly isProjectGone: boolean;
+}
+
 export interface KindRoundStart extends Pick<ControlPlaneUnit, "grantOf" | "problem" | "isKnown"> {
   /** The key of the project, with its control plane. */
   readonly key: string;
@@ -90,7 +98,6 @@ export interface KindRoundStart extends Pick<ControlPlaneUnit, "grantOf" | "prob
   readonly identity: Identity;
   /** The start of the reconcile, in monotonic milliseconds. */
   readonly monotonicMs: number;
-  /** The ComputeEndpoints that name the project. */
   readonly endpoints: readonly ComputeEndpoint[];
 }
 
@@ -100,7 +107,6 @@ export interface KindRoundStart extends Pick<ControlPlaneUnit, "grantOf" | "prob
  * Errors: only `look` throws. The failure of one resource does not affect the others.
  */
 export interface KindRound {
-  /** Decides and stores everything that needs no control plane. */
   decideLocally(): Promise<void>;
   /**
    * Chooses the resources to decide about, if this reconcile reads the project.
@@ -108,14 +114,13 @@ export interface KindRound {
    * @returns whether a resource needs that read now
    */
   chooseDue(isPoll: boolean): boolean;
-  /** Returns the caller of the reads for the chosen resources; `undefined`: this kind needs no read. */
-  caller(): Omit<Caller, "project"> | undefined;
+  /** Whether the reads are urgent: a chosen resource has unfinished work, or a person asked for it. */
+  isUrgent(): boolean;
   /**
    * Whether a person has edited a chosen resource or asked for its reconcile. Then a read that was refused before may
    * succeed.
    */
   mayEndRefusal(): boolean;
-  /** Whether a resource waits to send a change. */
   isWaiting(): boolean;
   /**
    * Reads what the decisions of this kind need in addition to `look`, such as endpoints by id, roles and databases.
@@ -132,29 +137,25 @@ export interface KindRound {
   /** Stores the results of all decisions of this reconcile but one. @param changedUid the resource whose change is sent */
   store(changedUid: string | undefined): Promise<void>;
   /** Reports in the status of the chosen resources that the project cannot be read. */
-  fail(error: ControlPlaneError, forMs: number): Promise<void>;
+  fail(failed: FailedRead): Promise<void>;
   /** Returns the earliest time at which a resource is due again although nothing changes, in monotonic milliseconds. */
   nextDueMs(): number;
 }
 
-/** What the reconcile has read of the project in the control plane. */
 export interface KindLook {
   readonly controlPlane: ControlPlane;
   readonly snapshot: ProjectSnapshot;
   readonly operations: OperationsSnapshot;
-  /** Whether changes wait since an earlier reconcile. */
-  readonly isWaiting: boolean;
   /** False: the project is locked, so this reconcile sends no change. */
   readonly mayChange: boolean;
 }
 
-/** The functions with which a kind sends the one change of a reconcile. */
 export interface KindChange {
   /**
-   * Waits until the request budget allows one request. Call it before the last checks. @returns false if the wait was so
-   * long that the change must be decided again. @throws ControlPlaneError
+   * Waits until the request budget allows one request. Call it before the last checks, because the wait may be long.
+   * @throws ControlPlaneError
    */
-  readonly reserve: () => Promise<boolean>;
+  readonly reserve: () => Promise<void>;
   /** The control plane for the one request that was reserved before. */
   readonly controlPlane: ControlPlane;
   /**
@@ -166,7 +167,6 @@ export interface KindChange {
   readonly noteSent: (sent: KindSent) => void;
 }
 
-/** The result of sending a change. */
 export type KindSent =
   | { readonly kind: "Accepted"; readonly namespace: string; readonly operations: readonly Operation[] }
   /** The change failed. `retryAtMs` is the time of the next try, in monotonic milliseconds. */

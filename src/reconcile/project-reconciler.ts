@@ -1,13 +1,13 @@
 /** The reconcile of one project. docs/code.md describes its steps. */
-
-import { nextFailure } from "../decide/call-failures.ts";
+import { isProjectGone, nextFailure } from "../decide/call-failures.ts";
 import type { FailureRow } from "../decide/observation.ts";
-import { type Caller, type CallGuard, guardCalls } from "../domain/control-plane.ts";
+import { type CallGuard, guardCalls } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
 import { parseProjectKey } from "../resource/control-plane-resource.ts";
 import { EndpointRound } from "./endpoint-round.ts";
-import { deleteAbandoned, forgetGone, noteOrphans } from "./gone-resources.ts";
+import { forgetGone, noteOrphans } from "./gone-resources.ts";
 import { noteStarted, observeProject } from "./observe-project.ts";
 import type {
   ControlPlaneAccess,
@@ -19,15 +19,11 @@ import type {
 } from "./ports.ts";
 import type { ProjectMemory } from "./project-memory.ts";
 import { beginRound, type Round } from "./round.ts";
-import { isLocked, lockHolderOf, nextDueMs, orderOfChanges, wantedLook } from "./schedule.ts";
-
-/** A change that waited for the request budget for more than this many milliseconds is decided again. */
-const budgetWaitLimitMs = 5_000;
+import { isLocked, nextChangeMs, nextDueMs, orderOfChanges, wantedLook } from "./schedule.ts";
 
 /** The maximum number of waiting changes that one reconcile decides again until it finds one that is still wanted. */
 const triesLimit = 50;
 
-/** The control plane, worker, resources and kinds of one reconcile. */
 interface Work {
   readonly unit: ControlPlaneUnit;
   readonly slot: WorkerSlot;
@@ -51,14 +47,17 @@ export class ProjectReconciler {
     this.#context = context;
   }
 
-  /**
-   * Reconciles the project once.
-   * @param key the key of the project, with its control plane
-   * Errors: no expected error is thrown. A failure of one resource does not affect the others.
-   */
+  /** No expected error is thrown. @param key the key of the project, with its control plane */
   async reconcile(key: string, slot: WorkerSlot): Promise<Requeue> {
     const context = this.#context;
-    const unit = context.unitOf(parseProjectKey(key).planeId);
+    const { planeId, projectId } = parseProjectKey(key);
+    const unit = context.unitOf(planeId);
+    if (context.forgets?.() === true) {
+      unit.projects.forget(projectId);
+      for (const kind of context.kinds ?? []) {
+        kind.forget(key);
+      }
+    }
     const { round, further } = beginRound(context, unit, key);
     forgetGone(context, round);
     const kinds = [new EndpointRound(context, round), ...further];
@@ -94,7 +93,7 @@ export class ProjectReconciler {
     const { project, facts } = round;
     const held = project.readFailure;
     if (held !== undefined && facts.monotonicMs < held.retryAtMs && !mayTryEarly(held.error, kinds)) {
-      await this.#fail(kinds, held);
+      await this.#fail(kinds, held, false);
       return;
     }
     const { access } = unit;
@@ -103,19 +102,14 @@ export class ProjectReconciler {
     }
     const calls = callsOf(this.#context, work, access);
     try {
-      const isWaiting = kinds.some((kind) => kind.isWaiting());
-      // If a change waits and no operation locks the project, the reconcile reserves the request of that change before it
-      // reads. So the read is still recent when the change is sent.
-      if (isWaiting && lockHolderOf(project, facts.monotonicMs) === undefined) {
-        await calls.reserve();
-      }
       const { controlPlane } = calls;
-      const seen = await observeProject({ clock: this.#context.clock, controlPlane }, round, isPoll);
+      const seen = await observeProject({ clock: this.#context.clock, controlPlane }, round);
+      project.listedWith = await calls.keyMark();
       const mayChange = !isLocked(project, facts.monotonicMs);
       for (const kind of kinds) {
         // ComputeEndpoints come first, because they bring the snapshot up to date.
         const snapshot = project.snapshot ?? seen.snapshot;
-        await kind.look({ ...seen, snapshot, controlPlane, isWaiting, mayChange });
+        await kind.look({ ...seen, snapshot, controlPlane, mayChange });
       }
       project.readFailure = undefined;
       if (held !== undefined && !isPoll) {
@@ -123,21 +117,19 @@ export class ProjectReconciler {
         project.nextPollAtMs = this.#context.clock.monotonicMs();
       }
       if (isPoll) {
-        this.#schedulePoll(project, unit.projects.size, access);
-        noteOrphans(this.#context, round, project.snapshot ?? seen.snapshot);
+        this.#notePoll(work, seen.snapshot, access);
       }
       await this.#act(work, calls);
-      project.operations.prune();
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) {
         throw error;
       }
-      await this.#readFailed(round, kinds, error);
+      await this.#readFailed(work, error, calls);
     }
   }
 
   /** Sends at most one change to the control plane, and meanwhile stores the results of the other decisions. */
-  async #act({ slot, round, kinds }: Work, { controlPlane, change }: Calls): Promise<void> {
+  async #act({ slot, round, kinds }: Work, { change }: Calls): Promise<void> {
     const chosen = await chooseChange(kinds, round);
     await Promise.all([
       // Storing the statuses begins before sending the change, because sending gives the worker back at once. Storing
@@ -145,33 +137,39 @@ export class ProjectReconciler {
       slot.whileWorking(async () => {
         await Promise.all(kinds.map((kind) => kind.store(chosen?.uid)));
       }),
-      chosen === undefined
-        ? deleteAbandoned(this.#context, controlPlane, round)
-        : chosen.kind.change(chosen.uid, change),
+      chosen?.kind.change(chosen.uid, change),
     ]);
   }
 
   /**
    * Sets the time of the next poll. With many projects the interval grows, so that polls stay within their share of the
-   * request budget.
+   * request budget. While an operation locks the project, there is no list, and the poll waits.
    */
-  #schedulePoll(project: ProjectMemory, projects: number, { pollsPerMinute }: ControlPlaneAccess): void {
+  #notePoll({ unit, round }: Work, snapshot: ProjectSnapshot, { pollsPerMinute }: ControlPlaneAccess): void {
     const { clock, random, projectPollMs } = this.#context;
-    const intervalMs = Math.max(projectPollMs, (projects / pollsPerMinute) * 60_000);
+    const { project, facts } = round;
+    if (snapshot.startedAtMs < facts.monotonicMs) {
+      project.nextPollAtMs = nextChangeMs(project, clock.monotonicMs(), facts.policy);
+      return;
+    }
+    const intervalMs = Math.max(projectPollMs, (unit.projects.size / pollsPerMinute) * 60_000);
     project.nextPollAtMs = clock.monotonicMs() + intervalMs * (1 - 0.1 * random());
+    noteOrphans(this.#context, round, snapshot);
   }
 
-  async #readFailed({ project }: Round, kinds: readonly KindRound[], error: ControlPlaneError): Promise<void> {
+  async #readFailed({ round: { project }, kinds }: Work, error: ControlPlaneError, calls: Calls): Promise<void> {
     const latest = { error, generation: 0, nowMs: this.#context.clock.monotonicMs() };
-    project.readFailure = nextFailure(project.readFailure, latest, this.#context);
+    const row = nextFailure(project.readFailure, latest, this.#context);
+    project.readFailure = row;
     // The next try is a poll, so that it updates every resource of the project.
-    project.nextPollAtMs = project.readFailure.retryAtMs;
-    await this.#fail(kinds, project.readFailure);
+    project.nextPollAtMs = row.retryAtMs;
+    const isGone = isProjectGone(error, latest.nowMs - row.sinceMs) && project.listedWith === (await calls.keyMark());
+    await this.#fail(kinds, row, isGone);
   }
 
-  async #fail(kinds: readonly KindRound[], { error, sinceMs }: FailureRow): Promise<void> {
+  async #fail(kinds: readonly KindRound[], { error, sinceMs }: FailureRow, isGone: boolean): Promise<void> {
     const forMs = this.#context.clock.monotonicMs() - sinceMs;
-    await Promise.all(kinds.map((kind) => kind.fail(error, forMs)));
+    await Promise.all(kinds.map((kind) => kind.fail({ error, forMs, isProjectGone: isGone })));
   }
 }
 
@@ -183,27 +181,21 @@ function callsOf(
   { unit, slot, round: { project }, kinds }: Work,
   access: ControlPlaneAccess,
 ) {
-  const caller = callerOf(kinds, project.projectId);
+  const { projectId } = project;
+  const calls = access.forCaller({
+    urgency: kinds.some((kind) => kind.isUrgent()) ? "Urgent" : "Background",
+    project: projectId,
+  });
   const whileWaiting: CallGuard = (call) => slot.whileWaiting(call);
   const guards = { read: whileWaiting, write: whileWaiting };
-  let reservation: Promise<void> | undefined;
-  /** Waits until the request budget allows the one change of this reconcile. Only the first call reserves a request. */
-  const reserve = () => {
-    reservation ??= whileWaiting(() => access.reserve(caller));
-    return reservation;
-  };
   const change: KindChange = {
-    reserve: async () => {
-      const askedMs = clock.monotonicMs();
-      await reserve();
-      return clock.monotonicMs() - askedMs <= budgetWaitLimitMs;
-    },
-    controlPlane: guardCalls(access.reserved, guards),
+    reserve: () => whileWaiting(() => calls.reserve()),
+    controlPlane: guardCalls(calls.reserved, guards),
     isCurrent: () => unitOf(unit.id).access === access,
     noteSent: (sent) => noteSent(project, sent, clock.monotonicMs()),
   };
   // The requests of this control plane wait for the request budget.
-  return { controlPlane: guardCalls(access.forCaller(caller), guards), reserve, change };
+  return { controlPlane: guardCalls(calls.controlPlane, guards), change, keyMark: calls.keyMark };
 }
 
 /** Chooses the first waiting change that is still wanted; `undefined`: there is none, or the project is locked. */
@@ -221,7 +213,6 @@ async function chooseChange(
   return undefined;
 }
 
-/** Updates the project memory after a change was sent. @param nowMs monotonic milliseconds */
 function noteSent(project: ProjectMemory, sent: KindSent, nowMs: number): void {
   if (sent.kind === "Accepted") {
     project.lastChange = { namespace: sent.namespace, atMs: nowMs };
@@ -230,13 +221,6 @@ function noteSent(project: ProjectMemory, sent: KindSent, nowMs: number): void {
     // The lock belongs to the project, so all its changes wait.
     project.lockedUntilMs = sent.retryAtMs;
   }
-}
-
-/** Returns the caller of the project's reads. They are urgent if one of the kinds needs them urgently. */
-function callerOf(kinds: readonly KindRound[], project: string): Caller {
-  const callers = kinds.flatMap((kind) => kind.caller() ?? []);
-  const first = callers.find(({ urgency }) => urgency === "Urgent") ?? callers[0];
-  return { urgency: "Background", namespace: "", ...first, project };
 }
 
 /**

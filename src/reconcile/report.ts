@@ -1,18 +1,19 @@
 /** The step "report" of a reconcile: metrics, events, log lines and spans. */
-import { eventsFor } from "../decide/events-for.ts";
+import { eventOfFailure, eventsFor } from "../decide/events-for.ts";
 import type { Outcome, ResourceStep } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
-import type { EventRecorder, ResourceEvent, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
+import type { EventRecorder, ResourceEvent, StoredIdentity } from "../domain/resource-store.ts";
 import type { CountedOperation, OperationLogStep } from "../operations/reduce-operations.ts";
+import { holds } from "../operations/watermark.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import type { ResourceEntry } from "./project-memory.ts";
 
 /** The maximum number of operation ids in one log line or span. */
 const operationIdsLimit = 20;
 
-/** Where the results of a reconcile are reported. */
 export interface ReportTargets {
   readonly events: EventRecorder;
   readonly metrics: OperationMetrics;
@@ -21,23 +22,20 @@ export interface ReportTargets {
   readonly tracer?: Tracer | undefined;
 }
 
-/** The result of one reconcile for one resource, after its status was stored. */
 export interface StoredStep {
   readonly step: ResourceStep;
   readonly status: ComputeEndpointStatus;
   readonly log: OperationLogStep;
   readonly hasChanged: boolean;
-  /** The resourceVersion of the resource with this status. */
   readonly resourceVersion: string;
 }
 
 /**
- * Reports the result for one resource after its status is stored. It counts ended operations. If the status changed, it
- * publishes events. If the status or the endpoint changed, it writes one log line.
+ * Reports the result for one resource after its status is stored. If the status changed, it publishes events. If the
+ * status or the endpoint changed, it writes one log line.
  */
 export function reportStep(targets: ReportTargets, { step, status, log, hasChanged }: StoredStep): void {
   const { resource } = step.local;
-  countEnded(targets, resource.key, log.ended);
   if (hasChanged) {
     reportDropped(targets, resource, log.dropped);
     publish(targets, resource, eventsFor(step, status));
@@ -47,19 +45,28 @@ export function reportStep(targets: ReportTargets, { step, status, log, hasChang
   }
 }
 
-/** Counts ended operations. Call it only after the watermark that marks them as counted is stored. */
-export function countEnded(
-  { metrics }: Pick<ReportTargets, "metrics">,
-  key: ResourceKey,
-  ended: readonly CountedOperation[],
+/**
+ * Counts the pending operations that a stored status holds, and publishes an event for each failure. Call it with every
+ * status that the API server returns or shows. Nothing else counts.
+ */
+export function countStored(
+  { metrics, events }: Pick<ReportTargets, "metrics" | "events">,
+  { pending }: Pick<ResourceEntry, "pending">,
+  resource: ComputeEndpoint,
 ): void {
-  for (const operation of ended) {
-    metrics.countEnded({ ...key, ...operation });
+  for (const operation of pending.values()) {
+    if (holds(resource.status.operationWatermark, operation)) {
+      pending.delete(operation.operationId);
+      metrics.countEnded({ ...resource.key, ...operation });
+      if (operation.outcome === "failed") {
+        events.record(resource, eventOfFailure(operation));
+      }
+    }
   }
 }
 
 /** Reports operations that status has no room for, in the log and a metric. They are never counted as ended. */
-export function reportDropped(
+function reportDropped(
   { metrics, logger }: Pick<ReportTargets, "metrics" | "logger">,
   resource: ComputeEndpoint,
   dropped: readonly string[],
@@ -74,7 +81,6 @@ export function reportDropped(
   }
 }
 
-/** Publishes events in the given order. */
 export function publish(
   { events: recorder }: Pick<ReportTargets, "events">,
   resource: ComputeEndpoint,
@@ -85,7 +91,6 @@ export function publish(
   }
 }
 
-/** Does the work for one resource within its own span. */
 export function inResourceSpan<Result>(
   { tracer }: Pick<ReportTargets, "tracer">,
   { key, uid, generation }: ComputeEndpoint,
@@ -100,10 +105,9 @@ export function inResourceSpan<Result>(
     "resource.uid": uid,
     "resource.generation": generation,
   };
-  return tracer.inSpan({ name: "reconcile", attributes }, work);
+  return tracer.inSpan("reconcile", attributes, work);
 }
 
-/** Adds the result of a reconcile for one resource to the span of the resource. */
 export function traceStep({ tracer }: Pick<ReportTargets, "tracer">, { local, plan, outcome }: ResourceStep): void {
   tracer?.annotate({
     "endpoint.id": local.resource.status.ownership?.endpointId,
@@ -111,18 +115,14 @@ export function traceStep({ tracer }: Pick<ReportTargets, "tracer">, { local, pl
     "reconcile.outcome": outcome.kind,
     "reconcile.reason": reasonOfStep(plan, outcome),
     "operation.ids": startedBy(outcome),
+    "error.type": outcome.kind === "Failed" ? outcome.error.reason : undefined,
   });
-  if (outcome.kind === "Failed") {
-    tracer?.fail(outcome.error.reason);
-  }
 }
 
-/** Returns the log fields that name a resource. */
 export function resourceFields({ key, uid, kind }: Pick<StoredIdentity, "key" | "uid" | "kind">) {
   return { namespace: key.namespace, name: key.name, uid, ...(kind !== undefined && { kind }) };
 }
 
-/** Returns the log field with the number of operations that this reconcile counted; absent if there are none. */
 export function countedField(ended: readonly CountedOperation[]): { readonly counted?: number } {
   return ended.length === 0 ? {} : { counted: ended.length };
 }

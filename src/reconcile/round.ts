@@ -1,9 +1,9 @@
 /** One reconcile of one project: its resources, and what the operator knows about them without the control plane. */
-
-import { type Claim, claimOf, claimOfGone, mayClaimAt, type PostState, ProjectClaims } from "../decide/claims.ts";
+import { type Claim, claimOf, mayClaimAt, ProjectClaims } from "../decide/claims.ts";
 import { type Identity, isIdentityProven } from "../decide/identity.ts";
-import type { LocalObservation, Policy } from "../decide/observation.ts";
-import { isLocal, retainsEndpoint, situationOf } from "../decide/plan-resource.ts";
+import type { LocalObservation, Observation, Policy } from "../decide/observation.ts";
+import type { Plan } from "../decide/plan.ts";
+import { isLocal, isReleasedAtOnce, situationOf } from "../decide/plan-resource.ts";
 import type { GrantOf, PlaneProblem } from "../decide/project-grant.ts";
 import {
   type ComputeEndpoint,
@@ -19,13 +19,17 @@ import { annotations } from "../resource/names.ts";
 import type { ControlPlaneUnit, KindRound, ReconcileContext } from "./ports.ts";
 import { entryFor, type ProjectMemory, type ResourceEntry } from "./project-memory.ts";
 
-/** One resource of the project, in its newest form that this reconcile knows. */
 export interface WorkedResource {
   resource: ComputeEndpoint;
   readonly entry: ResourceEntry;
 }
 
-/** The facts that all observations of one reconcile share. The times are those of its start. */
+export interface Decided {
+  readonly worked: WorkedResource;
+  readonly observation: Observation;
+  readonly plan: Plan;
+}
+
 interface RoundFacts {
   /** The start of the reconcile, in epoch milliseconds. */
   readonly nowMs: number;
@@ -36,7 +40,6 @@ interface RoundFacts {
   readonly planeProblem?: PlaneProblem | undefined;
 }
 
-/** The resources of one reconcile of one project, with the facts and grants to decide about them. */
 export class Round {
   readonly facts: RoundFacts;
   readonly project: ProjectMemory;
@@ -68,7 +71,6 @@ export class Round {
     this.#worked = new Map(resources.worked.map((worked) => [worked.resource.uid, worked]));
   }
 
-  /** The resources that this project's reconcile works on. */
   get worked(): readonly WorkedResource[] {
     return [...this.#worked.values()];
   }
@@ -82,7 +84,6 @@ export class Round {
     this.#worked.delete(resource.uid);
   }
 
-  /** Returns what the operator knows about a resource without the control plane. */
   observe({ resource, entry }: WorkedResource): LocalObservation {
     const grant = this.#grantOf(resource.key.namespace, workProjectOf(resource));
     return { ...this.facts, resource, memory: entry.memory, grant };
@@ -110,13 +111,10 @@ export class Round {
     return isProven && (isBeingDeleted(resource) || this.observe(worked).grant.mayChange);
   }
 
-  /**
-   * Whether no resource of this reconcile gives the operator a right to read the project. False if there is no resource,
-   * or if the operator still deletes an abandoned endpoint of the project.
-   */
+  /** Whether no resource of this reconcile gives a right to read the project. False if there is no resource. */
   isUngranted(): boolean {
     const isRefused = (worked: WorkedResource) => this.#isRefused(worked);
-    return this.#own.length > 0 && this.#own.every(isRefused) && this.project.abandoned.size === 0;
+    return this.#own.length > 0 && this.#own.every(isRefused);
   }
 
   #isRefused(worked: WorkedResource): boolean {
@@ -133,23 +131,16 @@ export class Round {
     }
   }
 
-  /**
-   * Returns the claims of all resources as they are now, and the claims on endpoints that the operator is about to
-   * delete. Resources of other control planes at the same URL are included.
-   */
+  /** Includes resources of other control planes at the same URL. */
   claims(): ProjectClaims {
     const { project, facts } = this;
     const claims: readonly Claim[] = this.all.map((stored) => {
       const resource = this.get(stored.uid)?.resource ?? stored;
       const memory = project.resources.get(resource.uid)?.memory;
       const answeredEndpointId = memory?.answeredCreate?.endpoint.id;
-      return claimOf(resource, facts.identity, { answeredEndpointId, posts: postsOf(resource, memory) });
+      return claimOf(resource, facts.identity, answeredEndpointId);
     });
-    const gone = [...project.abandoned.values()].map(({ key, uid, endpointId }) => claimOfGone(key, uid, endpointId));
-    return new ProjectClaims(
-      [...claims, ...gone, ...this.elsewhere.map((each) => this.#claimElsewhere(each))],
-      facts.identity,
-    );
+    return new ProjectClaims([...claims, ...this.elsewhere.map((each) => this.#claimElsewhere(each))], facts.identity);
   }
 
   /**
@@ -157,14 +148,8 @@ export class Round {
    * endpoint that it asks for does not matter here.
    */
   #claimElsewhere(resource: ComputeEndpoint): Claim {
-    const claim = claimOf(resource, this.facts.identity, { answeredEndpointId: undefined, posts: "Unresolved" });
-    return { ...claim, wish: undefined };
+    return { ...claimOf(resource, this.facts.identity), wish: undefined };
   }
-}
-
-function postsOf({ status }: ComputeEndpoint, memory: ResourceEntry["memory"] | undefined): PostState {
-  const intent = memory?.intent;
-  return intent !== undefined && intent.attempt === status.createIntent?.attempt ? intent.posts : "Unresolved";
 }
 
 /** Stalled reasons that can end when another resource of the project changes. */
@@ -193,27 +178,31 @@ export function beginRound(
   const elsewhere = all.length === named.length ? [] : named.filter(isOfOther);
   const worked = all
     .filter((resource) => workKeyOf(resource) === key)
-    .filter((resource) => isKnown || (isBeingDeleted(resource) && retainsEndpoint(resource)))
+    .filter((resource) => isKnown || isReleasedAtOnce(resource))
     .map((resource) => ({ resource, entry: entryFor(project, resource, monotonicMs) }));
   const start = { key, planeId: unit.id, identity, grantOf, problem, isKnown, monotonicMs, endpoints: all };
   const further = (context.kinds ?? []).flatMap((kind) => kind.begin(start) ?? []);
   project.hasFurtherResources = further.length > 0;
   const facts = { nowMs: clock.nowMs(), monotonicMs, identity, policy, planeProblem: problem };
   const round = new Round(facts, project, { all, elsewhere, worked, grantOf });
-  for (const each of round.worked) {
-    noteGrantAndProblem(round, each);
-  }
+  noteStanding(round);
   return { round, further };
 }
 
-/** Makes the resource due if its grant, or the problem of its control plane, has changed. */
-function noteGrantAndProblem(round: Round, { resource, entry }: WorkedResource): void {
-  const { grant, planeProblem } = round.observe({ resource, entry });
-  const grantAndProblem = `${grant.mayChange} ${grant.mayAdopt} ${planeProblem?.message ?? ""}`;
-  if (entry.grantAndProblem !== undefined && entry.grantAndProblem !== grantAndProblem) {
-    entry.dueAtMs = round.facts.monotonicMs;
+/** Makes the resources due if a grant, or the problem of the control plane, has changed. */
+function noteStanding(round: Round): void {
+  const { project, facts, worked } = round;
+  const grants = worked.map((each) => {
+    const { mayChange, mayAdopt } = round.observe(each).grant;
+    return `${each.resource.key.namespace} ${mayChange} ${mayAdopt}`;
+  });
+  const standing = [facts.planeProblem?.message ?? "", ...new Set(grants)].join("\n");
+  if (project.standing !== standing) {
+    project.standing = standing;
+    for (const { entry } of worked) {
+      entry.dueAtMs = facts.monotonicMs;
+    }
   }
-  entry.grantAndProblem = grantAndProblem;
 }
 
 /** Whether a person asked for a reconcile, or changed spec, since the status was last stored. */

@@ -3,7 +3,6 @@ import type { FailureRow, Policy } from "../decide/observation.ts";
 import { pollDelayMs } from "../decide/plan.ts";
 import { isMutation, rulesOf } from "../decide/plan-table.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject } from "../resource/compute-endpoint.ts";
-import type { Decided } from "./look.ts";
 import type { KindRound } from "./ports.ts";
 import {
   type ChangeUrgency,
@@ -12,7 +11,7 @@ import {
   type ResourceEntry,
   type WaitingChange,
 } from "./project-memory.ts";
-import { isAskedFor, type Round } from "./round.ts";
+import { type Decided, isAskedFor, type Round } from "./round.ts";
 
 /**
  * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
@@ -20,10 +19,7 @@ import { isAskedFor, type Round } from "./round.ts";
  */
 const lockPatienceMs = 60_000;
 
-/**
- * Returns the id of an operation that has locked the project for less than `lockPatienceMs`. `undefined`: there is
- * none.
- */
+/** Returns the id of an operation that has locked the project for less than `lockPatienceMs`. */
 export function lockHolderOf(project: ProjectMemory, nowMs: number): string | undefined {
   for (const [id, sinceMs] of project.lockHolders) {
     if (nowMs - sinceMs < lockPatienceMs) {
@@ -44,7 +40,7 @@ export function isLocked(project: ProjectMemory, nowMs: number): boolean {
 /**
  * Returns how to read the project in the control plane now.
  * `Poll`: the regular poll is due, and the reconcile decides about every resource of the project. `Part`: only some
- * resources, a waiting change or an abandoned endpoint need a read. `undefined`: nothing needs to be read.
+ * resources or a waiting change need a read. `undefined`: nothing needs to be read.
  */
 export function wantedLook(
   round: Round,
@@ -53,7 +49,8 @@ export function wantedLook(
 ): "Poll" | "Part" | undefined {
   const { project, facts } = round;
   const { monotonicMs: nowMs, planeProblem, policy } = facts;
-  if (project.projectId === noProject) {
+  const isNamed = round.all.length > 0 || kinds.length > 1;
+  if (project.projectId === noProject || (!isNamed && project.listedWith === undefined)) {
     return undefined;
   }
   if (planeProblem !== undefined || round.isUngranted()) {
@@ -66,23 +63,14 @@ export function wantedLook(
   const isPoll = project.nextPollAtMs <= nowMs;
   const isWaiting = kinds.some((kind) => kind.isWaiting());
   const isChangeDue = isWaiting && nextChangeMs(project, nowMs, policy) <= nowMs;
-  const isAbandonedDue = project.lockedUntilMs <= nowMs && nextAbandonedMs(project) <= nowMs;
   const isDueOfKind = kinds.map((kind) => kind.chooseDue(isPoll));
   if (isPoll) {
     return "Poll";
   }
-  return isChangeDue || isAbandonedDue || isDueOfKind.includes(true) ? "Part" : undefined;
+  return isChangeDue || isDueOfKind.includes(true) ? "Part" : undefined;
 }
 
-/** Returns when the next try to delete an endpoint of a resource that is gone is due; infinite if there is none. */
-function nextAbandonedMs({ abandoned }: ProjectMemory): number {
-  return Math.min(...[...abandoned.values()].map(({ retryAtMs }) => retryAtMs));
-}
-
-/**
- * Returns the earliest time at which anything in the project is due again. Pure.
- * @returns monotonic milliseconds; infinite if nothing is due.
- */
+/** @returns monotonic milliseconds; infinite if nothing is due */
 export function nextDueMs(
   project: ProjectMemory,
   kinds: readonly Pick<KindRound, "isWaiting" | "nextDueMs">[],
@@ -91,18 +79,15 @@ export function nextDueMs(
   const isWaiting = kinds.some((kind) => kind.isWaiting());
   const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
   // During a series of failed reads, only one read at a time is due.
-  const lookMs = Math.max(
-    Math.min(project.nextPollAtMs, changeMs, nextAbandonedMs(project)),
-    project.readFailure?.retryAtMs ?? nowMs,
-  );
+  const lookMs = Math.max(Math.min(project.nextPollAtMs, changeMs), project.readFailure?.retryAtMs ?? nowMs);
   return Math.min(lookMs, ...kinds.map((kind) => kind.nextDueMs()));
 }
 
 /**
- * Returns when the project is read for the next change. While an operation locks the project, the time counts from the
- * last read, so that other work does not cause more reads.
+ * Returns when the project is read for the next change or poll. While an operation locks the project, the time counts
+ * from the last read, so that other work does not cause more reads.
  */
-function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
+export function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
   const holder = lockHolderOf(project, nowMs);
   const sinceMs = holder === undefined ? undefined : project.lockHolders.get(holder);
   if (sinceMs === undefined) {
@@ -112,7 +97,6 @@ function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): nu
   return lookedAtMs + pollDelayMs(lookedAtMs - sinceMs, policy);
 }
 
-/** Whether a resource must be decided again: it changed since its last reconcile, or its time has come. */
 export function isDue(resource: ComputeEndpoint, entry: ResourceEntry, nowMs: number): boolean {
   return entry.version !== resource.resourceVersion || entry.dueAtMs <= nowMs;
 }
@@ -137,7 +121,6 @@ export function heldBack({ worked, observation, plan }: Decided): FailureRow | u
   return isHeld && !isObstacleGone ? failure : undefined;
 }
 
-/** Returns the kind of a resource's change, by which changes are put in order. */
 export function urgencyOf(resource: ComputeEndpoint): ChangeUrgency {
   if (isBeingDeleted(resource)) {
     return "Deletion";
@@ -165,10 +148,7 @@ export function orderOfChanges<Change extends WaitingChange>(
   return lines.flatMap((line) => inRotation(line, lastNamespace));
 }
 
-/**
- * Orders changes so that namespaces take turns: one change of each namespace, then the second of each. Within a
- * namespace the oldest change comes first.
- */
+/** One change of each namespace, then the second of each. Within a namespace the oldest change comes first. */
 function inRotation<Change extends WaitingChange>(
   line: readonly Change[],
   lastNamespace: string | undefined,
@@ -177,9 +157,12 @@ function inRotation<Change extends WaitingChange>(
   const names = [...byNamespace.keys()].sort();
   const next = lastNamespace === undefined ? 0 : names.findIndex((name) => name > lastNamespace);
   const start = Math.max(0, next);
-  const turns = [...names.slice(start), ...names.slice(0, start)].map((name) => byNamespace.get(name) ?? []);
-  const rounds = Math.max(0, ...turns.map((changes) => changes.length));
-  return Array.from({ length: rounds }, (_, round) => turns.flatMap((changes) => changes[round] ?? [])).flat();
+  return byTurns([...names.slice(start), ...names.slice(0, start)].map((name) => byNamespace.get(name) ?? []));
+}
+
+export function byTurns<Item>(groups: readonly (readonly Item[])[]): readonly Item[] {
+  const rounds = Math.max(0, ...groups.map((group) => group.length));
+  return Array.from({ length: rounds }, (_, round) => groups.flatMap((group) => group.slice(round, round + 1))).flat();
 }
 
 function byAge(a: WaitingChange, b: WaitingChange): number {

@@ -1,6 +1,4 @@
 /** Sends one change to the control plane, after storing what a crash must not lose. */
-
-import type { PostState } from "../decide/claims.ts";
 import { eventsBefore } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/observation.ts";
 import type { MutatingPlan, PlanOf } from "../decide/plan.ts";
@@ -11,19 +9,11 @@ import { PutOffError } from "../domain/leader-fence.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ComputeEndpoint, isPaused } from "../resource/compute-endpoint.ts";
 import type { StoredObject } from "../resource/stored-object.ts";
-import { noteWrite } from "./observe-project.ts";
 import type { ReconcileContext } from "./ports.ts";
-import {
-  type ProjectMemory,
-  type ResourceEntry,
-  remember,
-  rememberOperations,
-  rememberUnconfirmed,
-} from "./project-memory.ts";
+import { type ProjectMemory, type ResourceEntry, remember, rememberOperations } from "./project-memory.ts";
 import { publish } from "./report.ts";
 import { storeOnNewest } from "./store-on-newest.ts";
 
-/** A change, with the memory and the control plane that sending it uses. */
 export interface ChangeToSend {
   readonly step: ResourceStep & { readonly plan: MutatingPlan };
   readonly entry: ResourceEntry;
@@ -35,7 +25,6 @@ export interface ChangeToSend {
 
 type Context = Pick<ReconcileContext, "clock" | "store" | "events">;
 
-/** The result of sending a change. */
 export type Sent =
   | { readonly kind: "Accepted"; readonly resource: ComputeEndpoint; readonly answer: Mutation | undefined }
   | { readonly kind: "Failed"; readonly resource: ComputeEndpoint; readonly error: ControlPlaneError }
@@ -45,13 +34,10 @@ export type Sent =
    */
   | { readonly kind: "Outdated" };
 
-/** The maximum age of a check of the resource before a POST, in milliseconds. An older check is made again. */
-const checkAgeLimitMs = 1_000;
-
 /**
  * Sends the one change that a reconcile has chosen for its project.
  *
- * Before a create it stores the intent. Before a delete it stores that a DELETE may have been sent. Then it checks the
+ * Before a create it stores the intent. Before a delete it stores the condition Deleting. Then it checks the
  * newest version of the resource that it knows. It sends nothing if the resource is gone, is paused, has another
  * generation, or is being deleted since the decision. It also sends nothing if the control plane or the grant has
  * changed.
@@ -71,11 +57,9 @@ export async function sendChange(context: Context, change: ChangeToSend): Promis
   if (resource === undefined) {
     return { kind: "Outdated" };
   }
-  const { kind } = step.plan;
-  const { generation } = resource;
-  const { refusedChange } = entry;
-  entry.refusedChange = undefined;
-  if (refusedChange?.kind !== kind || refusedChange.generation !== generation) {
+  const { failure } = entry.memory;
+  // The next try of a refused change is not announced again.
+  if (failure?.generation !== resource.generation || failure.error.effect === "Unknown") {
     publish(context, resource, eventsBefore(step.plan));
   }
   try {
@@ -84,7 +68,6 @@ export async function sendChange(context: Context, change: ChangeToSend): Promis
     if (!(error instanceof ControlPlaneError)) {
       throw error;
     }
-    entry.refusedChange = error.effect === "Unknown" ? undefined : { kind, generation };
     return { kind: "Failed", resource, error };
   }
 }
@@ -103,45 +86,27 @@ async function prepare({ clock, store }: Context, { step, entry }: ChangeToSend)
   if (plan.kind !== "CreateEndpoint" && plan.kind !== "DeleteEndpoint") {
     return resource;
   }
-  const checkedAtMs = clock.monotonicMs();
-  const hasToStore = !isSameStored(statusBefore(step), resource.status);
-  const stored = hasToStore ? await storeBefore(store, step, entry) : resource;
-  entry.version = stored.resourceVersion;
-  if (plan.kind === "DeleteEndpoint") {
-    return isSameWish(resource, stored) ? stored : undefined;
-  }
-  if (!plan.isIntentStored) {
+  if (plan.kind === "CreateEndpoint" && !plan.isIntentStored) {
     const { attempt } = plan.intent;
-    remember(entry, { intent: { attempt, posts: "NoneSent", firstSeenMs: checkedAtMs, lastPostMs: undefined } });
+    remember(entry, { posts: { attempt, isUnresolved: false, sinceMs: clock.monotonicMs() } });
   }
-  const isOldCheck = !hasToStore || clock.monotonicMs() - checkedAtMs > checkAgeLimitMs;
-  const current = isOldCheck ? await store.read(resource.key) : stored;
-  const isWanted =
-    current !== undefined &&
-    isSameWish(resource, current) &&
-    current.status.createIntent?.attempt === plan.intent.attempt &&
-    current.status.ownership === undefined;
-  return isWanted ? current : undefined;
+  const hasToStore = !isSameStored(statusBefore(step), resource.status);
+  const stored = hasToStore ? await store.patchStatus(resource, statusBefore(step)) : resource;
+  entry.version = stored.resourceVersion;
+  // The write may have been answered slowly. The watch then knows what a person did meanwhile.
+  const newest =
+    hasToStore || plan.kind === "DeleteEndpoint" ? store.get(resource.key) : await store.read(resource.key);
+  const current = hasToStore ? stored : newest;
+  const isWanted = [newest, current].every((each) => each !== undefined && isSameWish(resource, each));
+  return isWanted && current !== undefined && hasOnlyIntent(plan, current) ? current : undefined;
 }
 
-/**
- * Stores the status that comes before a change. @throws KubernetesError. After this error the API server may still
- * store the status.
- */
-async function storeBefore(
-  store: Context["store"],
-  step: ChangeToSend["step"],
-  entry: ResourceEntry,
-): Promise<ComputeEndpoint> {
-  const { plan } = step;
-  const status = statusBefore(step);
-  try {
-    return await store.patchStatus(step.local.resource, status);
-  } catch (error) {
-    const unsentAttempt = plan.kind === "CreateEndpoint" && !plan.isIntentStored ? plan.intent.attempt : undefined;
-    rememberUnconfirmed(entry, { status, ended: [], dropped: [], events: [], unsentAttempt });
-    throw error;
-  }
+/** Whether status still holds the intent of a create, and no result of it. True for every other change. */
+function hasOnlyIntent(plan: MutatingPlan, { status }: ComputeEndpoint): boolean {
+  return (
+    plan.kind !== "CreateEndpoint" ||
+    (status.createIntent?.attempt === plan.intent.attempt && status.ownership === undefined)
+  );
 }
 
 /**
@@ -176,52 +141,31 @@ export function isSameWish(before: StoredObject, now: StoredObject): boolean {
 }
 
 async function send(context: Context, change: ChangeToSend): Promise<Mutation | undefined> {
-  let answer: Mutation | undefined;
-  try {
-    answer = await request(context, change);
-    return answer;
-  } finally {
-    noteAnswer(change, answer, context.clock.monotonicMs());
-  }
+  const answer = await request(context, change);
+  rememberOperations(
+    change.entry,
+    (answer?.operations ?? []).map(({ id }) => id),
+  );
+  return answer;
 }
 
 /** Sends exactly one request. @returns `undefined`: a DELETE found nothing to delete */
 async function request(context: Context, change: ChangeToSend): Promise<Mutation | undefined> {
-  const { step, entry, project, controlPlane } = change;
+  const { step, project, controlPlane } = change;
   const { plan } = step;
   switch (plan.kind) {
     case "CreateEndpoint":
       return await post(context, change, plan);
-    case "UpdateEndpoint": {
-      const answer = await controlPlane.updateEndpoint(project.projectId, plan.endpointId, plan.changes);
-      remember(entry, { acknowledgedAtMs: context.clock.monotonicMs() });
-      return answer;
-    }
+    case "UpdateEndpoint":
+      return await controlPlane.updateEndpoint(project.projectId, plan.endpointId, plan.changes);
     case "ChangePower":
       return await controlPlane.changePower(project.projectId, plan.endpointId, plan.action);
     case "MoveEndpoint":
       return await move(change, plan);
     case "DeleteEndpoint":
-      return await deleteEndpoint(context, change, plan);
+      return await controlPlane.deleteEndpoint(project.projectId, plan.endpointId);
     default:
       return plan satisfies never;
-  }
-}
-
-/**
- * Updates snapshot and memory after a request. @param answer `undefined`: the request failed, or there was nothing to
- * delete
- */
-function noteAnswer({ step, entry, project }: ChangeToSend, answer: Mutation | undefined, nowMs: number): void {
-  const isDelete = step.plan.kind === "DeleteEndpoint";
-  noteWrite(project, answer, { isDelete });
-  rememberOperations(
-    entry,
-    (answer?.operations ?? []).map(({ id }) => id),
-  );
-  if (answer !== undefined && !isDelete) {
-    const { id: endpointId, updatedTime } = answer.endpoint;
-    remember(entry, { lastAnswer: { endpointId, updatedTime, atMs: nowMs } });
   }
 }
 
@@ -231,18 +175,15 @@ async function post(
   { entry, project, controlPlane }: ChangeToSend,
   { intent: { attempt }, creation, hash }: PlanOf<"CreateEndpoint">,
 ): Promise<Mutation> {
-  const before = entry.memory.intent?.attempt === attempt ? entry.memory.intent : undefined;
-  const firstSeenMs = before?.firstSeenMs ?? clock.monotonicMs();
-  const notePost = (posts: PostState) =>
-    remember(entry, { intent: { attempt, posts, firstSeenMs, lastPostMs: clock.monotonicMs() } });
-  notePost("Unresolved");
+  const notePost = (isUnresolved: boolean) =>
+    remember(entry, { posts: { attempt, isUnresolved, sinceMs: clock.monotonicMs() } });
+  notePost(true);
   try {
     const answer = await controlPlane.createEndpoint(project.projectId, creation);
-    remember(entry, { answeredCreate: { ...answer, hash, attempt }, acknowledgedAtMs: clock.monotonicMs() });
+    remember(entry, { answeredCreate: { ...answer, hash } });
     return answer;
   } catch (error) {
-    const wasClean = before !== undefined && before.posts !== "Unresolved";
-    notePost(wasClean && isNeverApplied(error) ? "AllRefused" : "Unresolved");
+    notePost(!isNeverApplied(error));
     throw error;
   }
 }
@@ -269,25 +210,4 @@ async function move(
     throw new ControlPlaneError("Rejected", message, { effect: "NotApplied", subject: "Endpoint" });
   }
   return answer;
-}
-
-async function deleteEndpoint(
-  { clock }: Context,
-  { entry, project, controlPlane }: ChangeToSend,
-  { endpointId }: PlanOf<"DeleteEndpoint">,
-): Promise<Mutation | undefined> {
-  remember(entry, { lastDelete: { atMs: clock.monotonicMs(), isAnswered: false } });
-  try {
-    const answer = await controlPlane.deleteEndpoint(project.projectId, endpointId);
-    const atMs = clock.monotonicMs();
-    const before = entry.memory.deleteAnswered;
-    const deleteAnswered = before?.endpointId === endpointId ? before : { endpointId, atMs };
-    remember(entry, { lastDelete: { atMs, isAnswered: true }, deleteAnswered });
-    return answer;
-  } catch (error) {
-    if (isNeverApplied(error)) {
-      remember(entry, { lastDelete: undefined });
-    }
-    throw error;
-  }
 }

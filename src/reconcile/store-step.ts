@@ -1,20 +1,28 @@
 /** The step "store" of a reconcile: writes the status of one resource, and sets when it is due again. */
-import { eventsFor, releaseEvents } from "../decide/events-for.ts";
+import { nextReportMs } from "../decide/call-failures.ts";
+import { releaseEvents } from "../decide/events-for.ts";
 import type { ResourceStep } from "../decide/observation.ts";
 import type { PlanOf } from "../decide/plan.ts";
 import { rulesOf } from "../decide/plan-table.ts";
 import { answeredOperations, latestEndpoint, recordsAfter, statusFor } from "../decide/status-for.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { OperationsSnapshot } from "../operations/known-operations.ts";
-import { type LogSubject, reduceOperations } from "../operations/reduce-operations.ts";
-import { historyRangeOf } from "../operations/watermark.ts";
+import { type CountedOperation, type LogSubject, reduceOperations } from "../operations/reduce-operations.ts";
+import type { OperationsSnapshot } from "../operations/snapshot.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { hasMoved } from "./in-parallel.ts";
 import type { ReconcileContext } from "./ports.ts";
-import { remember, rememberUnconfirmed } from "./project-memory.ts";
-import { countEnded, countedField, publish, reportStep, resourceFields, type StoredStep, traceStep } from "./report.ts";
+import { type ResourceEntry, remember } from "./project-memory.ts";
+import {
+  countedField,
+  countStored,
+  publish,
+  reportStep,
+  resourceFields,
+  type StoredStep,
+  traceStep,
+} from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 
 /**
@@ -23,7 +31,6 @@ import type { Round, WorkedResource } from "./round.ts";
  */
 const waitReportMs = { first: 20_000, later: 5_000 };
 
-/** The result of one reconcile for one resource, before its status is stored. */
 export interface StepToStore {
   readonly worked: WorkedResource;
   readonly step: ResourceStep;
@@ -31,12 +38,9 @@ export interface StepToStore {
   readonly operations?: OperationsSnapshot;
 }
 
-/**
- * Stores the result of a decision, reports it, and sets when the resource is due again. For a plan that removes the
- * finalizer, it removes the finalizer and stores no status. @throws KubernetesError
- */
+/** If the plan removes the finalizer, it removes the finalizer and stores no status. @throws KubernetesError */
 export async function storeStep(context: ReconcileContext, round: Round, toStore: StepToStore): Promise<void> {
-  const { worked, step, operations } = toStore;
+  const { worked, step } = toStore;
   const { entry } = worked;
   const { resource } = step.local;
   traceStep(context, step);
@@ -46,18 +50,17 @@ export async function storeStep(context: ReconcileContext, round: Round, toStore
   }
   const stored = await storeStatus(context.store, toStore);
   if (stored === undefined) {
-    // The resource is gone or replaced. The answer to its create stays in memory until the operator has deleted the
-    // endpoint.
+    // The resource is gone or replaced. The watch reports that soon.
     entry.dueAtMs = 0;
     return;
   }
   entry.version = stored.resourceVersion;
   entry.storeFailures = 0;
   forgetStored(worked, stored);
+  countStored(context, entry, { ...resource, status: stored.status });
   reportStep(context, stored);
-  const range = operations && historyRangeOf(resource.uid, stored.status.operationWatermark);
-  if (operations !== undefined && range !== undefined) {
-    round.project.operations.noteUsed(range, operations);
+  if (stored.log.usedMs !== undefined) {
+    round.project.operations.noteUsed(resource.uid, stored.log.usedMs);
   }
   if (hasNewStanding(resource.status, stored.status)) {
     round.wakeWaiting();
@@ -66,17 +69,12 @@ export async function storeStep(context: ReconcileContext, round: Round, toStore
 }
 
 /**
- * Removes from memory what the stored status makes unnecessary: the answer to a create, the intent, and writes without
- * an answer. It also forgets the last failure if a change was accepted or the plan ends failures.
+ * Removes from memory what the stored status makes unnecessary: the answer to a create. It also forgets the last failure
+ * if a change was accepted or the plan ends failures.
  */
-function forgetStored({ entry }: WorkedResource, { status, step, hasChanged }: StoredStep): void {
+function forgetStored({ entry }: WorkedResource, { status, step }: StoredStep): void {
   if (status.ownership !== undefined) {
-    remember(entry, { answeredCreate: undefined, intent: undefined });
-  } else if (status.createIntent === undefined) {
-    remember(entry, { intent: undefined });
-  }
-  if (hasChanged) {
-    entry.unconfirmed = [];
+    remember(entry, { answeredCreate: undefined });
   }
   const isWorking =
     step.outcome.kind === "Accepted" ||
@@ -90,7 +88,10 @@ function dueAtMs({ clock, policy }: ReconcileContext, { entry }: WorkedResource,
   const nowMs = clock.monotonicMs();
   switch (step.outcome.kind) {
     case "Failed":
-      return entry.memory.failure?.retryAtMs ?? Number.POSITIVE_INFINITY;
+      return Math.min(
+        entry.memory.failure?.retryAtMs ?? Number.POSITIVE_INFINITY,
+        nowMs + nextReportMs(step.outcome.forMs),
+      );
     case "Deferred": {
       const isNew = step.local.resource.status.conditions === undefined;
       return nowMs + (isNew ? waitReportMs.first : waitReportMs.later);
@@ -108,17 +109,16 @@ async function release(
   { worked, step, operations, plan }: StepToStore & { readonly plan: PlanOf<"RemoveFinalizer"> },
 ): Promise<void> {
   const { resource } = step.local;
-  const { ended } = reduceOperations(resource.status, operations, subjectOf(step));
-  publish(context, resource, releaseEvents(plan));
-  try {
-    await context.store.removeFinalizer(resource);
-  } catch (error) {
-    // If the finalizer was removed although the write failed, the resource is not decided again. `forgetGone` then
-    // counts these operations.
-    rememberUnconfirmed(worked.entry, { status: undefined, ended, dropped: [], events: [] });
-    throw error;
+  const { state, ended } = reduceOperations(resource.status, operations, subjectOf(step));
+  let current = resource;
+  if (ended.length > 0) {
+    addPending(worked.entry, ended);
+    const { operationWatermark } = state;
+    current = await context.store.patchStatus(resource, { ...resource.status, operationWatermark });
+    countStored(context, worked.entry, current);
   }
-  countEnded(context, resource.key, ended);
+  publish(context, resource, releaseEvents(plan, resource.status));
+  await context.store.removeFinalizer(current);
   if (context.store.get(resource.key) === undefined) {
     context.metrics.forgetResource(resource.key);
   }
@@ -156,8 +156,8 @@ const storeAttemptsLimit = 5;
  * on the newest version of the resource, in at most `storeAttemptsLimit` attempts. If a conflict stops any other status,
  * this function throws, and the caller has the resource decided again.
  * @returns `undefined` if, after a conflict of a create, the resource proves to be gone or replaced.
- * @throws KubernetesError, LeaderFenceError. After every error but a conflict or a missing resource, the write may have
- *   been stored. The project memory then keeps its events and counts until the resource shows the new status.
+ * @throws KubernetesError, LeaderFenceError. The ended operations stay pending: they are counted if a later status
+ *   shows that the write was stored.
  */
 async function storeStatus(
   store: ReconcileContext["store"],
@@ -169,6 +169,7 @@ async function storeStatus(
     const log = reduceOperations(resource.status, operations, subjectOf(current));
     const status = statusFor(current, log);
     const result = { step: current, status, log };
+    addPending(worked.entry, log.ended);
     if (isSameStored(status, resource.status)) {
       return { ...result, hasChanged: false, resourceVersion: resource.resourceVersion };
     }
@@ -176,10 +177,6 @@ async function storeStatus(
       const { resourceVersion } = await store.patchStatus(resource, status);
       return { ...result, hasChanged: true, resourceVersion };
     } catch (error) {
-      if (!hasMoved(error)) {
-        const { ended, dropped } = log;
-        rememberUnconfirmed(worked.entry, { status, ended, dropped, events: eventsFor(current, status) });
-      }
       if (!isAnsweredCreate(step) || attempt >= storeAttemptsLimit || !hasMoved(error)) {
         throw error;
       }
@@ -192,7 +189,12 @@ async function storeStatus(
   }
 }
 
-/** Returns the input of `reduceOperations` for one resource after a decision. */
+function addPending({ pending }: ResourceEntry, ended: readonly CountedOperation[]): void {
+  for (const operation of ended) {
+    pending.set(operation.operationId, operation);
+  }
+}
+
 export function subjectOf(step: ResourceStep): LogSubject {
   const { resource, memory } = step.local;
   return {
@@ -202,7 +204,6 @@ export function subjectOf(step: ResourceStep): LogSubject {
     answered: answeredOperations(step),
     ownOperationIds: memory.ownOperationIds,
     acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
-    serviceTimeMs: step.observation?.project.serviceTimeMs,
   };
 }
 

@@ -1,4 +1,3 @@
-/** Parses ComputeEndpoints from the API server, and reads which project and control plane they belong to. */
 import { isSameStored } from "../domain/same-stored.ts";
 import {
   type ControlPlaneRef,
@@ -28,30 +27,20 @@ export type ParsedSpec =
       readonly deletionPolicy: "Delete" | "Retain" | undefined;
     });
 
-/** One ComputeEndpoint, parsed. Everything in it is as the API server stored it. */
 export interface ComputeEndpoint extends StoredObject {
   readonly spec: ParsedSpec;
   readonly status: ComputeEndpointStatus;
   /** False: ownership record or intent cannot be parsed, so the operator changes nothing in the control plane. */
   readonly isOwnershipReadable: boolean;
   /** The endpoint that the stored ownership record names, even if the rest of the record cannot be parsed. */
-  readonly claimed: ClaimedEndpoint;
-}
-
-/** The endpoint that a stored ownership record names. A member is `undefined` if the record has no such text. */
-export interface ClaimedEndpoint {
-  readonly endpointId: string | undefined;
-  readonly projectId: string | undefined;
+  readonly claimedId: string | undefined;
 }
 
 const parseStored = storedObjectParser(kind);
 
 /**
- * Parses a ComputeEndpoint from the API server. A spec or status that does not fit the schema is part of the result,
- * not an error.
- * @param expected what the object should hold, for instance after a write of ours. A spec or status that is equal to it
- *   is not parsed again.
- * @throws ZodError when the object is of another kind, or its metadata is not that of a stored namespaced object.
+ * A spec or status that does not fit the schema is part of the result. One that equals that of `expected` is not parsed
+ * again. @throws ZodError when the object is of another kind, or its metadata is not that of a stored object
  */
 export function parseComputeEndpoint(stored: unknown, expected?: ComputeEndpoint): ComputeEndpoint {
   const { object, spec, status } = parseStored(stored);
@@ -64,12 +53,10 @@ export function parseComputeEndpoint(stored: unknown, expected?: ComputeEndpoint
   };
 }
 
-/** Whether the deletion of the resource has been requested. */
 export function isBeingDeleted(resource: StoredObject): boolean {
   return resource.deletionTimestamp !== undefined;
 }
 
-/** Whether the resource has our finalizer. */
 export function hasFinalizer(resource: ComputeEndpoint): boolean {
   return resource.finalizers.includes(finalizer);
 }
@@ -79,7 +66,6 @@ export function isPaused(resource: StoredObject): boolean {
   return resource.annotations[annotations.paused] === "true";
 }
 
-/** Returns the fields of spec that a deletion needs, even if the rest of spec is invalid. */
 function deletionFieldsOf({ spec }: ComputeEndpoint) {
   return spec.kind === "Valid" ? spec.spec : spec;
 }
@@ -89,10 +75,7 @@ export function projectIdOf(resource: ComputeEndpoint): string | undefined {
   return deletionFieldsOf(resource).projectId;
 }
 
-/**
- * Returns the id of the project that reconciles the resource: the project of its ownership record, else of its intent,
- * else of its spec; `noProject` if none of them names one.
- */
+/** The project of the ownership record, else of the intent, else of the spec; else `noProject`. */
 export function workProjectOf(resource: ComputeEndpoint): string {
   const { ownership, createIntent } = resource.status;
   return ownership?.projectId ?? createIntent?.projectId ?? projectIdOf(resource) ?? noProject;
@@ -104,7 +87,6 @@ export function planeOf(resource: ComputeEndpoint): string {
   return ref === "Unreadable" ? unreadablePlane : planeIdOf(ref, resource.key.namespace);
 }
 
-/** Returns the key of the project that reconciles the resource. */
 export function workKeyOf(resource: ComputeEndpoint): string {
   return keyAt(planeOf(resource), workProjectOf(resource));
 }
@@ -121,10 +103,6 @@ function keyAt(planeId: string, projectId: string): string {
   return projectId === noProject ? noProject : projectKey(planeId, projectId);
 }
 
-/**
- * Returns the keys under which the cache finds the resource: its projects, and the id of the control plane that it
- * names.
- */
 export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
   const projects = projectsOf(resource);
@@ -136,13 +114,12 @@ export const noProject = "";
 
 /** Returns each project that the spec or the records name; `noProject` alone if there is none. */
 export function projectsOf(resource: ComputeEndpoint): readonly string[] {
-  const { claimed, status } = resource;
-  const named = [projectIdOf(resource), claimed.projectId, status.createIntent?.projectId];
+  const { ownership, createIntent } = resource.status;
+  const named = [projectIdOf(resource), ownership?.projectId, createIntent?.projectId];
   const projects = [...new Set(named.filter((projectId) => projectId !== undefined))];
   return projects.length === 0 ? [noProject] : projects;
 }
 
-/** Returns `spec.deletionPolicy`; `undefined`: it is not set or cannot be parsed. */
 export function deletionPolicyOf(resource: ComputeEndpoint): "Delete" | "Retain" | undefined {
   return deletionFieldsOf(resource).deletionPolicy;
 }
@@ -161,19 +138,16 @@ function parseSpec(spec: unknown): ParsedSpec {
   };
 }
 
-/**
- * Parses a reference. A reference that cannot be parsed must not count as absent: an absent one stands for the control
- * plane of the settings.
- */
+/** An unreadable reference must not count as absent: an absent one means the control plane of the settings. */
 function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
   const parsed = deletionFieldsSchema.controlPlaneRef.safeParse(ref);
   return parsed.success ? parsed.data : "Unreadable";
 }
 
-type ParsedStatus = Pick<ComputeEndpoint, "status" | "isOwnershipReadable" | "claimed">;
+type ParsedStatus = Pick<ComputeEndpoint, "status" | "isOwnershipReadable" | "claimedId">;
 
 function readableStatus(status: ComputeEndpointStatus): ParsedStatus {
-  return { status, isOwnershipReadable: true, claimed: claimedBy(status.ownership) };
+  return { status, isOwnershipReadable: true, claimedId: status.ownership?.endpointId };
 }
 
 function parseStatus(status: unknown): ParsedStatus {
@@ -187,16 +161,12 @@ function parseStatus(status: unknown): ParsedStatus {
   return {
     status: { ...readableFields(statusSchema, fields), ownership: ownership.data, createIntent: createIntent.data },
     isOwnershipReadable: ownership.success && createIntent.success,
-    claimed: claimedBy(fields.ownership),
+    claimedId: claimedBy(fields.ownership),
   };
 }
 
-/**
- * Reads the endpoint from an ownership record, even if a newer version of the operator has written another form of
- * record.
- */
-function claimedBy(ownership: unknown): ClaimedEndpoint {
-  const { endpointId, projectId } = (ownership ?? {}) as { readonly [member: string]: unknown };
-  const textOrNone = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
-  return { endpointId: textOrNone(endpointId), projectId: textOrNone(projectId) };
+/** Reads the endpoint id from an ownership record, even if another version of the operator wrote another form of it. */
+function claimedBy(ownership: unknown): string | undefined {
+  const { endpointId } = fieldsOf(ownership);
+  return typeof endpointId === "string" && endpointId !== "" ? endpointId : undefined;
 }

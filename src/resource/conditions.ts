@@ -1,7 +1,5 @@
-/** The conditions of all kinds: their types, reasons, and how they are merged. */
 import type { Condition } from "./status-schema.ts";
 
-/** The five condition types. docs/conditions.md describes them. */
 export const conditionTypes = [
   "Ready",
   "Reconciling",
@@ -11,7 +9,6 @@ export const conditionTypes = [
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
-/** Stalled reasons that ComputeEndpoint and DatabaseAccess share. */
 const sharedStallReasons = [
   "BranchNotFound",
   "ControlPlaneNotFound",
@@ -23,6 +20,7 @@ const sharedStallReasons = [
   "ProjectNotFound",
   "ProjectNotGranted",
   "Rejected",
+  "WriteRefused",
 ] as const;
 
 /** Stalled reasons: a person must act. Each message says what to do. */
@@ -41,13 +39,11 @@ export const stallReasons = [
 ] as const;
 export type StallReason = (typeof stallReasons)[number];
 
-/** The Stalled reasons of resources whose control plane does not exist or cannot be used. */
 export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
 
 /** Reasons for which a control plane of any kind cannot be used at present. */
 const unusableReasons = ["ServiceUnavailable", "Throttled", "Unauthorized", "UnreadableAnswer"] as const;
 
-/** Reasons that ComputeEndpoint and DatabaseAccess share: work is in progress, or cannot go on at present. */
 const sharedProgressReasons = [
   ...unusableReasons,
   "Deleting",
@@ -57,7 +53,6 @@ const sharedProgressReasons = [
   "WaitingForProject",
 ] as const;
 
-/** Reasons of a ComputeEndpoint: work is in progress, or cannot go on at present. */
 export const progressReasons = [
   ...sharedProgressReasons,
   "Adopting",
@@ -69,16 +64,12 @@ export const progressReasons = [
 ] as const;
 export type ProgressReason = (typeof progressReasons)[number];
 
-/**
- * Reasons of conditions that report neither a stall nor work in progress: UpToDate of Ready, NoFailure and
- * OperationFailed of LastOperationSucceeded, and Accepted of CredentialsValid, while it is True.
- */
+/** Reasons of Ready, LastOperationSucceeded and CredentialsValid that report neither a stall nor work in progress. */
 export const otherReasons = ["Accepted", "NoFailure", "OperationFailed", "UpToDate"] as const;
 export type OtherReason = (typeof otherReasons)[number];
 
 export type ConditionReason = StallReason | ProgressReason | OtherReason;
 
-/** The reasons of a control plane's conditions. */
 export const planeReasons = [
   ...unusableReasons,
   "CertificateAuthorityMissing",
@@ -91,6 +82,7 @@ export const planeReasons = [
   "SecretKeyNotFound",
   "SecretNotFound",
   "SecretUnreadable",
+  "WriteRefused",
 ] as const;
 export type PlaneReason = (typeof planeReasons)[number];
 
@@ -102,21 +94,15 @@ export interface ConditionDraft {
   readonly message: string;
 }
 
-/** Finds a condition by type. */
 export function conditionOf(conditions: readonly Condition[] | undefined, type: ConditionType): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether a condition is present and True. */
 export function isTrue(conditions: readonly Condition[] | undefined, type: ConditionType): boolean {
   return conditionOf(conditions, type)?.status === "True";
 }
 
-/**
- * Merges drafts into the stored conditions. `lastTransitionTime` changes only if `status` changes. A type without a
- * draft is removed.
- * @param context `generation`: the generation that this reconcile works on; `nowMs`: epoch milliseconds.
- */
+/** `lastTransitionTime` changes only if `status` changes. A type without a draft is removed. */
 export function mergeConditions(
   previous: readonly Condition[] | undefined,
   drafts: readonly ConditionDraft[],
@@ -134,7 +120,6 @@ export function secondsTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Stalled reasons of a DatabaseAccess: a person must act. Each message says what to do. */
 export const accessStallReasons = [
   ...sharedStallReasons,
   "DatabaseNotFound",
@@ -144,11 +129,11 @@ export const accessStallReasons = [
   "RoleInUse",
   "RoleNotFound",
   "SecretExists",
+  "SecretRefused",
   "SecretsForbidden",
 ] as const;
 export type AccessStallReason = (typeof accessStallReasons)[number];
 
-/** Reasons of a DatabaseAccess: work is in progress, or cannot go on at present. */
 export const accessProgressReasons = [
   ...sharedProgressReasons,
   "CreatingDatabase",

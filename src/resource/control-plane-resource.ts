@@ -1,4 +1,3 @@
-/** Parses ControlPlanes and ClusterControlPlanes from the API server; their ids, and the keys of their projects. */
 import type { z } from "zod";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import {
@@ -35,35 +34,22 @@ function parserOf(
   const parseStored = storedObjectParser(kind, scope);
   return (stored: unknown): PlaneResource => {
     const { object, spec, status } = parseStored(stored);
-    return { ...object, kind, spec: parseSpecAs(specSchema, spec), status: statusOf(status) };
+    // A status that cannot be parsed is determined again and replaced.
+    const { data = {} } = controlPlaneStatusSchema.safeParse(status ?? {});
+    return { ...object, kind, spec: parseSpecAs(specSchema, spec), status: data };
   };
 }
 
-/**
- * Parses the status. If it cannot be parsed, the operator determines its content again and replaces it. Only status
- * holds the list of Secrets with the operator's finalizer, so that list is parsed even if the rest cannot be.
- */
-function statusOf(status: unknown): ControlPlaneStatus {
-  const whole = controlPlaneStatusSchema.safeParse(status ?? {}).data;
-  return whole ?? controlPlaneStatusSchema.pick({ heldSecrets: true }).safeParse(status).data ?? {};
-}
-
-/** Returns the id of the control plane, as in the keys of projects. */
 export function idOfPlane({ kind, key }: Pick<PlaneResource, "kind" | "key">): string {
   return planeIdOf({ kind, name: key.name }, key.namespace);
 }
 
-/**
- * Returns the key of a Secret that the control plane names. A ControlPlane can only use Secrets of its own namespace.
- */
+/** A ControlPlane can only use Secrets of its own namespace. */
 export function secretPlace({ kind, key }: PlaneResource, { namespace, name }: SecretRef): ResourceKey {
   return { namespace: kind === "ControlPlane" ? key.namespace : (namespace ?? ""), name };
 }
 
-/**
- * Returns the kind in an id; `undefined`: it is the id of the control plane of the settings, or no control plane has
- * such an id.
- */
+/** `undefined`: it is the control plane of the settings, or no control plane has such an id. */
 export function kindOfPlane(planeId: string): PlaneResource["kind"] | undefined {
   const [kind] = planeId.split("/");
   return kind === "ControlPlane" || kind === "ClusterControlPlane" ? kind : undefined;
@@ -75,10 +61,7 @@ export function keyOfPlane(planeId: string): ResourceKey {
   return { namespace: parts.length === 3 ? (parts[1] ?? "") : "", name: parts.at(-1) ?? "" };
 }
 
-/**
- * Returns the namespace of a ControlPlane; `undefined` for a ClusterControlPlane and for the control plane of the
- * settings.
- */
+/** `undefined`: a ClusterControlPlane, or the control plane of the settings. */
 export function namespaceOfPlane(planeId: string): string | undefined {
   return keyOfPlane(planeId).namespace || undefined;
 }
@@ -95,7 +78,6 @@ export const settingsPlane = "";
 /** The id that stands for a reference that cannot be parsed. No control plane has it. */
 export const unreadablePlane = "unreadable";
 
-/** The reference in `spec.controlPlaneRef`. */
 export interface ControlPlaneRef {
   readonly kind: "ControlPlane" | "ClusterControlPlane";
   readonly name: string;
@@ -109,21 +91,16 @@ export function planeIdOf(ref: ControlPlaneRef | undefined, namespace: string): 
   return ref.kind === "ClusterControlPlane" ? `${ref.kind}/${ref.name}` : `${ref.kind}/${namespace}/${ref.name}`;
 }
 
-/**
- * Returns the name for messages, for instance `ControlPlane north`. The namespace is left out: it is that of the
- * resource.
- */
+/** The namespace is left out, because it is that of the resource. */
 export function planeName(planeId: string): string {
   const [kind = "", ...rest] = planeId.split("/");
   return planeId === settingsPlane ? "the control plane of the settings" : `${kind} ${rest.at(-1)}`;
 }
 
-/** Returns the label of a control plane in metrics: its id, or `settings`. */
 export function planeLabel(planeId: string): string {
   return planeId === settingsPlane ? "settings" : planeId;
 }
 
-/** Returns the key of a project of a control plane. */
 export function projectKey(planeId: string, projectId: string): string {
   return planeId === settingsPlane ? projectId : `${planeId}/${projectId}`;
 }

@@ -1,4 +1,3 @@
-/** The schemas of ControlPlane and ClusterControlPlane: their URL, their API key, and who may use them. */
 import { z } from "zod";
 import { objectName, withRules } from "./spec-schema.ts";
 import { conditionsSchema, observedGeneration } from "./status-schema.ts";
@@ -158,19 +157,15 @@ const projects = z
     "Which namespaces may use which project. If the list is present, it alone decides. Absent: the annotation endpoint-operator.dev/projects of Namespaces decides, as for the control plane of the operator's settings.",
   );
 
-/** The spec of a ControlPlane. */
 export const controlPlaneSpecSchema = z
   .object({
     url,
     apiKeySecretRef: secretRef("the API key").describe(apiKey),
-    requestsPerMinute: requestsPerMinute.describe(
-      `${requestsText} TENANT_CONTROL_PLANE_REQUESTS_PER_MINUTE of the settings is the most that counts.`,
-    ),
+    requestsPerMinute,
     connection: connection(secretRef("the certificate authority").describe(authority).optional()),
   })
   .describe("A control plane for the resources of this namespace.");
 
-/** The spec of a ClusterControlPlane. */
 export const clusterControlPlaneSpecSchema = z
   .object({
     url,
@@ -187,7 +182,6 @@ export interface ControlPlaneSpec extends z.output<typeof controlPlaneSpecSchema
   readonly projects?: z.output<typeof projects>;
 }
 
-/** A label selector of Kubernetes. */
 export type LabelSelector = z.output<typeof selector>;
 
 /** The status of a control plane. It never holds a key. */
@@ -205,20 +199,8 @@ export const controlPlaneStatusSchema = z
       .describe(
         "The last error that concerns the control plane as a whole. It stays here after the control plane works again.",
       ),
-    heldSecrets: z
-      .array(
-        z
-          .object({
-            namespace: z.string().describe("Namespace of the Secret."),
-            name: z.string().describe("Name of the Secret."),
-          })
-          .describe("A Secret."),
-      )
-      .optional()
-      .describe("Secrets that carry a finalizer of the operator, so that they stay while resources need the key."),
     conditions: conditionsSchema.optional(),
   })
   .describe("Whether the operator can use the control plane, and how many resources use it.");
 
-/** The status of a control plane. */
 export type ControlPlaneStatus = z.output<typeof controlPlaneStatusSchema>;

@@ -1,4 +1,3 @@
-/** The schema of DatabaseAccess: its types, its validation, and the texts of its fields. */
 import { z } from "zod";
 import { type CelRule, celRules, withRules } from "./spec-schema.ts";
 import { conditionsSchema, lastHandled, observedGeneration, recordedPlane, time } from "./status-schema.ts";
@@ -98,8 +97,12 @@ const password = withRules(
     .object({
       secretRef: z
         .object({
-          name: z.string().min(1).max(253).describe("Name of a Secret of the same namespace."),
-          key: z.string().min(1).max(253).describe("The key of the Secret that holds the password."),
+          name: z.string().min(1).max(253).describe("Name of another Secret of the same namespace."),
+          key: z
+            .string()
+            .min(1)
+            .max(253)
+            .describe("The key of the Secret that holds the password. Its last line break does not count."),
         })
         .optional()
         .describe(
@@ -111,7 +114,7 @@ const password = withRules(
         .max(315_360_000)
         .optional()
         .describe(
-          "The operator resets the password when it is older than this, and updates the Secret at once. The annotation rotate-requested-at resets it once. Absent: it is not reset by age.",
+          "The operator resets the password when it is older than this, and updates the Secret at once. The age is that of the role: resources that share a role also share its rotations. The annotation rotate-requested-at resets it once. Absent: it is not reset by age.",
         ),
     })
     .describe(
@@ -125,6 +128,35 @@ const password = withRules(
 );
 
 const mostExtraKeys = 50;
+
+/** Whether Kubernetes allows the key in a Secret, beside its letters and length. */
+function isSecretKey(key: string): boolean {
+  return key !== "." && !key.startsWith("..");
+}
+
+const mostLabels = 30;
+
+/** The name of a label or annotation: an optional DNS name and a slash, and a short name. */
+const metadataKeyPattern =
+  "^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+const labelValuePattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";
+
+/** Labels or annotations of the Secret. */
+const secretMetadata = (what: string, value: z.ZodString) =>
+  z
+    .record(z.string().max(253).regex(new RegExp(metadataKeyPattern)), value)
+    .refine((entries) => Object.keys(entries).length <= mostLabels, `must not have more than ${mostLabels} entries`)
+    .optional()
+    .describe(
+      `${what} of the Secret, for instance because a policy asks for them. The operator restores them. One that you remove here stays on the Secret until you remove it there too.`,
+    )
+    .meta({
+      maxProperties: mostLabels,
+      ...celRules({
+        rule: `self.all(key, size(key) <= 253 && key.matches('${metadataKeyPattern}'))`,
+        message: "a name must be a valid name of a label",
+      }),
+    });
 
 const secret = z
   .object({
@@ -141,6 +173,7 @@ const secret = z
           .string()
           .max(253)
           .regex(/^[-._a-zA-Z0-9]+$/)
+          .refine(isSecretKey, "'.' and keys that begin with '..' are not allowed")
           .refine((key) => !reservedKeys.includes(key), "a key of the binding is not allowed here"),
         z.string().max(1024).regex(new RegExp(templatePattern), "must contain only known placeholders"),
       )
@@ -157,8 +190,9 @@ const secret = z
             message: `a template must contain only these placeholders: ${bindingKeys.join(", ")}`,
           },
           {
-            rule: "self.all(key, size(key) <= 253 && key.matches('^[-._a-zA-Z0-9]+$'))",
-            message: "an extra key must consist of letters, digits, '-', '_' and '.'",
+            rule: "self.all(key, size(key) <= 253 && key.matches('^[-._a-zA-Z0-9]+$') && key != '.' && !key.startsWith('..'))",
+            message:
+              "an extra key must consist of letters, digits, '-', '_' and '.'; '.' and keys that begin with '..' are not allowed",
           },
           {
             rule: `self.all(key, !(key in [${reservedKeys.map((key) => `'${key}'`).join(", ")}]))`,
@@ -166,6 +200,8 @@ const secret = z
           },
         ),
       }),
+    labels: secretMetadata("Labels", z.string().max(63).regex(new RegExp(labelValuePattern))),
+    annotations: secretMetadata("Annotations", z.string().max(4096)),
     includeReplicas: z
       .boolean()
       .optional()
@@ -177,7 +213,6 @@ const secret = z
 
 const secretNameOf = "has(%.secret) && has(%.secret.name) ? %.secret.name : ''";
 
-/** The spec of a DatabaseAccess: what a person asks for. */
 export const databaseAccessSpecSchema = z
   .object({
     endpointRef: z
@@ -197,7 +232,12 @@ export const databaseAccessSpecSchema = z
     }),
   );
 
-/** A valid spec of a DatabaseAccess. */
+/** The rule of the whole resource: a given password does not come from the Secret that the operator writes. */
+export const foreignSecretRule: CelRule = {
+  rule: `!has(self.spec.password) || !has(self.spec.password.secretRef) || self.spec.password.secretRef.name != (has(self.spec.secret) && has(self.spec.secret.name) ? self.spec.secret.name : self.metadata.name)`,
+  message: "password.secretRef must not name the Secret of this resource",
+};
+
 export type DatabaseAccessSpec = z.output<typeof databaseAccessSpecSchema>;
 
 const accessObject = z
@@ -257,8 +297,7 @@ export const databaseAccessStatusSchema = z
         knownSinceTime: time("Since when the operator knows the password, by its own clock."),
         rotation: z
           .object({
-            roleUpdatedTime: z.string().describe("The role's own time before the reset."),
-            branchId: z.string().optional().describe("The branch of the role. Absent: an early version stored this."),
+            startedTime: time("When the operator first tried the reset, by its own clock."),
             requestedAt: z.string().optional().describe("The value of rotate-requested-at that asked for it."),
           })
           .optional()
@@ -272,7 +311,5 @@ export const databaseAccessStatusSchema = z
   })
   .describe("What the operator knows of role, database and Secret.");
 
-/** The status of a DatabaseAccess. */
 export type DatabaseAccessStatus = z.output<typeof databaseAccessStatusSchema>;
-/** A role or database that the status records. */
 export type AccessObject = z.output<typeof accessObject>;

@@ -1,5 +1,3 @@
-/** The names of the kinds, their finalizers and their annotations. */
-
 /** The API group of the custom resources, and the prefix of their annotations and finalizers. */
 export const group = "endpoint-operator.dev";
 export const version = "v1alpha1";
@@ -9,13 +7,9 @@ export const singular = "computeendpoint";
 export const shortName = "cpe";
 export const category = "database";
 
-/**
- * The finalizer of a ComputeEndpoint. It is added before an endpoint is created, and removed when the endpoint is
- * proven gone, retained or abandoned.
- */
+/** Added before an endpoint is created, and removed when it is proven gone, retained or abandoned. */
 export const finalizer = `${group}/endpoint`;
 
-/** The names of the kind DatabaseAccess. */
 export const databaseAccessNames = {
   kind: "DatabaseAccess",
   plural: "databaseaccesses",
@@ -25,7 +19,6 @@ export const databaseAccessNames = {
   finalizer: `${group}/database-access`,
 } as const;
 
-/** The names of the kinds that describe control planes, one per namespace and one for the cluster. */
 export const controlPlaneNames = {
   kind: "ControlPlane",
   plural: "controlplanes",
@@ -42,12 +35,9 @@ export const clusterControlPlaneNames = {
   finalizer: `${group}/control-plane`,
 } as const;
 
-/**
- * An annotation of a Namespace: the projects that resources in it may name. An administrator of the cluster sets it.
- */
+/** Of a Namespace: the projects that resources in it may name. An administrator of the cluster sets it. */
 export const grantAnnotation = `${group}/projects`;
 
-/** The annotations with which a person asks the operator for something. */
 export const annotations = {
   /** `"true"`: the operator writes nothing but status. */
   paused: `${group}/paused`,

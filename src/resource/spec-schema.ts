@@ -1,4 +1,3 @@
-/** The schema of `spec` of a ComputeEndpoint: its types, its validation, and the texts of its fields. */
 import { z } from "zod";
 
 /** A CEL validation rule, as the API server expects it. */
@@ -7,13 +6,9 @@ export interface CelRule {
   readonly message: string;
 }
 
-/** Returns the schema metadata that puts CEL rules into the CRD. */
 export const celRules = (...rules: readonly CelRule[]) => ({ "x-kubernetes-validations": rules });
 
-/**
- * A rule of the API server. `holds` checks the rule here too. `holds` is absent if the rule is about a change, or if
- * the zod schema contains the check already.
- */
+/** `holds` checks the rule here too. It is absent for a rule about a change, or if the zod schema has the check. */
 export interface SharedRule<Value> extends CelRule {
   readonly holds?: (value: Value) => boolean;
 }
@@ -39,10 +34,7 @@ const identifier = () =>
     .max(60)
     .regex(/^[a-z0-9-]{1,60}$/);
 
-/**
- * The CEL rule for a size. The schema's bounds are not enough: the API server accepts the integer 0 although the
- * minimum is 0.25.
- */
+/** The schema's bounds are not enough: the API server accepts the integer 0 although the minimum is 0.25. */
 const unitsRule = (field: string): CelRule => ({
   rule: `self.${field} == 0.25 || self.${field} == 0.5 || (self.${field} >= 1.0 && self.${field} <= 56.0 && self.${field} == double(int(self.${field})))`,
   message: `${field} must be 0.25, 0.5 or a whole number from 1 to 56`,
@@ -173,7 +165,6 @@ const adoption = withRules(
   },
 );
 
-/** Makes the schema of a Kubernetes object name. */
 export const objectName = () =>
   z
     .string()
@@ -192,9 +183,7 @@ const controlPlaneRef = z
 
 const controlPlaneText = "has(%.controlPlaneRef) ? %.controlPlaneRef.kind + '/' + %.controlPlaneRef.name : ''";
 
-/**
- * The endpoint as a person wants it. An absent field is not managed: the operator neither sends it nor reports drift.
- */
+/** An absent field is not managed: the operator neither sends it nor reports drift. */
 export const specSchema = withRules(
   z
     .object({
@@ -240,10 +229,8 @@ export const specSchema = withRules(
   },
 );
 
-/** A valid spec of a ComputeEndpoint. */
 export type ComputeEndpointSpec = z.output<typeof specSchema>;
 
-/** The fields of an invalid spec that a deletion needs. Each is parsed by itself. */
 export const deletionFieldsSchema = {
   controlPlaneRef: specSchema.shape.controlPlaneRef,
   projectId: specSchema.shape.projectId,

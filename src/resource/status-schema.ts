@@ -1,20 +1,16 @@
-/** The schema of `status` of a ComputeEndpoint. */
 import { z } from "zod";
 
 export const time = (description: string) => z.string().describe(description);
 
-/** Makes the schema of the generation that a status describes. */
 export const observedGeneration = () =>
   z
     .int()
     .optional()
     .describe("The generation of spec that this status describes; -1: no operator has seen the resource.");
 
-/** Makes the schema of the last value of an annotation that the operator has acted on. */
 export const lastHandled = (annotation: string) =>
   z.string().optional().describe(`The last value of ${annotation} that was handled.`);
 
-/** Makes the schema of the resource that described the control plane when a record was made. */
 export const recordedPlane = () =>
   z.string().optional().describe("The resource that describes that control plane. Absent: the operator's settings do.");
 
@@ -36,18 +32,6 @@ const ownership = z
     "Proof of ownership. If it does not match this resource, cluster and control plane, the operator changes nothing in the control plane.",
   );
 
-const requestFields = z
-  .object({
-    minUnits: z.number().optional().describe("Smallest size in compute units."),
-    maxUnits: z.number().optional().describe("Largest size in compute units."),
-    suspendTimeoutSeconds: z.int().optional().describe("Auto-suspend delay; 0: default, -1: never."),
-    poolerEnabled: z.boolean().optional().describe("Whether connections are pooled."),
-    poolerMode: z.string().optional().describe("How the pooler shares connections."),
-    pgSettings: z.record(z.string(), z.string()).optional().describe("Postgres settings."),
-    disabled: z.boolean().optional().describe("Whether the endpoint is disabled."),
-  })
-  .describe("The managed fields that the request sends.");
-
 const createIntent = z
   .object({
     attempt: z.string().min(1).describe("Names this intent in the annotation resolve-create."),
@@ -57,12 +41,7 @@ const createIntent = z
     projectId: z.string().describe("The project the create was meant for."),
     branchId: z.string().describe("The branch the create was meant for."),
     type: z.enum(["ReadWrite", "ReadOnly"]).describe("The type of endpoint it asks for."),
-    bodyHash: z.string().describe("Hash of the fields that the request sends."),
-    fields: requestFields.optional(),
     preIds: z.array(z.string()).describe("Endpoints of the branch and type that existed before."),
-    suspectIds: z.array(z.string()).optional().describe("Endpoints that this create may have made."),
-    serviceTime: time("The control plane's clock when preIds was read.").optional(),
-    time: time("When the operator recorded the intent, by the operator's clock."),
   })
   .describe("Present only while a create is open. The operator writes it before it sends the request.");
 
@@ -108,19 +87,17 @@ const logBranch = z
 
 const operationWatermark = z
   .object({
-    sinceTime: time("Where the log of the present endpoint begins."),
-    branch: logBranch.optional(),
-    formerEndpointId: z
-      .string()
-      .optional()
-      .describe("The endpoint before the present one. Its operations are still counted."),
-    createdTime: time("The newest creation time of an operation that was counted or met."),
-    ids: z
-      .array(z.string())
-      .describe(
-        "Operations met before, so that none is counted twice. An entry with a time is of that time, others of createdTime.",
-      ),
+    floorTime: time("Operations created until then have been counted, or are among unfinishedIds."),
+    counted: z
+      .array(
+        z.object({
+          id: z.string().describe("The operation's id."),
+          createdTime: time("When the control plane created it."),
+        }),
+      )
+      .describe("Operations created after floorTime that have been counted."),
     unfinishedIds: z.array(z.string()).describe("Operations that had not ended. They are counted when they end."),
+    branch: logBranch.optional(),
   })
   .describe("How far the operation log has been counted. All times are of the control plane's clock.");
 
@@ -133,16 +110,12 @@ const condition = z.object({
   message: z.string().describe("One line for people. With Stalled it says what to do."),
 });
 
-/** The conditions of a resource of any kind. */
 export const conditionsSchema = z
   .array(condition)
   .describe("Ready sums up the others. Reconciling and Stalled are present only while they are True.")
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] });
 
-/**
- * The status of a ComputeEndpoint: what the operator knows and shows. Values of the control plane are open strings, so
- * that a new value never breaks a patch.
- */
+/** Values of the control plane are open strings, so that a new value never breaks a patch. */
 export const statusSchema = z
   .object({
     observedGeneration: observedGeneration(),
@@ -195,7 +168,6 @@ export const statusSchema = z
   })
   .describe("The endpoint as the control plane showed it, and the operator's progress.");
 
-/** The status of a ComputeEndpoint. */
 export type ComputeEndpointStatus = z.output<typeof statusSchema>;
 export type Ownership = z.output<typeof ownership>;
 export type CreateIntent = z.output<typeof createIntent>;
@@ -208,5 +180,4 @@ export type Condition = z.output<typeof condition>;
 /** The members of status that decide which endpoint the operator may change. Each is parsed by itself. */
 export const trustedStatusSchema = { ownership: ownership.optional(), createIntent: createIntent.optional() };
 
-/** The maximum number of operations in status. */
 export const statusOperationsLimit = 20;

@@ -1,9 +1,7 @@
-/** Parses what every custom resource has: metadata, and a spec that may be invalid. */
 import { z } from "zod";
 import type { StoredIdentity } from "../domain/resource-store.ts";
 import { annotations } from "./names.ts";
 
-/** The metadata of a custom resource of any kind, as the API server stored it. */
 export interface StoredObject extends StoredIdentity {
   readonly generation: number;
   /** When the object was created, RFC 3339. */
@@ -15,7 +13,6 @@ export interface StoredObject extends StoredIdentity {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** The metadata of a stored object, parsed. The schemas of its kind then parse `spec` and `status`. */
 interface StoredParts {
   readonly object: StoredObject;
   readonly spec: unknown;
@@ -24,11 +21,7 @@ interface StoredParts {
 
 const ownAnnotations: ReadonlySet<string> = new Set(Object.values(annotations));
 
-/**
- * Makes the parser of one kind. The parser throws ZodError when the object is of another kind, or its metadata is not
- * that of a stored object of this scope.
- * @param scope with `Cluster`, the key of each object has the namespace "". @default "Namespaced"
- */
+/** In the scope `Cluster`, the namespace of each key is "". @throws ZodError when kind or metadata do not fit */
 export function storedObjectParser(
   kind: string,
   scope: "Namespaced" | "Cluster" = "Namespaced",
@@ -72,10 +65,7 @@ export type ParsedAs<Spec> =
   /** The spec does not fit the schema. `problems` is one line that names every wrong field. */
   | { readonly kind: "Invalid"; readonly problems: string };
 
-/**
- * Parses each field of a status by itself. So a field of another version, or a field that a person wrote, does not
- * hide the others. A field that cannot be parsed is left out.
- */
+/** Parses each field by itself, so that a wrong one does not hide the others. A wrong field is left out. */
 export function readableFields<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   fields: Readonly<Record<string, unknown>>,
@@ -92,7 +82,6 @@ export function fieldsOf(status: unknown): Readonly<Record<string, unknown>> {
   return z.looseObject({}).catch({}).parse(status);
 }
 
-/** Parses a spec with the schema of its kind. A spec that does not fit is part of the result, not an error. */
 export function parseSpecAs<Spec>(schema: z.ZodType<Spec>, spec: unknown): ParsedAs<Spec> {
   const parsed = schema.safeParse(spec);
   return parsed.success

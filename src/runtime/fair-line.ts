@@ -1,18 +1,13 @@
-/** Shares limited workers and requests: a waiting line whose groups take turns, and a token bucket. */
+/** Shares what is limited: a waiting line whose groups take turns, and a token bucket. */
 import type { Clock } from "../domain/clock.ts";
 
-/** An entry of a waiting line. */
 export interface LineEntry {
   /** The id of the entry, unique in its line. */
   readonly id: string;
-  /** The group of the entry. Groups take turns. */
   readonly group: string;
 }
 
-/**
- * A waiting line whose groups take turns, so that no entry waits behind a whole burst of another group. Within a group,
- * the first entry in is the first out. With one group it is an ordinary queue.
- */
+/** Groups take turns, so that no entry waits behind a whole burst of another group. */
 export class FairLine<Entry extends LineEntry> {
   /** The groups in the order of their turns. No group is empty. */
   readonly #groups = new Map<string, Map<string, Entry>>();
@@ -20,13 +15,6 @@ export class FairLine<Entry extends LineEntry> {
 
   get size(): number {
     return this.#size;
-  }
-
-  /** Yields the entries, group by group. */
-  *[Symbol.iterator](): Generator<Entry> {
-    for (const members of this.#groups.values()) {
-      yield* members.values();
-    }
   }
 
   get({ group, id }: LineEntry): Entry | undefined {
@@ -41,17 +29,6 @@ export class FairLine<Entry extends LineEntry> {
     const members = this.#groups.get(entry.group) ?? new Map<string, Entry>();
     members.set(entry.id, entry);
     this.#groups.set(entry.group, members);
-    this.#size++;
-  }
-
-  /** Adds an entry at the front of its group, unless it waits already. The turn of the group does not change. */
-  joinFirst(entry: Entry): void {
-    const others = this.#groups.get(entry.group);
-    if (others === undefined || others.has(entry.id)) {
-      this.join(entry);
-      return;
-    }
-    this.#groups.set(entry.group, new Map([[entry.id, entry], ...others]));
     this.#size++;
   }
 
@@ -70,10 +47,7 @@ export class FairLine<Entry extends LineEntry> {
     return entry;
   }
 
-  /**
-   * Removes and returns the first entry of the group whose turn it is. The next turn of that group comes after all
-   * others. `undefined`: the line is empty.
-   */
+  /** Takes the first entry of the group whose turn it is; `undefined`: the line is empty. */
   takeNext(): Entry | undefined {
     for (const [group, members] of this.#groups) {
       for (const entry of members.values()) {
@@ -115,7 +89,6 @@ export class TokenBucket {
     this.#atMs = options.clock.monotonicMs();
   }
 
-  /** Takes one token. @returns false if there was none */
   tryTake(): boolean {
     this.#refill();
     if (this.#tokens < 1) {

@@ -13,26 +13,20 @@ export const livenessLimits = {
   idleQueueMs: 60_000,
 } as const;
 
-/** The interval between two ticks, in milliseconds. */
 const tickMs = 1_000;
 
-/**
- * A tick is late if it comes this much after its time, in milliseconds. A single late tick may mean a paused process.
- */
+/** A single late tick may mean a paused process. */
 const lateMs = 5_000;
 
-/** The number of late ticks in a row after which the event loop counts as stuck. */
 const lateTicks = 3;
 
 interface LivenessWatchdogOptions {
   readonly clock: Clock;
   readonly queueStats: () => Pick<WorkQueueStats, "depth" | "longestRunningSeconds">;
-  /** Returns how many workers are in use now. */
   readonly activeWorkers: () => number;
   readonly workers: number;
 }
 
-/** Watches the event loop and the work queue, on the monotonic clock. */
 export class LivenessWatchdog {
   /** The health checks. Each has a name, and returns its present problem; `undefined` if there is none. */
   readonly checks = [
@@ -93,18 +87,10 @@ interface EventLoopMonitorOptions {
   readonly onDelay: (seconds: number) => void;
 }
 
-/**
- * The interval of the timer, in milliseconds. The timer notices every longer stall of the event loop, and costs almost
- * nothing.
- */
+/** The timer notices every longer stall of the event loop, and costs almost nothing. */
 const sampleMs = 100;
 
-/**
- * Measures how late timers fire, with the monotonic clock. All other work of the process is delayed by the same time.
- * Node's own histogram is not used. If it is reset at each scrape, it loses the interval of the scrape; without a reset
- * it does not show the present.
- * @returns a function that ends the measurement
- */
+/** Node's own histogram loses the interval of a scrape, or shows the past. @returns a function that ends it */
 export function monitorEventLoop({ clock, onDelay }: EventLoopMonitorOptions): () => void {
   let timer: Timer | undefined;
   const tick = () => {

@@ -4,7 +4,6 @@ import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
 interface ShutdownStep {
-  /** The step's name in the log, for instance `events`. */
   readonly name: string;
   /** After this many milliseconds the next step begins, even if this one has not ended. */
   readonly limitMs: number;
@@ -17,10 +16,7 @@ interface ShutdownOptions {
   readonly logger: Logger;
 }
 
-/**
- * Runs the steps in their order, each within its time limit. The whole takes at most the sum of the limits.
- * @returns the names of the steps that failed or did not end in time; the log has the reasons.
- */
+/** @returns the names of the steps that failed or did not end in time; the log has the reasons */
 export async function shutDown(
   steps: readonly ShutdownStep[],
   { clock, logger }: ShutdownOptions,
@@ -44,18 +40,13 @@ export async function shutDown(
 }
 
 interface UnhandledErrorsOptions {
-  /** The process whose unhandled errors are reported. */
   readonly emitter: Pick<EventEmitter, "on">;
   /** Logs the error. It must write each line before it returns, because the process ends right after. */
   readonly logger: Logger;
-  /** Ends the process with an error code. */
   readonly exit: () => void;
 }
 
-/**
- * Ends the process on an unhandled error. The operator's own code has failed in an unforeseen place, so its memory may
- * be wrong. The last log line gives the reason; after a restart everything is read again.
- */
+/** The operator's own code has failed in an unforeseen place, so its memory may be wrong. */
 export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsOptions): void {
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     emitter.on(event, (error: unknown) => {
@@ -68,10 +59,7 @@ export function endOnUnhandledErrors({ emitter, logger, exit }: UnhandledErrorsO
   }
 }
 
-/**
- * Waits for a promise, but not longer than `timeoutMs`.
- * @returns true when it has settled, resolved or rejected; false when the time ran out first. The promise goes on.
- */
+/** @returns true when it has settled, resolved or rejected; false when the time ran out first */
 export async function settlesWithin(clock: Clock, timeoutMs: number, promise: Promise<unknown>): Promise<boolean> {
   const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
   const timer = clock.after(timeoutMs, () => resolve(false));

@@ -1,10 +1,6 @@
-/** The machine's clock, behind the port `Clock`. */
 import type { Clock } from "../domain/clock.ts";
 
-/**
- * The longest delay of setTimeout, in milliseconds. A longer delay is cut to this: it does not fit into 32 bits, and
- * would fire at once.
- */
+/** A longer delay does not fit into 32 bits, and setTimeout would fire at once. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
 /** The clock of the machine. A running timer does not keep the process alive. */

@@ -1,4 +1,3 @@
-/** The queue of keys that workers reconcile. */
 import { backoffMs, type Clock, type Timer, withJitter } from "../domain/clock.ts";
 import type { WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import { FairLine, type LineEntry } from "./fair-line.ts";
@@ -8,15 +7,9 @@ export type WorkPriority = "Urgent" | "Background";
 
 interface WorkQueueOptions {
   readonly clock: Clock;
-  /**
-   * Returns the group of a key. Groups take turns, so that a burst of one group does not delay a single edit of
-   * another. The group of a key may change later, but a queued key keeps its group.
-   * @default one group for all
-   */
+  /** Groups take turns. The group of a key may change, but a queued key keeps its group. @default one group for all */
   readonly groupOf?: (key: string) => string;
-  /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** Observes the queue. @default no observer */
   readonly observer?: WorkQueueObserver;
 }
 
@@ -34,30 +27,16 @@ const urgentInARow = 16;
 
 const retryDelays = { firstMs: 5, longestMs: 300_000 };
 
-const silentObserver: WorkQueueObserver = {
-  added() {},
-  depthChanged() {},
-  taken() {},
-  finished() {},
-  retried() {},
-};
-
-/**
- * A queue of keys for workers.
- * Guarantees: a key is in the queue at most once. No two workers hold the same key. A key that is added while a worker
- * holds it is worked on once more afterwards. Within a priority and a group, the first key in is the first out.
- */
+/** A key is in the queue at most once, and no two workers hold it. If it is added meanwhile, it is taken once more. */
 export class WorkQueue {
   readonly #clock: Clock;
-  readonly #options: Required<WorkQueueOptions>;
-  readonly #observer: WorkQueueObserver;
+  readonly #options: Required<Omit<WorkQueueOptions, "observer">>;
+  readonly #observer: WorkQueueObserver | undefined;
   readonly #queued = { Urgent: new FairLine<QueuedKey>(), Background: new FairLine<QueuedKey>() };
-  /** The group of each queued key, which it keeps until it is taken. */
   readonly #groups = new Map<string, string>();
   readonly #waiting = new Map<string, WaitingKey>();
   /** The keys that workers hold, and the time when each was taken. */
   readonly #working = new Map<string, number>();
-  /** The number of failures in a row of each key that has failed. */
   readonly #failures = new Map<string, number>();
   /** Keys that were added while a worker held them. */
   readonly #dirty = new Map<string, WorkPriority>();
@@ -66,10 +45,9 @@ export class WorkQueue {
   #isShutDown = false;
 
   constructor(options: WorkQueueOptions) {
-    const defaults = { groupOf: () => "", random: Math.random, observer: silentObserver };
-    this.#options = { ...defaults, ...options };
+    this.#options = { groupOf: () => "", random: Math.random, ...options };
     this.#clock = options.clock;
-    this.#observer = this.#options.observer;
+    this.#observer = options.observer;
   }
 
   /** Adds the key now, or if a worker holds the key, as soon as the worker releases it. */
@@ -111,7 +89,7 @@ export class WorkQueue {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
     const delayMs = withJitter(backoffMs(failures, retryDelays), this.#options.random);
-    this.#observer.retried();
+    this.#observer?.retried();
     this.addAfter(key, delayMs);
     return delayMs;
   }
@@ -121,7 +99,6 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Returns the key's number of failures in a row. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
@@ -135,12 +112,11 @@ export class WorkQueue {
     const nowMs = this.#clock.monotonicMs();
     this.#groups.delete(queued.id);
     this.#working.set(queued.id, nowMs);
-    this.#observer.taken((nowMs - queued.sinceMs) / 1000);
-    this.#observer.depthChanged(this.#depth());
+    this.#observer?.taken((nowMs - queued.sinceMs) / 1000);
+    this.#observer?.depthChanged(this.#depth());
     return queued.id;
   }
 
-  /** Sets the listener that is called when a key is ready to be taken. There is at most one listener. */
   onReady(listener: () => void): void {
     this.#onReady = listener;
   }
@@ -152,7 +128,7 @@ export class WorkQueue {
       return;
     }
     this.#working.delete(key);
-    this.#observer.finished((this.#clock.monotonicMs() - startedMs) / 1000);
+    this.#observer?.finished((this.#clock.monotonicMs() - startedMs) / 1000);
     const priority = this.#dirty.get(key);
     this.#dirty.delete(key);
     if (priority !== undefined && !this.#isShutDown) {
@@ -171,7 +147,7 @@ export class WorkQueue {
     this.#queued.Urgent.clear();
     this.#queued.Background.clear();
     this.#groups.clear();
-    this.#observer.depthChanged(0);
+    this.#observer?.depthChanged(0);
   }
 
   stats(): WorkQueueStats {
@@ -189,7 +165,7 @@ export class WorkQueue {
   #markDirty(id: string, priority: WorkPriority): void {
     const before = this.#dirty.get(id);
     if (before === undefined) {
-      this.#observer.added();
+      this.#observer?.added();
     }
     this.#dirty.set(id, before === "Urgent" ? "Urgent" : priority);
   }
@@ -205,15 +181,12 @@ export class WorkQueue {
     this.#queued.Background.leave(place);
     this.#queued[priority].join({ ...place, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
     if (background === undefined) {
-      this.#observer.added();
+      this.#observer?.added();
     }
-    this.#observer.depthChanged(this.#depth());
+    this.#observer?.depthChanged(this.#depth());
     this.#onReady();
   }
 
-  /**
-   * Takes the next key. Urgent keys go first, but after `urgentInARow` of them a background key that waits is taken.
-   */
   #takeNext(): QueuedKey | undefined {
     const { Urgent: urgent, Background: background } = this.#queued;
     const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= urgentInARow;

@@ -11,17 +11,11 @@ interface WorkerPoolOptions {
   readonly workers: number;
   /** Reconciles one key. If it throws, that is a bug; the key is tried again with backoff. */
   readonly work: (key: string, slot: WorkerSlot) => Promise<Requeue>;
-  /** Called when a reconcile threw. */
   readonly onError: (key: string, error: unknown) => void;
-  /** Observes the reconciles. @default no observer */
   readonly observer?: ReconcileObserver;
 }
 
-/**
- * Workers that take keys from a queue until it shuts down.
- * Guarantees: at most `workers` reconciles have a worker at the same time. A reconcile that has waited
- * gets the next free worker, before any new key.
- */
+/** At most `workers` reconciles have a worker. One that has waited gets the next free worker, before any new key. */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #running = new Set<Promise<void>>();
@@ -40,7 +34,6 @@ export class WorkerPool {
     this.#pumpSoon();
   }
 
-  /** Returns how many workers are in use now. */
   activeWorkers(): number {
     return this.#active;
   }
@@ -51,9 +44,7 @@ export class WorkerPool {
     return settlesWithin(this.#options.clock, timeoutMs, Promise.all(this.#running));
   }
 
-  /**
-   * Gives out free workers after the current call: code that adds a key must not run a reconcile within its own call.
-   */
+  /** Code that adds a key must not run a reconcile within its own call. */
   #pumpSoon(): void {
     if (!this.#isPumpPending) {
       this.#isPumpPending = true;
@@ -64,7 +55,6 @@ export class WorkerPool {
     }
   }
 
-  /** Gives free workers to reconciles that have waited, and then to new keys. */
   #pump(): void {
     const { queue, workers } = this.#options;
     while (this.#active < workers) {
@@ -188,13 +178,11 @@ class HeldSlot implements WorkerSlot {
     }
   }
 
-  /** Ends the reconcile and releases its worker. */
   end(): void {
     this.#hasEnded = true;
     this.#giveBack();
   }
 
-  /** Gives the worker back if the reconcile waits and does no work meanwhile. */
   #giveBackIfIdle(): void {
     if (this.#waits > 0 && this.#works === 0) {
       this.#giveBack();

@@ -41,6 +41,8 @@ export interface ComputeSide {
    * The second number of the endpoints' loopback addresses, `127.<block>.x.y`; `undefined`: endpoints have host names.
    */
   readonly addressBlock: number | undefined;
+  /** The major version of the PostgreSQL servers. */
+  readonly pgVersion: number;
   /** Whether connections to pooled host names go through PgBouncer. */
   readonly isPooling: boolean;
   /** Returns the address at which clients connect to databases; `undefined` before `attach`. */
@@ -49,6 +51,8 @@ export interface ComputeSide {
   attach(surroundings: ComputeSurroundings): Promise<DatabaseAddress>;
   /** Returns the schema of a branch's database as SQL. @throws Error with a message for the client */
   schema(branchId: string, database: string): Promise<string>;
+  /** Lets PostgreSQL check the settings of an endpoint. @throws Error with PostgreSQL's message */
+  checkSettings(pgSettings: Readonly<Record<string, string>>): Promise<void>;
   /**
    * Must be called after all records were replaced, by a reset or a restore.
    * @param how `keep`: branches that still exist keep their data
@@ -82,6 +86,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
   return {
     driver: computes.driver,
     addressBlock: block?.number,
+    pgVersion: programs.binaries.version,
     isPooling: programs.pooler !== undefined,
     attach: async ({ state, data, pacemaker, authority, onBug }) => {
       temporary = data === undefined ? await makeTemporaryFolder("sandbox-computes-") : undefined;
@@ -101,6 +106,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
     },
     address: () => address,
     schema: (branchId, database) => computes.schema(branchId, database),
+    checkSettings: (pgSettings) => computes.checkSettings(pgSettings),
     replace: (how) => computes.replace(how),
     stop: async () => {
       await computes.stop();

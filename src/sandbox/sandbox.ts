@@ -112,7 +112,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     driver: computes?.driver,
     directory: options.data,
     profile: options.profile,
-    settings: { ...settingsOf(options), addressBlock: computes?.addressBlock },
+    settings: {
+      ...settingsOf(options),
+      ...(computes && { addressBlock: computes.addressBlock, pgVersions: [computes.pgVersion] }),
+    },
     fixture: options.fixture ?? defaultFixture,
     apiKey: options.apiKey,
     pace: paceOf(options),
@@ -200,6 +203,7 @@ function partsOf(
     controlAccess: options.allowRemoteControl === true ? "everyone" : isLoopback(options.host) ? "loopback" : "none",
     onBug,
     databaseAddress: () => computes?.address(),
+    checkSettings: computes && ((pgSettings) => computes.checkSettings(pgSettings)),
     schemaOf: computes && ((branchId, database) => computes.schema(branchId, database)),
     authority: () => {
       opened ??= openAuthority(options.data, Date.now());

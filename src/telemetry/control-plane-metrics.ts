@@ -1,25 +1,17 @@
-/** The metrics of requests to the control plane. */
 import type { ControlPlaneObserver, PlaneObserver, ThrottledReason } from "../domain/control-plane.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** The upper bounds of the request histogram in seconds. The last ones are above every deadline of a call. */
 const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 15, 30];
 
-/**
- * The upper bounds of the histogram of waits for the request budget, in seconds. The last one is the longest wait of a
- * request.
- */
+/** The last bound is the longest wait of a request. */
 const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
 
 const throttledReasons: readonly ThrottledReason[] = ["TooManyRequests", "HeldBack", "BudgetUsedUp"];
 
-/** The value of the label `control_plane` for the control plane of the settings. */
 const ofSettings = "settings";
 
-/**
- * Makes the metrics of requests to the control plane. Their labels have few different values: route templates, methods,
- * codes.
- */
+/** The labels have few different values: route templates, methods, codes. */
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
   unreadableCount: () => number,
@@ -64,7 +56,6 @@ export function createControlPlaneMetrics(
   };
 }
 
-/** Makes the metrics with the label `control_plane`. */
 function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
   const throttled = registry.counter(
     "control_plane_throttled_total",

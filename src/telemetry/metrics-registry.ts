@@ -1,23 +1,10 @@
-/** The registry of the metrics, and a limit for the number of values of a label. */
-import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 
 export type Labels = Readonly<Record<string, string>>;
 export type Series = readonly [labels: Labels, value: number];
 
-/**
- * The registry of all metrics. `metrics()` of prom-client is not used, because it renames counters permanently;
- * `renderScrape` writes the text. The OpenMetrics type allows exemplars.
- */
-export class MetricsRegistry extends Registry<OpenMetricsContentType> {
-  constructor() {
-    super();
-    this.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  }
-
-  /**
-   * Makes a counter.
-   * @param known the series to make now, because Prometheus does not see the rise of a counter that first appears at 1.
-   */
+export class MetricsRegistry extends Registry {
+  /** @param known series to make now: Prometheus does not see the rise of a counter that first appears at 1 */
   counter<Label extends string = never>(
     name: string,
     help: string,
@@ -41,10 +28,7 @@ export class MetricsRegistry extends Registry<OpenMetricsContentType> {
     return new Histogram({ name, help, labelNames, buckets: [...buckets], registers: [this] });
   }
 
-  /**
-   * Adds a metric whose series are computed at each scrape, so that an object that is gone leaves no series.
-   * @param series returns all series; must not throw.
-   */
+  /** At each scrape, so that an object that is gone leaves no series. @param series must not throw */
   computed(name: string, help: string, series: () => Iterable<Series>, type: "gauge" | "counter" = "gauge"): void {
     this.registerMetric(new Computed({ name, help, series, type }));
   }
@@ -57,10 +41,7 @@ interface ComputedMetric {
   readonly type: "gauge" | "counter";
 }
 
-/**
- * A metric whose series are computed at each scrape. It stores nothing, because prom-client would hash and copy
- * thousands of series. It does not notice a series that comes twice.
- */
+/** It stores nothing, because prom-client would hash and copy thousands of series. */
 class Computed extends Gauge {
   readonly #metric: ComputedMetric;
 
@@ -80,23 +61,17 @@ class Computed extends Gauge {
 /** The maximum length of a label value. Every known word of the control plane is shorter. */
 const longestValue = 64;
 
-/** Converts any text into a label value. The number of different label values is limited. */
-export type BoundedLabel = (value: string) => string;
+export type BoundedLabel = (namespace: string, value: string) => string;
 
-/**
- * Limits the values of a label. The first `limit` values are kept. Later values, empty values and very long values
- * become `other`.
- */
+/** Limited by namespace: the words of one tenant's control plane must not push out others. The rest becomes `other`. */
 export function createBoundedLabel(limit: number): BoundedLabel {
-  const seen = new Set<string>();
-  return (value) => {
-    if (seen.has(value)) {
-      return value;
-    }
-    if (seen.size >= limit || value === "" || value.length > longestValue) {
+  const seenIn = new Map<string, Set<string>>();
+  return (namespace, value) => {
+    const seen = seenIn.get(namespace) ?? new Set();
+    if (!seen.has(value) && (seen.size >= limit || value === "" || value.length > longestValue)) {
       return "other";
     }
-    seen.add(value);
+    seenIn.set(namespace, seen.add(value));
     return value;
   };
 }

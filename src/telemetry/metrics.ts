@@ -1,7 +1,3 @@
-/**
- * Makes all metrics of the process. Those of the queue, the reconciles, the watch and the process itself are declared
- * here.
- */
 import { getHeapStatistics } from "node:v8";
 import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
@@ -10,7 +6,6 @@ import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueSt
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
 import { createBoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
-import { renderScrape, type Scrape, type ScrapeFormat } from "./render-scrape.ts";
 import {
   type AccessMetricsOptions,
   createAccessMetrics,
@@ -18,29 +13,24 @@ import {
   registerResourceGauges,
 } from "./resource-gauges.ts";
 
-/** The statistics of the queue that each scrape reads. */
 type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
 
-/** The statistics of the watch that each scrape reads. */
 export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
 
 /** The sources of the metrics. Their functions are called at each scrape, and must not throw. */
 export interface MetricsOptions extends ResourceGaugesOptions {
   readonly version: string;
-  /** The maximum number of reconciles at the same time. */
   readonly workers: number;
   /** The sources of the DatabaseAccess metrics. @default none */
   readonly accesses?: AccessMetricsOptions | undefined;
   /** Returns the number of endpoints whose name has this cluster's token and that no resource owns. */
   readonly orphanCount: () => number;
-  /** Returns the number of objects that could not be parsed in the latest lists of the control plane. */
   readonly unreadableCount: () => number;
   readonly queueStats: () => RunningStats;
   readonly watchStats: () => ReflectorStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
 }
 
-/** All metrics of this process: the ports through which other folders report events, and the text of a scrape. */
 export interface Metrics {
   readonly operations: OperationMetrics;
   readonly reconciles: ReconcileObserver;
@@ -49,7 +39,7 @@ export interface Metrics {
   readonly access: SecretObserver;
   /** Reports how late a timer has fired, in seconds. */
   readonly eventLoopDelayed: (seconds: number) => void;
-  render(format: ScrapeFormat): Promise<Scrape>;
+  render(): Promise<string>;
 }
 
 /** The maximum number of different actions in labels. About a third of this number is known. */
@@ -76,7 +66,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   ]);
   const eventLoopDelayed = createProcessMetrics(registry, options.version);
   const access = createAccessMetrics(registry, options.accesses ?? { resources: () => [], nowMs: () => 0 });
-  const render = (format: ScrapeFormat) => renderScrape(registry, format);
+  const render = () => registry.metrics();
   return { operations, reconciles, queue, controlPlane, eventLoopDelayed, access, render };
 }
 
@@ -85,13 +75,9 @@ const controller = "computeendpoint";
 
 const queueLabels = { name: controller, controller };
 
-/** The upper bounds of the histogram of waits in the work queue, in seconds. */
 const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
 
-/**
- * Makes the metrics of the work queue, with the names that client-go and controller-runtime use.
- * @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21)
- */
+/** @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21) */
 function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningStats): WorkQueueObserver {
   const labelNames = ["name", "controller"] as const;
   const buckets = waitBucketsSeconds;
@@ -133,11 +119,7 @@ const reconcileBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 
 const reconcileResults: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
-/**
- * Makes the metrics of reconciles. They have controller-runtime's names, so that its dashboards work.
- * @param workers the maximum number of reconciles at the same time
- * @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21)
- */
+/** @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21) */
 function createReconcileMetrics(registry: MetricsRegistry, workers: number): ReconcileObserver {
   const labelNames = ["controller"] as const;
   const total = registry.counter(
@@ -208,9 +190,7 @@ function registerWatchMetrics(registry: MetricsRegistry, stats: () => ReflectorS
   );
 }
 
-/**
- * The upper bounds in seconds of the histogram of late timers, from the usual lateness to one that makes probes fail.
- */
+/** From the usual lateness to one that makes probes fail. */
 const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** Makes the metrics of the process. @returns a function that reports how late a timer has fired, in seconds */

@@ -1,4 +1,3 @@
-/** Writes log lines as JSON, without secrets. */
 import { type DestinationStream, destination, pino, stdTimeFunctions } from "pino";
 import type { LogFields, Logger } from "../domain/logger.ts";
 import { withoutSecrets } from "../domain/without-secrets.ts";
@@ -6,21 +5,15 @@ import { withoutSecrets } from "../domain/without-secrets.ts";
 interface PinoLoggerOptions {
   /** The log level, one of pino's names. */
   readonly level: string;
-  /**
-   * Returns the secrets in use now, in every form in which a text may contain them. Only fields with names of objects
-   * may show them.
-   * @default none
-   */
+  /** Every form in which a text may contain a secret; only fields with names of objects may show one. @default none */
   readonly knownSecrets?: () => readonly string[];
   /** Where the lines are written. @default standard output */
   readonly stream?: DestinationStream;
 }
 
 /**
- * Makes a logger of JSON lines: `time` (RFC 3339), `level` (its name), `message`, and the fields.
  * A warning or an error is written before the call returns. Other lines wait for 50 ms at most, or until the process
- * exits, and are written together. SIGKILL can lose them.
- * Secrets are removed from fields and errors. The message is a constant of the code. Never throws.
+ * exits; SIGKILL can lose them. The message is a constant of the code, so only fields are redacted. Never throws.
  */
 export function createPinoLogger(options: PinoLoggerOptions): Logger {
   const { knownSecrets = () => [] } = options;
@@ -49,22 +42,17 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
-/** The stream of the log lines, and a function that writes the waiting lines at once. */
 interface Output {
   readonly stream: DestinationStream;
   flush(): void;
 }
 
-/** When this many characters wait, they are written at once. */
 const waitingCharacters = 8_192;
 
 /** The longest time that a line waits, in milliseconds. */
 const waitingMs = 50;
 
-/**
- * Opens standard output. Lines are written together, because in a burst each write would cost as much as a request. If
- * the output is closed, log lines are lost, and the process continues.
- */
+/** In a burst, each write would cost as much as a request. If the output is closed, log lines are lost. */
 function createOutput(): Output {
   const target = destination({ fd: 1, sync: true });
   let waiting = "";
@@ -89,36 +77,15 @@ function createOutput(): Output {
   return { stream: { write }, flush };
 }
 
-const hidden = "[redacted]";
-
-const secretField =
-  /password|passwd|secret|api[_-]?key|authorization|connection[_-]?(string|ur[il])|(access|bearer)token/i;
-
 /** The maximum depth of a log field: enough for an error with its causes. It also ends a cycle of objects. */
 const deepest = 6;
 
-/** A function that removes secrets from a text. */
 type Redact = (text: string) => string;
 
-/**
- * Log fields that hold names of objects. The logger does not remove the values of `knownSecrets` from them, only texts
- * that look like a secret. Else a tenant could choose another tenant's name as its password, and so hide that name in
- * the log.
- */
+/** Not redacted: else a tenant could choose another tenant's name as its password, and so hide it in the log. */
 const nameFields = new Set(["namespace", "name", "uid", "kind", "planeId", "project", "projectId", "identity", "step"]);
 
-/**
- * Makes a function that removes the values of `knownSecrets`, and everything that looks like a secret.
- * @param knownSecrets called for every text, because a key file may change
- */
-export function createRedact(knownSecrets: () => readonly string[]): Redact {
-  return (text) => withoutSecrets(text, knownSecrets());
-}
-
-/**
- * Copies the value of a log field. The copy has no secrets and can be written as JSON: errors become plain objects with
- * their causes, and a value that JSON cannot hold becomes text.
- */
+/** The copy has no secrets and can be written as JSON: errors become plain objects with their causes. */
 export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === "string") {
     return redact(value);
@@ -138,23 +105,17 @@ export function redactValue(value: unknown, redact: Redact, depth = 0): unknown 
   return redactFields(value instanceof Error ? fieldsOf(value) : value, redact, depth + 1);
 }
 
-const withoutPatterns: Redact = (text) => withoutSecrets(text);
-
 function redactFields(fields: object, redact: Redact, depth: number): Record<string, unknown> {
+  const unchanged: Redact = (text) => text;
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      secretField.test(name) && value !== undefined
-        ? hidden
-        : redactValue(value, nameFields.has(name) ? withoutPatterns : redact, depth),
+      redactValue(value, nameFields.has(name) ? unchanged : redact, depth),
     ]),
   );
 }
 
-/**
- * Returns the known fields of an error. Other fields are left out: in a library's error they may have headers and
- * bodies.
- */
+/** Other fields are left out: in a library's error they may have headers and bodies. */
 function fieldsOf(error: Error): Record<string, unknown> {
   const { reason, effect, code } = error as { reason?: unknown; effect?: unknown; code?: unknown };
   const { name, message, stack, cause } = error;

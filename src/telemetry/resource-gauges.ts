@@ -1,7 +1,7 @@
 /** The metrics about resources. Gauges are computed from the cache at each scrape. */
 import { isInFlight, type OperationsAge } from "../domain/operation.ts";
 import { type ResourceKey, type SecretObserver, secretWriteCauses } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, projectIdOf, workKeyOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
@@ -16,24 +16,16 @@ import {
 /** The maximum number of different states in labels. About a third of this number is known. */
 const maxStates = 20;
 
-/** The sources of the gauges about resources. */
 export interface ResourceGaugesOptions {
-  /** Returns every ComputeEndpoint of the cache. */
   readonly resources: () => readonly ComputeEndpoint[];
-  /**
-   * Returns the present time of the control plane's clock in epoch milliseconds; `undefined`: no answer about this
-   * project has shown it yet.
-   * @param key the key of the project
-   */
-  readonly serviceNowMs: (key: string) => number | undefined;
+  readonly nowMs: () => number;
   /** Returns for each project with resources how long ago its operations were read completely. */
   readonly operationsAges: () => readonly OperationsAge[];
 }
 
-/** Registers the gauges about ComputeEndpoints. */
 export function registerResourceGauges(
   registry: MetricsRegistry,
-  { resources, serviceNowMs, operationsAges }: ResourceGaugesOptions,
+  { resources, nowMs, operationsAges }: ResourceGaugesOptions,
   boundAction: BoundedLabel,
 ): void {
   const ofEach = (name: string, help: string, seriesOf: (resource: ComputeEndpoint) => readonly Series[]) =>
@@ -51,24 +43,25 @@ export function registerResourceGauges(
   ofEach(
     "compute_endpoint_state",
     "1 for the last known state of the endpoint; idle is healthy.",
-    ({ key, status: { state } }) => (state === undefined ? [] : [[{ ...keyLabels(key), state: boundState(state) }, 1]]),
+    ({ key, status: { state } }) =>
+      state === undefined ? [] : [[{ ...keyLabels(key), state: boundState(key.namespace, state) }, 1]],
   );
   ofEach(
     "compute_endpoint_operation_failed",
     "1 after an operation failed, until the same action succeeds or a person acknowledges the failure.",
     (resource) => {
       // Beyond the limit, several actions have the same label `other`. The set keeps one series for them.
-      const actions = new Set(failedActionsOf(resource).map(boundAction));
+      const actions = new Set(failedActionsOf(resource).map((action) => boundAction(resource.key.namespace, action)));
       return [...actions].map((action) => [{ ...keyLabels(resource.key), action }, 1]);
     },
   );
   ofEach(
     "compute_endpoint_operation_oldest_in_flight_seconds",
-    "Age of the oldest operation in flight by the control plane's clock, while there is one.",
+    "Age of the oldest operation in flight, while there is one.",
     (resource) => {
       const begun = inFlightOf(resource).map(({ createdTime }) => Date.parse(createdTime));
       const oldestMs = Math.min(...begun.filter(Number.isFinite));
-      const ageMs = (serviceNowMs(workKeyOf(resource)) ?? Number.NaN) - oldestMs;
+      const ageMs = nowMs() - oldestMs;
       return Number.isFinite(ageMs) ? [[keyLabels(resource.key), Math.max(0, ageMs) / 1000]] : [];
     },
   );
@@ -81,9 +74,11 @@ export function registerResourceGauges(
       for (const action of counts.keys()) {
         counts.set(action, 0);
       }
-      for (const operation of resources().flatMap(inFlightOf)) {
-        const action = boundAction(operation.action);
-        counts.set(action, (counts.get(action) ?? 0) + 1);
+      for (const resource of resources()) {
+        for (const operation of inFlightOf(resource)) {
+          const action = boundAction(resource.key.namespace, operation.action);
+          counts.set(action, (counts.get(action) ?? 0) + 1);
+        }
       }
       return [...counts].map(([action, count]) => [{ action }, count]);
     },
@@ -124,10 +119,7 @@ function infoLabels(resource: ComputeEndpoint): Labels {
   };
 }
 
-/**
- * Returns the actions whose failure must cause an alert; `unknown` if an operation failed and status does not name its
- * action. The condition decides, because a person can acknowledge a failure.
- */
+/** The condition decides, because a person can acknowledge a failure. `unknown`: status names no action. */
 function failedActionsOf({ status }: ComputeEndpoint): readonly string[] {
   if (conditionOf(status.conditions, "LastOperationSucceeded")?.status !== "False") {
     return [];
@@ -140,10 +132,8 @@ function inFlightOf({ status }: ComputeEndpoint): readonly StatusOperation[] {
   return (status.operations ?? []).filter(isInFlight);
 }
 
-/** The sources of the gauges about DatabaseAccesses. */
 export interface AccessMetricsOptions {
   readonly resources: () => readonly DatabaseAccess[];
-  /** Returns the present time in epoch milliseconds. */
   readonly nowMs: () => number;
 }
 

@@ -1,4 +1,3 @@
-/** The HTTP servers for probes and metrics. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,22 +5,12 @@ import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { ScrapeAccess, ScrapeDecision, WatchStats } from "../domain/resource-store.ts";
 import type { Metrics } from "./metrics.ts";
-import { createSharedScrape, scrapeFormatFor } from "./render-scrape.ts";
 
 interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string | Buffer;
-  /** The headers of the answer. @default none */
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** The headers of a request that routes read. */
-interface HttpRequest {
-  /** The Accept header; "" if there is none. */
-  readonly accept: string;
-  /** The Authorization header; "" if there is none. */
-  readonly authorization: string;
 }
 
 interface ServerOptions {
@@ -34,30 +23,24 @@ interface ServerOptions {
 interface HttpListenerOptions extends ServerOptions {
   /** The name of the setting that has the address, for error messages. */
   readonly setting: string;
-  /** The routes for GET and HEAD, by their exact path. */
-  readonly routes: Readonly<Record<string, (request: HttpRequest) => Promise<HttpAnswer>>>;
+  /** The routes for GET and HEAD, by their exact path. Each gets the Authorization header; "" if there is none. */
+  readonly routes: Readonly<Record<string, (authorization: string) => Promise<HttpAnswer>>>;
   /** The maximum number of open connections. Further connections are refused. @default 256 */
   readonly maxConnections?: number;
 }
 
-/** A server that is listening. */
 export interface HttpListener {
-  /** The port in use, even if the system chose it. */
   readonly port: number;
   /** Stops accepting, waits one second for answers in progress, and closes the connections that are left. Never rejects. */
   close(): Promise<void>;
 }
 
-/** The time limit for receiving a request, in milliseconds. A request is short. */
 const requestTimeoutMs = 5_000;
 /** The time limit for a client to read the whole answer, in milliseconds. Then the server closes the connection. */
 const writeTimeoutMs = 10_000;
 const closeGraceMs = 1_000;
 
-/**
- * Starts a server that answers GET and HEAD.
- * @throws Error that names the setting and the address, when the server cannot listen there
- */
+/** @throws Error that names the setting and the address, when the server cannot listen there */
 async function startHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
   const server = createServer(
     {
@@ -112,7 +95,7 @@ async function answer(request: IncomingMessage, options: HttpListenerOptions): P
     return { ...plainText(405, "only GET and HEAD are answered here\n"), headers: { allow: "GET, HEAD" } };
   }
   try {
-    return await route({ accept: headers.accept ?? "", authorization: headers.authorization ?? "" });
+    return await route(headers.authorization ?? "");
   } catch (error) {
     options.logger.error({ path, error }, "a probe or scrape got no answer");
     return plainText(500, "failed; the log says why\n");
@@ -131,17 +114,11 @@ function plainText(status: number, body: string): HttpAnswer {
   return { status, contentType: "text/plain; charset=utf-8", body };
 }
 
-/**
- * The maximum number of connections to the metrics server. It is enough for a few Prometheus servers with two scrapers
- * each, and for people. Each connection may hold a whole scrape in memory.
- */
+/** Enough for a few Prometheus servers, and for people. Each connection may hold a whole scrape in memory. */
 const maxScrapers = 32;
 
 interface HealthServerOptions extends ServerOptions {
-  /**
-   * Checks that find a problem which a restart would solve.
-   * @default none: any answer means that the process is alive
-   */
+  /** @default none: any answer means that the process is alive */
   readonly liveChecks?: readonly HealthCheck[];
   readonly readyChecks: readonly HealthCheck[];
 }
@@ -152,10 +129,7 @@ interface MetricsServerOptions extends ServerOptions {
   readonly access?: ScrapeAccess | undefined;
 }
 
-/**
- * Starts the server for `/livez` and `/readyz`.
- * @throws Error that names HEALTH_ADDR when the server cannot listen there
- */
+/** @throws Error that names HEALTH_ADDR when the server cannot listen there */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpListener> {
   const { liveChecks = [], readyChecks, ...server } = options;
   const routes = {
@@ -165,19 +139,37 @@ export function startHealthServer(options: HealthServerOptions): Promise<HttpLis
   return startHttpListener({ ...server, setting: "HEALTH_ADDR", routes });
 }
 
-/** Starts the server for `/metrics`. @throws Error that names METRICS_ADDR when the server cannot listen there */
+const scrapeType = "text/plain; version=0.0.4; charset=utf-8";
+
+/** @throws Error that names METRICS_ADDR when the server cannot listen there */
 export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
   const { metrics, access, ...server } = options;
-  const scrape = createSharedScrape({ clock: server.clock, render: metrics.render });
+  const scrape = createSharedScrape(metrics.render);
   const routes = {
-    "/metrics": async ({ accept, authorization }: HttpRequest) => {
+    "/metrics": async (authorization: string) => {
       const decision = access === undefined ? "Allowed" : await access(authorization);
       return decision === "Allowed"
-        ? { status: 200, ...(await scrape(scrapeFormatFor(accept))) }
+        ? { status: 200, contentType: scrapeType, body: await scrape() }
         : refusedScrapes[decision];
     },
   };
   return startHttpListener({ ...server, setting: "METRICS_ADDR", routes, maxConnections: maxScrapers });
+}
+
+/** Makes a function that writes the metrics. Scrapes at the same time share one text and its bytes. */
+function createSharedScrape(render: Metrics["render"]): () => Promise<Buffer> {
+  let current: Promise<Buffer> | undefined;
+  const begin = async () => {
+    try {
+      return Buffer.from(await render());
+    } finally {
+      current = undefined;
+    }
+  };
+  return () => {
+    current ??= begin();
+    return current;
+  };
 }
 
 const refusedScrapes: Readonly<Record<Exclude<ScrapeDecision, "Allowed">, HttpAnswer>> = {
@@ -192,18 +184,13 @@ const refusedScrapes: Readonly<Record<Exclude<ScrapeDecision, "Allowed">, HttpAn
   Unknown: plainText(503, "the Kubernetes API server did not say whether this token may get /metrics\n"),
 };
 
-/** One health check. */
 export interface HealthCheck {
-  /** The name in the answer, for instance `cache-synced`. */
   readonly name: string;
   /** Returns the problem in one line; `undefined`: there is none. */
   readonly problem: () => string | undefined;
 }
 
-/**
- * Runs every check. The answer is 200 if no check has a problem, else 503, and its body lists each check. A check that
- * throws counts as failed; its error text is not shown, because it may have secrets.
- */
+/** A check that throws counts as failed; its error text is not shown, because it may have secrets. */
 export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   const results = checks.map((check) => ({ name: check.name, problem: problemOf(check) }));
   const isWell = results.every((result) => result.problem === undefined);
@@ -213,10 +200,7 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
   return plainText(isWell ? 200 : 503, [...lines, isWell ? "ok" : "not ok", ""].join("\n"));
 }
 
-/**
- * Makes two checks: the cache is complete, and the watch has received bytes in the last `staleAfterMs`. A watch that
- * has not received any byte yet passes the second check.
- */
+/** A watch that has not received any byte yet passes the second check. */
 export function watchChecks(
   stats: () => Pick<WatchStats, "hasSynced" | "silentForMs" | "unlistedNamespaces">,
   staleAfterMs: number,
@@ -236,7 +220,6 @@ export function watchChecks(
   ];
 }
 
-/** Returns the problem of an incomplete cache, with the namespaces that are not listed yet. The log has the reasons. */
 function notListed(namespaces: readonly string[]): string {
   const some = namespaces.slice(0, 10).join(", ");
   const where = some === "" ? "" : ` in ${some}${namespaces.length > 10 ? ", …" : ""}`;

@@ -1,7 +1,10 @@
 /** Connects to a control plane: makes the client, the checks before its calls, and the request budget. */
+
+import { hash } from "node:crypto";
 import type { Config } from "../config.ts";
 import { budgetGuards, createRefusedKeyGuard, fenceGuard, throttleGuard } from "../control-plane/call-guards.ts";
 import { type ControlPlaneClientOptions, createControlPlane } from "../control-plane/create-control-plane.ts";
+import { askedOnce, type KeySource } from "../control-plane/key-source.ts";
 import { RequestBudget } from "../control-plane/request-budget.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -18,13 +21,9 @@ import type { Logger, Tracer } from "../domain/logger.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
 import type { ControlPlaneAccess } from "../reconcile/ports.ts";
 
-/**
- * The time limit of one write in milliseconds, to the control plane or to Kubernetes. The lease must last longer than
- * that.
- */
+/** For writes to the control plane and to Kubernetes. The lease must last longer. */
 export const writeTimeoutMs = 8_000;
 
-/** The options that the connections to all control planes share. */
 export interface ConnectOptions {
   readonly config: Pick<Config, "requestsPerSecond" | "requestsPerMinute">;
   readonly clock: Clock;
@@ -36,21 +35,17 @@ export interface ConnectOptions {
   readonly fence: LeaderFence;
 }
 
-/**
- * The control plane to connect to. For the control plane of the settings, `controlPlane` and `watchCalls` are absent:
- * no resource describes it, and no status shows its health.
- */
+type CallKeys = Pick<KeySource, "current">;
+
+/** `controlPlane` and `watchCalls` are absent for the control plane of the settings: no resource describes it. */
 export interface ConnectTarget
   extends Pick<PlaneTarget, "url" | "keys" | "onNewKey">,
     Partial<Pick<PlaneTarget, "requestsPerMinute" | "mayBeNearby" | "controlPlane" | "watchCalls" | "isInUse">> {
-  readonly client?: ControlPlane | undefined;
+  /** Makes the client for the calls with the key of this source. @default the HTTP client */
+  readonly client?: ((keys: CallKeys) => ControlPlane) | undefined;
 }
 
-/**
- * Connects to a control plane. Makes the client, and the checks and the request budget that all its callers share. The
- * caller must close the connection.
- * @throws Error when the URL is not valid
- */
+/** The caller must close the connection. @throws Error when the URL is not valid */
 export function connectControlPlane(options: ConnectOptions, target: ConnectTarget): PlaneConnection {
   const { config, clock, logger, clusterId, fence } = options;
   const { keys, controlPlane: describedBy, onNewKey, watchCalls = (call) => call() } = target;
@@ -65,7 +60,11 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     throttled: (reason) => ifInUse(() => options.observer.throttledAt(name, reason)),
   };
   const unreadable = new UnreadableObjects({ clock, logger });
-  const { client, close: closeClient } = createClient({ ...options, observer, onListed: unreadable.note }, target);
+  const {
+    serviceUrl,
+    withKeys,
+    close: closeClient,
+  } = createClient({ ...options, observer, onListed: unreadable.note }, target);
   const throttle = throttleGuard({ clock, observer });
   const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(name, isAccepted));
   const counted: CallGuard = (call) => {
@@ -73,19 +72,24 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     return throttle(call);
   };
   const refusedKey = createRefusedKeyGuard({ clock, keys, onNewKey, onJudged });
-  const guarded: CallGuard = (call) => watchCalls(() => refusedKey.guard(() => counted(call)));
   const fenced = fenceGuard(fence, writeTimeoutMs);
-  const guards: CallGuards = { read: guarded, write: (call) => fenced(() => guarded(call)) };
-  const controlPlane = guardCalls(client, guards);
+  const guardsFor = (own: CallKeys): CallGuards => {
+    const refusedKeyGuard = refusedKey.guardFor(own);
+    const guarded: CallGuard = (call) => watchCalls(() => refusedKeyGuard(() => counted(call)));
+    return { read: guarded, write: (call) => fenced(() => guarded(call)) };
+  };
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
-  const { serviceUrl } = client;
   const access: ControlPlaneAccess = {
     identity:
       describedBy === undefined ? { clusterId, serviceUrl } : { clusterId, serviceUrl, controlPlane: describedBy },
-    forCaller: (caller) => guardCalls(controlPlane, budgetGuards(budget, caller)),
-    reserve: (caller) => budget.take(caller),
-    reserved: controlPlane,
+    forCaller(caller) {
+      const own = askedOnce(keys);
+      const reserved = guardCalls(withKeys(own), guardsFor(own));
+      const controlPlane = guardCalls(reserved, budgetGuards(budget, caller));
+      const keyMark = async () => hash("sha256", await own.current());
+      return { controlPlane, reserve: () => budget.take({ ...caller, urgency: "Urgent" }), reserved, keyMark };
+    },
     get pollsPerMinute() {
       return budget.pollsPerMinute;
     },
@@ -107,9 +111,8 @@ function createClient(
 ) {
   const { version } = options;
   if (injected !== undefined) {
-    return { client: injected, close: async () => {} };
+    return { serviceUrl: injected(keys).serviceUrl, withKeys: injected, close: async () => {} };
   }
   const userAgent = `endpoint-operator/${version}`;
-  const client = createControlPlane({ ...options, baseUrl: url, keys, userAgent, writeTimeoutMs, mayBeNearby });
-  return { client, close: () => client.close() };
+  return createControlPlane({ ...options, baseUrl: url, keys, userAgent, writeTimeoutMs, mayBeNearby });
 }

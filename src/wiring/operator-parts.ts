@@ -1,14 +1,11 @@
-/**
- * Makes all parts of the operator: watches, queue, control planes, metrics and reconcilers, each connected to the
- * others.
- */
+/** Makes all parts of the operator, each connected to the others. */
 import type { Config } from "../config.ts";
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ClosableFence, type LeaderFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
+import type { KindGaps, ResourceKey } from "../domain/resource-store.ts";
 import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import type { CredentialSource } from "../kubernetes/http/credentials.ts";
@@ -27,6 +24,7 @@ import { Projects } from "../reconcile/project-memory.ts";
 import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
 import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoint.ts";
 import { parseProjectKey, planeLabel } from "../resource/control-plane-resource.ts";
+import { databaseAccessNames } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
 import { type WorkPriority, WorkQueue } from "../runtime/work-queue.ts";
@@ -46,10 +44,7 @@ export interface OperatorOptions {
   readonly version: string;
   readonly instance: string;
   readonly random: () => number;
-  /**
-   * Called with each API key of a control plane that a resource describes, so that logs leave the key out.
-   * @default nothing
-   */
+  /** Logs leave out the keys of control planes that resources describe. @default nothing */
   readonly onKey?: ((key: string) => void) | undefined;
   readonly controlPlane?: ControlPlane;
   /** Makes the client for a control plane that a resource describes; tests pass it in. @default the HTTP client */
@@ -57,28 +52,23 @@ export interface OperatorOptions {
   /** The certificate authority of the databases as PEM. @default public authorities */
   readonly databaseAuthority?: string | undefined;
   readonly tracer?: Tracer | undefined;
+  /** Whether to forget a project before its next reconcile. Only the simulation sets it. @default never */
+  readonly forgets?: (() => boolean) | undefined;
   /** Sends the last traces; never rejects. @default there are none */
   readonly flushTraces?: (() => Promise<void>) | undefined;
 }
 
-/** A control plane that a resource describes, for its client. */
-export interface DescribedTarget extends Pick<PlaneTarget, "url" | "keys" | "controlPlane"> {
+export interface DescribedTarget extends Pick<PlaneTarget, "url" | "controlPlane"> {
+  readonly keys: Pick<KeySource, "current">;
   readonly fence: LeaderFence;
 }
 
-/**
- * If the Lease ends too soon for an effect, or a request was put off, the reconcile is tried again after this many
- * milliseconds.
- */
+/** The pause if the Lease ends too soon for an effect, or a request was put off. */
 const notPermittedPauseMs = 1_000;
 
-/**
- * The longest interval between two reads of Namespaces that are read by name, in milliseconds, so that a withdrawn
- * grant soon has an effect.
- */
+/** For Namespaces that are read by name, so that a withdrawn grant soon has an effect. */
 const longestReadAgainMs = 10_000;
 
-/** The options, the open connections, and the facts about cluster and process that were read at the start. */
 export type Foundation = OperatorOptions & {
   readonly connection: KubernetesConnection;
   readonly leaseConnection: KubernetesConnection;
@@ -86,12 +76,11 @@ export type Foundation = OperatorOptions & {
   readonly identity: string;
   /** The service account of the operator, as `namespace:name`. */
   readonly account: string;
+  /** Where the operator does not watch the kinds that it can do without, by the name of the kind. */
+  readonly gaps: ReadonlyMap<string, KindGaps>;
 };
 
-/**
- * All parts of an operator, not started yet. A part is made after the parts that its constructor gets. It reaches parts
- * that are made later through callbacks.
- */
+/** A part is made after the parts that its constructor gets; callbacks reach parts that are made later. */
 export class OperatorParts {
   readonly leadership: Leadership;
   readonly fence: ClosableFence;
@@ -104,7 +93,6 @@ export class OperatorParts {
   readonly #projectKeys = new ProjectKeys();
   readonly #grants: NamespaceWatch;
   readonly #queue: WorkQueue;
-  /** The projects of the control plane of the settings, and its connection. */
   readonly #projects: Projects;
   readonly #settings: PlaneConnection;
   readonly #planes: ControlPlanes;
@@ -118,7 +106,8 @@ export class OperatorParts {
     this.#foundation = foundation;
     this.leadership = this.#createLeadership();
     this.fence = new ClosableFence(this.leadership);
-    const watched = { connection, clock, logger, random, namespaces: config.watchNamespaces };
+    const onRestored = () => this.#restored();
+    const watched = { connection, clock, logger, random, onRestored, namespaces: config.watchNamespaces };
     this.watch = new KindWatch(computeEndpointKind, {
       ...{ ...watched, fence: this.fence, onList: () => this.leadership.nudge() },
       // A new leader reconciles every resource, so a standby does not have to remember changes.
@@ -136,7 +125,6 @@ export class OperatorParts {
     });
     this.events = new QueuedEventRecorder({
       ...{ connection, fence: this.fence, clock, logger, instance, random },
-      isBusy: () => this.#pool.activeWorkers() > config.workers / 4,
     });
     this.#projects = this.#newProjects();
     this.#settings = this.#connectSettings();
@@ -155,7 +143,7 @@ export class OperatorParts {
   }
 
   start(): void {
-    for (const part of [this.liveness, this.watch, this.#grants, this.leadership]) {
+    for (const part of [this.liveness, ...this.#watches(), this.leadership]) {
       part.start();
     }
   }
@@ -173,8 +161,12 @@ export class OperatorParts {
 
   async close(): Promise<void> {
     this.liveness.stop();
-    await Promise.all([this.watch, this.#grants, this.#accesses, this.#planes].map((part) => part.stop()));
+    await Promise.all(this.#watches().map((part) => part.stop()));
     await this.#settings.close();
+  }
+
+  #watches() {
+    return [this.watch, this.#grants, this.#accesses.watch, this.#planes];
   }
 
   #createLeadership(): Leadership {
@@ -196,7 +188,7 @@ export class OperatorParts {
     try {
       // A watch may have missed events before. The first effect needs the resources as they are stored now (S5 in
       // docs/reliability.md).
-      await Promise.all([this.watch.listConsistently(), this.#grants.readNow()]);
+      await Promise.all(this.#watches().map((each) => each.listConsistently()));
       this.#isLeading = true;
       for (const { key } of this.watch.store.list()) {
         this.#changed(key, "Background");
@@ -219,15 +211,15 @@ export class OperatorParts {
     this.#failed.resolve(why);
   }
 
-  /**
-   * Returns the resources to reconcile and to count: none while this process does not lead. Otherwise two replicas
-   * would both report every resource.
-   */
+  #restored(): void {
+    this.#stopForGood("the API server's resourceVersion went backwards, as after a restore of etcd");
+  }
+
+  /** None while this process does not lead: two replicas would both report every resource. */
   #resources(): readonly ComputeEndpoint[] {
     return this.#isLeading ? this.watch.store.list() : [];
   }
 
-  /** Queues the projects of a ComputeEndpoint, and of the DatabaseAccesses that name it. */
   #changed(key: ResourceKey, priority: WorkPriority): void {
     const resource = this.watch.store.get(key);
     for (const project of this.#projectKeys.noteChange(key, resource && projectKeysOf(resource))) {
@@ -263,12 +255,7 @@ export class OperatorParts {
       accesses: { resources: () => this.#accesses.resources(), nowMs: () => clock.nowMs() },
       orphanCount: () => units().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
       unreadableCount: () => this.#settings.unreadableCount() + this.#planes.planes.unreadableCount(),
-      serviceNowMs(key) {
-        const { planeId, projectId } = parseProjectKey(key);
-        return units()
-          .find(({ id }) => id === planeId)
-          ?.projects.serviceNowMs(projectId);
-      },
+      nowMs: () => clock.nowMs(),
       operationsAges: () =>
         units().flatMap(({ id, projects }) =>
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
@@ -289,7 +276,6 @@ export class OperatorParts {
     return new Projects({ clock, operationsOf });
   }
 
-  /** Logs and counts the operations that could not be read. */
   #logReports(projectId: string) {
     const { logger } = this.#foundation;
     const { operations } = this.metrics;
@@ -312,9 +298,9 @@ export class OperatorParts {
   }
 
   #connectSettings(): PlaneConnection {
-    const { config, keys, controlPlane: client } = this.#foundation;
+    const { config, keys, controlPlane } = this.#foundation;
     return this.#connect({
-      ...{ url: config.controlPlaneUrl, keys, client },
+      ...{ url: config.controlPlaneUrl, keys, client: controlPlane && (() => controlPlane) },
       onNewKey: () => {
         // Projects that were refused with the former key do not wait for their next try.
         for (const projectId of this.#projects.retryRefused()) {
@@ -329,17 +315,21 @@ export class OperatorParts {
   }
 
   #createPlanes(): ControlPlanes {
-    const { config, connection, account, clock, logger, random, onKey = () => {} } = this.#foundation;
+    const { config, connection, account, clock, logger, random, gaps, onKey = () => {} } = this.#foundation;
     const { describedClient } = this.#foundation;
-    const { databasePort: port, databaseSslMode: sslMode, watchNamespaces, projectGrants } = config;
-    const tenantLimits = { ...config.tenantLimits, usualRequestsPerMinute: config.requestsPerMinute };
+    const { databasePort: port, databaseSslMode: sslMode, watchNamespaces, projectGrants, tenantHosts } = config;
     return new ControlPlanes({
-      ...{ connection, account, clock, logger, random, onKey, tenantLimits, watchNamespaces, fence: this.fence },
+      ...{ connection, account, clock, logger, random, onKey, tenantHosts, watchNamespaces, gaps, fence: this.fence },
       ...{ namespaces: this.#grants, grantMode: projectGrants, events: this.events },
+      onRestored: () => this.#restored(),
       settings: { access: this.#settings.access, projects: this.#projects },
       onUnused: (planeId) => this.metrics.controlPlane.keyForgotten(planeId),
       newProjects: () => this.#newProjects(),
-      connect: (target) => this.#connect({ ...target, client: describedClient?.({ ...target, fence: this.fence }) }),
+      connect: (target) =>
+        this.#connect({
+          ...target,
+          client: describedClient && ((keys) => describedClient({ ...target, keys, fence: this.fence })),
+        }),
       onUsable: (planeId) => {
         for (const { key } of this.watch.store.withIndex(planeId)) {
           this.#changed(key, "Urgent");
@@ -349,13 +339,12 @@ export class OperatorParts {
       usersOf: (planeId) => {
         const { grantOf } = this.#planes.planes.unitOf(planeId);
         const endpoints = usersAmong(this.watch.store.withIndex(planeId), grantOf).length;
-        return { count: endpoints + this.#accesses.usersOf(planeId), isComplete: this.#accesses.isCounted(planeId) };
+        return endpoints + this.#accesses.usersOf(planeId);
       },
       connectionSettings: { port, sslMode, certificateAuthority: this.#foundation.databaseAuthority },
     });
   }
 
-  /** Returns the options that the reconciles of all kinds share. */
   #common() {
     const { config, clock, logger, random } = this.#foundation;
     const { createSettleMs, operationPollMs, resyncMs } = config;
@@ -363,21 +352,22 @@ export class OperatorParts {
   }
 
   #createAccesses(): DatabaseAccesses {
-    const { config, connection, account } = this.#foundation;
+    const { config, connection, account, gaps } = this.#foundation;
     return new DatabaseAccesses({
       ...{ ...this.#common(), connection, account, fence: this.fence, namespaces: config.watchNamespaces },
       ...{ findEndpoint: (key) => this.watch.store.get(key), observer: this.metrics.access },
       settingsOf: (planeId) => this.#planes.settingsOf(planeId),
       enqueue: (project, priority) => this.#enqueue(project, priority),
-      onCounted: () => this.#planes.enqueueAll(),
+      gaps: gaps.get(databaseAccessNames.kind),
+      onRestored: () => this.#restored(),
     });
   }
 
   #createPool(): WorkerPool {
-    const { config, clock, logger, tracer } = this.#foundation;
+    const { config, clock, logger, tracer, forgets } = this.#foundation;
     const { planes } = this.#planes;
     const reconciler = new ProjectReconciler({
-      ...{ ...this.#common(), tracer, projectPollMs: config.projectPollMs, kinds: [this.#accesses] },
+      ...{ ...this.#common(), tracer, forgets, projectPollMs: config.projectPollMs, kinds: [this.#accesses.kind] },
       ...{ store: this.watch.store, metrics: this.metrics.operations },
       unitOf: (planeId) => planes.unitOf(planeId),
     });

@@ -3,52 +3,37 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { Config } from "../config.ts";
-import { createKeySource, createSecretKeySource, type KeySource } from "../control-plane/key-source.ts";
+import { createKeySource, type KeySource } from "../control-plane/key-source.ts";
 import { RecentSecrets } from "../domain/without-secrets.ts";
 import { createConnection, withWriteSpans } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource, readOwnAccount } from "../kubernetes/http/credentials.ts";
 import { readClusterId } from "../kubernetes/http/objects.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
-import { createSecretWatch } from "../kubernetes/secret-watch.ts";
+import { findKindGaps } from "../kubernetes/served-kinds.ts";
+import { readSecret } from "../kubernetes/store/secret-store.ts";
+import { readPlaneSecrets, SecretKey } from "../planes/secret-key.ts";
 import { monitorEventLoop } from "../runtime/liveness-watchdog.ts";
 import { endOnUnhandledErrors, shutDown } from "../runtime/shutdown.ts";
-import { keepHeapSmall } from "../runtime/small-heap.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import { createPinoLogger, createRedact } from "../telemetry/pino-logger.ts";
+import { createPinoLogger } from "../telemetry/pino-logger.ts";
 import { startHealthServer, startMetricsServer, watchChecks } from "../telemetry/telemetry-servers.ts";
 import { type OperatorOptions, OperatorParts } from "./operator-parts.ts";
 
-/** A running operator. */
 export interface RunningOperator {
   readonly metricsPort: number;
   readonly healthPort: number;
   /** Returns the text of the metrics page, even after the operator has stopped. */
   readonly metricsPage: () => Promise<string>;
-  /**
-   * Resolves with the reason if the operator stops by itself; the process must then exit with an error. Never rejects.
-   */
+  /** Resolves if the operator stops by itself; the process must then exit with an error. Never rejects. */
   readonly failed: Promise<string>;
-  /**
-   * Stops the operator within `shutdownLimitMs`. It takes no more keys, waits for reconciles in progress, and sends the
-   * events. Then it closes the leader fence, releases the Lease if no work is left, closes everything and sends the
-   * last traces.
-   * @returns whether the reconciles ended in time.
-   */
+  /** Within `shutdownLimitMs`. @returns whether the reconciles ended in time */
   stop(): Promise<boolean>;
 }
 
-/**
- * After this many milliseconds without bytes from a watch, the operator is not ready, because it cannot open a new
- * watch. A healthy watch gets bytes about once a minute, and a watch without bytes is opened again after 70 s.
- */
+/** A watch gets bytes about once a minute, and is opened again after 70 s without: then no new watch can be opened. */
 const watchStaleAfterMs = 180_000;
 
-/**
- * Wires the operator and starts it.
- *
- * @throws KubernetesError when the API server cannot be asked for the cluster's identity; Error when an address cannot
- * be listened on.
- */
+/** @throws KubernetesError when the cluster's identity cannot be read; Error when an address cannot be listened on */
 export async function startOperator(options: OperatorOptions): Promise<RunningOperator> {
   const { config, clock, logger, tracer } = options;
   const identity = `${options.instance}_${randomUUID()}`;
@@ -62,7 +47,8 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
   try {
     const clusterId = config.clusterId ?? (await readClusterId(connection));
     const account = await readOwnAccount(options.credentials);
-    const parts = new OperatorParts({ ...options, connection, leaseConnection, clusterId, identity, account });
+    const gaps = await findKindGaps({ connection, logger, namespaces: config.watchNamespaces });
+    const parts = new OperatorParts({ ...options, connection, leaseConnection, clusterId, identity, account, gaps });
     const health = await startHealthServer({
       address: config.healthAddress,
       liveChecks: parts.liveness.checks,
@@ -87,8 +73,12 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       await Promise.all([parts.close(), health.close(), metrics.close()]);
       await closeConnections();
     };
-    const metricsPage = async () => (await parts.metrics.render("Prometheus")).body;
-    return { ...ports, metricsPage, failed: parts.failed, stop: () => stopOperator(parts, close, options) };
+    return {
+      ...ports,
+      metricsPage: parts.metrics.render,
+      failed: parts.failed,
+      stop: () => stopOperator(parts, close, options),
+    };
   } catch (error) {
     await closeConnections();
     throw error;
@@ -134,39 +124,44 @@ export async function stopOperator(
   return isInTime;
 }
 
-type KeyPartsOptions = Pick<OperatorOptions, "credentials" | "clock" | "logger" | "version" | "random"> &
-  Pick<Config, "apiKey">;
+type KeyPartsOptions = Pick<OperatorOptions, "credentials" | "clock" | "logger" | "version"> & Pick<Config, "apiKey">;
 
-/** The source of the API key, and a function that ends the watch of its Secret. */
 export interface KeyParts {
   readonly keys: KeySource;
   stop(): Promise<void>;
 }
 
-/** Makes the source of the API key. If a Secret is set, it starts to watch it. */
-export function startKeys({ apiKey, credentials, clock, logger, version, random }: KeyPartsOptions): KeyParts {
-  if (apiKey.kind === "Value") return { keys: createKeySource({ key: apiKey.value }), stop: async () => {} };
-  const fallback = createKeySource({ file: apiKey.path, clock });
-  if (apiKey.secret === undefined) return { keys: fallback, stop: async () => {} };
+/** Makes the source of the API key. If a Secret is set and has a usable key, the file is not used. */
+export async function startKeys({ apiKey, credentials, clock, logger, version }: KeyPartsOptions): Promise<KeyParts> {
+  const stop = async () => {};
+  if (apiKey.kind === "Value") return { keys: createKeySource({ key: apiKey.value }), stop };
+  const file = createKeySource({ file: apiKey.path, clock });
+  if (apiKey.secret === undefined) return { keys: file, stop };
   const connection = createConnection({ credentials, clock, userAgent: `endpoint-operator/${version} (api key)` });
-  const report = (error: unknown) =>
-    logger.warn(
-      { reason: error instanceof Error ? error.message : String(error) },
-      "cannot watch the Secret of the API key; a new key is used when the mounted file shows it, after a minute or more",
-    );
-  const address = { ...apiKey.secret, namespace: connection.namespace };
-  const secret = createSecretWatch({ connection, address, clock, random, onFailure: report });
-  secret.start();
-  return {
-    keys: createSecretKeySource({ secret, fallback, onUnusable: report }),
-    async stop() {
-      await secret.stop();
-      await connection.close();
+  const { name, key } = apiKey.secret;
+  const secret = { namespace: connection.namespace, name };
+  const account = await readOwnAccount(credentials);
+  const secretKey: SecretKey = new SecretKey({
+    clock,
+    read: () =>
+      readPlaneSecrets({ account, read: (place) => readSecret(connection, place) }, { apiKey: { secret, key } }),
+    onChange: () => {
+      if (secretKey.known?.kind !== "Read") {
+        const message = "cannot read the API key from its Secret; the operator uses the mounted file";
+        logger.warn({ reason: secretKey.known?.message }, message);
+      }
     },
+    onKey: () => {},
+  });
+  return {
+    keys: {
+      current: async () => ((await secretKey.read())?.kind === "Read" ? secretKey : file).current(),
+      refused: (refused) => secretKey.refused(refused),
+    },
+    stop: () => connection.close(),
   };
 }
 
-/** The version of the program, the name of the replica, and how the process ends. */
 export interface ProcessParts {
   readonly version: string;
   readonly instance: string;
@@ -176,32 +171,23 @@ export interface ProcessParts {
   readonly exit: () => void;
 }
 
-/**
- * Runs the operator until the signal, or until it must end by itself, for instance because it lost the Lease.
- * @returns false if it ended by itself, or if the reconciles did not end in time
- */
+/** @returns false if it ended by itself, as after a lost Lease, or if the reconciles did not end in time */
 export async function runOperator(config: Config, parts: ProcessParts): Promise<boolean> {
   const { version, instance, stopOnSignal, exit } = parts;
   const clock = systemClock;
-  keepHeapSmall(clock);
   // API keys in use, which the log must not show. A key from a file is added when it is read. The key of the settings
   // is there from the start, because an error may contain it before its first use.
-  const ownKeys = new RecentSecrets(clock, config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
-  const tenantKeys = new RecentSecrets(clock);
+  const ownKeys = new RecentSecrets(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
+  const tenantKeys = new RecentSecrets();
   const logger = createPinoLogger({
     level: config.logLevel,
     knownSecrets: () => [...ownKeys.forms(), ...tenantKeys.forms()],
   });
   endOnUnhandledErrors({ emitter: process, logger, exit });
   const stop = stopOnSignal();
-  const tracing = await loadTracing(config, {
-    ...{ logger, clock, instance, version },
-    // Only keys of the operator's own settings are removed. Attributes hold names only, and a tenant could choose a key
-    // that is the name of another tenant.
-    redact: createRedact(() => ownKeys.forms()),
-  });
+  const tracing = await loadTracing(config, { logger, clock, instance, version });
   const own = { clock, logger, credentials: loadCredentialSource(), version, random: Math.random };
-  const source = startKeys({ apiKey: config.apiKey, ...own });
+  const source = await startKeys({ apiKey: config.apiKey, ...own });
   const keys = {
     current: async (): Promise<string> => {
       const key = await source.keys.current();
@@ -218,7 +204,7 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
   const failure = await Promise.race([stopped, operator.failed]);
   if (failure !== undefined) {
     // Another replica may be the leader by now, so this process ends at once.
-    logger.error({ reason: failure }, "the process ends because it is no longer the leader");
+    logger.error({ reason: failure }, "the process ends and must be started again");
     return false;
   }
   logger.info({}, "operator stopping");
@@ -227,7 +213,6 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
   return isInTime;
 }
 
-/** Loads OpenTelemetry, but only if a receiver of traces is set. */
 async function loadTracing(
   { tracesEndpoint: endpoint }: Config,
   options: Omit<Parameters<typeof import("../tracing/start-tracing.ts").startTracing>[0], "endpoint">,

@@ -35,7 +35,6 @@ afterAll(() => sandbox?.stop());
 async function startScraping(operator: OperatorProcess, context: TestContext): Promise<Prometheus> {
   const prometheus = await startPrometheus({
     binary: await monitoringTool("prometheus", context),
-    features: ["exemplar-storage"],
     config: {
       global: { scrape_interval: `${scrapeSeconds * 1_000}ms` },
       scrape_configs: [
@@ -59,7 +58,7 @@ async function startScraping(operator: OperatorProcess, context: TestContext): P
  * Makes everything happen that the panels must show.
  * @returns the project of the resource `failing`, with its failed operation
  */
-async function causeEverything(world: E2eWorld): Promise<TestProject> {
+async function causeEverything(world: E2eWorld): Promise<void> {
   const [busy, failing, refused, lost] = [0, 1, 2, 3].map(() => sandbox.takeProject()) as [
     TestProject,
     TestProject,
@@ -118,7 +117,6 @@ async function causeEverything(world: E2eWorld): Promise<TestProject> {
   await world.resources.until("busy", "an operation in flight", ({ status }) =>
     (status.operations ?? []).some((operation) => operation.status === "running" || operation.status === "scheduling"),
   );
-  return failing;
 }
 
 /** Applies a DatabaseAccess that becomes Ready and is rotated while Prometheus scrapes, and one that waits. */
@@ -195,12 +193,12 @@ test("deploy/monitoring → the dashboard in a ConfigMap that Grafana's side-car
   expect(JSON.parse(map.data["compute-endpoints.json"])).toEqual(JSON.parse(JSON.stringify(buildDashboard())));
 });
 
-test("every panel's query over a real Prometheus → data; exemplars name operations; a deleted resource leaves no series", async (context) => {
+test("every panel's query over a real Prometheus → data; a deleted resource leaves no series", async (context) => {
   const sinceSeconds = Date.now() / 1_000;
   const world = await E2eWorld.start(sandbox);
   const operator = await world.startOperator();
   const prometheus = await startScraping(operator, context);
-  const failing = await causeEverything(world);
+  await causeEverything(world);
   // Rates look back a minute, so that late scrapes on a busy machine hide nothing.
   const choice = { job, namespace: world.namespace, name: ".+", stepSeconds: 59.5, scrapeSeconds };
   const dashboard = buildDashboard();
@@ -231,11 +229,6 @@ test("every panel's query over a real Prometheus → data; exemplars name operat
   // The deleted resource can also be chosen, because the graphs go back to its time.
   expect(offered).toEqual([[job], [world.namespace], ["busy", "failing", "kept", "lost", "refused", "stalled"]]);
 
-  const failedIds = (await sandbox.operations(failing)).filter(({ status }) => status === "failed").map(({ id }) => id);
-  expect(failedIds).toHaveLength(1);
-  const bucket = 'compute_endpoint_operation_duration_seconds_bucket{action="start_compute", outcome="failed"}';
-  expect(await exemplarsOf(prometheus, bucket, sinceSeconds)).toEqual(failedIds);
-
   expect(await checkMetrics(await operator.scrape(), context)).toBe("");
 
   await sandbox.control.control("PUT", "/clock", { mode: "real" });
@@ -248,12 +241,3 @@ test("every panel's query over a real Prometheus → data; exemplars name operat
     what: "Prometheus has noticed",
   });
 });
-
-/** Returns the operation ids of the exemplars that Prometheus has stored. */
-async function exemplarsOf(prometheus: Prometheus, query: string, sinceSeconds: number): Promise<readonly string[]> {
-  const parameters = new URLSearchParams({ query, start: String(sinceSeconds), end: String(Date.now() / 1_000) });
-  const data = (await prometheus.api(`/api/v1/query_exemplars?${parameters}`)) as readonly {
-    readonly exemplars: readonly { readonly labels: { readonly operation_id: string } }[];
-  }[];
-  return data.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels.operation_id));
-}

@@ -136,7 +136,7 @@ async function expectEndedAsLost({ operator }: Replica): Promise<number> {
   expect(await operator.exited).toEqual({ code: 1, signal: null });
   const lastLine = operator.output().trim().split("\n").at(-1) ?? "";
   const line = JSON.parse(lastLine);
-  expect(line).toMatchObject({ level: "error", message: "the process ends because it is no longer the leader" });
+  expect(line).toMatchObject({ level: "error", message: "the process ends and must be started again" });
   return Date.parse(line.time);
 }
 

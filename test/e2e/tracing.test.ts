@@ -32,9 +32,9 @@ test("the bundle with a receiver that wants a key → spans arrive, the key show
   });
   await world.apply(scene.name, scene.project, { type: scene.type });
   const { status } = await expectExactlyOne(scene);
-  const create = await receiver.untilSpan("the create", ({ name }) => name.startsWith("POST "));
-  expect(create.attributes["operation.ids"]).toContain(status.operations?.at(-1)?.id);
+  const create = await receiver.untilSpan("the create", ({ name }) => name === "POST /projects/{project_id}/endpoints");
   const reconcile = await receiver.untilSpan("its reconcile", ({ spanId }) => spanId === create.parentSpanId);
+  expect(reconcile.attributes["operation.ids"]).toContain(status.operations?.at(-1)?.id);
   expect(reconcile).toMatchObject({ name: "reconcile", attributes: { "reconcile.plan": "CreateEndpoint" } });
   expect(reconcile.resource).toMatchObject({ "service.name": "databases", "deployment.environment.name": "test" });
   expect(receiver.headers.map((headers) => headers["x-receiver-key"])).toContain(key);

@@ -30,16 +30,13 @@ function objectsIn(text: string): readonly Manifest[] {
 }
 
 /**
- * By kind, namespace and name, without what differs on purpose: Helm leaves the Namespace to its user, and keeps the
- * CRD by an annotation. kustomize rolls the Deployment by a hash in the name of the ConfigMap, and Helm by an
+ * By kind, namespace and name, without what differs on purpose: Helm leaves the Namespace to its user. kustomize rolls the Deployment by a hash in the name of the ConfigMap, and Helm by an
  * annotation.
  */
 function comparable(manifests: readonly Manifest[]): Readonly<Record<string, Manifest>> {
   const entries = manifests.flatMap((manifest) => {
     if (manifest.kind === "Namespace") return [];
     const object = JSON.parse(JSON.stringify(manifest).replaceAll(/(endpoint-operator-settings)-[a-z0-9]{10}/g, "$1"));
-    delete object.metadata.annotations?.["helm.sh/resource-policy"];
-    if (Object.keys(object.metadata.annotations ?? {}).length === 0) delete object.metadata.annotations;
     delete object.spec?.template?.metadata?.annotations?.["checksum/settings"];
     return [[`${object.kind} ${object.metadata.namespace ?? ""}/${object.metadata.name}`, object] as const];
   });
@@ -48,10 +45,10 @@ function comparable(manifests: readonly Manifest[]): Readonly<Record<string, Man
 
 describe("charts/endpoint-operator", () => {
   for (const { name, values, folders } of [
-    { name: "no value but the URL", values: [], folders: ["deploy/base"] },
-    { name: "watchNamespaces", values: ["watchNamespaces={shop}"], folders: ["deploy/namespaced"] },
-    { name: "metricsAuth", values: ["metricsAuth.enabled=true"], folders: ["deploy/metrics-auth"] },
-    { name: "monitoring", values: ["monitoring.enabled=true"], folders: ["deploy/base", "deploy/monitoring"] },
+    { name: "no value but the URL", values: [], folders: ["crds", "deploy/base"] },
+    { name: "watchNamespaces", values: ["watchNamespaces={shop}"], folders: ["crds", "deploy/namespaced"] },
+    { name: "metricsAuth", values: ["metricsAuth.enabled=true"], folders: ["crds", "deploy/metrics-auth"] },
+    { name: "monitoring", values: ["monitoring.enabled=true"], folders: ["crds", "deploy/base", "deploy/monitoring"] },
   ]) {
     test(`${name} → the objects of kustomize, field by field`, async (context) => {
       const helm = await helmOf(context);
@@ -138,13 +135,19 @@ describe("charts/endpoint-operator", () => {
 });
 
 describe("charts/endpoint-operator-crds", () => {
-  test("the chart → the CRD of crds/, kept when the chart is removed", async (context) => {
+  test("the chart → the CRDs of crds/, which no tool may prune", async (context) => {
     const helm = await helmOf(context);
     const objects = await chartObjects(helm, "endpoint-operator-crds", []);
-    const crds = (await kustomizeObjects("deploy/base")).filter(({ kind }) => kind === "CustomResourceDefinition");
-    expect(crds.length).toBeGreaterThan(0);
+    const crds = await kustomizeObjects("crds");
+    expect(crds).toHaveLength(4);
     expect(comparable(objects)).toEqual(comparable(crds));
-    for (const { metadata } of objects) expect(metadata.annotations).toEqual({ "helm.sh/resource-policy": "keep" });
+    for (const { metadata } of objects) {
+      expect(metadata.annotations).toMatchObject({
+        "helm.sh/resource-policy": "keep",
+        "kustomize.toolkit.fluxcd.io/prune": "disabled",
+        "argocd.argoproj.io/sync-options": expect.stringMatching(/Delete=false,Prune=false/),
+      });
+    }
   });
 });
 

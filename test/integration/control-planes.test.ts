@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import "../support/patience.ts";
 import { startPlaneWorld } from "../support/plane-world.ts";
-import { waitUntil } from "../support/wait-until.ts";
 import { branches, project } from "../support/world.ts";
 
 const writable = { branchId: branches.orders, type: "ReadWrite" };
@@ -76,7 +75,7 @@ test("no Secret, no key in it, no right, then a key → each reported with its r
   await world.untilEvents("own", [...refusals, "ControlPlaneReady"]);
 });
 
-test("the key is refused and replaced → one probe, not a storm; the new key is used within seconds, the old one never again", async () => {
+test("the key is revoked and replaced → one probe, not a storm; the new key is used within ten seconds", async () => {
   const planes = await startPlaneWorld();
   const { world, second } = planes;
   await planes.secret("second-key", await second.newKey("first"));
@@ -88,32 +87,23 @@ test("the key is refused and replaced → one probe, not a storm; the new key is
   await world.apply("orders", { ...writable, controlPlaneRef, suspend: { mode: "After", afterSeconds: 400 } });
   await planes.untilReason("clustercontrolplane/second", "Unauthorized");
   await planes.secret("second-key", await second.newKey("next"));
+  const replacedAtMs = Date.now();
   await world.untilReady("orders");
+  expect(Date.now() - replacedAtMs).toBeLessThan(10_000);
   await planes.untilReason("clustercontrolplane/second", "KeyAccepted");
   const refused = (await second.requests()).filter(({ status }) => status === 401);
   expect(refused.length).toBeLessThan(8);
   expect((await second.endpoints(project)).length).toBe(1);
 });
 
-test("control plane and Secret are deleted while in use → both wait and say why; with the last resource both go", async () => {
+test("Secret and control plane are deleted while in use → the key in memory works on, and the control plane goes last", async () => {
   const planes = await startPlaneWorld();
   const { world, second } = planes;
   const { kubectl, namespace } = world;
+  const controlPlaneRef = { kind: "ControlPlane", name: "own" };
   await planes.apply("controlplane/own");
-  await world.apply("orders", { ...writable, controlPlaneRef: { kind: "ControlPlane", name: "own" } });
+  await world.apply("orders", { ...writable, controlPlaneRef });
   await world.untilReady("orders");
-  const held = await planes.until(
-    "controlplane/own",
-    "holds its Secret",
-    ({ status }) => status.heldSecrets !== undefined,
-  );
-  expect(held.status.heldSecrets).toEqual([{ namespace, name: "second-key" }]);
-  const finalizersOf = async () =>
-    (await kubectl.getJson<{ metadata: { finalizers?: string[] } }>(["-n", namespace, "get", "secret/second-key"]))
-      .metadata.finalizers ?? [];
-  await waitUntil(async () => ((await finalizersOf()).length === 1 ? true : undefined), { what: "a finalizer" });
-  expect(await finalizersOf()).toEqual([`endpoint-operator.dev/key-of-${held.metadata.uid}`]);
-
   await kubectl.run(["-n", namespace, "delete", "secret/second-key", "controlplane/own", "--wait=false"]);
   const waiting = await planes.until(
     "controlplane/own",
@@ -121,18 +111,35 @@ test("control plane and Secret are deleted while in use → both wait and say wh
     ({ status }) => conditionOf(status.conditions, "Reconciling")?.reason === "InUse",
   );
   expect(conditionOf(waiting.status.conditions, "Reconciling")?.message).toContain("1 resource uses");
-  // The key still works.
-  await world.apply("orders", {
-    ...writable,
-    controlPlaneRef: { kind: "ControlPlane", name: "own" },
-    suspend: { mode: "After", afterSeconds: 400 },
+  await planes.touch("controlplane/own");
+  await planes.until("controlplane/own", "names the Secret that is gone", ({ status }) => {
+    const ready = conditionOf(status.conditions, "Ready");
+    return ready?.status === "True" && ready.message.includes(`There is no Secret ${namespace}/second-key`);
   });
+  await world.apply("orders", { ...writable, controlPlaneRef, suspend: { mode: "After", afterSeconds: 400 } });
   await world.untilReady("orders");
   await world.delete("orders");
   await world.untilGone("orders");
   await planes.untilGone("controlplane/own");
   expect(await second.endpoints(project)).toEqual([]);
-  expect(await kubectl.run(["-n", namespace, "get", "secret/second-key", "--ignore-not-found"])).toBe("");
+});
+
+test("the Secret is deleted, and the operator restarts → Stalled, and Retain ends the resource and its control plane", async () => {
+  const planes = await startPlaneWorld();
+  const { world, second } = planes;
+  const controlPlaneRef = { kind: "ControlPlane", name: "own" };
+  await planes.apply("controlplane/own");
+  await world.apply("orders", { ...writable, controlPlaneRef });
+  await world.untilReady("orders");
+  await world.stopOperator();
+  await world.kubectl.run(["-n", world.namespace, "delete", "secret/second-key"]);
+  await world.startOperator();
+  await world.untilStalled("orders", "ControlPlaneNotReady");
+  await world.kubectl.run(["-n", world.namespace, "delete", "cpe/orders", "controlplane/own", "--wait=false"]);
+  await world.apply("orders", { ...writable, controlPlaneRef, deletionPolicy: "Retain" });
+  await world.untilGone("orders");
+  await planes.untilGone("controlplane/own");
+  expect(await second.endpoints(project)).toHaveLength(1);
 });
 
 test("the URL changes to another account and back → the endpoint is neither looked up nor recreated there", async () => {
@@ -192,6 +199,19 @@ test("one control plane does not answer → edits at the other one do not wait f
   expect(faults, "every call still waits").toMatchObject([{ held: faults[0]?.hits }]);
   await second.clearFaults();
   await world.untilReady("there");
+});
+
+test("a team names this machine or a metadata service as IPv4 within IPv6 → refused, and the message names the setting", async () => {
+  const planes = await startPlaneWorld({ environment: { TENANT_CONTROL_PLANE_HOSTS: "" } });
+  for (const [name, host] of [
+    ["embedded", "[::127.0.0.1]"],
+    ["translated", "[64:ff9b::169.254.169.254]"],
+    ["metadata", "100.100.100.200"],
+  ]) {
+    await planes.apply(`controlplane/${name}`, { url: `http://${host}/v2` });
+    const { status } = await planes.untilReason(`controlplane/${name}`, "InvalidSpec");
+    expect(conditionOf(status.conditions, "Stalled")?.message).toContain("TENANT_CONTROL_PLANE_HOSTS");
+  }
 });
 
 test("two names for one account → an endpoint that a resource owns is not adopted by the other name", async () => {

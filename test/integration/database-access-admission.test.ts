@@ -26,6 +26,7 @@ const valid: readonly (readonly [what: string, spec: object])[] = [
   ["a Secret of another name", { ...base, secret: { name: "shop.db-1", includeReplicas: true } }],
   ["each placeholder", template(bindingKeys.map((key) => `\${${key}}`).join(" "))],
   ["dollar signs that are no placeholder", template("$ $a $1$")],
+  ["labels and annotations", { ...base, secret: { labels: { "a.b/c": "" }, annotations: { "a.b/c-d": "any text" } } }],
   ["a template of several lines", template(`a\n\${uri}\n`)],
 ];
 
@@ -55,6 +56,19 @@ const invalid: readonly (readonly [what: string, spec: unknown, words: RegExp])[
   ["a key of the binding", extra({ uri: `\${host}` }), /not allowed as an extra key/],
   ["a key of the certificate authority", extra({ "ca.crt": "x" }), /not allowed as an extra key/],
   ["a key with a slash", extra({ "a/b": "x" }), /an extra key must consist of/],
+  ["a key that no Secret can have", extra({ "..data": "x" }), /begin with '\.\.' are not allowed/],
+  ["a label with a blank", { ...base, secret: { labels: { "a b": "x" } } }, /a name must be a valid name of a label/],
+  ["a label value with a blank", { ...base, secret: { labels: { team: "a b" } } }, /team/],
+  [
+    "a password in its own Secret",
+    { ...base, password: { secretRef: { name: "tried", key: "k" } } },
+    /Secret of this res/,
+  ],
+  [
+    "a password in its own Secret of another name",
+    { ...base, password: { secretRef: ref }, secret: { name: "given" } },
+    /must not name the Secret of this resource/,
+  ],
   ["an unknown field", { ...base, owner: "me" }, /unknown field "spec.owner"/],
 ];
 
@@ -97,6 +111,27 @@ function edgeCases(): readonly object[] {
     { password: { secretRef: { name: "n", key: name } } },
     { secret: { extraKeys: { [String(name)]: "x" } } },
   ]);
+  const keys = [
+    ".",
+    "..",
+    "..a",
+    ".a",
+    "a..",
+    "a/b",
+    "/a",
+    "a/",
+    "A.b/c",
+    "a.b/C_d",
+    "a.b/-c",
+    "a".repeat(64),
+    `a/${"b".repeat(64)}`,
+  ];
+  const metadata = keys.flatMap((key) => [
+    { secret: { extraKeys: { [key]: "x" } } },
+    { secret: { labels: { [key]: "x" } } },
+    { secret: { annotations: { [key]: "x" } } },
+    { secret: { labels: { key } } },
+  ]);
   const passwords = [undefined, null, ref, {}].flatMap((secretRef) =>
     [undefined, null, 59, 60, 60.5, 315_360_000, 315_360_001, "60"].map((rotateAfterSeconds) => ({
       password: { secretRef, rotateAfterSeconds },
@@ -130,10 +165,12 @@ function edgeCases(): readonly object[] {
     { secret: { includeReplicas: value } },
     { secret: { extraKeys: value } },
   ]);
-  return [...objects, ...names, ...passwords, ...reserved, ...templates, ...many, ...others].map((part) => ({
-    ...base,
-    ...part,
-  }));
+  return [...objects, ...names, ...metadata, ...passwords, ...reserved, ...templates, ...many, ...others].map(
+    (part) => ({
+      ...base,
+      ...part,
+    }),
+  );
 }
 
 test("each value at the bounds → the API server and the operator's schema never disagree", async () => {

@@ -76,22 +76,6 @@ test("a DELETE whose answer is lost → looked at again, gone once", async () =>
   expect(await world.sandbox.endpoints(project)).toEqual([]);
 });
 
-test("the list and the endpoint's own answer disagree → not gone, the finalizer stays", async () => {
-  const world = await startWorld();
-  await world.apply("orders", orders);
-  const { status } = await world.untilReady("orders");
-  const path = `/api/v2/projects/${project}/endpoints/${status.ownership?.endpointId}`;
-  await world.sandbox.fault({ method: "GET", path }, { kind: "status", status: 404, message: "endpoint not found" });
-  await world.sandbox.fault({ method: "DELETE", path }, { kind: "status", status: 404, message: "endpoint not found" });
-  await world.delete("orders");
-  await world.reconcile("orders");
-  await world.reconcile("orders");
-  expect((await world.get("orders"))?.metadata.finalizers).toEqual(["endpoint-operator.dev/endpoint"]);
-  await world.sandbox.clearFaults();
-  await world.untilGone("orders");
-  expect(await world.sandbox.endpoints(project)).toEqual([]);
-});
-
 test("a lost project is no proof: deletion waits and names the remedy, and Retain works without the control plane", async () => {
   const world = await startWorld();
   await world.apply("orders", orders);

@@ -73,7 +73,6 @@ describe("manifests", () => {
       expect(new Set(kinds)).toEqual(
         new Set([
           "namespace",
-          "customresourcedefinition.apiextensions.k8s.io",
           "serviceaccount",
           "role.rbac.authorization.k8s.io",
           "clusterrole.rbac.authorization.k8s.io",
@@ -154,7 +153,6 @@ describe("roles", () => {
     ]);
     expect(permissions(named(manifests, "Role", "endpoint-operator-key"))).toEqual([
       "get secrets. control-plane-api-key",
-      "watch secrets. control-plane-api-key",
     ]);
     expect(permissions(named(manifests, "Role", "endpoint-operator-lease"))).toEqual([
       "create leases.coordination.k8s.io",

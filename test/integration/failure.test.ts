@@ -46,6 +46,27 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       });
     });
 
+    test("healed within a poll, three times → each is counted, and an event says so", async () => {
+      const world = await startWorld({ sandbox: { profile }, environment: { PROJECT_POLL_SECONDS: "60" } });
+      await world.apply("orders", orders);
+      const { status } = await world.untilReady("orders");
+      const endpointPath = `/projects/${project}/endpoints/${status.ownership?.endpointId}`;
+      for (let round = 0; round < 3; round += 1) {
+        await world.sandbox.api("POST", `${endpointPath}/suspend`);
+        await world.sandbox.untilUnlocked(project);
+        await world.sandbox.failNext("start_compute", { error: "no room left on the host" });
+        await world.sandbox.api("POST", `${endpointPath}/start`);
+        await world.sandbox.untilUnlocked(project);
+        await world.sandbox.api("POST", `${endpointPath}/start`);
+        await world.sandbox.untilUnlocked(project);
+      }
+      await world.reconcile("orders");
+      await world.untilMetrics(/compute_endpoint_operation_failures_total\{[^}]*action="start_compute"[^}]*\} 3/);
+      await world.untilEventsWith("orders", "OperationFailed");
+      const seen = await world.get("orders");
+      expect(conditionOf(seen?.status.conditions, "LastOperationSucceeded")?.status).toBe("True");
+    });
+
     test("acknowledged by a person → cleared", async () => {
       const world = await startWorld({ sandbox: { profile } });
       await world.sandbox.failNext("start_compute");
@@ -236,9 +257,8 @@ describe("a replica's create whose answer is lost", () => {
       await world.apply(name, { branchId: branches.main, type: "ReadOnly" });
       await world.untilStalled(name, "CreateAmbiguous");
     }
-    const adopted = await world.get("adopted");
     const abandoned = await world.get("abandoned");
-    const [candidate] = adopted?.status.createIntent?.suspectIds ?? [];
+    const [candidate] = (await world.sandbox.endpoints(project)).map(({ id }) => id);
     await world.annotate("adopted", "resolveCreate", `adopt=${candidate}`);
     await world.annotate("abandoned", "resolveCreate", `abandon=${abandoned?.status.createIntent?.attempt}`);
     expect((await world.untilReady("adopted")).status.ownership?.endpointId).toBe(candidate);
@@ -261,4 +281,18 @@ describe("a replica's create whose answer is lost", () => {
     await world.reconcile("replica");
     expect(await world.sandbox.endpoints(project)).toHaveLength(1);
   });
+});
+
+test("an operation fails while the resource is paused → reported all the same", async () => {
+  const world = await startWorld();
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
+  const { status } = await world.untilReady("orders");
+  await world.annotate("orders", "paused", "true");
+  await world.sandbox.failNext("suspend_compute");
+  await world.sandbox.api("POST", `/projects/${project}/endpoints/${status.ownership?.endpointId}/suspend`);
+  const failed = await world.until("orders", "LastOperationSucceeded False", (seen) => {
+    return conditionOf(seen.status.conditions, "LastOperationSucceeded")?.status === "False";
+  });
+  expect(conditionOf(failed.status.conditions, "Ready")?.reason).toBe("Paused");
+  await world.untilEventsWith("orders", "OperationFailed");
 });

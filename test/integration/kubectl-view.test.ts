@@ -68,7 +68,7 @@ test("from creation to failure and recovery → kubectl says what runs, since wh
   expect(shown, "what to do next").toContain(
     `A later success of the same action clears it; to clear it by hand, annotate with endpoint-operator.dev/acknowledge-operation=${operationId}.`,
   );
-  expect(shown, "the event").toMatch(/Warning +OperationFailed +.*Operation start_compute \(.*\) failed: no room/);
+  expect(shown, "the event").toMatch(/Warning +OperationFailed +.*Operation start_compute failed: no room/);
 
   await world.sandbox.api("POST", `/projects/${project}/endpoints/${status.ownership?.endpointId}/start`);
   await world.until("orders", "the failure is cleared", (seen) => seen.status.failedActions === undefined);

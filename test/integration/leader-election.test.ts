@@ -159,29 +159,6 @@ describe("the Lease on a real API server, with the shipped role", () => {
     expect(await lease()).toMatchObject({ holderIdentity: "a", leaseTransitions: 0 });
   });
 
-  test("taken by another hand → lost at once", async () => {
-    const a = start("a");
-    await until("a leads", () => mayAct(a));
-    const patch = JSON.stringify({ spec: { holderIdentity: "another" } });
-    await kubectl.run(["-n", place.namespace, "patch", "lease", place.name, "--type=merge", "-p", patch]);
-    await until("a has noticed", () => a.events.length === 2);
-    expect(a.events[1]).toBe("lost: the lease is held by another");
-    expect(a.elector.mayStartEffect(0)).toBe(false);
-  });
-
-  test("labelled and deleted by a person → the label stays while the Lease does, the leader makes it anew", async () => {
-    const a = start("a");
-    await until("a leads", () => mayAct(a));
-    const { renewTime } = await lease();
-    await kubectl.run(["-n", place.namespace, "label", "lease", place.name, "team=databases"]);
-    await until("it is renewed over the change", async () => (await lease()).renewTime > renewTime);
-    const labelled = ["-n", place.namespace, "get", "lease", "-l", "team=databases", "-o", "name"];
-    expect(await kubectl.run(labelled)).toContain(place.name);
-    await kubectl.run(["-n", place.namespace, "delete", "lease", place.name]);
-    await until("it is back", async () => (await lease().catch(() => undefined))?.holderIdentity === "a");
-    expect(a.events).toEqual(["leading"]);
-  });
-
   test("a Lease that the role does not allow → never leads, and says so once", async () => {
     const a = start("a", { name: "another-lease" });
     await until("it has been refused", () => a.warnings.length > 0);

@@ -1,8 +1,9 @@
 /** Tests the deletion of namespaces and owners of resources. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { AuditEvent } from "../support/api-server.ts";
 import "../support/patience.ts";
+import { type PlaneWorld, startPlaneWorld } from "../support/plane-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
@@ -78,6 +79,46 @@ test("a resource that cannot be cleaned up → the namespace waits and names our
   expectNoStorm(world, (await world.operatorWrites()).slice(before));
 });
 
+describe("a control plane, its Secret, an endpoint, a DatabaseAccess and an endpoint of no project", () => {
+  test("the namespace is deleted → it ends within a minute", async () => {
+    const planes = await startFullNamespace();
+    const begunMs = performance.now();
+    await deleteNamespace(planes.world);
+    await untilNamespaceIsGone(planes.world);
+    await expectGoneSince(begunMs, planes);
+  });
+
+  const orders = [
+    {
+      first: "Secret",
+      order: ["secret/second-key", "controlplane/own", "cpe/typo", "cpe/orders", "dba/orders-app"],
+    },
+    {
+      first: "ControlPlane",
+      order: ["controlplane/own", "cpe/orders", "dba/orders-app", "secret/second-key", "cpe/typo"],
+    },
+    {
+      first: "DatabaseAccess",
+      order: ["dba/orders-app", "cpe/typo", "cpe/orders", "controlplane/own", "secret/second-key"],
+    },
+  ];
+
+  test.each(orders)("deleted one by one, the $first first → all are gone within a minute", async ({ order }) => {
+    const planes = await startFullNamespace();
+    const { kubectl, namespace } = planes.world;
+    const begunMs = performance.now();
+    for (const object of order) await kubectl.run(["-n", namespace, "delete", object, "--wait=false"]);
+    await waitUntil(
+      async () => {
+        const left = await kubectl.run(["-n", namespace, "get", ...order, "--ignore-not-found", "--output=name"]);
+        return left.trim() === "" || undefined;
+      },
+      { what: "all objects are gone", lastSeen: () => planes.world.logs.slice(-15) },
+    );
+    await expectGoneSince(begunMs, planes);
+  });
+});
+
 test("the owner of a resource is deleted → the garbage collector deletes the resource, and its endpoint goes", async () => {
   const world = await startWorld();
   await world.kubectl.run(["-n", world.namespace, "create", "configmap", "application"]);
@@ -95,6 +136,34 @@ test("the owner of a resource is deleted → the garbage collector deletes the r
   await world.reconcile("independent");
   expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([status.ownership?.endpointId]);
 });
+
+/** Fills a namespace with one object of each kind, and with an endpoint whose project never existed. */
+async function startFullNamespace(): Promise<PlaneWorld> {
+  const planes = await startPlaneWorld();
+  const { world, access } = planes;
+  await planes.apply("controlplane/own");
+  const onOwn = { controlPlaneRef: { kind: "ControlPlane", name: "own" } };
+  await world.apply("typo", { ...readWrite(branches.main), ...onOwn, projectId: "no-such-project-1" });
+  await world.apply("orders", { ...readWrite(branches.orders), ...onOwn });
+  await access.apply("orders-app", {
+    database: { name: "shop_app", deletionPolicy: "Delete" },
+    role: { name: "shop_app", deletionPolicy: "Delete" },
+  });
+  await world.untilReady("orders");
+  await access.untilReady("orders-app");
+  await world.until("typo", "not Ready, with a reason", ({ status }) => {
+    return conditionOf(status.conditions, "Ready")?.status === "False";
+  });
+  return planes;
+}
+
+async function expectGoneSince(begunMs: number, { second }: PlaneWorld): Promise<void> {
+  expect(performance.now() - begunMs).toBeLessThan(60_000);
+  expect(await second.endpoints(project)).toEqual([]);
+  const path = `/projects/${project}/branches/${branches.orders}/roles`;
+  const { roles } = await second.api<{ roles: readonly { name: string }[] }>("GET", path);
+  expect(roles.map(({ name }) => name)).not.toContain("shop_app");
+}
 
 interface Namespace {
   readonly status: { readonly conditions?: readonly { readonly type: string; readonly message: string }[] };

@@ -19,7 +19,6 @@ test("a resource that is applied → the reconcile that creates, and within it t
   const operationId = status.operations?.find(({ action }) => action === "start_compute")?.id ?? "none in status";
   // A span arrives after the spans within it. The time in which a stop sends the last ones is short.
   const reconcile = await receiver.untilSpan("the create", reconcileOf("orders", "CreateEndpoint"));
-  await receiver.untilSpan("an event", ({ name }) => name === "create events");
   await world.stopOperator();
 
   expect(reconcile.parentSpanId).toBeUndefined();
@@ -35,26 +34,9 @@ test("a resource that is applied → the reconcile that creates, and within it t
   });
   const children = receiver.childrenOf(reconcile);
   const call = children.find(({ name }) => name === create);
-  expect(call?.attributes).toEqual({
-    "http.request.method": "POST",
-    "http.response.status_code": 201,
-    "url.template": "/projects/{project_id}/endpoints",
-    "project.id": project,
-    "operation.ids": [operationId],
-  });
-  expect(call?.events.map(({ attributes }) => attributes)).toMatchObject([
-    { "operation.id": operationId, "operation.action": "start_compute" },
-  ]);
-  const write = children.find(({ name }) => name === "patch computeendpoints/status");
-  expect(write?.attributes).toEqual({
-    "http.request.method": "PATCH",
-    "http.response.status_code": 200,
-    "k8s.namespace.name": world.namespace,
-    "k8s.object.name": "orders",
-    "k8s.resource": "computeendpoints",
-    "k8s.subresource": "status",
-    "k8s.verb": "patch",
-  });
+  expect(call?.attributes).toEqual({ "http.response.status_code": 201, "url.path": `/projects/${project}/endpoints` });
+  const write = children.find(({ name }) => name === "PATCH kubernetes");
+  expect(write?.attributes["url.path"]).toMatch(`/namespaces/${world.namespace}/computeendpoints/orders/status`);
   for (const child of [call, write]) {
     expect(child?.startNanos).toBeGreaterThanOrEqual(reconcile.startNanos);
     expect(child?.endNanos).toBeLessThanOrEqual(reconcile.endNanos);
@@ -63,13 +45,10 @@ test("a resource that is applied → the reconcile that creates, and within it t
     receiver.spans().filter(({ name }) => name === create),
     "creates",
   ).toHaveLength(1);
-  const events = receiver.spans().filter(({ name }) => name === "create events");
-  expect(events.map(({ parentSpanId }) => parentSpanId)).toEqual(events.map(() => undefined));
-  expect(events.length).toBeGreaterThan(0);
   expect(reconcile.resource).toMatchObject({ "service.name": "endpoint-operator", "service.version": "0.0.0-test" });
 });
 
-test("a control plane that asks to wait, and then refuses → failed spans with status, reason and wait", async () => {
+test("a control plane that asks to wait, and then refuses → failed spans with status and reason", async () => {
   const receiver = await OtlpReceiver.start();
   const world = await startWorld({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint } });
   const path = `/api/v2/projects/${project}/endpoints`;
@@ -87,7 +66,7 @@ test("a control plane that asks to wait, and then refuses → failed spans with 
 
   const calls = receiver.spans().filter(({ name }) => name === create);
   expect(calls.map(({ attributes }) => attributes)).toMatchObject([
-    { "http.response.status_code": 429, "error.type": "Throttled", "retry_after.seconds": 1 },
+    { "http.response.status_code": 429, "error.type": "Throttled" },
     { "http.response.status_code": 400, "error.type": "Malformed" },
   ]);
   const reconciles = receiver.spans().filter(({ spanId }) => calls.some(({ parentSpanId }) => parentSpanId === spanId));

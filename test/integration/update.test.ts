@@ -163,3 +163,19 @@ test("paused → nothing but status is written; deletion waits too; unpaused it 
   await world.untilGone("orders");
   expect(await world.sandbox.endpoints(project)).toEqual([]);
 });
+
+test("a move to a branch that the control plane finds occupied by a replica → Stalled, not tried over and over", async () => {
+  const world = await startWorld();
+  const replicaId = await world.sandbox.createForeign(project, branches.staging, "read_only");
+  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
+  await world.untilReady("orders");
+  await world.apply("orders", { branchId: branches.staging, type: "ReadWrite" });
+  await world.untilStalled("orders", "BranchOccupied");
+  for (let reconciles = 0; reconciles < 3; reconciles += 1)
+    await world.sandbox.untilRequests(4, (await world.sandbox.requests()).length);
+  const refused = (await world.sandbox.requests()).filter(({ method }) => method === "PATCH");
+  expect(refused).toHaveLength(1);
+  await world.sandbox.untilUnlocked(project);
+  await world.sandbox.api("DELETE", `/projects/${project}/endpoints/${replicaId}`);
+  await world.untilReady("orders");
+});

@@ -15,9 +15,6 @@ import { applicationImage } from "./world.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The previous version, as long as no release has a tag: the first commit with a chart. */
-const firstPrevious = "59afc0f";
-
 /** The sources of the images. */
 const sources = [
   "Dockerfile",
@@ -33,38 +30,33 @@ const sources = [
 /** This package reads files beside its own code at run time, so the image holds it unbundled. */
 const bindingReader = "kube-service-bindings";
 
-/**
- * Returns the commit of the last release. Without a tag this is a fixed commit; `undefined`: the clone does not have
- * it.
- */
-async function previousCommit(): Promise<string | undefined> {
-  const git = (...args: readonly string[]) => runCommand({ command: "git", args: ["-C", root, ...args] });
+/** Returns the tag of the last release; `undefined`: there is none. */
+async function previousTag(): Promise<string | undefined> {
   const described = ["describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"];
-  const tag = await git(...described).catch(() => undefined);
-  if (tag !== undefined) return tag.trim();
-  return await git("cat-file", "-e", firstPrevious).then(
-    () => firstPrevious,
-    () => undefined,
-  );
+  const tag = await runCommand({ command: "git", args: ["-C", root, ...described] }).catch(() => undefined);
+  return tag?.trim();
 }
 
-/** Copies the manifests of this version to `directory`, and checks out the previous version there. */
+/**
+ * Copies the manifests of this version to `directory`, and checks out the last release there. Without a release this
+ * version stands for it: what was never released left no stored form behind.
+ */
 export async function layOutVersions(directory: string): Promise<string> {
   const current = path.join(directory, "current");
   for (const folder of ["charts", "deploy", "crds"])
     await cp(path.join(root, folder), path.join(current, folder), { recursive: true });
   const previous = path.join(directory, "previous");
   await mkdir(previous, { recursive: true });
-  const commit = await previousCommit();
-  if (commit === undefined) {
+  const tag = await previousTag();
+  if (tag === undefined) {
     for (const name of ["charts", "deploy", "crds", "src", "tools", "package.json", "tsconfig.json"])
       await cp(path.join(root, name), path.join(previous, name), { recursive: true });
-    return "this version (the clone has no earlier one)";
+    return "this version (nothing was released)";
   }
   const archive = path.join(directory, "previous.tar");
-  await runCommand({ command: "git", args: ["-C", root, "archive", `--output=${archive}`, commit] });
+  await runCommand({ command: "git", args: ["-C", root, "archive", `--output=${archive}`, tag] });
   await runCommand({ command: "tar", args: ["--extract", "--file", archive, "--directory", previous] });
-  return commit;
+  return tag;
 }
 
 /**

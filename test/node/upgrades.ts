@@ -34,7 +34,11 @@ const ways: readonly Way[] = [
   {
     name: "kustomize",
     goBack: (world) => applyBase(world, world.input.previous),
-    upgrade: (world) => applyBase(world, world.input.current),
+    // The commands of docs/upgrades.md.
+    upgrade: async (world) => {
+      await applyFolder(world, path.join(world.input.current, "crds"));
+      await applyBase(world, world.input.current);
+    },
   },
   {
     name: "Helm",
@@ -51,16 +55,17 @@ const ways: readonly Way[] = [
   },
 ];
 
-async function applyBase({ kubectl }: World, folder: string): Promise<void> {
-  const base = path.join(folder, "deploy", "base");
-  await kubectl.run(["apply", "--server-side", "--force-conflicts", "--kustomize", base]);
+const applyBase = (world: World, folder: string) => applyFolder(world, path.join(folder, "deploy", "base"));
+
+async function applyFolder({ kubectl }: World, folder: string): Promise<void> {
+  await kubectl.run(["apply", "--server-side", "--force-conflicts", "--kustomize", folder]);
 }
 
-/** Removes what kustomize has installed. The CRDs and the namespace with the key stay, as after `helm uninstall`. */
+/** Removes what kustomize has installed. The namespace with the key stays, as after `helm uninstall`. */
 async function removeBase({ kubectl }: World, folder: string): Promise<void> {
   const text = await kubectl.run(["kustomize", path.join(folder, "deploy", "base")]);
   const objects = parseAllDocuments(text).map((document) => document.toJS() as { readonly kind: string });
-  const items = objects.filter(({ kind }) => !["CustomResourceDefinition", "Namespace"].includes(kind));
+  const items = objects.filter(({ kind }) => kind !== "Namespace");
   const stdin = JSON.stringify({ apiVersion: "v1", kind: "List", items });
   await kubectl.run(["delete", "--filename=-", "--timeout=90s"], { stdin });
 }

@@ -47,7 +47,7 @@ function randomCall(random: SeededRandom): Call {
     (port, known) => port.deleteEndpoint(places.project, endpointOf(known)),
     (port, known) => port.getEndpoint(projectId, endpointOf(known)),
     (port, known) => port.getOperation(places.project, operationOf(known)),
-    async (port) => ({ ...(await port.listEndpoints(projectId)), serviceTimeMs: 0 }),
+    (port) => port.listEndpoints(projectId),
     async (port) => (await port.listOperations(projectId, { limit: 100 })).operations,
   ]);
 }

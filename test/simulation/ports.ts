@@ -28,7 +28,7 @@ export type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../
 export { type LeaderFence, LeaderFenceError } from "../../src/domain/leader-fence.ts";
 export type { LogFields, Logger } from "../../src/domain/logger.ts";
 export type { Operation } from "../../src/domain/operation.ts";
-export { KubernetesError } from "../../src/domain/resource-store.ts";
+export { type KindGaps, KubernetesError } from "../../src/domain/resource-store.ts";
 export { errorForStatus, parseStatusAnswer, unreadableAnswer } from "../../src/kubernetes/http/answer-error.ts";
 export type { KubernetesCall, KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 export {

@@ -93,8 +93,15 @@ export class AccessWorld<Place extends AccessPlace = World> {
   }
 
   async untilGone(name: string): Promise<void> {
-    const isGone = async () => ((await this.get(name)) === undefined ? true : undefined);
-    await waitUntil(isGone, { what: `DatabaseAccess ${name} is gone` });
+    let seen: StoredAccess | undefined;
+    const isGone = async () => {
+      seen = await this.get(name);
+      return seen === undefined ? true : undefined;
+    };
+    await waitUntil(isGone, {
+      what: `DatabaseAccess ${name} is gone`,
+      lastSeen: () => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs?.slice(-15))}`,
+    });
   }
 
   async secret(name: string): Promise<DecodedSecret | undefined> {

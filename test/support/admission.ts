@@ -86,6 +86,6 @@ export class Admission {
 }
 
 function refusal(error: KubernetesError): { readonly stored: undefined; readonly problem: string } {
-  if (error.reason !== "Invalid") throw error;
+  if (error.reason !== "WriteRefused") throw error;
   return { stored: undefined, problem: error.message };
 }

@@ -29,7 +29,7 @@ declare module "vitest" {
   }
 }
 
-const baseDirectory = fileURLToPath(new URL("../../deploy/base/", import.meta.url));
+const folders = ["crds", "deploy/base"].map((name) => fileURLToPath(new URL(`../../${name}/`, import.meta.url)));
 
 /**
  * Vitest's global set-up for the tiers that need Kubernetes. It starts one API server with namespace controller and
@@ -56,6 +56,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
  * matter.
  */
 async function installOperatorManifests(kubectl: ReturnType<typeof createKubectl>): Promise<void> {
-  await kubectl.run(["apply", "--server-side", "-k", baseDirectory]);
+  for (const folder of folders) await kubectl.run(["apply", "--server-side", "-k", folder]);
   await untilEstablished(kubectl);
 }

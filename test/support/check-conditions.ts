@@ -21,17 +21,23 @@ const reasons: readonly string[] = [
 
 /**
  * Checks the rules that every status must follow, because kstatus and people read conditions without a plugin.
+ * @param isBeingDeleted @default false
  * @returns each broken rule in words; empty if there is none
  */
 export function checkConditions(
   status: Pick<ComputeEndpointStatus, "conditions" | "observedGeneration" | "operations">,
   generation: number,
+  isBeingDeleted = false,
 ): readonly string[] {
   const conditions = status.conditions ?? [];
+  const ready = conditionOf(conditions, "Ready");
+  const isReadyNow = ready?.status === "True" && ready.observedGeneration === generation;
   const breaches: readonly (readonly [boolean, string])[] = [
     ...conditions.flatMap((condition) => breachesOf(condition, generation)),
     ...summaryBreaches(status, generation),
     [(status.operations ?? []).length > 20, "more than 20 operations"],
+    // A deletion is a new generation.
+    [isBeingDeleted && isReadyNow, "Ready is True while the resource is being deleted"],
   ];
   return breaches.filter(([isBroken]) => isBroken).map(([, words]) => words);
 }

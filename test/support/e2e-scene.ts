@@ -1,6 +1,5 @@
 /** The projects and resources of tests that kill the operator. */
 import { expect } from "vitest";
-import type { KubernetesLink } from "./e2e-kubernetes-link.ts";
 import type { SandboxProcess, TestProject } from "./e2e-sandbox.ts";
 import type { E2eWorld } from "./e2e-world.ts";
 import type { StoredResource } from "./stored-resource.ts";
@@ -25,21 +24,6 @@ export interface Scene {
 /** Makes a scene for each type of endpoint. */
 export function scenesOf(sandbox: SandboxProcess, world: E2eWorld): readonly Scene[] {
   return types.map((type) => ({ sandbox, world, type, name: names[type], project: sandbox.takeProject() }));
-}
-
-/** How one resource gets to the point at which the operator is killed. */
-export interface Arrival {
-  /** Waits until the operator has reached the point. */
-  reach(): Promise<void>;
-  /** Lets the control plane answer. It is called when nothing reaches Kubernetes any more. */
-  readonly answer?: () => Promise<void>;
-}
-
-/** Waits until the operator has reached the point with every resource. */
-export async function arriveAt(arrivals: readonly Arrival[], link: KubernetesLink): Promise<void> {
-  await Promise.all(arrivals.map(({ reach }) => reach()));
-  if (arrivals.some(({ answer }) => answer !== undefined)) link.freeze();
-  await Promise.all(arrivals.map(({ answer }) => answer?.()));
 }
 
 /** Does the same for all scenes at the same time. */

@@ -132,10 +132,6 @@ export class E2eWorld {
     return this.resources.until(name, `Stalled ${reason}`, isStalled);
   }
 
-  untilIntent(name: string): Promise<StoredResource> {
-    return this.resources.until(name, "an open create", ({ status }) => status.createIntent !== undefined);
-  }
-
   untilReadyReason(name: string, reason: string): Promise<StoredResource> {
     const isSo = ({ status }: StoredResource) => conditionOf(status.conditions, "Ready")?.reason === reason;
     return this.resources.until(name, `Ready with reason ${reason}`, isSo);

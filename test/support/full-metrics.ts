@@ -14,7 +14,7 @@ export function fullMetrics(): Metrics {
     resources: () => [busyResource()],
     accesses: { resources: () => [readyAccess()], nowMs: () => nowMs },
     orphanCount: () => 2,
-    serviceNowMs: () => nowMs,
+    nowMs: () => nowMs,
     operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 1,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),

@@ -27,14 +27,14 @@ export function metricsOf(
     workers: 16,
     resources,
     orphanCount: () => 2,
-    serviceNowMs: (projectId) => (projectId === "no-clock" ? undefined : nowMs),
+    nowMs: () => nowMs,
     operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 0,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats,
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
   });
-  const lines = async () => (await metrics.render("Prometheus")).body.split("\n").filter((line) => line !== "");
+  const lines = async () => (await metrics.render()).split("\n").filter((line) => line !== "");
   return {
     ...metrics,
     /** Returns the series of one metric, in order. */

@@ -1,6 +1,6 @@
 /** An API server whose etcd can be restored to an earlier time. */
 
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ import { sharedApiServer } from "./api-server.ts";
 import { createKubectl } from "./kubectl.ts";
 import { waitUntil } from "./wait-until.ts";
 
-const crdFile = fileURLToPath(new URL("../../crds/endpoint-operator.dev_computeendpoints.yaml", import.meta.url));
+const crds = fileURLToPath(new URL("../../crds/", import.meta.url));
 
 /** Starts an API server whose etcd can be restored to an earlier state. */
 export async function startRestorableApiServer() {
@@ -27,7 +27,7 @@ export async function startRestorableApiServer() {
   let running = await start();
   onTestFinished(() => running.stop());
   const kubectl = createKubectl({ binary, kubeconfigFile: running.kubeconfigFile });
-  await kubectl.run(["apply", "--server-side", "-f", "-"], { stdin: await readFile(crdFile, "utf8") });
+  await kubectl.run(["apply", "--server-side", "-k", crds]);
   await untilEstablished(kubectl);
   const { etcdData } = apiServerFiles(dataDirectory);
   const backup = path.join(directory, "backup");
@@ -52,19 +52,4 @@ export async function startRestorableApiServer() {
         await cp(backup, etcdData, { recursive: true });
       }),
   };
-}
-
-/**
- * Writes to etcd, but not through Kubernetes, so that its revision rises.
- * @returns the revision
- */
-export async function raiseRevision(etcdUrl: string, writes: number): Promise<number> {
-  const body = JSON.stringify({ key: Buffer.from("elsewhere").toString("base64"), value: "" });
-  let revision = 0;
-  for (let count = 0; count < writes; count += 1) {
-    const answer = await fetch(`${etcdUrl}/v3/kv/put`, { method: "POST", body });
-    const { header } = (await answer.json()) as { readonly header: { readonly revision: string } };
-    revision = Number(header.revision);
-  }
-  return revision;
 }

@@ -30,7 +30,7 @@ export const planeWaits: Readonly<Record<PlaneReason, "Nothing" | "Operator" | "
   ...{ KeyAccepted: "Nothing", KeyNotUsedYet: "Nothing" },
   ...{ InUse: "Operator", SecretUnreadable: "Operator" },
   ...{ ServiceUnavailable: "Operator", Throttled: "Operator", UnreadableAnswer: "Operator" },
-  ...{ CertificateAuthorityMissing: "Person", InvalidSpec: "Person", Unauthorized: "Person" },
+  ...{ CertificateAuthorityMissing: "Person", InvalidSpec: "Person", Unauthorized: "Person", WriteRefused: "Person" },
   ...{ SecretForbidden: "Person", SecretInvalid: "Person", SecretKeyNotFound: "Person", SecretNotFound: "Person" },
 };
 

@@ -3,7 +3,6 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { type Config, parseConfig } from "../../src/config.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
-import { createRedact } from "../../src/telemetry/pino-logger.ts";
 import { startTracing } from "../../src/tracing/start-tracing.ts";
 import { type KeyParts, type RunningOperator, startKeys, startOperator } from "../../src/wiring/operator.ts";
 import { saveOutput } from "./outputs.ts";
@@ -61,7 +60,7 @@ export class WorldOperator {
     });
     const credentials = loadCredentialSource(kubeConfig);
     const own = { credentials, clock: systemClock, logger: outputs.logger, version, random: Math.random };
-    const keys = startKeys({ apiKey: config.apiKey, ...own });
+    const keys = await startKeys({ apiKey: config.apiKey, ...own });
     const operator = await startOperator({
       ...{ config, ...this.#tracing(config), ...own, keys: keys.keys, instance: this.#instance() },
     });
@@ -114,9 +113,9 @@ export class WorldOperator {
     if (endpoint === undefined) {
       return {};
     }
-    const { apiKey, outputs } = this.#options;
+    const { outputs } = this.#options;
     const own = { version, instance: this.#instance(), clock: systemClock, logger: outputs.logger };
-    const { tracer, shutDown } = startTracing({ ...own, endpoint, redact: createRedact(() => [apiKey]) });
+    const { tracer, shutDown } = startTracing({ ...own, endpoint });
     return { tracer, flushTraces: shutDown };
   }
 }

@@ -168,7 +168,8 @@ export class World {
     if (stored === undefined) return undefined;
     this.#outputs.saw(stored);
     const resource = { ...stored, status: stored.status ?? {} };
-    const breaches = checkConditions(resource.status, resource.metadata.generation);
+    const { generation, deletionTimestamp } = resource.metadata;
+    const breaches = checkConditions(resource.status, generation, deletionTimestamp !== undefined);
     expect(breaches, JSON.stringify(resource.status)).toEqual([]);
     return resource;
   }

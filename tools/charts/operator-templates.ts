@@ -33,10 +33,7 @@ export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, s
 /** Returns the CRDs as a template: `helm upgrade` replaces them, `helm uninstall` keeps them. Pure. */
 export function crdTemplate({ crd }: DeploySources): string {
   const body = verbatim(crd.replace(/^#.*\n/gm, ""));
-  return body.replace(
-    /^metadata:\n/gm,
-    `metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n  labels:\n    ${Object.entries(nameLabel)[0]?.join(": ")}\n`,
-  );
+  return body.replace(/^metadata:\n/gm, `metadata:\n  labels:\n    ${Object.entries(nameLabel)[0]?.join(": ")}\n`);
 }
 
 /**

@@ -101,7 +101,6 @@ function targetOf(spec: PanelSpec, legend: string, index: number): prometheus.Da
     .expr(spec.queries[legend] ?? "")
     .legendFormat(legend)
     .format(kind === "Table" ? Table : kind === "Heatmap" ? Heatmap : TimeSeries)
-    .exemplar(kind === "TimeSeries" && spec.exemplarsOf === legend)
     .editorMode(prometheus.QueryEditorMode.Code);
   // A panel that shows only the present does not query the past.
   return kind === "Table" || kind === "BarGauge" ? target.instant() : target.range();

@@ -9,13 +9,25 @@ const notReady = `compute_endpoint_condition{type="Ready",status="False"}`;
 const stalled = `compute_endpoint_condition{type="Stalled",status="True"}`;
 const unauthorized = `compute_endpoint_condition{type="CredentialsValid",status="False"}`;
 
+const failures = "compute_endpoint_operation_failures_total";
+
+/**
+ * Failures of the last ten minutes that ComputeEndpointOperationFailed has not shown. Prometheus sees no increase in a
+ * series that begins with its first failure. So the whole value of a series counts that did not exist before. It is
+ * looked for within an hour, because a failed scrape interrupts a series.
+ */
+const failedBriefly = `sum by (namespace, name, action) (
+  (${failures} unless last_over_time(${failures}[1h] offset 10m))
+  or
+  increase(${failures}[10m])
+) > 0
+unless on (namespace, name, action) max_over_time(compute_endpoint_operation_failed[10m])`;
+
 /** Alerts about one resource each. Their labels have its namespace and name. */
 export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointOperationFailed",
     severity: "critical",
-    // The expression uses the gauge and not the counter of failures. Prometheus sees no increase in a counter that
-    // begins with the first failure.
     expr: fromLeader({
       alert: "ComputeEndpointOperationFailed",
       selector: "compute_endpoint_operation_failed",
@@ -28,6 +40,17 @@ export const resourceAlerts: readonly Alert[] = [
       `Its error text is in status.operations: ${describe}. ` +
       "The operator does not repeat a failed start: connect, start the compute, or change spec. " +
       "Resolves with the next success of this action, or when you acknowledge the failure as the condition LastOperationSucceeded says.",
+  },
+  {
+    name: "ComputeEndpointOperationFailedBriefly",
+    severity: "critical",
+    expr: failedBriefly,
+    for: "0s",
+    summary: `${resource}: the operation {{ $labels.action }} failed, and has succeeded since`,
+    description:
+      `{{ $labels.action }} of the ComputeEndpoint ${resource} failed within the last ten minutes, and succeeded before the ` +
+      "condition LastOperationSucceeded could show it. Connections may have failed meanwhile. " +
+      `The events and status.operations have the error text: ${describe}. Resolves ten minutes after the last failure.`,
   },
   {
     name: "ComputeEndpointOperationStuck",

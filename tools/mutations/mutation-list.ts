@@ -1,533 +1,197 @@
-/** The weaknesses that the simulation must notice. */
+/** The weaknesses that the simulation must notice: one for each rule that matters most. */
 
-/** One change that makes the operator weaker, and the test that must notice it. */
-export interface Mutation {
-  /** What the weakened operator no longer does. */
-  readonly name: string;
+/**
+ * The test that must fail. It is a named case of the simulation, or a workload whose single faults run under both
+ * profiles, or the first random runs with DatabaseAccesses or with ControlPlanes.
+ */
+type Proof =
+  | { readonly namedCase: string }
+  | { readonly workload: string }
+  | { readonly accessSeeds: number }
+  | { readonly planeSeeds: number };
+
+/**
+ * One change that makes the operator weaker. Either a function returns early, or a text is replaced. A function keeps
+ * its name longer than a line keeps its words, so a text is replaced only where no function is the rule.
+ */
+type Weakening =
+  | { readonly function: string; readonly returns: string }
+  | { readonly find: string; readonly replace: string };
+
+/** One weakening, and the test that must notice it. */
+export type Mutation = Weakening & {
+  /** The rule that the weakened operator breaks. */
+  readonly rule: string;
   /** The file, below `src`. */
   readonly file: string;
-  /** The text to replace. It occurs exactly once in the file. */
-  readonly find: string;
-  readonly replace: string;
-  /**
-   * The test that must fail. It is a named case of the simulation, or a workload whose single faults run under both
-   * profiles, or the first random runs with DatabaseAccesses or with ControlPlanes.
-   */
-  readonly caughtBy:
-    | { readonly namedCase: string }
-    | { readonly workload: string }
-    | { readonly accessSeeds: number }
-    | { readonly planeSeeds: number };
+  readonly caughtBy: Proof;
+};
+
+/** Returns the weakened text of a file; `undefined`: its place is not in the text exactly once. */
+export function weakened(text: string, mutation: Weakening): string | undefined {
+  if ("find" in mutation) {
+    const [before, after, ...more] = text.split(mutation.find);
+    return after === undefined || more.length > 0 ? undefined : `${before}${mutation.replace}${after}`;
+  }
+  const begin = new RegExp(`^(?:export )?function ${mutation.function}\\b[^]*?\\)(?:: [^\\n]*)? \\{\\n`, "m");
+  return begin.test(text) ? text.replace(begin, (head) => `${head}  return ${mutation.returns};\n`) : undefined;
 }
 
-const decide = (file: string) => `decide/${file}.ts`;
-
-/** Every change. If its text is no longer found, it must be replaced by the text that has its effect now. */
+/** Every change, by the part of the rules that it breaks. */
 export const mutations: readonly Mutation[] = [
+  // Ownership.
   {
-    name: "a POST is sent again without waiting for the first to settle",
-    file: decide("plan-open-create"),
-    find: "const waitMs = settleLeftMs(observation, intent);",
-    replace: "const waitMs = 0 * settleLeftMs(observation, intent);",
-    caughtBy: { namedCase: "late POST and deletion" },
+    rule: "the ownership record must match the control plane",
+    ...{ file: "decide/identity.ts", function: "isOfPlane", returns: "true" },
+    caughtBy: { planeSeeds: 60 },
   },
   {
-    name: "an intent of an earlier process counts as never sent",
-    file: "reconcile/project-memory.ts",
-    find: 'isUnsent ? "NoneSent" : "Unresolved"',
-    replace: '"NoneSent"',
-    caughtBy: { workload: "create a replica" },
+    rule: "adoption needs consent",
+    ...{ file: "decide/claims.ts", function: "hasConsent", returns: 'adoption?.policy !== "Never"' },
+    caughtBy: { workload: "an endpoint is there, then consent is given" },
   },
   {
-    name: "the time to settle does not count from when this process first read the intent",
-    file: "reconcile/project-memory.ts",
-    find: "intent: { attempt, posts, firstSeenMs: nowMs",
-    replace: "intent: { attempt, posts, firstSeenMs: -1e9",
-    caughtBy: { workload: "create a replica" },
+    rule: "no policy adopts an endpoint with the token of another cluster",
+    ...{ file: "decide/plan-unowned.ts", function: "isOwnedElsewhere", returns: "false" },
+    caughtBy: { namedCase: "token of another cluster" },
   },
   {
-    name: "a POST whose answer is lost counts as refused",
+    rule: "the oldest claim wins",
+    ...{ file: "decide/claims.ts", function: "isElder", returns: "a.creationTimestamp > b.creationTimestamp" },
+    caughtBy: { namedCase: "elder" },
+  },
+  {
+    rule: "an adopted endpoint that is gone is not created again",
+    ...{ file: "decide/plan-owned.ts", find: 'origin !== "Adopted"', replace: 'origin !== "Presumed"' },
+    caughtBy: { namedCase: "adopted and gone" },
+  },
+
+  // Create.
+  {
+    rule: "the intent is stored before the POST",
     file: "reconcile/send-change.ts",
-    find: 'wasClean && isNeverApplied(error) ? "AllRefused" : "Unresolved"',
-    replace: 'wasClean && error !== undefined ? "AllRefused" : "Unresolved"',
-    caughtBy: { namedCase: "late POST and deletion" },
+    find: "await store.patchStatus(resource, statusBefore(step)) : resource",
+    replace: "resource : resource",
+    caughtBy: { workload: "create" },
   },
   {
-    name: "every error of the control plane counts as not applied",
+    rule: "a paused resource does not POST",
+    ...{ file: "reconcile/send-change.ts", find: "!isPaused(now)", replace: "now !== undefined" },
+    caughtBy: { namedCase: "pause before POST" },
+  },
+  {
+    rule: "no answer to a POST is not a refusal",
     file: "reconcile/send-change.ts",
     find: 'error.effect === "NotApplied"',
     replace: 'error.effect !== "Never"',
     caughtBy: { namedCase: "late POST and deletion" },
   },
   {
-    name: "the object is not read again when time has passed between intent and POST",
-    file: "reconcile/send-change.ts",
-    find: "!hasToStore || clock.monotonicMs() - checkedAtMs > checkAgeLimitMs;",
-    replace: "!hasToStore;",
-    caughtBy: { namedCase: "pause before POST" },
+    rule: "no other POST before the first has settled",
+    ...{ file: "decide/plan-open-create.ts", function: "settleLeftMs", returns: "0" },
+    caughtBy: { namedCase: "late POST and deletion" },
   },
   {
-    name: "a pause is not looked at before a POST",
-    file: "reconcile/send-change.ts",
-    find: "!isPaused(now)",
-    replace: "now !== undefined",
-    caughtBy: { namedCase: "pause before POST" },
+    rule: "an intent of an earlier process is unresolved",
+    file: "reconcile/project-memory.ts",
+    find: "posts: { attempt, isUnresolved: true, sinceMs: nowMs }",
+    replace: "posts: { attempt, isUnresolved: false, sinceMs: nowMs }",
+    caughtBy: { workload: "create a replica" },
+  },
+
+  // Deletion.
+  {
+    rule: "a resource is not worked on without its finalizer",
+    ...{ file: "resource/compute-endpoint.ts", function: "hasFinalizer", returns: "true" },
+    caughtBy: { workload: "delete" },
   },
   {
-    name: "a pause is not looked at",
-    file: decide("plan-resource"),
-    find: "if (isPaused(resource)) {",
-    replace: 'if (isPaused(resource) && resource.uid === "") {',
-    caughtBy: { namedCase: "paused and gone" },
+    rule: "the finalizer goes after the endpoint",
+    file: "decide/plan-owned.ts",
+    function: "planDeletion",
+    returns: '{ kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined }',
+    caughtBy: { workload: "delete" },
   },
   {
-    name: "records of another resource count",
-    file: decide("identity"),
-    find: "(ownership.resourceUid === resource.uid &&",
-    replace: "(ownership.resourceUid !== undefined &&",
-    caughtBy: { namedCase: "copied record" },
+    rule: "only Retain leaves the endpoint",
+    ...{ file: "decide/plan-resource.ts", function: "retainsEndpoint", returns: "true" },
+    caughtBy: { workload: "delete by policy" },
   },
+
+  // Operations are counted once.
   {
-    name: "an unnamed endpoint with other fields is presumed",
-    file: decide("create-intent"),
-    find: 'fieldStateOf(fields as EndpointChanges, endpoint) !== "Differs"',
-    replace: "fieldStateOf(fields as EndpointChanges, endpoint) !== undefined",
-    caughtBy: { namedCase: "other fields" },
-  },
-  {
-    name: "adoption needs no consent",
-    file: decide("claims"),
-    find: 'return adoption !== undefined && adoption.policy !== "Never";',
-    replace: 'return adoption?.policy !== "Never";',
-    caughtBy: { workload: "an endpoint is there, then consent is given" },
-  },
-  {
-    name: "an endpoint of another cluster may be adopted",
-    file: decide("plan-unowned"),
-    find: "return token !== undefined && !isTokenOfCluster(token, identity.clusterId);",
-    replace: 'return token === "" && !isTokenOfCluster(token, identity.clusterId);',
-    caughtBy: { namedCase: "token of another cluster" },
-  },
-  {
-    name: "a deletion does not look for an endpoint whose record was lost",
-    file: decide("plan-unowned"),
-    find: "export function planUnrecordedDeletion(observation: Observation): Plan {",
-    replace:
-      "export function planUnrecordedDeletion(observation: Observation): Plan { if (observation !== undefined) return { kind: 'RemoveFinalizer', cause: 'NeverCreated', abandoned: undefined };",
-    caughtBy: { namedCase: "status lost" },
-  },
-  {
-    name: "a deletion does not wait for an endpoint with its token that cannot be parsed",
-    file: decide("plan-unowned"),
-    find: "planUnreadableOwn(observation) ??\n    planTokenElsewhere",
-    replace: "planTokenElsewhere",
-    caughtBy: { namedCase: "status lost, unreadable endpoint" },
-  },
-  {
-    name: "a create does not wait for an endpoint with its token that cannot be parsed",
-    file: decide("plan-unowned"),
-    find: "planUnreadableOwn(observation) ??\n    planNamedAdoption",
-    replace: "planNamedAdoption",
-    caughtBy: { namedCase: "status lost, unreadable replica" },
-  },
-  {
-    name: "an open create does not look for an endpoint with its token on another branch",
-    file: decide("plan-open-create"),
-    find: "planTokenElsewhere(observation, unrecordedOwn(observation).unproven) ??\n",
-    replace: "",
-    caughtBy: { namedCase: "restored open create" },
-  },
-  {
-    name: "a copied name is taken for the endpoint that is gone",
-    file: decide("plan-owned"),
-    find: "return planNamesake(observation) ?? planReplacement(ownership);",
-    replace: "return planReplacement(ownership);",
-    caughtBy: { namedCase: "copied name of a replica" },
-  },
-  {
-    name: "an adopted endpoint that is gone is created again",
-    file: decide("plan-owned"),
-    find: 'if (origin !== "Adopted") {',
-    replace: 'if (origin !== "Presumed") {',
-    caughtBy: { namedCase: "adopted and gone" },
-  },
-  {
-    name: "what has ended is counted twice",
-    file: "telemetry/operation-counters.ts",
-    find: "total.inc({ action, outcome, cause });",
-    replace: "total.inc({ action, outcome, cause }, 2);",
+    rule: "what has ended is counted",
+    file: "reconcile/report.ts",
+    find: "if (holds(",
+    replace: "if (!holds(",
     caughtBy: { workload: "create" },
   },
   {
-    name: "the watermark of a counted operation is not stored",
+    rule: "the watermark of a counted operation is stored",
     file: "operations/reduce-operations.ts",
     find: "mustStore: step.ended.length > 0 ||",
     replace: "mustStore: step.ended.length < 0 ||",
     caughtBy: { namedCase: "stops" },
   },
+
+  // The API server and the leader (S5, S6, L5).
   {
-    name: "a long history is read only one page far",
-    file: "operations/reader.ts",
-    find: "maxPages: 10,",
-    replace: "maxPages: 1,",
-    caughtBy: { namedCase: "long outage" },
-  },
-  {
-    name: "what has ended is not counted",
-    file: "reconcile/report.ts",
-    find: "countEnded(targets, resource.key, log.ended);",
-    replace: "countEnded(targets, resource.key, []);",
-    caughtBy: { workload: "create" },
-  },
-  {
-    name: "Retain hands an endpoint over while a DELETE may still land",
-    file: decide("plan-resource"),
-    find: "return waitMs > 0\n    ?",
-    replace: "return waitMs > 1e12\n    ?",
-    caughtBy: { namedCase: "lost DELETE and Retain" },
-  },
-  {
-    name: "a deletion always leaves the endpoint",
-    file: decide("plan-resource"),
-    find: 'return policy === "Retain";',
-    replace: "return policy !== undefined;",
-    caughtBy: { workload: "delete by policy" },
-  },
-  {
-    name: "a resource is worked on without its finalizer",
-    file: decide("plan-resource"),
-    find: "  }\n  if (!hasFinalizer(resource)) {",
-    replace: '  }\n  if (!hasFinalizer(resource) && resource.uid === "") {',
-    caughtBy: { workload: "delete" },
-  },
-  {
-    name: "an older time of the control plane is believed for ever",
-    file: decide("remote-state"),
-    find: "const lagLimitMs = 30_000;",
-    replace: "const lagLimitMs = 30_000_000;",
-    caughtBy: { namedCase: "clock back, edit" },
-  },
-  {
-    name: "the finalizer goes although a list shows the endpoint",
-    file: decide("plan-owned"),
-    find: 'return isJustAccepted ? waitForProof(observation) : { kind: "DeleteEndpoint", endpointId };',
-    replace: 'return { kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined };',
-    caughtBy: { workload: "delete" },
-  },
-  {
-    name: "an ownership record of a newer version claims nothing",
-    file: decide("claims"),
-    find: "return isCopied ? undefined : resource.claimed.endpointId;",
-    replace: "return isCopied ? undefined : ownership?.endpointId;",
-    caughtBy: { namedCase: "record of a newer version" },
-  },
-  {
-    name: "the oldest resource does not come first",
-    file: decide("claims"),
-    find: "return a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;",
-    replace:
-      "return a.creationTimestamp === b.creationTimestamp ? a.uid > b.uid : a.creationTimestamp > b.creationTimestamp;",
-    caughtBy: { namedCase: "elder" },
-  },
-  {
-    name: "writes to Kubernetes name no version",
+    rule: "a write names the version that it was made from",
     file: "kubernetes/http/objects.ts",
-    find: "metadata: { ...changes.metadata, uid: of.uid, resourceVersion: of.resourceVersion } }",
-    replace: "metadata: { ...changes.metadata, uid: of.uid } }",
+    find: "uid: of.uid, resourceVersion: of.resourceVersion } }",
+    replace: "uid: of.uid } }",
     caughtBy: { workload: "create" },
   },
   {
-    name: "writes to Kubernetes name no uid",
-    file: "kubernetes/http/objects.ts",
-    find: "metadata: { ...changes.metadata, uid: of.uid, resourceVersion: of.resourceVersion } }",
-    replace: "metadata: { ...changes.metadata, resourceVersion: of.resourceVersion } }",
-    caughtBy: { workload: "create" },
-  },
-  {
-    name: "a standby takes a lease that has not run out",
+    rule: "a standby does not take a lease that has not run out",
     file: "kubernetes/lease/leadership.ts",
     find: "return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();",
     replace: "return runsOutAtMs === undefined || runsOutAtMs > 0;",
     caughtBy: { namedCase: "standby" },
   },
   {
-    name: "a new leader does not list before it acts",
+    rule: "a new leader lists before it acts",
     file: "wiring/operator-parts.ts",
-    find: "this.watch.listConsistently(), ",
-    replace: "",
+    find: "this.#watches().map((each) => each.listConsistently())",
+    replace: "[]",
     caughtBy: { namedCase: "new leader without events" },
   },
   {
-    name: "lost watch events are never made up for",
-    file: "kubernetes/watch/reflector-parts.ts",
-    find: "relistMs: 600_000,",
-    replace: "relistMs: 60_000_000,",
+    rule: "a lost watch event costs at most ten minutes",
+    ...{ file: "kubernetes/watch/reflector-parts.ts", find: "relistMs: 600_000,", replace: "relistMs: 60_000_000," },
     caughtBy: { namedCase: "lost event" },
   },
   {
-    name: "a read that is older than the cache does not show that etcd was restored",
-    file: "kubernetes/store/kind-store.ts",
-    find: "before !== undefined && isOlder(resource.resourceVersion, before.resourceVersion)",
-    replace: "before !== undefined && isOlder(resource.resourceVersion, resource.resourceVersion)",
-    caughtBy: { namedCase: "restored under an edit" },
-  },
-  {
-    name: "a watch that sends nothing is trusted for ever",
-    file: "kubernetes/watch/reflector-parts.ts",
-    find: "inactivityMs: 70_000,",
-    replace: "inactivityMs: 70_000_000,",
-    caughtBy: { namedCase: "muted watch" },
-  },
-  {
-    name: "the budget of a minute is not kept",
+    rule: "the request budget is never exceeded",
     file: "control-plane/request-budget.ts",
-    find: "const size = bucketFor(requestsPerMinute, requestsPerSecond);",
-    replace: "const size = bucketFor(requestsPerMinute * 10, requestsPerSecond * 10);",
+    find: "bucketFor(requestsPerMinute, requestsPerSecond)",
+    replace: "bucketFor(requestsPerMinute * 10, requestsPerSecond * 10)",
     caughtBy: { namedCase: "many reads and budget" },
   },
+
+  // DatabaseAccesses and ControlPlanes.
   {
-    name: "an intent is not stored before its POST",
-    file: "reconcile/send-change.ts",
-    find: "return await store.patchStatus(step.local.resource, status);",
-    replace: "return step.local.resource;",
-    caughtBy: { workload: "create" },
-  },
-  {
-    name: "Ready needs no new look at the endpoint",
-    file: decide("plan-table"),
-    find: "needs: ownEndpoint,",
-    replace: "needs: any,",
-    caughtBy: { namedCase: "edits without a change" },
-  },
-  {
-    name: "an earlier read by id counts as a new look",
-    file: decide("remote-state"),
-    find: "read.startedAtMs >= sinceMs &&",
-    replace: "sinceMs >= 0 &&",
-    caughtBy: { namedCase: "edits without a change" },
-  },
-  {
-    name: "a role that another client made counts as made by the operator",
-    file: "access/access-records.ts",
-    find: 'known === undefined ? "Existing" : requestedOrigin(creates.get(createKeyOf(known)))',
-    replace: '"Presumed"',
-    caughtBy: { accessSeeds: 200 },
-  },
-  {
-    name: "what a DatabaseAccess made is left behind when it is deleted",
-    file: "access/plan-locally.ts",
-    find: 'return policy === "Delete" && ',
-    replace: 'return policy === "Delete" && !isRole && ',
+    rule: "what a DatabaseAccess made goes with it",
+    ...{ file: "access/plan-locally.ts", find: 'return policy === "Delete" && ', replace: "return !isRole && " },
     caughtBy: { accessSeeds: 100 },
   },
   {
-    name: "a reset whose Secret was not written is not noticed",
-    file: "access/plan-access.ts",
-    find: "status.password?.roleUpdatedTime !== role?.updatedTime ||",
-    replace: "",
-    caughtBy: { accessSeeds: 200 },
-  },
-  {
-    name: "a handled wish for a new password is not remembered",
-    file: "access/plan-access.ts",
-    find: "asked !== undefined && asked !== status.lastHandledRotateAt",
-    replace: "asked !== undefined",
-    caughtBy: { accessSeeds: 100 },
-  },
-  {
-    name: "a poll that got no request in time is reported as a failure",
-    file: "control-plane/request-budget.ts",
-    find: 'if (urgency === "Background") {\n      // After',
-    replace: "if (false) {\n      // After",
-    caughtBy: { namedCase: "many projects, restart" },
-  },
-  {
-    name: "an edit does not make the waiting poll of its project urgent",
-    file: "control-plane/request-budget.ts",
-    find: "this.#madeUrgent.add(waiting.caller);",
-    replace: "",
-    caughtBy: { namedCase: "many projects, edit" },
-  },
-  {
-    name: "a shutdown leaves reconciles waiting for the request budget",
-    file: "control-plane/request-budget.ts",
-    find: "this.#isClosed = true;",
-    replace: "return;",
-    caughtBy: { namedCase: "many projects, stop" },
-  },
-  {
-    name: "a deletion whose recorded endpoint is gone does not look for the one that replaced it",
-    file: decide("plan-owned"),
-    find: 'planNamesake(observation) ?? { kind: "RemoveFinalizer"',
-    replace: '{ kind: "RemoveFinalizer"',
-    caughtBy: { namedCase: "restored record" },
-  },
-  {
-    name: "a role is created without a record that it may have been",
-    file: "access/send-access-change.ts",
-    find: 'withObject(observation, plan.type, "Requested")',
-    replace: "objects",
-    caughtBy: { accessSeeds: 200 },
-  },
-  {
-    name: "a Secret with another password is left as it is",
+    rule: "a Secret with another password is mended",
     file: "access/plan-access.ts",
     find: "isSameStored(held, data)",
     replace: "isSameStored(held.host, data.host)",
     caughtBy: { accessSeeds: 100 },
   },
   {
-    name: "a DatabaseAccess is not read again after its change has waited for the request budget",
-    file: "access/send-access-change.ts",
-    find: "if (!isWanted || !change.isCurrent()",
-    replace: "if (!change.isCurrent()",
-    caughtBy: { namedCase: "pause and budget" },
-  },
-  {
-    name: "reads for a DatabaseAccess with unfinished work are background requests",
-    file: "access/access-round.ts",
-    find: 'return urgent && { urgency: "Urgent"',
-    replace: 'return urgent && { urgency: "Background"',
-    caughtBy: { namedCase: "deletion and budget" },
-  },
-  {
-    name: "an accepted create of a role is forgotten if its record was not stored",
-    file: "access/access-records.ts",
-    find: 'return "Created";',
-    replace: 'return "Presumed";',
-    caughtBy: { namedCase: "role and edit" },
-  },
-  {
-    name: "a refused create of a role counts as one without an answer",
-    file: "access/access-records.ts",
-    find: 'case "NotApplied":\n      return "Existing";',
-    replace: 'case "NotApplied":\n      return "Presumed";',
-    caughtBy: { namedCase: "role refused" },
-  },
-  {
-    name: "a change of the role on another branch counts as the reset",
-    file: "access/plan-access.ts",
-    find: "const hasTakenEffect = isOfBranch && ",
-    replace: "const hasTakenEffect = (isOfBranch || true) && ",
-    caughtBy: { namedCase: "rotation and move" },
-  },
-  {
-    name: "an accepted reset is sent again after a conflict",
-    file: "access/plan-access.ts",
-    find: "(isResetAccepted || openReset.roleUpdatedTime",
-    replace: "(openReset.roleUpdatedTime",
-    caughtBy: { namedCase: "rotation and edit" },
-  },
-  {
-    name: "the time of a role counts as exact although it has whole seconds",
-    file: "access/observe-access.ts",
-    find: "updatedMs % 1_000 === 0 && ",
-    replace: "updatedMs % 1_000 > 0 && ",
-    caughtBy: { namedCase: "two resets in a second" },
-  },
-  {
-    name: "a page of a proxy counts as the API server's word that an object is gone",
-    file: "kubernetes/http/answer-error.ts",
-    find: "status.code === 404 && !status.isOfApiServer",
-    replace: "status.code === 0 && !status.isOfApiServer",
-    caughtBy: { namedCase: "page instead of a resource" },
-  },
-  {
-    name: "a kind whose CRD was removed counts as listed",
-    file: "kubernetes/served-kind.ts",
-    find: 'if (this.#standing !== "Listed" || this.#isAsking || !isMissing) {',
-    replace: "if (this.#isAsking || isMissing) {",
-    caughtBy: { namedCase: "kind removed" },
-  },
-  {
-    name: "an overloaded API server is not left alone as long as it asks",
-    file: "reconcile/in-parallel.ts",
-    find: "boundedRetryAfterMs(error));",
-    replace: "boundedRetryAfterMs(undefined));",
-    caughtBy: { namedCase: "API server overloaded" },
-  },
-  {
-    name: "a restart is announced before each try of a refused change",
-    file: "reconcile/send-change.ts",
-    find: 'error.effect === "Unknown" ? undefined',
-    replace: 'error.effect !== "Unknown" ? undefined',
-    caughtBy: { namedCase: "locked for ever" },
-  },
-  {
-    name: "a control plane is released while resources use it",
-    file: "planes/plane-status.ts",
-    find: "return count === 0 && isComplete;",
-    replace: "return count >= 0 && isComplete;",
+    rule: "a control plane stays while resources use it",
+    ...{ file: "planes/plane-keeper.ts", find: "isDeleting && users === 0", replace: "isDeleting && users >= 0" },
     caughtBy: { namedCase: "plane goes last" },
   },
   {
-    name: "the connection to a former URL gets the key of the present spec",
-    file: "planes/plane.ts",
-    find: "    this.#key = this.#newKey(resource);\n    this.#health.forgetKey();",
-    replace: "    this.#key.forget();\n    this.#health.forgetKey();",
-    caughtBy: { planeSeeds: 60 },
-  },
-  {
-    name: "a grant of a described control plane is never withdrawn",
+    rule: "a withdrawn grant ends",
     file: "decide/project-grant.ts",
     find: "return isGranted ? fullGrant : noGrant;",
     replace: "return isGranted || rules.length > 0 ? fullGrant : noGrant;",
     caughtBy: { planeSeeds: 60 },
-  },
-  {
-    name: "records of another control plane count",
-    file: "decide/identity.ts",
-    find: "return record.serviceUrl === serviceUrl && record.controlPlane === controlPlane;",
-    replace: "return record.serviceUrl !== serviceUrl || record.controlPlane === controlPlane;",
-    caughtBy: { planeSeeds: 60 },
-  },
-  {
-    name: "a late removal of a control plane's last finalizer meets a Secret that is held again",
-    file: "planes/plane-keeper.ts",
-    find: "if (isBeingDeleted(resource) && isUnused(users) && isAllReleased)",
-    replace: "if (!isBeingDeleted(resource) && isUnused(users) && isAllReleased)",
-    caughtBy: { namedCase: "plane goes late" },
-  },
-  {
-    name: "all control planes stand in one line, whatever their namespace",
-    file: "wiring/control-planes.ts",
-    find: 'groupOf: (planeId) => namespaceOfPlane(planeId) ?? ""',
-    replace: 'groupOf: (planeId) => namespaceOfPlane(planeId)?.slice(0, 0) ?? ""',
-    caughtBy: { namedCase: "crowd of control planes" },
-  },
-  {
-    name: "the Secret of a control plane is not kept",
-    file: "planes/plane-keeper.ts",
-    find: "return !secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));",
-    replace: "return secret.isBeingDeleted && !secret.finalizers.includes(keyFinalizer(resource));",
-    caughtBy: { planeSeeds: 60 },
-  },
-  {
-    name: "a replaced key stays in use",
-    file: "planes/plane-key.ts",
-    find: "if (this.#options.clock.monotonicMs() >= this.#nextReadMs - readAgainMs + maxAgeMs) {",
-    replace: "if (this.#known === undefined) {",
-    caughtBy: { planeSeeds: 60 },
-  },
-  {
-    name: "an answer that is older than the question counts",
-    file: decide("plan-unowned"),
-    find: "return isGivenUpNow(observation) || (goesOn && saysGiveUpAll(observation));",
-    replace: "return goesOn || saysGiveUpAll(observation);",
-    caughtBy: { namedCase: "old answer" },
-  },
-  {
-    name: "a read by id alone proves that the endpoint of a gone resource is deleted",
-    file: "reconcile/gone-resources.ts",
-    find: 'remoteStateOf(snapshot, endpointId, unwritten).kind === "Absent"',
-    replace: 'remoteStateOf(snapshot, endpointId, unwritten).kind !== "Present"',
-    caughtBy: { namedCase: "denied by one machine" },
-  },
-  {
-    name: "a key is used although the stored control plane is another one than the cached one",
-    file: "wiring/control-planes.ts",
-    find: "if (read?.uid !== cached?.uid || !isSameStored(read?.spec, cached?.spec)) {",
-    replace: "if (read === undefined && !isSameStored(read, cached)) {",
-    caughtBy: { namedCase: "restored under another key" },
   },
 ];

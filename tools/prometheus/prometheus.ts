@@ -11,8 +11,6 @@ export interface PrometheusOptions {
   readonly config: object;
   /** The texts of other files by name, for instance of rules that the configuration names. */
   readonly files?: Readonly<Record<string, string>>;
-  /** The values of `--enable-feature`, such as `exemplar-storage`. @default none */
-  readonly features?: readonly string[];
 }
 
 /** One series of an answer with its value. The labels include `__name__` if the query keeps it. */
@@ -44,7 +42,7 @@ export interface Prometheus extends MonitoringServer {
    */
   query(expression: string): Promise<readonly Sample[]>;
   /**
-   * Calls any path of its HTTP API, for instance `/api/v1/query_exemplars?query=…`. @returns the member `data` of the
+   * Calls any path of its HTTP API, for instance `/api/v1/label/__name__/values`. @returns the member `data` of the
    * answer. @throws Error when the call is refused
    */
   api(path: string): Promise<unknown>;
@@ -60,7 +58,7 @@ const configFile = "prometheus.yml";
  * @throws ComponentError with the end of its log, for instance when it refuses the configuration.
  */
 export async function startPrometheus(options: PrometheusOptions): Promise<Prometheus> {
-  const { binary, config, files = {}, features = [] } = options;
+  const { binary, config, files = {} } = options;
   const server = await startMonitoringServer({
     name: "prometheus",
     binary,
@@ -72,7 +70,6 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
       `--web.listen-address=127.0.0.1:${port}`,
       "--web.enable-lifecycle",
       "--log.level=warn",
-      ...features.map((feature) => `--enable-feature=${feature}`),
     ],
   });
   const api = (path: string) => get(`${server.url}${path}`);

@@ -9,8 +9,7 @@ import { chains, FreshCreates, runChain } from "../../test/simulation/workloads/
 
 /**
  * `Seeds`: random runs by seed. `Accesses`: the same with DatabaseAccesses. `Planes`: the same with control planes that
- * resources describe. `Upheavals`: the first kind with rare events of a whole service. `Faults`: units of single faults,
- * by index. `Chains`: chains of transitions, by index.
+ * resources describe. `Amnesia`: any of them, while the operator forgets. `Faults`: units of single faults, by index. `Chains`: chains of transitions, by index.
  */
 export type Task = keyof typeof randomPlans | "Faults" | "Chains";
 
@@ -43,7 +42,7 @@ async function reportOf(task: Task, at: number): Promise<Report> {
     case "Seeds":
     case "Accesses":
     case "Planes":
-    case "Upheavals": {
+    case "Amnesia": {
       const plan = randomPlans[task](at);
       return { name: String(at), count: 1, ...sorted((await run(plan)).violations, plan) };
     }

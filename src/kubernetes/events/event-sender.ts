@@ -13,7 +13,6 @@ export interface EventSenderOptions {
   readonly clock: Clock;
   /** The name of this replica, for instance the name of the pod; at most 128 characters. */
   readonly instance: string;
-  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
 }
 
@@ -21,7 +20,6 @@ const maxAttempts = 3;
 const retryDelayMs = 1_000;
 const longestDelayMs = 8_000;
 
-/** Writes events to the API server. Each write is tried at most three times. */
 export class EventSender {
   readonly #options: EventSenderOptions;
 
@@ -89,10 +87,7 @@ function isWorthRetrying(error: unknown): error is KubernetesError {
   return error instanceof KubernetesError && ["Unavailable", "Throttled", "TimedOut"].includes(error.reason);
 }
 
-/**
- * The content of an event, and its count. `firstMs` and `lastMs`: when it was first and last recorded, in epoch
- * milliseconds.
- */
+/** `firstMs` and `lastMs`: when the event was first and last recorded, in epoch milliseconds. */
 interface EventContent {
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
@@ -145,10 +140,7 @@ function newEventBody(content: EventContent, instance: string): object {
   };
 }
 
-/**
- * Returns the field `series` of an event that was recorded more than once. The API server refuses a series with the
- * count 1.
- */
+/** Of an event that was recorded more than once. The API server refuses a series with the count 1. */
 function seriesOf(content: EventContent) {
   return { series: { count: content.count, lastObservedTime: microTime(content.lastMs) } };
 }

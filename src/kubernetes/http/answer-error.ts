@@ -3,36 +3,24 @@ import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import { boundedRetryAfterMs, KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
 import { type HttpOutcome, parseRetryAfter } from "../../http/exchange.ts";
 
-/**
- * The fields that the operator reads from a `Status`, which is the API server's answer to a failed call. A missing
- * field is empty.
- */
+/** What the operator reads from a `Status`, the API server's answer to a failed call. A missing field is empty. */
 export interface StatusAnswer {
   readonly code: number;
   /** Whether the body is a `Status`. A proxy in front of the API server may answer with a page of its own. */
   readonly isOfApiServer: boolean;
-  /** The reason of the answer, for instance `NotFound` or `Expired`; "" if there is none. */
   readonly reason: string;
-  /** The message of the answer: one line of limited length. */
   readonly message: string;
   readonly retryAfterMs: number | undefined;
-  /** The paths of the fields that a 422 refuses. */
   readonly fields: readonly string[];
 }
 
 const maxMessageLength = 512;
 
-/** The headers of an answer that say when to try again, as the server sent them. */
 export interface RetryHeaders {
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
 }
 
-/**
- * Reads a `Status` object, or any other body.
- * @param code the HTTP status. It is 200 for an ERROR event of a watch. Then the code in the body counts; without one,
- *   500.
- */
 export function parseStatusAnswer(code: number, body: unknown, headers?: RetryHeaders): StatusAnswer {
   const status = asObject(body);
   const details = asObject(status.details);
@@ -48,15 +36,22 @@ export function parseStatusAnswer(code: number, body: unknown, headers?: RetryHe
   };
 }
 
-/**
- * Makes the error for an answer that is not a success.
- * @param what the call in words, for instance `patch ComputeEndpoint shop/orders`.
- */
-export function errorForStatus(what: string, status: StatusAnswer): KubernetesError {
-  const reason = reasonFor(status);
+/** @param what the call in words, for instance `patch ComputeEndpoint shop/orders` */
+export function errorForStatus(what: string, status: StatusAnswer, isWrite = false): KubernetesError {
+  const reason = isWrite && isRefusal(status) ? "WriteRefused" : reasonFor(status);
   return new KubernetesError(reason, `cannot ${what}: ${explain(reason, status)}`, {
     retryAfterMs: status.retryAfterMs,
   });
+}
+
+/**
+ * Whether the API server refuses a write because of its content. Admission and quota answer 403, as a missing right does;
+ * only the message tells them apart. The API server writes the message of a missing right itself.
+ */
+function isRefusal(status: StatusAnswer): boolean {
+  return status.code === 403
+    ? status.isOfApiServer && !/^\S*( "[^"]*")? is forbidden: User "[^"]*" cannot /.test(status.message)
+    : reasonFor(status) === "Invalid";
 }
 
 function reasonFor(status: StatusAnswer): KubernetesReason {
@@ -104,9 +99,10 @@ function explain(reason: KubernetesReason, status: StatusAnswer): string {
       return "that resourceVersion is too old";
     case "Unauthorized":
       return "the API server does not accept the credentials";
-    // Only these two reasons show the API server's message: it names the missing permission or the wrong field.
+    // Only these reasons show the API server's message: it names the missing permission or the wrong field.
     case "Forbidden":
     case "Invalid":
+    case "WriteRefused":
       return status.message === "" ? `the API server answered ${status.code}` : status.message;
     default:
       return `the API server answered ${status.code}`;
@@ -121,20 +117,16 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The API server's answer was longer than the limit. */
 class AnswerTooLongError extends Error {}
 
-/** Whether a call failed because its answer was too long. */
 export function isTooLong(error: unknown): boolean {
   return error instanceof KubernetesError && error.cause instanceof AnswerTooLongError;
 }
 
-/** Makes the error for an answer whose content cannot be used. */
 export function unreadableAnswer(what: string, why: string, cause?: unknown): KubernetesError {
   return new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is ${why}`, { cause });
 }
 
-/** Makes the error for a request without a complete answer. */
 export function errorForOutcome(what: string, outcome: HttpOutcome): KubernetesError | LeaderFenceError {
   if (outcome.kind !== "Answered") {
     return errorForTransport(what, outcome.cause, outcome.timedOut);
@@ -145,10 +137,7 @@ export function errorForOutcome(what: string, outcome: HttpOutcome): KubernetesE
   return errorForTransport(what, outcome.cause, outcome.bodyEnd === "TimedOut");
 }
 
-/**
- * Makes the error for a call that got no usable answer. A KubernetesError or LeaderFenceError is returned unchanged.
- * @param isTimedOut whether the deadline of the call has passed.
- */
+/** A KubernetesError or LeaderFenceError is returned unchanged. @param isTimedOut whether the call took too long */
 export function errorForTransport(
   what: string,
   error: unknown,
@@ -165,7 +154,7 @@ export function errorForTransport(
   return new KubernetesError("Unavailable", `cannot ${what}: the API server cannot be reached${why}`, { cause: error });
 }
 
-/** Waits for the answer of a call. @returns `undefined` if the API server answered that the object does not exist */
+/** @returns `undefined` if the API server answered that the object does not exist */
 export async function undefinedIfNotFound<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await answer;
@@ -186,11 +175,7 @@ function codeOf(error: unknown): string | undefined {
   return cause === undefined ? undefined : codeOf(cause);
 }
 
-/**
- * Returns how long the API server asked to wait.
- * @param error a KubernetesError, or an error whose `cause` is one.
- * @returns milliseconds, at most one minute; 0 if the server asked for nothing.
- */
+/** @param error a KubernetesError, or its `cause` is one. @returns milliseconds, at most one minute; 0: none */
 export function retryAfterMsOf(error: unknown): number {
   return boundedRetryAfterMs(error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error);
 }

@@ -15,7 +15,6 @@ import {
 } from "./answer-error.ts";
 import { type CredentialSource, type Session, Sessions } from "./credentials.ts";
 
-/** One call to the API server. */
 export interface KubernetesCall {
   /** The call in words, for messages: `patch ComputeEndpoint shop/orders`. */
   readonly what: string;
@@ -23,9 +22,7 @@ export interface KubernetesCall {
   /** The path of the URL. It begins with a slash, and each segment is escaped. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** The body, which is sent as JSON; `undefined`: none. */
   readonly body?: unknown;
-  /** The content type of the body. @default "application/json" */
   readonly contentType?: string;
   /** The time limit for the whole call, body included. For a stream, it is the limit until the headers arrive. */
   readonly timeoutMs: number;
@@ -36,8 +33,6 @@ export interface KubernetesCall {
    * @default none
    */
   readonly fence?: LeaderFence | undefined;
-  /** Called with the HTTP status of the answer. Must not throw. @default nothing is called */
-  readonly onStatus?: ((status: number) => void) | undefined;
 }
 
 /** Connections to one API server. They stay open between calls. */
@@ -52,12 +47,8 @@ export interface KubernetesConnection {
    *   refuses; nothing was sent then.
    */
   request(call: KubernetesCall): Promise<unknown>;
-  /**
-   * Makes a call and returns the body as it arrives.
-   * @throws KubernetesError; while the body is read, the error of the socket
-   */
+  /** @throws KubernetesError; while the body is read, the error of the socket */
   openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>>;
-  /** Ends every call and closes every connection. */
   close(): Promise<void>;
 }
 
@@ -76,7 +67,6 @@ export interface ConnectionOptions {
 /** The maximum number of bytes that are read of an error answer to a stream request. */
 const maxErrorBytes = 64 * 1024;
 
-/** Makes a connection. It opens no socket yet; the first call does. */
 export function createConnection(options: ConnectionOptions): KubernetesConnection {
   return new HttpConnection(options);
 }
@@ -151,7 +141,6 @@ class HttpConnection implements KubernetesConnection {
     return createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
   }
 
-  /** Reads the credentials within the time limit of the call. @throws KubernetesError */
   async #sessionWithin(call: KubernetesCall): Promise<Session> {
     const deadline = this.#deadlineOf(call);
     try {
@@ -163,7 +152,6 @@ class HttpConnection implements KubernetesConnection {
     }
   }
 
-  /** Sends the call. After a 401, the call is sent once more if `Sessions.renew` allows it. */
   async #sendAuthorized<Answer extends HttpOutcome | StreamedAnswer>(
     call: KubernetesCall,
     sessionOf: () => Session | Promise<Session>,
@@ -179,10 +167,6 @@ class HttpConnection implements KubernetesConnection {
         await answer.text(maxErrorBytes);
       }
       ({ answer } = await attempt());
-    }
-    const status = statusOf(answer);
-    if (status !== undefined) {
-      call.onStatus?.(status);
     }
     return answer;
   }
@@ -213,7 +197,6 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Returns the body of a successful answer. @throws KubernetesError, LeaderFenceError */
 function bodyOf(call: KubernetesCall, outcome: HttpOutcome): unknown {
   if (outcome.kind === "Answered" && !isSuccess(outcome.status)) {
     throw errorOfStatus(call, outcome, outcome.bodyEnd === "Complete" ? outcome.body : undefined);
@@ -229,12 +212,12 @@ function bodyOf(call: KubernetesCall, outcome: HttpOutcome): unknown {
 }
 
 function errorOfStatus(
-  { what }: KubernetesCall,
+  { what, method }: KubernetesCall,
   answer: RetryHeaders & { readonly status: number },
   body: Buffer | undefined,
 ): Error {
   const json = body === undefined ? undefined : parseJson(body)?.value;
-  return errorForStatus(what, parseStatusAnswer(answer.status, json, answer));
+  return errorForStatus(what, parseStatusAnswer(answer.status, json, answer), method !== "GET");
 }
 
 async function* endingDeadline(body: AsyncIterable<Uint8Array>, deadline: CallDeadline): AsyncGenerator<Uint8Array> {
@@ -247,44 +230,16 @@ async function* endingDeadline(body: AsyncIterable<Uint8Array>, deadline: CallDe
 
 /**
  * Returns a connection that records a trace span for each write, as a child of the span of its reconcile. Reads and
- * watches get no span.
- * The write of an event begins a new trace, because events are sent later than their reconcile and together with other
- * events.
+ * watches get no span. Neither do events, because they are sent later than their reconcile.
  */
 export function withWriteSpans(inner: KubernetesConnection, tracer: Tracer): KubernetesConnection {
   return {
     namespace: inner.namespace,
-    request(call) {
-      if (call.method === "GET") {
-        return inner.request(call);
-      }
-      const onStatus = (status: number) => tracer.annotate({ "http.response.status_code": status });
-      return tracer.inSpan(spanOf(call), () => inner.request({ ...call, onStatus }));
-    },
+    request: (call) =>
+      call.method === "GET" || /\/events(?:\/|$)/.test(call.path)
+        ? inner.request(call)
+        : tracer.inSpan(`${call.method} kubernetes`, { "url.path": call.path }, () => inner.request(call)),
     openStream: (call) => inner.openStream(call),
     close: () => inner.close(),
   };
-}
-
-const verbs = { POST: "create", PATCH: "patch", PUT: "update", DELETE: "delete", GET: "get" } as const;
-
-/** The path of resources of a namespace: `/apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE[/NAME[/SUBRESOURCE]]`. */
-const namespaced = /\/namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+)(?:\/([^/]+))?)?$/;
-
-function spanOf({ method, path }: KubernetesCall) {
-  const [, namespace, resource = "unknown", name, subresource] = namespaced.exec(path) ?? [];
-  const verb = verbs[method];
-  return {
-    name: `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`,
-    kind: "Client",
-    isDetached: resource === "events",
-    attributes: {
-      "http.request.method": method,
-      "k8s.namespace.name": namespace,
-      "k8s.resource": resource,
-      "k8s.subresource": subresource,
-      "k8s.object.name": name,
-      "k8s.verb": verb,
-    },
-  } as const;
 }

@@ -7,17 +7,13 @@ import { KubernetesError } from "../../domain/resource-store.ts";
 import { createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
 import { createAgent, type HttpDispatcher, type TlsMaterial } from "../../http/transport.ts";
 
-/** The credentials of one request to the API server. */
 export interface Credentials {
-  /** Header names and values. They hold an authorization, unless a client certificate is used. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The options of the connections. A connection is kept as long as these options do not change. */
   readonly transport: TransportOptions;
 }
 
 export interface TransportOptions {
   readonly tls: TlsMaterial;
-  /** The URL of an HTTP proxy; `undefined`: a direct connection. */
   readonly proxyUrl: string | undefined;
 }
 
@@ -102,10 +98,7 @@ async function credentialsOf(config: KubeConfig): Promise<Credentials> {
   return { headers, transport: transportOf(config, options) };
 }
 
-/**
- * Returns the transport options that the Kubernetes client library computes. The operator makes the connections itself,
- * because the library makes new ones for each request.
- */
+/** The operator makes the connections itself, because the library makes new ones for each request. */
 function transportOf(config: KubeConfig, options: RequestOptions): TransportOptions {
   const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
   const all = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });
@@ -122,7 +115,6 @@ function firstLine(error: unknown): string {
   return message.split("\n", 1)[0] ?? "";
 }
 
-/** Credentials, when they were read, and the connections made with them. */
 export interface Session {
   readonly credentials: Credentials;
   readonly dispatcher: HttpDispatcher;
@@ -136,17 +128,12 @@ export interface Session {
  */
 const credentialsAgeMs = 10_000;
 
-/**
- * The time limit of one read of the credentials, in milliseconds. After it, the next call runs a hanging plugin again.
- */
+/** In milliseconds. After it, the next call runs a hanging plugin again. */
 const credentialsTimeoutMs = 30_000;
 
 const connectTimeoutMs = 10_000;
 
-/**
- * The current credentials, and the connections made with them. Credentials that are old or that the API server refused
- * are read again.
- */
+/** Credentials that are old or that the API server refused are read again. */
 export class Sessions {
   readonly #source: CredentialSource;
   readonly #clock: Clock;
@@ -156,7 +143,6 @@ export class Sessions {
   #opening: Promise<Session> | undefined;
   #reloadedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param closing ends the reading of credentials when the connection is closed */
   constructor(source: CredentialSource, clock: Clock, closing: AbortSignal) {
     this.#source = source;
     this.#clock = clock;
@@ -171,7 +157,6 @@ export class Sessions {
       : undefined;
   }
 
-  /** Returns the current session. @throws KubernetesError `Unauthorized` when the credentials cannot be read */
   async current(): Promise<Session> {
     const session = this.usable();
     if (session !== undefined) {

@@ -5,7 +5,6 @@ import { group, version } from "../../resource/names.ts";
 import { undefinedIfNotFound } from "./answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "./connection.ts";
 
-/** The API of each kind that Kubernetes itself defines, by its plural name. */
 const apisOfKubernetes: Readonly<Record<string, string>> = {
   namespaces: "/api/v1",
   secrets: "/api/v1",
@@ -13,12 +12,7 @@ const apisOfKubernetes: Readonly<Record<string, string>> = {
   events: "/apis/events.k8s.io/v1",
 };
 
-/**
- * Returns the path of one object, or of all objects of a kind.
- * @param plural the plural name of the kind: one of Kubernetes above, or one of the operator's custom resources
- * @param namespace `undefined` or "": all namespaces, or the kind has no namespace
- * @param name `undefined`: all objects
- */
+/** @param namespace `undefined` or "": all namespaces, or the kind has none. @param name `undefined`: all objects */
 export function objectPath(plural: string, namespace: string | undefined, name?: string): string {
   const api = apisOfKubernetes[plural] ?? `/apis/${group}/${version}`;
   const inNamespace = namespace ? `/namespaces/${encodeURIComponent(namespace)}` : "";
@@ -31,7 +25,6 @@ export function metadataOf(stored: unknown): Readonly<Record<string, unknown>> {
   return typeof metadata === "object" && metadata !== null ? (metadata as Readonly<Record<string, unknown>>) : {};
 }
 
-/** Formats a time as RFC 3339 with microseconds, as Leases and events require. */
 export function microTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace("Z", "000Z");
 }
@@ -40,18 +33,12 @@ export function microTime(epochMs: number): string {
 const callTimeoutMs = 8_000;
 
 /** Reads one object. @returns `undefined` if the API server answered that it does not exist. @throws KubernetesError */
-export function readObject(
-  connection: KubernetesConnection,
-  object: string,
-  path: string,
-  timeoutMs: number = callTimeoutMs,
-): Promise<unknown> {
-  return undefinedIfNotFound(connection.request({ what: `read ${object}`, method: "GET", path, timeoutMs }));
+export function readObject(connection: KubernetesConnection, object: string, path: string): Promise<unknown> {
+  const call = { what: `read ${object}`, method: "GET", path, timeoutMs: callTimeoutMs } as const;
+  return undefinedIfNotFound(connection.request(call));
 }
 
-/**
- * Writes one object, if the leader fence stays open for the whole time limit. @throws KubernetesError, LeaderFenceError
- */
+/** Sends nothing unless the fence stays open for the whole time limit. @throws KubernetesError, LeaderFenceError */
 export async function writeObject(
   { connection, fence }: { readonly connection: KubernetesConnection; readonly fence: LeaderFence },
   call: Omit<KubernetesCall, "timeoutMs" | "fence">,
@@ -68,11 +55,7 @@ export async function writeObject(
  */
 export const writeQuery = { fieldManager: "endpoint-operator", fieldValidation: "Ignore" } as const;
 
-/**
- * Returns method, content type and body of a JSON merge patch.
- * @param of the version that the patch names. The API server refuses the patch if the stored object has another
- *   version. `undefined`: the patch applies to every version.
- */
+/** @param of the version to which alone the patch applies; `undefined`: it applies to every version */
 export function mergePatch(
   changes: { readonly metadata?: object; readonly [member: string]: unknown },
   of?: Pick<StoredIdentity, "uid" | "resourceVersion">,
@@ -81,10 +64,7 @@ export function mergePatch(
   return { method: "PATCH", contentType: "application/merge-patch+json", body: { ...changes, ...named } } as const;
 }
 
-/**
- * Reads the identity of the cluster: the uid of its namespace `kube-system`.
- * @throws KubernetesError; reason `Forbidden` without the right `get` on this namespace.
- */
+/** The uid of `kube-system`. @throws KubernetesError; reason `Forbidden` without the right `get` on this namespace */
 export async function readClusterId(connection: KubernetesConnection): Promise<string> {
   const what = "read namespace kube-system";
   const path = objectPath("namespaces", "", "kube-system");

@@ -1,13 +1,10 @@
 /** The interface of leader election, the leadership of an operator that runs alone, and the times of a Lease. */
-
 import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { StoredLease } from "./lease-client.ts";
 
-/** Leadership of this process: the leader fence, and the way to get and release the Lease. */
 export interface Leadership extends LeaderFence {
-  /** Starts to compete for the Lease. */
   start(): void;
   /** Makes a candidate compete for the Lease at once, because the result of `mayLead` may have changed. */
   nudge(): void;
@@ -21,7 +18,6 @@ export interface Leadership extends LeaderFence {
   release(timeoutMs: number): Promise<boolean>;
 }
 
-/** The callbacks of a leadership, with or without a Lease. */
 export interface LeadershipOptions {
   /** Whether this process is able to lead: its cache is complete. */
   readonly mayLead: () => boolean;
@@ -55,7 +51,6 @@ export function soleLeadership({ mayLead, onLeading }: LeadershipOptions): Leade
   };
 }
 
-/** The times of a Lease, in milliseconds. */
 export interface LeaseTiming {
   /** How long a renewal counts after it was sent. */
   readonly durationMs: number;
@@ -65,7 +60,6 @@ export interface LeaseTiming {
   readonly retryPeriodMs: number;
 }
 
-/** The times in production. */
 export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
 /**
@@ -113,7 +107,6 @@ interface ObservedLeaseOptions {
   readonly leastMs: number;
 }
 
-/** The Lease as this process last read it, and when this process saw the Lease change last. */
 export class ObservedLease {
   readonly #options: ObservedLeaseOptions;
   #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
@@ -135,10 +128,7 @@ export class ObservedLease {
     return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();
   }
 
-  /**
-   * Returns when the lease of another holder expires, in monotonic milliseconds; `undefined`: no other process holds
-   * it.
-   */
+  /** In monotonic milliseconds; `undefined`: no other process holds the Lease. */
   runsOutAtMs(): number | undefined {
     const { identity, leastMs } = this.#options;
     const seen = this.#seen;

@@ -4,7 +4,6 @@ import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
 import { mergePatch, metadataOf, microTime, objectPath } from "../http/objects.ts";
 
-/** A Lease as the API server stores it. */
 export interface StoredLease {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -12,11 +11,9 @@ export interface StoredLease {
   readonly holder: string;
   /** How long a renewal counts, as its holder wrote it, in milliseconds; 0 if the Lease has no duration. */
   readonly durationMs: number;
-  /** How often the holder has changed. */
   readonly transitions: number;
 }
 
-/** The content of one write to a Lease. */
 export interface LeaseClaim {
   /** The identity of the holder after this write; "" releases the Lease. */
   readonly holder: string;
@@ -34,9 +31,7 @@ export interface LeaseCallBounds {
   readonly signal?: AbortSignal;
 }
 
-/** Reads and writes one Lease. Each call has a time limit of its own. */
 export interface LeaseClient {
-  /** Reads the Lease. @returns `undefined` if there is none. @throws KubernetesError */
   read(bounds: LeaseCallBounds): Promise<StoredLease | undefined>;
   /**
    * Replaces `over`, the Lease that was read, or creates the Lease if `over` is `undefined`.
@@ -52,7 +47,6 @@ interface LeaseClientOptions {
   readonly name: string;
 }
 
-/** Makes the client of a Lease of coordination.k8s.io/v1. */
 export function createLeaseClient(options: LeaseClientOptions): LeaseClient {
   const { connection, namespace, name } = options;
   const lease = `Lease ${namespace}/${name}`;

@@ -20,11 +20,8 @@ interface LeaseElectorOptions extends LeadershipOptions {
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
-  /** The times of the Lease; tests use shorter ones. @default defaultLeaseTiming */
   readonly timing?: LeaseTiming;
-  /** The longest call that needs the fence, in milliseconds. */
   readonly longestEffectMs: number;
   /** Called when this process loses the leadership without a stop, at most once. This process never leads again. */
   readonly onLost: (why: string) => void;
@@ -48,7 +45,6 @@ export class LeaseElector implements Leadership {
   readonly #observed: ObservedLease;
   #state: State = "Candidate";
   #running: Promise<void> | undefined;
-  /** Ends the pause between two attempts early. */
   #endPause: () => void = () => {};
   /** The Lease after our last write; `undefined`: it is not known. */
   #own: StoredLease | undefined;
@@ -274,7 +270,6 @@ export class LeaseElector implements Leadership {
   }
 }
 
-/** Whether a write failed because the Lease is not the one that the write named. */
 function isChanged(error: unknown): boolean {
   return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }

@@ -10,20 +10,13 @@ import { isSameStored } from "../../domain/same-stored.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 import { mergePatch, metadataOf, objectPath, readObject, writeObject, writeQuery } from "../http/objects.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
-import { isOlder } from "../watch/tombstones.ts";
-import { type Json, type KindParser, type ResourceKind, type StoredResource, storedStatus } from "./resource-kinds.ts";
+import type { Json, ResourceKind, StoredResource } from "./resource-kinds.ts";
 
 interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {
   readonly kind: ResourceKind<Resource, Status>;
   readonly connection: KubernetesConnection;
   readonly cache: ResourceCache<Resource>;
-  readonly parser: KindParser<Resource, Status>;
   readonly fence: LeaderFence;
-  /**
-   * Called when a read shows that etcd was restored: the read returned an older version than the cache had.
-   * @default nothing
-   */
-  readonly onRestored?: () => void;
 }
 
 interface Changes {
@@ -69,10 +62,9 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
   }
 
   async read(key: ResourceKey): Promise<Resource | undefined> {
-    const { parser, onRestored } = this.#options;
     const before = this.#cache.get(key);
     const name = this.#nameOf(key);
-    const stored = await this.#readStored(key);
+    const stored = await readObject(this.#options.connection, name, this.#pathOf(key));
     if (stored === undefined) {
       // A write with an unknown result may have deleted the object; otherwise the watch reports the deletion.
       if (this.#doubtful.delete(name) && before !== undefined) {
@@ -80,11 +72,8 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
       }
       return undefined;
     }
-    const resource = this.#parseAnswer(`read ${name}`, () => parser.parse(stored));
+    const resource = this.#parseAnswer(`read ${name}`, () => this.#options.kind.parse(stored));
     this.#doubtful.delete(name);
-    if (before !== undefined && isOlder(resource.resourceVersion, before.resourceVersion)) {
-      onRestored?.();
-    }
     this.#cache.putRead(resource);
     return resource;
   }
@@ -113,40 +102,13 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
   }
 
   async patchStatus(resource: Resource, status: Status): Promise<Resource> {
-    const stored = await this.#storedStatusOf(resource);
-    const unreadable = this.#options.kind.unreadableMembers(resource);
-    const kept = Object.fromEntries(unreadable.map((member) => [member, stored[member]]));
-    const changes = diffForMerge(stored, { ...status, ...kept } as JsonObject);
+    // Stored fields that the operator cannot parse stay as they are.
+    const changes = diffForMerge(resource.status as JsonObject, status as JsonObject);
     if (changes === undefined) {
       return resource;
     }
     const answer = await this.#patch(resource, { status: changes }, "/status");
     return this.#putOwnWrite(resource, answer, { ...resource, status });
-  }
-
-  /**
-   * Returns the stored status of exactly this version. The cache keeps only the fields of the schema. If the stored
-   * status has other fields, the object is read again, so that the patch contains all differences. This is rare.
-   */
-  async #storedStatusOf(resource: Resource): Promise<JsonObject> {
-    if (this.#options.parser.hasWholeStatus(resource)) {
-      return resource.status as JsonObject;
-    }
-    const what = `patch status of ${this.#nameOf(resource.key)}`;
-    const stored = await this.#readStored(resource.key);
-    if (stored === undefined) {
-      throw new KubernetesError("NotFound", `cannot ${what}: it does not exist`);
-    }
-    const { uid, resourceVersion } = metadataOf(stored);
-    if (uid !== resource.uid || resourceVersion !== resource.resourceVersion) {
-      throw new KubernetesError("Conflict", `cannot ${what}: it has changed or is another object by now`);
-    }
-    const status = storedStatus(stored);
-    return typeof status === "object" && !Array.isArray(status) ? (status as JsonObject) : {};
-  }
-
-  #readStored(key: ResourceKey): Promise<unknown> {
-    return readObject(this.#options.connection, this.#nameOf(key), this.#pathOf(key));
   }
 
   async #patch(resource: Resource, changes: Changes, subresource: "" | "/status" = "") {
@@ -170,9 +132,9 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
     const name = this.#nameOf(before.key);
     // The object stays doubtful until the answer is parsed.
     this.#doubtful.add(name);
-    const after = this.#parseAnswer(`patch ${name}`, () => this.#options.parser.parse(answer, expected));
+    const after = this.#parseAnswer(`patch ${name}`, () => this.#options.kind.parse(answer, expected));
     this.#doubtful.delete(name);
-    this.#cache.putOwnWrite(before, after);
+    this.#cache.putOwnWrite(after);
     return after;
   }
 
@@ -194,7 +156,6 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
   }
 }
 
-/** Whether the stored object may differ from the cache after this error of a write. */
 function leavesDoubt(error: unknown): boolean {
   return error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError);
 }
@@ -216,13 +177,7 @@ function isLastFinalizerGone(answer: unknown): boolean {
 
 type JsonObject = { readonly [key: string]: Json | undefined };
 
-/**
- * Returns the JSON merge patch (RFC 7386) that turns one object into another. It holds only differences, and `null` for
- * members that are removed.
- * Pure. Lists are replaced as a whole. Members with the value `undefined` count as absent. The patch may hold such
- * members, but they are not sent.
- * @returns `undefined` if nothing differs.
- */
+/** The JSON merge patch (RFC 7386) of the differences. Lists are replaced as a whole. `undefined`: nothing differs. */
 export function diffForMerge(before: JsonObject, after: JsonObject): JsonObject | undefined {
   const patch: Record<string, Json> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {

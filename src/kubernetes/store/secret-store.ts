@@ -1,16 +1,15 @@
 /** Reads and writes Secrets. */
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import {
-  type HeldSecrets,
   KubernetesError,
   type ResourceKey,
-  type SecretData,
   type SecretStore,
   type StoredSecret,
+  type WantedSecret,
 } from "../../domain/resource-store.ts";
 import { formsOf, withoutSecrets } from "../../domain/without-secrets.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
-import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";
+import type { KubernetesConnection } from "../http/connection.ts";
 import { mergePatch, metadataOf, objectPath, readObject, writeObject, writeQuery } from "../http/objects.ts";
 
 interface SecretStoreOptions {
@@ -20,37 +19,21 @@ interface SecretStoreOptions {
   readonly account: string;
 }
 
-/**
- * Makes the store of Secrets, which reads and writes one Secret at a time. @see SecretStore for the guarantees of each
- * call
- */
-export function createSecretStore(options: SecretStoreOptions): SecretStore & HeldSecrets {
+export function createSecretStore(options: SecretStoreOptions): SecretStore {
   const { connection, account } = options;
-  const parseWritten = async (what: string, key: ResourceKey, data: SecretData, call: Write) =>
-    parseSecret(what, key, await withoutContent(data, writeObject(options, { what, query: writeQuery, ...call })));
+  const write = (wanted: WantedSecret, before: StoredSecret | undefined, query: object) =>
+    withoutContent(
+      [wanted, before],
+      writeObject(options, { ...callOf(wanted, before), query: { ...writeQuery, ...query } }),
+    );
   return {
     account,
-    async read(key) {
-      const found = await readObject(connection, nameOf(key), pathOf(key));
-      return found === undefined ? undefined : parseSecret(`read ${nameOf(key)}`, key, found);
+    read: (key) => readSecret(connection, key),
+    async write(wanted, before) {
+      return parseSecret(`write ${nameOf(wanted.key)}`, wanted.key, await write(wanted, before, {}));
     },
-    create(key, { type, owner, data }) {
-      const metadata = { name: key.name, namespace: key.namespace, ownerReferences: [{ ...owner, controller: true }] };
-      const body = { apiVersion: "v1", kind: "Secret", metadata, type, data: encoded(data) };
-      const call = { method: "POST", path: objectPath("secrets", key.namespace), body } as const;
-      return parseWritten(`create ${nameOf(key)}`, key, data, call);
-    },
-    replaceData(before, data) {
-      const gone = Object.keys(before.data).filter((name) => !(name in data));
-      const changes = { data: { ...encoded(data), ...Object.fromEntries(gone.map((name) => [name, null])) } };
-      const call = { path: pathOf(before.key), ...mergePatch(changes, before) };
-      return parseWritten(`patch ${nameOf(before.key)}`, before.key, data, call);
-    },
-    async setFinalizers(before, finalizers) {
-      const what = `patch finalizers of ${nameOf(before.key)}`;
-      const path = pathOf(before.key);
-      const patch = mergePatch({ metadata: { finalizers } }, before);
-      await writeObject(options, { what, path, query: writeQuery, ...patch });
+    async tryWrite(wanted, before) {
+      await write(wanted, before, { dryRun: "All" });
     },
     async delete({ key, uid, resourceVersion }) {
       const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid, resourceVersion } };
@@ -60,22 +43,49 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore & He
   };
 }
 
+export async function readSecret(
+  connection: KubernetesConnection,
+  key: ResourceKey,
+): Promise<StoredSecret | undefined> {
+  const found = await readObject(connection, nameOf(key), pathOf(key));
+  return found === undefined ? undefined : parseSecret(`read ${nameOf(key)}`, key, found);
+}
+
+function callOf({ key, type, owner, labels, annotations, data }: WantedSecret, before: StoredSecret | undefined) {
+  if (before === undefined) {
+    const ownerReferences = [{ ...owner, controller: true }];
+    const metadata = { name: key.name, namespace: key.namespace, ownerReferences, labels, annotations };
+    const body = { apiVersion: "v1", kind: "Secret", metadata, type, data: encoded(data) };
+    return { what: `create ${nameOf(key)}`, method: "POST", path: objectPath("secrets", key.namespace), body } as const;
+  }
+  const gone = Object.keys(before.data).filter((name) => !(name in data));
+  const changed = { ...encoded(data), ...Object.fromEntries(gone.map((name) => [name, null])) };
+  const patch = mergePatch({ metadata: { labels, annotations }, data: changed }, before);
+  return { what: `patch ${nameOf(key)}`, path: pathOf(key), ...patch };
+}
+
 /**
- * Removes the written password, and each written value that contains it, from the error of a write: an admission
+ * Removes the former and the new password, and each value that contains one, from the error of a write: an admission
  * webhook may quote the Secret that it refuses. The new error has no cause, because the cause may also hold these
  * values.
  */
-async function withoutContent<Answer>(data: SecretData, written: Promise<Answer>): Promise<Answer> {
+async function withoutContent<Answer>(
+  secrets: readonly (Pick<StoredSecret, "data"> | undefined)[],
+  written: Promise<Answer>,
+): Promise<Answer> {
   try {
     return await written;
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
-    const { password = "" } = data;
-    const forms = password === "" ? [] : formsOf(password);
-    const values = Object.values(data).filter((value) => forms.some((form) => value.includes(form)));
-    const known = values.flatMap(formsOf).sort((a, b) => b.length - a.length);
-    const message = withoutSecrets(error.message, [...known, ...forms]);
-    throw new KubernetesError(error.reason, message, { retryAfterMs: error.retryAfterMs });
+    const passwords = secrets.flatMap((secret) => secret?.data.password || []);
+    const forms = passwords.flatMap(formsOf);
+    const values = secrets
+      .flatMap((secret) => Object.values(secret?.data ?? {}))
+      .filter((value) => forms.some((form) => value.includes(form)));
+    const inBase64 = values.map((value) => Buffer.from(value).toString("base64"));
+    const message = withoutSecrets(error.message, [...values.flatMap(formsOf), ...inBase64, ...forms]);
+    const reason = error.reason === "WriteRefused" ? "SecretRefused" : error.reason;
+    throw new KubernetesError(reason, message, { retryAfterMs: error.retryAfterMs });
   }
 }
 
@@ -87,21 +97,18 @@ function pathOf({ namespace, name }: ResourceKey): string {
   return objectPath("secrets", namespace, name);
 }
 
-function encoded(data: SecretData): Record<string, string> {
+function encoded(data: WantedSecret["data"]): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
 }
-
-type Write = Pick<KubernetesCall, "method" | "path" | "body" | "contentType">;
 
 interface WireSecret {
   readonly type?: unknown;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** Parses a Secret as the API server sent it. @throws KubernetesError when the answer is not a Secret */
-export function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSecret {
+function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSecret {
   const { type, data } = (answer ?? {}) as WireSecret;
-  const { uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = metadataOf(answer);
+  const { uid, resourceVersion, labels, annotations, ownerReferences } = metadataOf(answer);
   if (typeof uid !== "string" || typeof resourceVersion !== "string") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is not a Secret`);
   }
@@ -115,9 +122,9 @@ export function parseSecret(what: string, key: ResourceKey, answer: unknown): St
     resourceVersion,
     type: typeof type === "string" ? type : "",
     ownerUids: listOf(ownerReferences).map((owner) => String((owner as { readonly uid?: unknown }).uid)),
+    labels: (labels ?? {}) as WantedSecret["labels"],
+    annotations: (annotations ?? {}) as WantedSecret["annotations"],
     data: Object.fromEntries(texts),
-    finalizers: listOf(finalizers).map(String),
-    isBeingDeleted: deletionTimestamp !== undefined,
   };
 }
 

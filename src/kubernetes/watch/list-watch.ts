@@ -2,10 +2,8 @@
 import { KubernetesError } from "../../domain/resource-store.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 
-/** One page of a consistent list. */
 export interface ListPage {
   readonly items: readonly unknown[];
-  /** The resourceVersion of the list. */
   readonly resourceVersion: string;
   /** The token of the next page; `undefined` on the last page. */
   readonly continueToken: string | undefined;
@@ -17,7 +15,6 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
-/** The calls that list and watch the objects of one path. */
 export interface ListWatch {
   /** Lists one page. @throws KubernetesError; reason `Expired` when the token is too old */
   list(
@@ -33,41 +30,32 @@ export interface ListWatch {
 }
 
 export interface WatchRequest {
-  /** Events after this resourceVersion; "": the watch first shows all present objects as ADDED. */
+  /** The watch shows the events after this resourceVersion. */
   readonly resourceVersion: string;
   /** The server closes the watch after this many seconds. */
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
-  /** Called for each chunk that arrives. */
   readonly onBytes: () => void;
 }
 
 interface ListWatchOptions {
   readonly connection: KubernetesConnection;
-  /** The path of the API, for instance `/apis/endpoint-operator.dev/v1alpha1/computeendpoints`. */
   readonly path: string;
-  /** The query of both calls, for instance a selector. @default none */
-  readonly query?: Readonly<Record<string, string>>;
   /** The objects in words, for messages: `ComputeEndpoints of namespace shop`. */
   readonly what: string;
-  /** The time limit of one page, in milliseconds. */
   readonly listTimeoutMs: number;
   /** The time limit until the headers of a watch arrive, in milliseconds. */
   readonly openTimeoutMs: number;
 }
 
-/**
- * The maximum length of one line. etcd stores objects up to 1.5 MiB; escaped as JSON they can be several times as long.
- */
+/** etcd stores objects up to 1.5 MiB; escaped as JSON they can be several times as long. */
 const maxLineBytes = 16 * 1024 * 1024;
 
-/** Makes the calls that list and watch the objects of one path. */
 export function createListWatch(options: ListWatchOptions): ListWatch {
   const { connection, path, what } = options;
   return {
     async list({ limit, continueToken }, signal) {
       const query = {
-        ...options.query,
         limit: String(limit),
         ...(continueToken === undefined ? {} : { continue: continueToken }),
       };
@@ -81,7 +69,6 @@ export function createListWatch(options: ListWatchOptions): ListWatch {
     async watch({ resourceVersion, timeoutSeconds, signal, onBytes }) {
       const call = `watch ${what}`;
       const query = {
-        ...options.query,
         watch: "true",
         allowWatchBookmarks: "true",
         resourceVersion,
@@ -138,23 +125,13 @@ interface ListMetadata {
   readonly continue?: unknown;
 }
 
-/** A line of a watch is longer than the limit. */
-export class LineTooLongError extends SyntaxError {
-  override readonly name = "LineTooLongError";
-}
-
-/** A watch ended in the middle of a line. */
-export class TruncatedLineError extends SyntaxError {
-  override readonly name = "TruncatedLineError";
-}
-
 const newline = 0x0a;
 
 /**
  * Splits bytes into lines. Empty lines are left out. A line is decoded as a whole, so a character may be spread over
  * two chunks.
  * @param maxLineBytes the maximum length of one line.
- * @throws LineTooLongError, TruncatedLineError, and TypeError when a line is not UTF-8.
+ * @throws SyntaxError when a line is too long or cut off; TypeError when a line is not UTF-8.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -181,13 +158,13 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes
     assertFits(length, maxLineBytes);
   }
   if (length > 0) {
-    throw new TruncatedLineError("the stream ended in the middle of a line");
+    throw new SyntaxError("the stream ended in the middle of a line");
   }
 }
 
 function assertFits(length: number, maxLineBytes: number): void {
   if (length > maxLineBytes) {
-    throw new LineTooLongError(`a line is longer than ${maxLineBytes} bytes`);
+    throw new SyntaxError(`a line is longer than ${maxLineBytes} bytes`);
   }
 }
 
@@ -206,7 +183,6 @@ export function isOutOfSync(error: unknown): boolean {
   return isFatalReason || error instanceof OutOfSyncError;
 }
 
-/** Whether the API server refused a call because it is overloaded. A list would load it more than a watch. */
 export function isOverload(error: unknown): boolean {
   return error instanceof KubernetesError && error.reason === "Throttled";
 }

@@ -1,6 +1,4 @@
-/**
- * What the reflector is made of: its options and times, the delays after failures, one watch, and lists page by page.
- */
+/** What the reflector is made of: options and times, delays after failures, one watch, and lists page by page. */
 import { backoffMs, type Clock, type Timer, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { WatchStats } from "../../domain/resource-store.ts";
@@ -14,16 +12,14 @@ export interface ReflectorOptions<Resource> {
   readonly scope: CacheScope<Resource>;
   /** Parses an object. `undefined`: it cannot be used and is left out. Must not throw. */
   readonly parse: (stored: unknown) => Resource | undefined;
-  /**
-   * Whether the cache holds a newer version of an object, so that an event with this version would change nothing. Such
-   * an event is not parsed. Must not throw.
-   * @default every event is parsed
-   */
-  readonly isOutdated?: (stored: unknown) => boolean;
   /** Called when a complete list is in the cache. Must not throw. @default none */
   readonly onList?: () => void;
-  /** Called when a list has failed. Must not throw. @default nothing is called */
-  readonly onListFailed?: (error: unknown) => void;
+  /**
+   * Called when a consistent list has a lower version than the reflector saw before: etcd was set back to an older
+   * state, so nothing in the cache can be trusted. The process must end. Must not throw.
+   * @default nothing is called
+   */
+  readonly onRestored?: (() => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Returns a random number from 0 up to 1. @default Math.random */
@@ -34,9 +30,7 @@ export interface ReflectorOptions<Resource> {
 
 /** The times and limits of a reflector; times in milliseconds. */
 export interface ReflectorTiming {
-  /** The number of objects on a page of a list. */
   readonly pageLimit: number;
-  /** The time limit of one page. */
   readonly pageTimeoutMs: number;
   /** The time limit until the headers of a watch arrive. */
   readonly openTimeoutMs: number;
@@ -51,10 +45,8 @@ export interface ReflectorTiming {
   readonly shortWatchMs: number;
 }
 
-/** The state of a reflector at one moment. */
 export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
 
-/** The times in production. */
 export const defaultTiming: ReflectorTiming = {
   pageLimit: 250,
   pageTimeoutMs: 30_000,
@@ -70,9 +62,7 @@ const relistDelays = { firstMs: 800, longestMs: 30_000 };
 /** After this many milliseconds without a failure since the last delay, delays start again with the shortest. */
 const resetAfterMs = 120_000;
 
-/**
- * Makes the growing delays between failed attempts. @returns a function that returns the next delay, in milliseconds
- */
+/** @returns a function that returns the next of growing delays between failed attempts, in milliseconds */
 export function createRelistBackoff({ clock, random }: Pick<FollowOptions, "clock" | "random">): () => number {
   let failures = 0;
   let delayEndsAtMs = Number.NEGATIVE_INFINITY;
@@ -85,22 +75,17 @@ export function createRelistBackoff({ clock, random }: Pick<FollowOptions, "cloc
   };
 }
 
-/** One watch: its times, where it begins, and its callbacks. */
 interface FollowOptions {
   readonly listWatch: Pick<ListWatch, "watch">;
   readonly clock: Clock;
-  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
   readonly timing: Pick<ReflectorTiming, "minWatchMs" | "maxWatchMs" | "openTimeoutMs" | "inactivityMs">;
-  /** The watch shows the events after this version; "": it first shows all present objects as ADDED. */
   readonly resourceVersion: string;
   readonly signal: AbortSignal;
-  /** Called when the server has accepted the watch. */
-  readonly onOpen?: () => void;
-  /** Called for each chunk that arrives. */
-  readonly onBytes?: () => void;
+  readonly onOpen: () => void;
+  readonly onBytes: () => void;
   /** Called when the watch ends because no byte has arrived for `inactivityMs`. */
-  readonly onSilence?: () => void;
+  readonly onSilence: () => void;
   readonly onEvent: (event: WatchEvent) => void;
 }
 
@@ -111,12 +96,12 @@ export async function followWatch(options: FollowOptions): Promise<void> {
   const inactive = new AbortController();
   const opening = createCallDeadline(clock, openTimeoutMs, [signal, inactive.signal]);
   const silence = createInactivityTimer(clock, inactivityMs, () => {
-    options.onSilence?.();
+    options.onSilence();
     inactive.abort();
   });
   const onBytes = () => {
     silence.touch();
-    options.onBytes?.();
+    options.onBytes();
   };
   const timeoutSeconds = Math.round((minWatchMs + random() * (maxWatchMs - minWatchMs)) / 1000);
   try {
@@ -124,7 +109,7 @@ export async function followWatch(options: FollowOptions): Promise<void> {
     const events = await untilAborted(opening.signal, listWatch.watch(request));
     opening.endTimer();
     silence.touch();
-    options.onOpen?.();
+    options.onOpen();
     for await (const event of itemsUntilAborted(opening.signal, events)) {
       onEvent(event);
     }
@@ -165,7 +150,6 @@ interface PageReaderOptions<Resource>
   extends Pick<ReflectorOptions<Resource>, "parse" | "clock">,
     Pick<ReflectorTiming, "pageLimit" | "pageTimeoutMs"> {
   readonly listWatch: Pick<ListWatch, "list">;
-  /** Called when a page has arrived. */
   readonly onPage: () => void;
 }
 

@@ -12,22 +12,16 @@ import {
   type ReflectorStats,
   type ReflectorTiming,
 } from "./reflector-parts.ts";
-import { isOlder, newerOf, versionOf } from "./tombstones.ts";
+import { isOlder, newerOf, versionOf } from "./resource-version.ts";
 
-/**
- * After this many failed attempts in a row to resume the watch, the next step is a list. A refusal because of overload
- * does not count.
- */
+/** A refusal because of overload does not count. After so many failed resumes in a row, the next step is a list. */
 const maxResumes = 3;
 /** After this many watches in a row that ended because no byte arrived for a time, the next step is a list. */
 const maxSilentWatches = 3;
 
 type Step = "List" | "Watch";
 
-/**
- * The next step, and a pause before it; without `pause` there is none. The pause lasts as long as the backoff, or as
- * the server's retry-after if longer.
- */
+/** Without `pause` there is none. It lasts as long as the backoff, or as the server's retry-after if longer. */
 interface Outcome {
   readonly next: Step;
   readonly pause?: { readonly atLeastMs: number };
@@ -74,7 +68,6 @@ export class Reflector<Resource extends StoredIdentity> {
     this.#running ??= this.#run();
   }
 
-  /** Stops the reflector in any state. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -119,25 +112,24 @@ export class Reflector<Resource extends StoredIdentity> {
     while (!this.#stopping.signal.aborted) {
       const outcome: Outcome = step === "List" ? await this.#list() : await this.#watch();
       if (outcome.pause !== undefined) {
-        await this.#sleep(Math.max(this.#backoff(), outcome.pause.atLeastMs));
+        const delayMs = Math.max(this.#backoff(), outcome.pause.atLeastMs);
+        await pause(this.#options.clock, delayMs, [this.#stopping.signal, this.#listWanted.signal]);
       }
       step = this.#wantedLists.length > 0 ? "List" : outcome.next;
     }
   }
 
   async #list(): Promise<Outcome> {
-    const { scope, logger, clock } = this.#options;
+    const { scope, clock } = this.#options;
     const waiting = this.#wantedLists.splice(0);
     this.#listWanted = new AbortController();
     try {
-      const floor = scope.floor();
       const list = await this.#pages.readAll(this.#stopping.signal);
-      if (scope.replace({ ...list, floor })) {
-        logger.warn(
-          { resourceVersion: list.resourceVersion, floor },
-          "resourceVersion went backwards (etcd restored?); cache replaced",
-        );
+      if (isOlder(list.resourceVersion, this.#resourceVersion)) {
+        this.#options.onRestored?.();
+        throw new OutOfSyncError("the API server's resourceVersion went backwards");
       }
+      scope.replace(list.resources, this.hasSynced() ? "Changed" : "Listed");
       this.#resourceVersion = list.resourceVersion;
       this.#listedAtMs = clock.monotonicMs();
       this.#lists += 1;
@@ -152,7 +144,6 @@ export class Reflector<Resource extends StoredIdentity> {
       for (const { reject } of waiting) {
         reject(error);
       }
-      this.#options.onListFailed?.(error);
       return this.#afterFailure("list failed, will list again", error, "List");
     }
   }
@@ -185,8 +176,7 @@ export class Reflector<Resource extends StoredIdentity> {
 
   /**
    * Chooses the next step after a watch has ended. A watch that lived for a while is resumed at once; a shorter one
-   * counts as a failure. If several watches in a row received no byte, etcd may have been restored: the API server
-   * sends no events before it reaches the watched version again. The next step is then a list.
+   * counts as a failure. If several watches in a row received no byte, the next step is a list.
    */
   #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
     const livedMs = this.#options.clock.monotonicMs() - openedAtMs;
@@ -233,7 +223,7 @@ export class Reflector<Resource extends StoredIdentity> {
         throw new OutOfSyncError("the API server ended the watch with an error", { cause });
       }
       case "BOOKMARK":
-        this.#applyBookmark(event.object);
+        this.#advance(event.object);
         return;
       case "ADDED":
       case "MODIFIED":
@@ -245,36 +235,21 @@ export class Reflector<Resource extends StoredIdentity> {
     }
   }
 
-  #applyBookmark(object: unknown): void {
-    const version = versionOf(object);
-    if (version === undefined) {
-      return;
-    }
-    if (isOlder(version, this.#resourceVersion)) {
-      throw new OutOfSyncError("resourceVersion went backwards");
-    }
-    this.#resourceVersion = version;
-    this.#options.scope.applyBookmark(version);
-  }
-
   #applyObject(event: WatchEvent): void {
-    const version = versionOf(event.object);
-    const { scope, parse, isOutdated = () => false } = this.#options;
-    const isIgnored = event.type !== "DELETED" && isOutdated(event.object);
-    const resource = isIgnored ? undefined : parse(event.object);
+    const { scope, parse } = this.#options;
+    const resource = parse(event.object);
     if (resource !== undefined) {
       event.type === "DELETED" ? scope.applyDeletion(resource) : scope.applyChange(resource);
     }
-    if (version !== undefined) {
-      this.#resourceVersion = newerOf(this.#resourceVersion, version);
-    }
+    this.#advance(event.object);
+  }
+
+  /** Notes the version of an event or bookmark. The next watch resumes from the newest one. */
+  #advance(object: unknown): void {
+    this.#resourceVersion = newerOf(this.#resourceVersion, versionOf(object) ?? this.#resourceVersion);
   }
 
   #heard(): void {
     this.#heardAtMs = this.#options.clock.monotonicMs();
-  }
-
-  #sleep(delayMs: number): Promise<void> {
-    return pause(this.#options.clock, delayMs, [this.#stopping.signal, this.#listWanted.signal]);
   }
 }

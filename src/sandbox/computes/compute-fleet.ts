@@ -306,7 +306,6 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const dataDirectory = directories.dataOf(holder);
     this.#data.requireVersion(dataDirectory);
     const socketDirectory = this.#socketDirectoryOf(endpoint.id);
-    await this.#checkSettings(endpoint);
     await this.#configure(endpoint, { dataDirectory, socketDirectory, maxConnections });
     await this.#data.forgetStatistics(dataDirectory);
     const server = await PostgresServer.start({ binaries, user, dataDirectory, socketDirectory, maxConnections });
@@ -318,10 +317,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   }
 
   /**
-   * Lets PostgreSQL check the settings before they are written to `postgresql.conf`. A running server would not say
-   * which setting is wrong, only that the file has errors.
+   * Lets PostgreSQL check settings before a request stores them. A running server would not say which setting is wrong,
+   * only that the file has errors.
    */
-  async #checkSettings({ pgSettings }: EndpointRecord): Promise<void> {
+  async checkSettings(pgSettings: Readonly<Record<string, string>>): Promise<void> {
     await this.#data.prepare();
     await checkSettings(pgSettings, { ...this.#parts, dataDirectory: this.#data.templateData });
   }
@@ -357,11 +356,10 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     if (compute.type === "read_write") await this.#followPrimary(compute.branchId);
   }
 
-  /** Applies new settings, roles and databases. If no compute runs for the endpoint, the settings are only checked. */
+  /** Applies new settings, roles and databases. If no compute runs for the endpoint, its next start applies them. */
   async #applyConfig(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
     if (endpoint === undefined) return;
-    await this.#checkSettings(endpoint);
     const compute = this.#running.get(endpointId);
     if (compute === undefined || compute.branchId !== endpoint.branchId) return;
     await this.#queue.run([compute.branchId], async () => {
@@ -371,12 +369,17 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     });
   }
 
+  /**
+   * Applies the roles and databases that changed. An object that PostgreSQL refuses fails this operation and no later
+   * one.
+   */
   async #bringObjects({ branchId, server }: RunningCompute): Promise<void> {
     const wanted = objectsOf(this.#parts.records, branchId);
     const steps = planObjects(this.#data.applied(branchId), wanted);
     if (steps.length === 0) return;
-    await applyObjects(server, steps);
+    const refused = await applyObjects(server, steps);
     await this.#data.noteApplied(branchId, wanted);
+    if (refused.length > 0) throw new ComputeError(refused.join("; "));
   }
 
   /**

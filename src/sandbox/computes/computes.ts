@@ -70,6 +70,12 @@ export class Computes {
     return await attached.fleet.schema(branchId, database);
   }
 
+  /** Lets PostgreSQL check the settings of an endpoint. @throws ComputeError with PostgreSQL's message */
+  async checkSettings(pgSettings: Readonly<Record<string, string>>): Promise<void> {
+    const attached = await this.#attached.promise;
+    await attached.fleet.checkSettings(pgSettings);
+  }
+
   /** Ends every connection and every server. Afterwards no operation begins. */
   async stop(): Promise<void> {
     const attached = this.#current;

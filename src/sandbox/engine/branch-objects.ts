@@ -42,14 +42,17 @@ export class BranchObjects {
 
   /**
    * Returns the password of a role.
-   * @throws Refusal NotFound, NotAllowed (the role has no password, or the project does not store passwords)
+   * @throws Refusal NotFound, NotAllowed (the role has no password), PreconditionFailed (the project stores no passwords)
    */
   password(path: RolePath): string {
     return this.#call(() => {
       const { password } = roleAt(this.#world, path);
       if (password === undefined) throw new Refusal("NotAllowed", "the role cannot log in");
       if (this.#world.project(path.projectId).storePasswords === false) {
-        throw new Refusal("NotAllowed", "the project does not store passwords; reset the password to get a new one");
+        throw new Refusal(
+          "PreconditionFailed",
+          "the project does not store passwords; reset the password to get a new one",
+        );
       }
       return password;
     });

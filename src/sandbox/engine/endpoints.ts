@@ -129,11 +129,14 @@ export function updateEndpoint(
 
 /**
  * Deletes the endpoint at once. If the compute is active, an operation suspends the compute.
- * @throws Refusal NotFound, Locked
+ * @throws Refusal NotFound, Locked, NotAllowed (its branch is protected)
  */
 export function deleteEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
+  if (world.store.branches.get(endpoint.branchId)?.protected === true) {
+    throw new Refusal("NotAllowed", "an endpoint of a protected branch cannot be deleted");
+  }
   dropEndpoint(world, endpoint);
   const operations = endpoint.state === "active" ? begin(world, endpoint, ["suspend_compute"]) : [];
   return { endpoint: { ...endpoint, pendingState: undefined }, operations };

@@ -9,7 +9,7 @@ import { requireUnlocked, startWork, type WorkStep } from "./operations.ts";
 import type { BranchRecord, EndpointDefaults, OperationRecord, ProjectRecord, ProjectSettings } from "./records.ts";
 import { keepForRecovery } from "./recovery.ts";
 import { Refusal } from "./refusal.ts";
-import { projectLimit, regions, requireRoom } from "./settings.ts";
+import { pgVersionFor, projectLimit, regions, requireRoom } from "./settings.ts";
 import { disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
@@ -17,7 +17,7 @@ import type { World } from "./world.ts";
 export interface ProjectCreation {
   readonly name: string | undefined;
   readonly regionId: string | undefined;
-  readonly pgVersion: number;
+  readonly pgVersion: number | undefined;
   readonly historyRetentionSeconds: number;
   readonly branchName: string | undefined;
   readonly roleName: string | undefined;
@@ -63,7 +63,7 @@ export interface NewProject extends NewBranch {
  * @see docs/sandbox.md "What is started by what"
  */
 export function createProject(world: World, creation: ProjectCreation): NewProject {
-  const { regionId = regions[0].id, pgVersion, historyRetentionSeconds } = creation;
+  const { regionId = regions[0].id, historyRetentionSeconds } = creation;
   if (!regionIds(world).includes(regionId)) throw new Refusal("NotFound", "region not found");
   requireRoom(liveProjects(world).length, projectLimit, "PROJECTS");
   const id = freshProjectId(world);
@@ -73,7 +73,7 @@ export function createProject(world: World, creation: ProjectCreation): NewProje
     name: creation.name ?? id,
     regionId,
     plan: "paid",
-    pgVersion,
+    pgVersion: pgVersionFor(world.settings, creation.pgVersion),
     historyRetentionSeconds,
     orgId: creation.orgId,
     provisioner: creation.provisioner,
@@ -173,11 +173,14 @@ function requirePossibleDefaults(world: World, { id, plan, endpointDefaults }: P
  * The project is gone at once. Its operations can still be read. It can be recovered for seven days, but its branch
  * snapshots cannot. Active computes are suspended, and then delete_tenant runs, which deletes no data in these seven
  * days.
- * @throws Refusal NotFound, Locked
+ * @throws Refusal NotFound, Locked, NotAllowed (it has a protected branch)
  */
 export function deleteProject(world: World, projectId: string): ProjectMutation {
   const project = world.project(projectId);
   requireUnlocked(world, projectId);
+  if (world.store.branches.ofProject(projectId).some((branch) => branch.protected)) {
+    throw new Refusal("NotAllowed", "a project with protected branches cannot be deleted");
+  }
   keepForRecovery(world, project);
   const branchId = world.primaryBranch(projectId).id;
   const suspends = world.store.branches.ofProject(projectId).flatMap((branch) => dropBranch(world, branch));

@@ -5,6 +5,7 @@
  */
 import { isIP } from "node:net";
 import { z } from "zod";
+import { isOwnedSetting } from "./owned-settings.ts";
 
 /** The longest auto-suspend delay: 7 days. @see docs/sandbox.md "Compute sizes and delays" */
 export const longestSuspendSeconds = 604_800;
@@ -19,6 +20,25 @@ export const nameText = (longest: number) =>
     .min(1)
     .max(longest)
     .regex(/^[ -~\u00A0-\uD7FF\uE000-\uFFFD]+$/, "must be printable");
+
+/** PostgreSQL cuts a longer name, and then no client can log in with it. */
+const longestObjectNameBytes = 63;
+
+const objectName = (what: string, isReserved: (name: string) => boolean) =>
+  nameText(longestObjectNameBytes)
+    .refine((name) => Buffer.byteLength(name) <= longestObjectNameBytes, "must be at most 63 bytes long")
+    .refine((name) => !isReserved(name), { error: ({ input }) => `the ${what} name "${input}" is reserved` });
+
+/** Roles of the control plane, and names that PostgreSQL reserves. */
+const reservedRoles = new Set(["cloud_admin", "neon_superuser", "public", "none"]);
+
+/** The name of a role that a request may create. */
+export const newRoleName = objectName("role", (name) => name.startsWith("pg_") || reservedRoles.has(name));
+
+const reservedDatabases = new Set(["postgres", "template0", "template1"]);
+
+/** The name of a database that a request may create. */
+export const newDatabaseName = objectName("database", (name) => reservedDatabases.has(name));
 
 const id = z.string().min(1).max(256);
 /** A sequence number. It stays far below the largest integer that a JavaScript number holds exactly. */
@@ -43,6 +63,14 @@ export const operationActions = [
 
 /** Settings of Postgres or its pooler, by name. */
 const namedSettings = z.record(z.string(), z.string());
+
+/** Settings of Postgres that a user may give. Those of the control plane are refused. */
+export const postgresSettings = namedSettings.superRefine((settings, context) => {
+  for (const name of Object.keys(settings).filter(isOwnedSetting)) {
+    context.addIssue({ code: "custom", path: [name], message: "is set by the control plane and cannot be changed" });
+  }
+});
+
 /** The shared libraries that Postgres loads at its start, in the words of the API. */
 export const preloadLibraries = z.object({
   use_defaults: z.boolean().optional(),
@@ -98,7 +126,7 @@ const endpointDefaults = z.object({
   minUnits: units.optional(),
   maxUnits: units.optional(),
   suspendTimeoutSeconds: suspendSeconds.optional(),
-  pgSettings: namedSettings.optional(),
+  pgSettings: postgresSettings.optional(),
   pgbouncerSettings: namedSettings.optional(),
 });
 
@@ -172,7 +200,7 @@ const endpointConfig = {
   maxUnits: units,
   /** Seconds without activity until the compute is suspended. 0: the control plane's default; -1: never. */
   suspendTimeoutSeconds: suspendSeconds,
-  pgSettings: namedSettings,
+  pgSettings: postgresSettings,
   pgbouncerSettings: namedSettings.optional(),
   preloadLibraries: preloadLibraries.optional(),
   poolerEnabled: z.boolean(),

@@ -4,7 +4,14 @@
  * Why the engine refuses a request. A refused request changes nothing.
  * `NotPlayed`: the real control plane can do this, and the sandbox cannot.
  */
-export type RefusalReason = "Invalid" | "NotFound" | "Conflict" | "NotAllowed" | "Locked" | "NotPlayed";
+export type RefusalReason =
+  | "Invalid"
+  | "NotFound"
+  | "Conflict"
+  | "PreconditionFailed"
+  | "NotAllowed"
+  | "Locked"
+  | "NotPlayed";
 
 /** The engine refuses a request. Any other error of the engine is a bug. */
 export class Refusal extends Error {

@@ -6,7 +6,7 @@ import type { Fixture } from "./fixture.ts";
 import { password } from "./identifiers.ts";
 import type { BranchRecord, ProjectRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
-import { defaultPgVersion } from "./settings.ts";
+import { pgVersionFor } from "./settings.ts";
 import { armAutoSuspend, armAvailabilityCheck } from "./timers.ts";
 import type { World } from "./world.ts";
 
@@ -27,7 +27,7 @@ export function seedWorld(world: World, fixture: Fixture): void {
       createdMs: world.nowMs,
       updatedMs: world.nowMs,
       sequence: world.nextSequence(),
-      pgVersion: defaultPgVersion,
+      pgVersion: pgVersionFor(world.settings),
       deletedMs: undefined,
     };
     world.store.projects.put(project);

@@ -16,6 +16,8 @@ export interface EngineSettings {
    * same times give the same answers.
    */
   readonly seed: number;
+  /** The major versions of Postgres that a project may have, oldest first. A project that names none has the last one. */
+  readonly pgVersions: readonly number[];
   /** The last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
   readonly hostSuffix: string;
   /**
@@ -34,14 +36,12 @@ export const defaultEngineSettings: EngineSettings = {
   operationLatencyMs: { min: 300, max: 1000 },
   availabilityCheckIntervalMs: 24 * 3_600_000,
   seed: 1,
+  pgVersions: [14, 15, 16, 17, 18],
   hostSuffix: "sandbox.localhost",
 };
 
 /** The suspend delay in seconds if `suspend_timeout_seconds` is 0. */
 export const defaultSuspendSeconds = 300;
-
-/** The major version of Postgres if a project names none. */
-export const defaultPgVersion = 18;
 
 /** The maximum number of branches of one project, by its pricing plan. @see docs/sandbox.md "Limits" */
 export const branchLimits: Readonly<Record<Plan, number>> = { free: 10, paid: 5000 };
@@ -82,6 +82,17 @@ export function requireRoom(present: number, limit: number, what: string): void 
 export function regionHost(regionId: string, suffix: string): string {
   const [cloud = "", ...region] = regionId.split("-");
   return `${region.join("-")}.${cloud}.${suffix}`;
+}
+
+/**
+ * Returns the major version of Postgres of a new project.
+ * @param asked `undefined`: the newest version
+ * @throws Refusal NotAllowed (no programs of that version)
+ */
+export function pgVersionFor({ pgVersions }: EngineSettings, asked?: number): number {
+  const version = asked ?? pgVersions.at(-1);
+  if (version !== undefined && pgVersions.includes(version)) return version;
+  throw new Refusal("NotAllowed", `pg_version ${asked} is not supported; use one of ${pgVersions.join(", ")}`);
 }
 
 /** A region for projects. */

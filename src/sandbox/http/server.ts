@@ -6,6 +6,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fas
 import { accountRoutes, keyRoutes } from "./api/account-routes.ts";
 import { connectionRoutes, databaseRoutes, roleRoutes } from "./api/branch-object-routes.ts";
 import { branchRoutes } from "./api/branch-routes.ts";
+import { checkPgSettings } from "./api/checked-settings.ts";
 import { consumptionRoutes } from "./api/consumption-routes.ts";
 import { endpointRoutes, powerRoutes } from "./api/endpoint-routes.ts";
 import { Lifecycle } from "./api/lifecycle.ts";
@@ -109,6 +110,7 @@ function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMetho
   new Lifecycle(app, parts, known).install();
   // A second error handler below the prefix makes unknown routes run the hooks, so the key is checked before the 404.
   answerErrors(app, parts.onBug);
+  checkPgSettings(app, parts);
   for (const routes of apiRoutes) routes(app, parts);
   unplayedRoutes(app, { playsSchemas: parts.schemaOf !== undefined });
 }

@@ -118,19 +118,6 @@ describe("the data of an earlier time", () => {
     ]);
   });
 
-  test("roles and databases that came later are not in the data of the earlier time", { timeout: slowMs }, async () => {
-    const then = await moment();
-    await scene.write("POST", `/branches/${mainBranch}/roles`, { role: { name: "later" } });
-    await scene.write("POST", `/branches/${mainBranch}/databases`, {
-      database: { name: "laterdb", owner_name: "neondb_owner" },
-    });
-    const made = await scene.write("POST", "/branches", { branch: { parent_id: mainBranch, parent_timestamp: then } });
-    const list =
-      "SELECT count(*) FROM (SELECT rolname FROM pg_roles UNION SELECT datname FROM pg_database) AS n (n) WHERE n LIKE 'later%'";
-    expect(await psql(uri, list)).toBe("2");
-    expect(await psql(await open(scene, made.body.branch.id), list)).toBe("0");
-  });
-
   test("a snapshot → the data of its moment, also of an earlier one, after its branch is gone; deleted → its data is gone", {
     timeout: slowMs,
   }, async () => {

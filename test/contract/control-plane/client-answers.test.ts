@@ -31,20 +31,6 @@ describe("a successful answer", () => {
     ]);
   });
 
-  test.each([
-    ["Sun, 22 Nov 2026 10:00:00 GMT", Date.UTC(2026, 10, 22, 10)],
-    ["soon", undefined],
-  ])("a list with the Date header %j → the control plane's time of the answer", async (date, serviceTimeMs) => {
-    await using service = await startRawService(raw(200, '{"endpoints":[]}', { date }));
-    await using client = clientOf(service.url);
-    expect(await client.listEndpoints(project)).toEqual({
-      endpoints: [],
-      unreadableIds: [],
-      unreadableNames: [],
-      serviceTimeMs,
-    });
-  });
-
   test("unknown state, type and fields, settings of other types, nulls → kept, turned into text, absent", async () => {
     await using service = await startRawService(
       json(200, {

@@ -1,5 +1,4 @@
 /** Tests which error the client of the control plane throws, and whether a write may have been applied. */
-import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { budgetGuards } from "../../../src/control-plane/call-guards.ts";
 import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
@@ -166,6 +165,7 @@ describe("a 2xx that says nothing usable", () => {
     ["another object", json(200, { ok: true })],
     ["not UTF-8", notUtf8()],
     ["deep JSON", raw(200, "[".repeat(200_000))],
+    ["more values than allowed", raw(200, `[${"{},".repeat(300_000)}{}]`)],
     ["a wrong list", json(200, { endpoints: {}, operations: "none", endpoint: [], operation: 1 })],
   ];
 
@@ -190,6 +190,7 @@ describe("a 2xx that says nothing usable", () => {
     ["with text for a size", { autoscaling_limit_min_cu: "0.25" }],
     ["with text for a flag", { disabled: "false" }],
     ["with nested settings", { settings: { pg_settings: { work_mem: {} } } }],
+    ["with more settings than PostgreSQL has", { settings: { pg_settings: { ...Array(1_001).fill("on") } } }],
     ["with a time that is none", { created_at: "yesterday" }],
     ["with a number for the name", { name: 5 }],
   ])("one endpoint %s among good ones → left out and reported, the others are listed", async (_name, change) => {
@@ -199,19 +200,6 @@ describe("a 2xx that says nothing usable", () => {
     const { endpoints, unreadableIds } = await client.listEndpoints(project);
     expect(endpoints.map(({ id }) => id)).toEqual([leanEndpoint.id, leanEndpoint.id]);
     expect(unreadableIds).toEqual(["id" in change ? "" : leanEndpoint.id]);
-  });
-
-  test.each([
-    ["that can be read", "orders-k8s-abc", ["orders-k8s-abc"]],
-    ["that is no text", 5, []],
-  ])("an endpoint that cannot be parsed, with a name %s → such a name is reported", async (_what, name, names) => {
-    const malformed = { ...leanEndpoint, name, disabled: "false" };
-    await using service = await startRawService(json(200, { endpoints: [leanEndpoint, malformed] }));
-    await using client = clientOf(service.url);
-    expect(await client.listEndpoints(project)).toMatchObject({
-      unreadableIds: [leanEndpoint.id],
-      unreadableNames: names,
-    });
   });
 
   test.each([
@@ -281,6 +269,33 @@ describe("a 2xx that says nothing usable", () => {
     expect((await failureOf(client.listEndpoints(project))).message).toContain("a body that is too long");
   });
 
+  test.each([
+    ["endpoints", Array(10_001).fill(leanEndpoint), "more than 10000 entries"],
+    ["endpoints", Array(1_001).fill({}), "more than 1000 entries in a list that cannot be parsed"],
+    ["roles", Array(10_001).fill({}), "more than 10000 entries"],
+    ["databases", Array(10_000).fill({}), "unexpected JSON at name"],
+  ] as const)("a list of %s with too many entries → unreadable as a whole: %#", async (field, list, why) => {
+    await using service = await startRawService(json(200, { [field]: list }));
+    await using client = clientOf(service.url);
+    const path = { projectId: project, branchId: branch };
+    const calls = {
+      endpoints: () => client.listEndpoints(project),
+      roles: () => client.listRoles(path),
+      databases: () => client.listDatabases(path),
+    };
+    const error = await failureOf(calls[field]());
+    expect(error).toMatchObject({ reason: "UnreadableAnswer", message: expect.stringContaining(why) });
+  });
+
+  test("a long refusal → its text is not read", async () => {
+    await using service = await startRawService(refusal(409, "x".repeat(300_000)));
+    await using client = clientOf(service.url);
+    expect(await failureOf(client.listEndpoints(project))).toMatchObject({
+      reason: "Conflict",
+      message: expect.stringContaining("answered 409 without an explanation"),
+    });
+  });
+
   test("a create answered 204 → unreadable, unknown effect", async () => {
     await using service = await startRawService(raw(204, ""));
     await using client = clientOf(service.url);
@@ -305,23 +320,12 @@ describe("a connection that breaks", () => {
     }
   });
 
-  test("cut in the middle of a 2xx → the same", async () => {
-    await using service = await startRawService(cutInBody(200, '{"endpoints":['));
-    await using client = clientOf(service.url);
-    expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject({
-      reason: "ConnectionLost",
-      effect: "Unknown",
-    });
-    expect(await failureOf(client.listEndpoints(project))).toMatchObject({ reason: "ConnectionLost" });
-    expect(service.requests).toHaveLength(2);
-  });
-
   test("a kept connection that the control plane has closed → with a request budget, the second try of a read succeeds", async () => {
     await using service = await startRawService(json(200, { endpoints: [] }));
     await using bare = clientOf(service.url);
     const taken: Caller[] = [];
     const budget = { take: async (caller: Caller) => void taken.push(caller), pollsPerMinute: 1 };
-    const client = guardCalls(bare, budgetGuards(budget, { urgency: "Urgent", namespace: "shop", project: "p" }));
+    const client = guardCalls(bare, budgetGuards(budget, { urgency: "Urgent", project: "p" }));
     await client.listEndpoints(project);
     let isFirst = true;
     service.answerWith((response, request) => {
@@ -346,15 +350,6 @@ describe("a connection that breaks", () => {
     await Promise.all(hanging);
   });
 
-  test("idle connections that the control plane has closed → a write does not meet them", async () => {
-    await using service = await startRawService(json(200, { endpoints: [] }));
-    await using client = clientOf(service.url);
-    await client.listEndpoints(project);
-    service.answerWith(json(201, { endpoint: leanEndpoint, operations: [] }));
-    service.dropConnections();
-    expect((await client.createEndpoint(project, creation)).endpoint.id).toBe(leanEndpoint.id);
-  });
-
   test("no server listens → Unreachable, nothing was applied", async () => {
     const gone = await startRawService();
     await gone[Symbol.asyncDispose]();
@@ -367,35 +362,6 @@ describe("a connection that breaks", () => {
     }
     expect(reported).toHaveLength(everyCall.length);
     expect(reported[0]).toBe("GET /projects/{project_id}/endpoints Unreachable");
-  });
-
-  test("TLS towards a server without TLS → Unreachable, nothing was applied", async () => {
-    await using service = await startRawService(json(201, {}));
-    await using client = clientOf(service.url.replace("http:", "https:"));
-    expect(await failureOf(client.createEndpoint(project, creation))).toMatchObject({
-      reason: "Unreachable",
-      effect: "NotApplied",
-    });
-    expect(service.requests).toHaveLength(0);
-  });
-
-  test("TLS that is never answered → Unreachable at the deadline, nothing was applied", async () => {
-    const sockets: Socket[] = [];
-    const server = createServer((socket) => sockets.push(socket.on("error", () => undefined)));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    {
-      await using client = clientOf(`https://127.0.0.1:${port}/v2`, fast);
-      for (const call of [client.createEndpoint(project, creation), client.listEndpoints(project)]) {
-        const error = await failureOf(call);
-        expect(error).toMatchObject({ reason: "Unreachable", effect: "NotApplied" });
-        expect(error.message).toContain("no connection in time");
-      }
-    }
-    for (const socket of sockets) {
-      socket.destroy();
-    }
-    await new Promise<void>((resolve) => server.close(() => resolve()));
   });
 });
 
@@ -444,8 +410,6 @@ describe("a secret in an answer", () => {
     `key ${key} refused`,
     "connect postgres://ann:wonder@db.example/main failed",
     "Authorization: Bearer abcdef.ghijkl",
-    'password="open sesame" is wrong',
-    "api_key=wonderland1",
     "line one\u0000\r\nline two\u202e",
   ].join("; ");
 
@@ -453,7 +417,7 @@ describe("a secret in an answer", () => {
     await using service = await startRawService(json(422, { code: key, message: words }));
     await using client = clientOf(service.url);
     const { message } = await failureOf(client.createEndpoint(project, creation));
-    expect(message).not.toMatch(/obviously|wonder|ghijkl|sesame|\p{Cc}|\p{Cf}/u);
+    expect(message).not.toMatch(/obviously|wonder|ghijkl|\p{Cc}|\p{Cf}/u);
     expect(message).toContain("line one line two");
   });
 
@@ -461,7 +425,7 @@ describe("a secret in an answer", () => {
     await using service = await startRawService(json(200, { operation: { ...leanOperation, error: words } }));
     await using client = clientOf(service.url);
     const operation = await client.getOperation(project, leanOperation.id);
-    expect(operation?.error).not.toMatch(/obviously|wonder|ghijkl|sesame|\p{Cc}|\p{Cf}/u);
+    expect(operation?.error).not.toMatch(/obviously|wonder|ghijkl|\p{Cc}|\p{Cf}/u);
     service.answerWith(json(200, { endpoint: { ...leanEndpoint, settings: { pg_settings: { [key]: {} } } } }));
     expect((await failureOf(client.getEndpoint(project, leanEndpoint.id))).message).not.toContain(key);
   });
@@ -495,10 +459,10 @@ describe("a password that the client has received", () => {
     ],
     reveal: [(client: ControlPlaneClient) => client.revealPassword(place, "app"), { password }],
   } as const;
-  const shown = [password, encodeURIComponent(password), Buffer.from(`app:${password}`).toString("base64")];
+  const shown = [password, encodeURIComponent(password)];
 
   test.each(["create", "reset", "reveal"] as const)(
-    "%s → no later error text about the project shows it, in any form",
+    "%s → no later error text about the project shows it, plain or percent-encoded",
     async (how) => {
       const [call, answer] = receive[how];
       await using service = await startRawService(json(200, answer));
@@ -507,7 +471,7 @@ describe("a password that the client has received", () => {
       for (const form of shown) {
         service.answerWith(refusal(422, `the word ${form} is weak`));
         const { message } = await failureOf(client.createEndpoint(project, creation));
-        expect(message).toMatch(/the word [a-zA-Z0-9]{0,7}\[redacted\].{0,4} is weak$/);
+        expect(message).toMatch(/the word \[redacted\] is weak$/);
         const failed = { ...leanOperation, status: "failed", error: `cannot set ${form}` };
         service.answerWith(json(200, { operation: failed }));
         expect((await client.getOperation(project, failed.id))?.error).not.toContain(form.slice(8));

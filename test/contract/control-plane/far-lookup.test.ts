@@ -32,6 +32,8 @@ test.each([
   ["fe80::1%eth0"],
   ["::ffff:127.0.0.1"],
   ["::ffff:a9fe:a9fe"],
+  ["64:ff9b::7f00:1"],
+  ["100.100.100.200"],
 ])("a name that leads to %s alone → refused", async (address) => {
   const refused = { code: "ERR_NEARBY_ADDRESS" };
   expect(await lookedUp(address)).toMatchObject([refused, refused]);
@@ -50,7 +52,7 @@ test.each([
   const { port } = new URL(service.url);
   const transport = new HttpTransport({
     ...{ origin: `http://localhost:${port}`, clock: systemClock, mayBeNearby },
-    ...{ connectTimeoutMs: 2_000, maxResponseBytes: 1_000, connections: 1 },
+    ...{ connectTimeoutMs: 2_000, maxResponseValues: 1_000, maxResponseBytes: 1_000, connections: 1 },
   });
   onTestFinished(() => transport.close());
   const request = { method: "GET", path: "/v2", headers: {} } as const;
@@ -76,7 +78,7 @@ test("a control plane of a team whose name leads to this machine → no call rea
   );
   onTestFinished(() => connection.close());
   const caller = { urgency: "Urgent", namespace: "shop", project: "green-fox-123456" } as const;
-  const called = connection.access.forCaller(caller).listEndpoints("green-fox-123456");
+  const called = connection.access.forCaller(caller).controlPlane.listEndpoints("green-fox-123456");
   await expect(called).rejects.toMatchObject({
     reason: "Unreachable",
     message: expect.stringContaining("the host name leads to this machine or link"),

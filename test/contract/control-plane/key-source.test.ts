@@ -14,8 +14,8 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe("a key file", () => {
-  test("white space around the key → dropped", async () => {
-    await writeFile(join(folder, "key"), "\n  fake-one \r\n");
+  test("a line break at the end → dropped", async () => {
+    await writeFile(join(folder, "key"), "fake-one\r\n");
     expect(await createKeySource({ file: join(folder, "key"), clock: new FakeClock() }).current()).toBe("fake-one");
   });
 
@@ -64,7 +64,7 @@ describe("a key file", () => {
   });
 
   test.each([
-    ["empty", " \n", "is empty"],
+    ["empty", "\n", "is empty"],
     ["with a blank inside", "fake one", "characters that a key cannot have"],
     ["with a line break inside", "fake\none", "characters that a key cannot have"],
     ["with other letters", "schlüssel", "characters that a key cannot have"],
@@ -80,8 +80,8 @@ describe("a key file", () => {
 });
 
 describe("a fixed key", () => {
-  test("trimmed; nothing in it → refused at once", async () => {
-    expect(await createKeySource({ key: " fake-one\n" }).current()).toBe("fake-one");
-    expect(() => createKeySource({ key: " " })).toThrow("no API key");
+  test("nothing in it, or a blank → refused at once", async () => {
+    expect(await createKeySource({ key: "fake-one\n" }).current()).toBe("fake-one");
+    for (const key of ["\n", " fake-one"]) expect(() => createKeySource({ key })).toThrow("no API key");
   });
 });

@@ -83,6 +83,29 @@ describe("a connection", () => {
     await behindProxy.close();
   });
 
+  const refusals = [
+    [
+      403,
+      'secrets "a" is forbidden: User "system:serviceaccount:ops:operator" cannot patch resource "secrets"',
+      "Forbidden",
+    ],
+    [
+      403,
+      'secrets is forbidden: User "system:serviceaccount:ops:operator" cannot create resource "secrets"',
+      "Forbidden",
+    ],
+    [403, 'secrets "a" is forbidden: exceeded quota: team, requested: secrets=1', "WriteRefused"],
+    [403, 'admission webhook "w" denied the request: User "x" cannot do this', "WriteRefused"],
+    [422, 'Secret "a" is invalid: data: Forbidden: field is immutable', "WriteRefused"],
+    [413, "Request entity too large: limit is 3145728", "WriteRefused"],
+  ] as const;
+  it.each(refusals)("a write is answered %i %s → %s, with that text", async (code, message, reason) => {
+    server.answer((_request, response) => sendJson(response, code, { kind: "Status", message }));
+    const error = await failureOf(connection.request({ ...call(), method: "PATCH", body: {} }));
+    expect(error.reason).toBe(reason);
+    expect(error.message).toContain(message);
+  });
+
   const statuses = [
     [400, {}, "Invalid"],
     [403, { message: "things is forbidden" }, "Forbidden"],

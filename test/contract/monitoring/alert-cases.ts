@@ -13,9 +13,43 @@ import {
 import { operatorAlertCases } from "./operator-alert-cases.ts";
 
 const failed = (pod: string) => `compute_endpoint_operation_failed{${key},action="start_compute",${pod}}`;
+const failures = (pod: string) => `compute_endpoint_operation_failures_total{${key},action="start_compute",${pod}}`;
 const oldest = (pod: string) => `compute_endpoint_operation_oldest_in_flight_seconds{${key},${pod}}`;
 const startFailed = [{ labels: { ...orders, action: "start_compute" } }];
 const one = [{ labels: orders }];
+
+const failedBriefly: readonly AlertCase[] = [
+  {
+    alert: "ComputeEndpointOperationFailedBriefly",
+    name: "the first failure of a resource heals before the gauge shows it → fires at once, resolves after ten minutes",
+    series: { [failures(podA)]: "_x5 1x60" },
+    firing: { "2m": [], "2m30s": startFailed, "12m": startFailed, "13m": [], "25m": [] },
+  },
+  {
+    alert: "ComputeEndpointOperationFailedBriefly",
+    name: "a further failure → fires again, and resolves",
+    series: { [failures(podA)]: "1x39 2x60" },
+    firing: { "19m": [], "20m": startFailed, "29m": startFailed, "31m": [] },
+  },
+  {
+    alert: "ComputeEndpointOperationFailedBriefly",
+    name: "the gauge shows the failure → not a second alert",
+    series: { [failures(podA)]: "_x5 1x60", [failed(podA)]: "_x5 1x10 stale" },
+    firing: { "3m": [], "9m": [], "12m": [] },
+  },
+  {
+    alert: "ComputeEndpointOperationFailedBriefly",
+    name: "scrapes fail for a while, long after the last failure → does not fire",
+    series: { [failures(podA)]: "3x39 stale _x9 3x60" },
+    firing: { "15m": [], "26m": [], "31m": [], "36m": [] },
+  },
+  {
+    alert: "ComputeEndpointOperationFailedBriefly",
+    name: "another replica takes over and counts a failure → fires for that one",
+    series: { [failures(podA)]: "1x39 stale", [failures(podB)]: "_x60 1x60" },
+    firing: { "25m": [], "31m": startFailed, "41m": [] },
+  },
+];
 
 const operationFailed: readonly AlertCase[] = [
   {
@@ -188,4 +222,10 @@ const accesses: readonly AlertCase[] = [
 ];
 
 /** The cases of each alert: it fires, it does not fire, it resolves. */
-export const alertCases: readonly AlertCase[] = [...operationFailed, ...resources, ...accesses, ...operatorAlertCases];
+export const alertCases: readonly AlertCase[] = [
+  ...failedBriefly,
+  ...operationFailed,
+  ...resources,
+  ...accesses,
+  ...operatorAlertCases,
+];

@@ -53,7 +53,8 @@ export class ObservedWorld {
    */
   async reconcile(grantOf: GrantOf = () => fullGrant): Promise<void> {
     const { clock, store, controlPlane } = this;
-    const access = { identity, forCaller: () => controlPlane, reserve: async () => {}, reserved: controlPlane };
+    const calls = { controlPlane, reserve: async () => {}, reserved: controlPlane, keyMark: async () => "key" };
+    const access = { identity, forCaller: () => calls };
     const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
     const unit = settingsUnit({ ...access, pollsPerMinute: 1_000, makeUrgent() {}, stopWaiting() {} }, projects);
     const reconciler = new ProjectReconciler({
@@ -70,7 +71,7 @@ export class ObservedWorld {
  * Returns the stored resource that has a claim. It has no finalizer, so the operator would have to write to it before
  * anything else.
  */
-function siblingOf({ key, uid, creationTimestamp, ownedEndpointId, openCreate, wish }: Claim): ComputeEndpoint {
+function siblingOf({ key, uid, creationTimestamp, ownedEndpointId, intent, wish }: Claim): ComputeEndpoint {
   const record =
     ownedEndpointId === undefined ? undefined : ownership({ endpointId: ownedEndpointId, resourceUid: uid });
   return resource({
@@ -78,14 +79,14 @@ function siblingOf({ key, uid, creationTimestamp, ownedEndpointId, openCreate, w
     ...(wish === undefined ? { brokenSpec: {} } : { spec: wish }),
     status: {
       ...(record !== undefined && { ownership: record }),
-      ...(openCreate !== undefined && { createIntent: openCreate.intent }),
+      ...(intent !== undefined && { createIntent: intent }),
     },
   });
 }
 
 function controlPlaneOf({ project: seen, operations }: Observation, calls: Call[]): ControlPlane {
-  const { endpoints, unreadableIds, serviceTimeMs } = seen;
-  const isProvenAbsent = (id: string) => seen.readsById.has(id) && seen.readsById.get(id)?.endpoint === undefined;
+  const { endpoints, unreadableIds } = seen;
+  const isProvenAbsent = (id: string) => seen.readsById.has(id) && !seen.endpoints.has(id);
   const answered = async (...call: Call) => {
     calls.push(call);
     throw new ControlPlaneError("Unreachable", "the test ends here", { effect: "NotApplied" });
@@ -93,7 +94,7 @@ function controlPlaneOf({ project: seen, operations }: Observation, calls: Call[
   return {
     ...noBranchObjects,
     serviceUrl: identity.serviceUrl,
-    listEndpoints: async () => ({ endpoints: [...endpoints.values()], unreadableIds, serviceTimeMs }),
+    listEndpoints: async () => ({ endpoints: [...endpoints.values()], unreadableIds }),
     getEndpoint: async (_project, id) => {
       if (endpoints.has(id) || isProvenAbsent(id)) return endpoints.get(id);
       throw new ControlPlaneError("UnreadableAnswer", "no endpoint can be read from this", { effect: "NotApplied" });

@@ -55,6 +55,8 @@ function effectOf({ plan, afterOperation }: PlannedStep, { status, deletionTimes
   // The project is locked: the change is sent later.
   if (afterOperation !== undefined) return nothing;
   switch (plan.kind) {
+    case "Look":
+      return nothing;
     case "AddFinalizer":
       return { ...nothing, finalizer: "Added" };
     case "RemoveFinalizer":
@@ -190,7 +192,7 @@ beforeAll(async () => {
 
 describe("the plan of a resource, and one reconcile of an operator that has just started", () => {
   test("every plan of the product that a fresh process can make → is what the operator then does", () => {
-    expect(compared).toBe(184_344);
+    expect(compared).toBe(150_420);
     expect([...kinds.keys()].sort()).toEqual([
       ...["AddFinalizer", "ChangePower", "CloseIntent", "CreateEndpoint", "DeleteEndpoint", "ForgetEndpoint"],
       ...["MoveEndpoint", "RecordOwnership", "RemoveFinalizer", "Settled", "Stall", "UpdateEndpoint", "Wait"],

@@ -162,6 +162,21 @@ describe("delete", () => {
     expect((await client.api("DELETE", `${paid}/branches/${branches.orders}`)).status).toBe(200);
   });
 
+  test("protected → its endpoint and its project → 422 too, until it is not protected", async () => {
+    const client = await freshSandbox();
+    const endpoint = await client.idleEndpoint(branches.staging);
+    const protect = (isProtected: boolean) =>
+      client.api("PATCH", `${paid}/branches/${branches.staging}`, { body: { branch: { protected: isProtected } } });
+    await protect(true);
+    expect((await client.api("DELETE", `${paid}/endpoints/${endpoint}`)).status).toBe(422);
+    expect((await client.api("DELETE", paid)).status).toBe(422);
+    expect((await client.api("GET", `${paid}/endpoints/${endpoint}`)).status).toBe(200);
+    await protect(false);
+    expect((await client.api("DELETE", `${paid}/endpoints/${endpoint}`)).status).toBe(200);
+    await client.advance(latencyMs);
+    expect((await client.api("DELETE", paid)).status).toBe(200);
+  });
+
   test("missing → 404 in profile seed, 204 in public; of a missing project always 404", async () => {
     const seed = await freshSandbox();
     expect((await seed.api("DELETE", `${paid}/branches/br-none`)).status).toBe(404);

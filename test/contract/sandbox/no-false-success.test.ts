@@ -130,7 +130,7 @@ test("store_passwords false → passwords cannot be revealed, nor are they in a 
   expect(password).toBeTypeOf("string");
   const path = `/projects/${body.project.id}`;
   const revealed = await client.api("GET", `${path}/branches/${body.branch.id}/roles/${name}/reveal_password`);
-  expect(revealed.status).toBe(422);
+  expect(revealed.status).toBe(412);
   const query = `database_name=${body.databases[0].name}&role_name=${name}`;
   expect((await client.api("GET", `${path}/connection_uri?${query}`)).body.uri).not.toContain(password);
 });
@@ -281,11 +281,25 @@ describe("endpoint", () => {
     ["pooler_mode", "session"],
     ["provisioner", ""],
     ["settings", { preload_libraries: { enabled_libraries: [7] } }],
+    ["settings.pg_settings.shared_buffers", { pg_settings: { shared_buffers: "1GB" } }],
+    ["settings.pg_settings.Max_Connections", { pg_settings: { Max_Connections: "1000" } }],
+    ["settings.pg_settings.wal_level", { pg_settings: { wal_level: "minimal" } }],
   ])("%s of %j → 400 naming it", async (field, value) => {
     const client = await freshSandbox();
-    const { status, body } = await client.api("POST", `${paid}/endpoints`, create({ [field]: value }));
+    const { status, body } = await client.api(
+      "POST",
+      `${paid}/endpoints`,
+      create({ [field.split(".")[0] ?? ""]: value }),
+    );
     expect({ status, message: body.message }).toEqual({ status: 400, message: expect.stringContaining(field) });
   });
+});
+
+test("pg_version without programs → 422 that names the versions; none → the newest", async () => {
+  const client = await freshSandbox();
+  const create = (project: object) => client.api("POST", "/projects", { body: { project } });
+  expect(await create({ pg_version: 19 })).toMatchObject({ status: 422, body: { message: /14, 15, 16, 17, 18$/ } });
+  expect((await create({})).body.project.pg_version).toBe(18);
 });
 
 describe("what the sandbox cannot do", () => {

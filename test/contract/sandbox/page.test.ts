@@ -1,7 +1,6 @@
 /** Tests the HTML and the updates of the sandbox's page. */
 import { request } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { parseFixture } from "../../../src/sandbox/index.ts";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
 
 async function read({ sandbox }: SandboxClient, path: string) {
@@ -124,22 +123,6 @@ describe("what a page is sent while it is looked at", () => {
     expect(regions).toEqual(["clock-buttons", "operations", "project-head", "projects", "tree"]);
   });
 
-  test("23,000 endpoints, one of them changes once → a bounded first message, then a few kilobytes", async () => {
-    const endpoints = Array.from({ length: 23_000 }, (_, index) => {
-      return { id: `ep-many-${index}`, type: "read_only", minUnits: 1, maxUnits: 1, state: "idle" };
-    });
-    const branch = { id: "br-many", name: "many", primary: true, endpoints };
-    const project = { id: "p-many", name: "many", regionId: "aws-us-east-2", plan: "paid", branches: [branch] };
-    const client = await freshSandbox({ fixture: parseFixture(JSON.stringify({ projects: [project] })) });
-    const stream = await watch(client);
-    await stream.next();
-    const first = stream.bytes();
-    expect(first).toBeLessThan(400_000);
-    await client.api("POST", "/projects/p-many/endpoints/ep-many-3/start");
-    await stream.next();
-    expect(stream.bytes() - first).toBeLessThan(8000);
-  });
-
   test("a page that shows the present already → is sent no row of it again, and then the changes", async () => {
     const client = await freshSandbox();
     const id = await client.activeEndpoint(branches.orders);
@@ -162,25 +145,6 @@ describe("what a page is sent while it is looked at", () => {
 });
 
 describe("what its buttons do", () => {
-  test("start, suspend, restart → as the API does it, without a key; refusals in the API's words", async () => {
-    const client = await freshSandbox();
-    const id = await client.idleEndpoint(branches.orders);
-    const power = async (name: string) => {
-      const response = await fetch(
-        `http://127.0.0.1:${client.sandbox.port}/page/projects/green-fox-123456/endpoints/${id}/${name}`,
-        { method: "POST" },
-      );
-      return { status: response.status, body: await response.json() };
-    };
-    expect(await power("start")).toEqual({ status: 200, body: { operations: ["start_compute"] } });
-    expect(await power("suspend")).toMatchObject({ status: 423 });
-    await client.advance(latencyMs);
-    expect(await power("restart")).toEqual({ status: 200, body: { operations: ["suspend_compute", "start_compute"] } });
-    const uri = await read(client, `/page/projects/green-fox-123456/endpoints/${id}/connection-string`);
-    expect(uri.text).toMatch(new RegExp(`^postgresql://[^:]+:[^@]+@${id}\\.`));
-    expect((await read(client, "/page/projects/green-fox-123456/endpoints/ep-x/connection-string")).status).toBe(404);
-  });
-
   test("asked by a page of another host → 403, and nothing happens", async () => {
     const client = await freshSandbox();
     const id = await client.idleEndpoint(branches.orders);
@@ -190,23 +154,6 @@ describe("what its buttons do", () => {
     );
     expect(response.status).toBe(403);
     expect((await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint.current_state).toBe("idle");
-  });
-
-  test("planned failures → listed with what is left, and removed", async () => {
-    const client = await freshSandbox();
-    await client.control("POST", "/operations/fail-next", { action: "start_compute", times: 2 });
-    await client.control("POST", "/operations/fail-next", { action: "suspend_compute" });
-    await client.api("POST", `${paid}/endpoints`, {
-      body: { endpoint: { branch_id: branches.orders, type: "read_write" } },
-    });
-    const { failures } = (await client.control("GET", "/operations/fail-next")).body;
-    expect(failures).toMatchObject([
-      { action: "start_compute", times: 1 },
-      { action: "suspend_compute", times: 1 },
-    ]);
-    expect((await client.control("DELETE", `/operations/fail-next/${failures[1].id}`)).body).toEqual({ removed: 1 });
-    expect((await client.control("DELETE", `/operations/fail-next/${failures[1].id}`)).status).toBe(404);
-    expect((await client.control("GET", "/operations/fail-next")).body.failures).toHaveLength(1);
   });
 });
 

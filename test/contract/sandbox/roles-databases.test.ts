@@ -52,10 +52,30 @@ describe("roles", () => {
     expect((await client.api("POST", `${branch}/roles`, role("two"))).status).toBe(423);
   });
 
-  test.each(["", "x".repeat(64), "a\u0000b", "a\u001bb", 5, null, "\ud800"])("name %j → 400", async (name) => {
-    const client = await freshSandbox();
-    expect((await client.api("POST", `${branch}/roles`, { body: { role: { name } } })).status).toBe(400);
-  });
+  test.each(["", "x".repeat(64), "é".repeat(32), "a\u0000b", "a\u001bb", 5, null, "\ud800"])(
+    "name %j → 400",
+    async (name) => {
+      const client = await freshSandbox();
+      expect((await client.api("POST", `${branch}/roles`, { body: { role: { name } } })).status).toBe(400);
+      const { status } = await client.api("POST", `${branch}/databases`, {
+        body: { database: { name, owner_name: "maindb_owner" } },
+      });
+      expect(status).toBe(400);
+    },
+  );
+
+  test.each(["cloud_admin", "neon_superuser", "pg_reader", "public", "none"])(
+    "the reserved name %s → 400, for a new project too; the branch has no such role",
+    async (name) => {
+      const client = await freshSandbox();
+      const refused = await client.api("POST", `${branch}/roles`, role(name));
+      expect(refused.status).toBe(400);
+      expect(refused.body.message).toContain(`the role name "${name}" is reserved`);
+      const project = await client.api("POST", "/projects", { body: { project: { branch: { role_name: name } } } });
+      expect(project.status).toBe(400);
+      expect((await client.api("GET", `${branch}/roles/${name}`)).status).toBe(404);
+    },
+  );
 });
 
 describe("databases", () => {
@@ -96,6 +116,20 @@ describe("databases", () => {
     expect(taken.status).toBe(409);
   });
 });
+
+test.each(["postgres", "template0", "template1"])(
+  "the reserved database name %s → 400 at create, rename and in a new project",
+  async (name) => {
+    const client = await freshSandbox();
+    const refused = await client.api("POST", `${branch}/databases`, database(name));
+    expect(refused.status).toBe(400);
+    expect(refused.body.message).toContain(`the database name "${name}" is reserved`);
+    const renamed = await client.api("PATCH", `${branch}/databases/maindb`, { body: { database: { name } } });
+    expect(renamed.status).toBe(400);
+    const project = await client.api("POST", "/projects", { body: { project: { branch: { database_name: name } } } });
+    expect(project.status).toBe(400);
+  },
+);
 
 describe("connection_uri", () => {
   const query = "database_name=maindb&role_name=maindb_owner";

@@ -75,31 +75,6 @@ describe("snapshot", () => {
     }
   });
 
-  test("at the end of time → lists, cursors and snapshots as ever; no step beyond", async () => {
-    const client = await freshSandbox();
-    const decade = 10 * 365 * 86_400_000;
-    let status = 200;
-    for (let steps = 0; status === 200 && steps < 800; steps += 1) {
-      status = (await client.control("POST", "/clock/advance", { milliseconds: decade })).status;
-    }
-    expect(status).toBe(400);
-    await client.activeEndpoint(branches.orders);
-    const { body } = await client.api("GET", `${paid}/operations?limit=1`);
-    expect((await client.api("GET", `${paid}/operations?cursor=${body.pagination.cursor}`)).status).toBe(200);
-    expect((await client.control("PUT", "/snapshot", await take(client))).status).toBe(200);
-  });
-
-  test("timers that match nothing → left out: time goes on", async () => {
-    const client = await freshSandbox();
-    const id = await client.activeEndpoint(branches.orders);
-    const snapshot = await take(client);
-    const stray = { key: "stray", subjectId: "none", dueMs: 1, rank: 0 };
-    snapshot.content.timers = ["operation", "autoSuspend", "availabilityCheck"].map((kind) => ({ ...stray, kind }));
-    expect((await client.control("PUT", "/snapshot", snapshot)).status).toBe(200);
-    await client.advance(300_000 + latencyMs);
-    expect((await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint.current_state).toBe("idle");
-  });
-
   test.each<[string, (snapshot: Snapshot) => void]>([
     ["another profile", (snapshot) => (snapshot.profile = "public")],
     ["another version", (snapshot) => (snapshot.version = 2)],

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { LogFields, Logger } from "../../../src/domain/logger.ts";
+import type { ScrapeAccess } from "../../../src/domain/resource-store.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import type { Metrics } from "../../../src/telemetry/metrics.ts";
 import {
@@ -33,8 +34,8 @@ async function health(readyChecks: readonly HealthCheck[], liveChecks?: readonly
   return { listener, url: `http://127.0.0.1:${listener.port}` };
 }
 
-async function metrics(render: Metrics["render"]) {
-  const listener = await startMetricsServer({ address, metrics: { render }, clock: systemClock, logger });
+async function metrics(render: Metrics["render"], access?: ScrapeAccess) {
+  const listener = await startMetricsServer({ address, metrics: { render }, access, clock: systemClock, logger });
   running.push(listener);
   return { listener, url: `http://127.0.0.1:${listener.port}` };
 }
@@ -113,21 +114,31 @@ describe("health server", () => {
 
 describe("metrics server", () => {
   test("a scrape → the text and its content type", async () => {
-    const { url } = await metrics(async () => ({ contentType, body: "x 1\n" }));
+    const { url } = await metrics(async () => "x 1\n");
     const answer = await answerOf(`${url}/metrics`);
     expect(answer).toMatchObject({ status: 200, body: "x 1\n" });
     expect(answer.headers.get("content-type")).toBe(contentType);
     expect((await answerOf(`${url}/livez`)).status).toBe(404);
   });
 
-  test.each([
-    ["", "Prometheus"],
-    ["text/plain;version=0.0.4", "Prometheus"],
-    ["application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5", "OpenMetrics"],
-  ])("a scrape that accepts '%s' → asked for as %s", async (accept, wanted) => {
-    const { url } = await metrics(async (format) => ({ contentType, body: format }));
-    const response = await fetch(`${url}/metrics`, { headers: { accept } });
-    expect(await response.text()).toBe(wanted);
+  test("three scrapes at the same time → one rendering; a later scrape → a new one", async () => {
+    const gate = Promise.withResolvers<void>();
+    let scrapes = 0;
+    let renderings = 0;
+    const render = async () => {
+      renderings += 1;
+      await gate.promise;
+      return `x ${renderings}\n`;
+    };
+    const { url } = await metrics(render, async () => {
+      scrapes += 1;
+      return "Allowed";
+    });
+    const together = Array.from({ length: 3 }, () => answerOf(`${url}/metrics`));
+    await waitUntil(() => scrapes === 3 || undefined, { what: "three scrapes" });
+    gate.resolve();
+    expect((await Promise.all(together)).map(({ body }) => body)).toEqual(["x 1\n", "x 1\n", "x 1\n"]);
+    expect((await answerOf(`${url}/metrics`)).body).toBe("x 2\n");
   });
 
   test("a scrape that fails → 500 without the words, and a log line with them", async () => {
@@ -144,9 +155,15 @@ describe("metrics server and its readers", () => {
   test("readers that do not read 20 MB → one copy of the answer; they are closed after the write deadline", async () => {
     const body = "x".repeat(20_000_000);
     const clock = new FakeClock();
+    const gate = Promise.withResolvers<void>();
+    let scrapes = 0;
     const listener = await startMetricsServer({
       ...{ address, clock, logger },
-      metrics: { render: async () => ({ contentType, body }) },
+      metrics: { render: () => gate.promise.then(() => body) },
+      access: async () => {
+        scrapes += 1;
+        return "Allowed";
+      },
     });
     running.push(listener);
     const before = process.memoryUsage().arrayBuffers;
@@ -154,6 +171,8 @@ describe("metrics server and its readers", () => {
     for (const reader of readers) {
       reader.pause();
     }
+    await waitUntil(() => scrapes === readers.length || undefined, { what: "all scrapes have come" });
+    gate.resolve();
     await waitUntil(() => (clock.pendingTimers >= readers.length ? true : undefined), {
       what: "all answers under way",
     });
@@ -167,7 +186,7 @@ describe("metrics server and its readers", () => {
   });
 
   test("33 connections → the last one is refused", async () => {
-    const { listener } = await metrics(async () => ({ contentType, body: "x 1\n" }));
+    const { listener } = await metrics(async () => "x 1\n");
     const held = await Promise.all(
       Array.from({ length: 32 }, () => openSocket(listener.port, "GET /metrics HTTP/1.1\r\n")),
     );
@@ -200,7 +219,7 @@ describe("close", () => {
     const { listener, url } = await metrics(async () => {
       asked.resolve();
       await gate.promise;
-      return { contentType, body: "x 1\n" };
+      return "x 1\n";
     });
     const scrape = answerOf(`${url}/metrics`);
     await asked.promise;

@@ -1,10 +1,10 @@
 /** Tests the command `npm test`. */
-import { readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
-import { createAssetHome } from "./asset-fixture.ts";
 
 const runner = fileURLToPath(new URL("../../../tools/test/run.ts", import.meta.url));
 
@@ -16,13 +16,17 @@ async function runTests(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<{ code: number | null; lines: string[] }> {
-  const home = await createAssetHome();
+  const home = await mkdtemp(path.join(tmpdir(), "endpoint-operator-assets-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const bin = path.join(home, "bin");
+  await mkdir(bin);
+  const folders = { PATH: bin, HOME: home, XDG_CACHE_HOME: path.join(home, "cache") };
   const proxies = { HTTPS_PROXY: "http://127.0.0.1:1", https_proxy: "http://127.0.0.1:1" };
-  const file = path.join(home.directory, "output.txt");
+  const file = path.join(home, "output.txt");
   const child = await startGuardedProcess({
     command: process.execPath,
     args: [runner, ...args],
-    env: { ...home.env, PATH: home.bin, ...proxies, ...env },
+    env: { ...folders, ...proxies, ...env },
     output: { file },
   });
   const { code } = await child.exited;
@@ -45,7 +49,14 @@ describe("npm test", () => {
   });
 
   it("two tiers of two queues → both are counted, and the output of the second queue stands in one piece", async () => {
-    const args = ["--tier", "contract", "--tier", "unit", "unit/tools/tiers", "contract/control-plane/key-source"];
+    const args = [
+      "--tier",
+      "contract",
+      "--tier",
+      "unit",
+      "unit/tools/search-outputs",
+      "contract/control-plane/key-source",
+    ];
     const { code, lines } = await runTests(args, {});
     const headings = lines.filter((line) => line.startsWith("=="));
     expect(headings).toEqual(["== unit ==", "== contract, beside the others =="]);

@@ -1,6 +1,6 @@
 /** Named cases that would fail if a safeguard became weaker. */
 import { world as places } from "../control-plane/engine.ts";
-import { annotations, finalizer } from "../ports.ts";
+import { annotations } from "../ports.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import { rightClock } from "../time/machine.ts";
@@ -36,23 +36,6 @@ export const guardCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "copied record",
-    name: "a person copies the status of a resource that is then retained, and deletes the copy's resource → the endpoint stays",
-    why: "deleting one resource deletes another's database",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        apply(2_000, "billing", readWrite(branch(2), { deletionPolicy: "Delete" })),
-        { atMs: 20_000, action: { kind: "CopyStatus", from: "orders", to: "billing" } },
-        apply(30_000, "orders", readWrite(branch(1), { deletionPolicy: "Retain" })),
-        { atMs: 40_000, action: { kind: "Delete", name: "orders" } },
-        { atMs: 60_000, action: { kind: "Delete", name: "billing" } },
-      ],
-    }),
-    judge: (world) =>
-      world.endpoints().some(({ branchId }) => branchId === branch(1)) ? [] : ["S1: the other's endpoint is gone"],
-  },
-  {
     id: "adopted and gone",
     name: "another client deletes an adopted endpoint → EndpointGone, and nothing is created in its place",
     why: "an empty database appears under the name of one that a person has deleted",
@@ -72,20 +55,6 @@ export const guardCases: readonly NamedCase[] = [
       const reason = stored && conditionOf(stored, "Stalled")?.reason;
       return reason === "EndpointGone" ? [] : [`S10: Stalled is ${reason}`];
     },
-  },
-  {
-    id: "other fields",
-    name: "an unnamed endpoint of another size appears while a create is unresolved → it is not presumed",
-    why: "another team's database is taken over",
-    plan: planOf({
-      world: { profile: "seed" },
-      faults: scripted({ [`POST project of ${places.project} #1`]: { kind: "RequestLost", asTimeout: false } }),
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1), size(2))),
-        byHand(10_000, branch(1)),
-        apply(60_000, "orders", readWrite(branch(1), size(4))),
-      ],
-    }),
   },
   {
     id: "grant withdrawn",
@@ -110,27 +79,6 @@ export const guardCases: readonly NamedCase[] = [
         ...sent.map(({ text }) => `S1: without a grant it ${text}`),
         ...(stalls === 2 ? [] : [`${stalls} events`]),
       ];
-    },
-  },
-  {
-    id: "own finalizer",
-    name: "a resource without a grant gets the operator's finalizer from a user and is deleted → the project is not read, until there is a grant",
-    why: "a team makes the operator read a project that is not its own",
-    plan: planOf({
-      steps: [
-        { atMs: 500, action: { kind: "Grant", projects: "other-1" } },
-        apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 5_000, action: { kind: "AddFinalizer", name: "orders", finalizer } },
-        { atMs: 10_000, action: { kind: "Delete", name: "orders" } },
-        { atMs: 90_000, action: { kind: "Grant", projects: places.project } },
-      ],
-    }),
-    judge: (world) => {
-      const read = world.log.entries.filter(
-        ({ atMs, text }) => atMs < 90_000 && text.includes("asks the control plane to"),
-      );
-      const left = world.resources().map(() => "L2: the resource is left");
-      return [...read.map(({ text }) => `without a grant it ${text}`), ...left];
     },
   },
   {
@@ -181,24 +129,6 @@ export const guardCases: readonly NamedCase[] = [
     },
   },
   {
-    id: "paused unseen",
-    name: "a pause is seen only after the endpoint is gone → the resource is never Ready from then on",
-    why: "the person who paused sees a healthy database that does not exist",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 35_000, action: { kind: "WatchMute", replica: 0 } },
-        { atMs: 36_000, action: { kind: "Annotate", name: "orders", annotations: { [annotations.paused]: "true" } } },
-        { atMs: 37_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
-      ],
-    }),
-    judge: (world) => {
-      const stored = world.stored("orders");
-      const ready = stored && conditionOf(stored, "Ready");
-      return ready?.status === "False" && ready.reason === "Paused" ? [] : [`S8: Ready is ${ready?.status}`];
-    },
-  },
-  {
     id: "intent refused",
     name: "the API server is away while a new intent has to be stored, for several polls → the create is sent soon after",
     why: "each poll puts the next try off, and the database is never created",
@@ -216,31 +146,6 @@ export const guardCases: readonly NamedCase[] = [
     judge: (world) => (wasReadyBy(world, "orders", 350_000) ? [] : ["L4: not Ready 90 s after the outage"]),
   },
   {
-    id: "intent unseen",
-    name: "an intent is stored without an answer, and cannot be read when a poll is due → the create is sent soon after",
-    why: "the operator waits for a request that it never sent, and each poll puts the end of the wait off",
-    plan: planOf({
-      faults: scripted({
-        "patch status of ComputeEndpoint shop/orders #1": { kind: "AnswerLost", asTimeout: true },
-        "read ComputeEndpoint shop/orders #1": { kind: "RequestLost", asTimeout: true },
-      }),
-      steps: [apply(1_000, "billing", readWrite(branch(2))), apply(20_000, "orders", readWrite(branch(1)))],
-    }),
-    judge: (world) => (wasReadyBy(world, "orders", 60_000) ? [] : ["L4: not Ready 24 s after the faults"]),
-  },
-  {
-    id: "edits without a change",
-    name: "two edits change nothing in the control plane → each is Ready only after a new look at the endpoint",
-    why: "Ready is shown for a spec that was never compared",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        apply(10_000, "orders", readWrite(branch(1), { deletionPolicy: "Delete" })),
-        apply(14_000, "orders", readWrite(branch(1), { deletionPolicy: "Retain" })),
-      ],
-    }),
-  },
-  {
     id: "lost event",
     name: "the watch loses the event of a new resource → one relist period later it is made up for",
     why: "a resource is never looked at",
@@ -254,19 +159,6 @@ export const guardCases: readonly NamedCase[] = [
       quietFromMs: 40_000,
     }),
     judge: (world) => (wasReadyBy(world, "billing", 700_000) ? [] : ["L5: not Ready one relist period later"]),
-  },
-  {
-    id: "late writes",
-    name: "three status writes without an answer, and the first of them is stored late → what it counted is counted once",
-    why: "an alert on the counters of operations never fires",
-    plan: planOf({
-      faults: scripted({
-        "patch status of ComputeEndpoint shop/orders #5": { kind: "AppliedLate", afterMs: 14_000, asTimeout: false },
-        "patch status of ComputeEndpoint shop/orders #6": { kind: "AppliedLate", afterMs: 13_000, asTimeout: true },
-        "patch status of ComputeEndpoint shop/orders #7": { kind: "AppliedLate", afterMs: 9_000, asTimeout: true },
-      }),
-      steps: [apply(1_000, "orders", readWrite(branch(1))), apply(40_000, "orders", readWrite(branch(1), size(2)))],
-    }),
   },
   {
     id: "write before outage",
@@ -351,23 +243,6 @@ export const guardCases: readonly NamedCase[] = [
       const listMs = 1_000;
       const actedMs = world.history.posts[0]?.sentAtMs ?? Number.POSITIVE_INFINITY;
       return actedMs <= 20_000 + takeoverMs / 0.998 + listMs ? [] : [`L6: it acted at ${actedMs} ms`];
-    },
-  },
-  {
-    id: "restored under an edit",
-    name: "etcd is restored right after an edit, and the watch reports nothing → the operator lists after the first refused write",
-    why: "for minutes each reconcile sends the same change, and no status write is accepted",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 60_000, action: { kind: "Backup" } },
-        apply(119_990, "orders", readWrite(branch(1), size(2))),
-        { atMs: 120_020, action: { kind: "RestoreEtcd" } },
-      ],
-    }),
-    judge: (world) => {
-      const refused = world.log.entries.filter(({ text }) => text.startsWith("answers 409: patch status")).length;
-      return refused === 0 || refused > 3 ? [`L4: ${refused} refused writes after the restore`] : [];
     },
   },
   {

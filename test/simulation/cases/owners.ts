@@ -1,7 +1,6 @@
 /** Named cases about which resource owns an endpoint. */
 import { annotations } from "../ports.ts";
 import { ownershipOf } from "../run/stored-records.ts";
-import type { World } from "../run/world.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
 import { type NamedCase, planOf, refusalProblems, wasReadyBy } from "./named-case.ts";
@@ -9,10 +8,6 @@ import { type NamedCase, planOf, refusalProblems, wasReadyBy } from "./named-cas
 const adopting = (policy: "AdoptOrCreate" | "AdoptOnly") => ({ adoption: { policy } });
 const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
   ({ atMs, action: { kind: "Apply", name, spec } }) as const;
-
-function ambiguousWarnings({ entries }: World["log"], fromMs: number, toMs: number) {
-  return entries.filter(({ atMs, text }) => atMs > fromMs && atMs < toMs && text.includes("(Warning) CreateAmbiguous"));
-}
 
 /** Cases about which resource owns an endpoint. */
 export const ownerCases: readonly NamedCase[] = [
@@ -62,21 +57,6 @@ export const ownerCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "lost DELETE and Retain",
-    name: "a DELETE whose answer was lost is followed by Retain, and another resource adopts → the DELETE hits nothing of theirs",
-    why: "a database that was handed over on purpose is deleted two minutes later",
-    plan: planOf({
-      faults: { kind: "Always", words: "DELETE ", fault: { kind: "AppliedLate", afterMs: 100_000, asTimeout: false } },
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 20_000, action: { kind: "Delete", name: "orders" } },
-        apply(20_500, "orders", readWrite(branch(1), { deletionPolicy: "Retain" })),
-        apply(30_000, "billing", readWrite(branch(1), adopting("AdoptOrCreate"))),
-      ],
-      quietFromMs: 400_000,
-    }),
-  },
-  {
     id: "paused and gone",
     name: "a paused resource's endpoint is gone → it is not Ready",
     why: "the person who paused sees a healthy database that does not exist",
@@ -122,51 +102,6 @@ export const ownerCases: readonly NamedCase[] = [
     }),
     judge: (world) =>
       world.endpoints().length === 2 && wasReadyBy(world, "billing", 500_000) ? [] : ["L1: billing had to wait"],
-  },
-  {
-    id: "entry without an id",
-    name: "a resource is deleted while the list shows an entry without a readable id → it waits, Stalled, until the list is right",
-    why: "the deletion hangs for ever, and no condition says that a person must act",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        apply(2_000, "billing", readWrite(branch(2))),
-        { atMs: 20_000, action: { kind: "Unreadable", branchId: branch(2), isOn: true, withoutId: true } },
-        { atMs: 60_000, action: { kind: "Delete", name: "orders" } },
-        { atMs: 600_000, action: { kind: "Crash", replica: 0 } },
-      ],
-      quietFromMs: 1_200_000,
-    }),
-    judge: ({ log }) => {
-      const stalls = ambiguousWarnings(log, 360_000, 1_200_000);
-      const freed = log.entries.filter(({ text }) => text.includes("finalizer removed"));
-      return [
-        ...(stalls.length === 1 ? [] : [`L2: ${stalls.length} warnings`]),
-        ...(freed.length === 1 && freed.every(({ atMs }) => atMs > 1_200_000) ? [] : ["S4: let go without proof"]),
-      ];
-    },
-  },
-  {
-    id: "deleted and still listed",
-    name: "a list shows the deleted endpoint for 25 minutes → few DELETEs, Stalled once, and the resource goes when the list is right",
-    why: "the operator sends DELETE every half minute for ever, and nobody learns why the resource does not go",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 59_000, action: { kind: "ListLag", lagMs: 1_500_000 } },
-        { atMs: 60_000, action: { kind: "Delete", name: "orders" } },
-        { atMs: 600_000, action: { kind: "Crash", replica: 0 } },
-      ],
-      quietFromMs: 1_600_000,
-    }),
-    judge: ({ log }) => {
-      const stalls = ambiguousWarnings(log, 360_000, 1_600_000);
-      const deletes = log.entries.filter(({ text }) => text.includes("asks the control plane to delete"));
-      return [
-        ...(stalls.length === 1 ? [] : [`L2: ${stalls.length} warnings`]),
-        ...(deletes.length === 1 ? [] : [`${deletes.length} DELETEs`]),
-      ];
-    },
   },
   {
     id: "deletion refused",

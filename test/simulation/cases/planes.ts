@@ -1,10 +1,9 @@
 /** Named cases of ControlPlanes and ClusterControlPlanes. */
 import { controlPlaneNames } from "../ports.ts";
-import { serviceUrl } from "../replica/replica.ts";
 import type { Step } from "../run/actions.ts";
-import { northUrl, type World } from "../run/world.ts";
-import { branch, readWrite, size } from "../workloads/specs.ts";
-import { type NamedCase, planOf, scripted } from "./named-case.ts";
+import { northUrl } from "../run/world.ts";
+import { branch, readWrite } from "../workloads/specs.ts";
+import { type NamedCase, planOf } from "./named-case.ts";
 
 const own = { controlPlaneRef: { kind: controlPlaneNames.kind, name: "own" } };
 const apply = (atMs: number, name: string, more = {}) =>
@@ -20,12 +19,6 @@ const described: readonly Step[] = [
 
 const world = { hasPlanes: true } as const;
 
-/** Returns the calls to the control plane in a time. */
-const callsBetween = ({ log }: World, fromMs: number, untilMs: number) =>
-  log.entries.filter(
-    ({ atMs, text }) => atMs > fromMs && atMs < untilMs && text.startsWith("asks ControlPlane/shop/own to"),
-  );
-
 /** What happens to a control plane while resources use it. */
 export const planeCases: readonly NamedCase[] = [
   {
@@ -37,24 +30,6 @@ export const planeCases: readonly NamedCase[] = [
       const counts = controlPlanes.map((controlPlane) => controlPlane.live("green-fox-1").length);
       return counts.join() === "1,1" ? [] : [`endpoints in the accounts: ${counts.join()}`];
     },
-  },
-  {
-    id: "kind removed",
-    name: "the CRD is removed while the watch is broken → the operator sends nothing; it comes back → the edit is carried out",
-    why: "the operator goes on using a control plane that an administrator has removed",
-    plan: planOf({
-      world,
-      steps: [
-        ...described,
-        apply(1_000, "orders", own),
-        { atMs: 60_000, action: { kind: "Uninstall", name: controlPlaneNames.plural } },
-        apply(120_000, "orders", { ...own, ...size(2) }),
-        { atMs: 300_000, action: { kind: "Install", name: controlPlaneNames.plural } },
-        { atMs: 301_000, action: { kind: "ApplyPlane", plane: "own", spec: ownSpec } },
-      ],
-      quietFromMs: 320_000,
-    }),
-    judge: (end) => callsBetween(end, 110_000, 300_000).map(({ text }) => `S6: without a control plane it ${text}`),
   },
   {
     id: "plane goes last",
@@ -93,24 +68,6 @@ export const planeCases: readonly NamedCase[] = [
     },
   },
   {
-    id: "plane goes late",
-    name: "the API server removes the last finalizer of a control plane late, and a resource uses it again → its Secret is not kept for ever",
-    why: "the Secret and its namespace can never be deleted",
-    plan: planOf({
-      world,
-      faults: scripted({
-        "patch finalizers of ControlPlane shop/own #2": { kind: "AppliedLate", asTimeout: true, afterMs: 15_000 },
-      }),
-      steps: [
-        ...described,
-        apply(1_000, "orders", own),
-        { atMs: 60_000, action: { kind: "DeletePlane", plane: "own" } },
-        { atMs: 120_000, action: { kind: "Delete", name: "orders" } },
-        apply(124_000, "billing", own),
-      ],
-    }),
-  },
-  {
     id: "another control plane of the same name",
     name: "a control plane is deleted, and one of the same name gets another key → its resource uses that key",
     why: "the former key stays in use, or the new resource waits for ever",
@@ -126,54 +83,6 @@ export const planeCases: readonly NamedCase[] = [
         { atMs: 90_200, action: { kind: "ApplyPlane", plane: "own", spec: ownSpec } },
         apply(91_000, "orders", own),
       ],
-    }),
-  },
-  ...[
-    { id: "DELETE and another URL", deaths: [] },
-    { id: "DELETE, another URL and a restart", deaths: [33_000] },
-  ].map(
-    ({ id, deaths }): NamedCase => ({
-      id,
-      name: `a DELETE gets no answer, its control plane gets another URL${deaths.length > 0 ? ", the operator dies" : ""}, and then Retain → the operator waits until the DELETE cannot take effect`,
-      why: "the event says that the endpoint stays, and a minute later its data is gone",
-      plan: planOf({
-        world,
-        faults: scripted({
-          "DELETE ep-old-leaf-48746229 of green-fox-1 #1": { kind: "AppliedLate", afterMs: 100_000, asTimeout: false },
-        }),
-        steps: [
-          ...described,
-          apply(1_000, "orders", own),
-          { atMs: 30_000, action: { kind: "Delete", name: "orders" } },
-          { atMs: 30_400, action: { kind: "ApplyPlane", plane: "own", spec: { ...ownSpec, url: serviceUrl } } },
-          ...deaths.map((atMs) => ({ atMs, action: { kind: "Crash", replica: 0 } }) as const),
-          apply(36_000, "orders", { ...own, deletionPolicy: "Retain" }),
-        ],
-        quietFromMs: 400_000,
-      }),
-      judge: ({ log, faults }) => {
-        const freedMs = log.entries.find(({ text }) => text.includes("finalizer removed"))?.atMs ?? 0;
-        return faults.hit.size === 1 && freedMs > 130_000 ? [] : [`S4: let go at ${freedMs} ms`];
-      },
-    }),
-  ),
-  {
-    id: "restored under another key",
-    name: "a control plane gets another URL, etcd goes back to the former one, and a new key comes → the new key goes to the stored URL only",
-    why: "the watch reports no restore, so the operator sends the key of one account to another one",
-    plan: planOf({
-      world,
-      steps: [
-        ...described,
-        apply(1_000, "orders", own),
-        { atMs: 60_000, action: { kind: "Backup" } },
-        { atMs: 100_000, action: { kind: "ApplyPlane", plane: "own", spec: { ...ownSpec, url: serviceUrl } } },
-        { atMs: 101_000, action: { kind: "Apply", name: "billing", spec: readWrite(branch(2), own) } },
-        { atMs: 120_000, action: { kind: "RestoreEtcd" } },
-        { atMs: 121_000, action: { kind: "AcceptKeys", url: northUrl, keys: [1, 14] } },
-        { atMs: 121_000, action: { kind: "ApplyKey", plane: "own", key: 14 } },
-      ],
-      quietFromMs: 900_000,
     }),
   },
 ];

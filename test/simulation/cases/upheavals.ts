@@ -2,8 +2,6 @@
 import { world as places } from "../control-plane/engine.ts";
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
-import { conditionOf } from "../run/settled.ts";
-import { ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
@@ -49,44 +47,6 @@ export const upheavalCases: readonly NamedCase[] = [
     }),
   ),
   {
-    id: "project back before the retry",
-    name: "a project is back after a 403, and a person edits one resource → every resource of the project is Ready soon, and polls go on",
-    why: "the other resources stay Stalled for ten minutes, and nobody sees how operations end",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1), size(1))),
-        apply(2_000, "billing", readWrite(branch(2))),
-        { atMs: 60_000, action: move(403) },
-        { atMs: 100_000, action: move(null) },
-        apply(120_000, "orders", readWrite(branch(1), size(2))),
-      ],
-    }),
-    judge: ({ log }) => {
-      const reads = log.entries.filter(
-        ({ atMs, text }) => atMs > 130_000 && atMs < 200_000 && text.includes("list the project's operations"),
-      );
-      return reads.length >= 2 ? [] : [`L4: ${reads.length} reads of operations within 70 seconds`];
-    },
-  },
-  {
-    id: "project away, deletion",
-    name: "a resource is deleted while its project is in another account → it waits, and its endpoint is deleted afterwards",
-    why: "a database runs on for ever, and nobody knows of it",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 60_000, action: move(404) },
-        { atMs: 120_000, action: { kind: "Delete", name: "orders" } },
-        { atMs: 900_000, action: move(null) },
-      ],
-      quietFromMs: 910_000,
-    }),
-    judge: (world) => {
-      const goneMs = Math.max(0, ...world.history.goneMs.values());
-      return world.endpoints().length === 0 && goneMs > 900_000 ? [] : ["S4: the endpoint was not deleted afterwards"];
-    },
-  },
-  {
     id: "versions side by side",
     name: "an old and a new version of the operator take turns, and the old one drops fields → one endpoint, every operation counted once",
     why: "a rollout that is taken back leaves a second database, or a status that no version can read",
@@ -100,7 +60,6 @@ export const upheavalCases: readonly NamedCase[] = [
           "status.createIntent.fields",
           "status.lastHandledWakeAt",
           "status.operationWatermark.branch",
-          "status.operationWatermark.formerEndpointId",
         ],
       },
       steps: [
@@ -128,35 +87,6 @@ export const upheavalCases: readonly NamedCase[] = [
       quietFromMs: 300_000,
     }),
     judge: (world) => expectAsked(world, "create", 2),
-  },
-  {
-    id: "control plane restored",
-    name: "a control plane goes back to a backup → what is lost is made again, what was undone is sent again, and what came back stays",
-    why: "after a disaster of the control plane, resources stay Ready although their databases are gone",
-    plan: planOf({
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1), size(1))),
-        apply(2_000, "search", readWrite(branch(3))),
-        { atMs: 60_000, action: { kind: "BackUpControlPlane" } },
-        apply(70_000, "orders", readWrite(branch(1), size(2))),
-        apply(80_000, "billing", readWrite(branch(2))),
-        { atMs: 90_000, action: { kind: "Delete", name: "search" } },
-        { atMs: 150_000, action: { kind: "RestoreControlPlane", reusesIds: false } },
-      ],
-      quietFromMs: 300_000,
-    }),
-    judge: (world) => [
-      ...expectAsked(world, "create", 4),
-      ...expectAsked(world, "delete", 1),
-      ...(world.endpoints().some(({ id }) => world.history.revived.has(id))
-        ? []
-        : ["S1: the endpoint is deleted again"]),
-      ...["orders", "billing"].flatMap((name) => {
-        const stored = world.stored(name);
-        const isReady = stored !== undefined && conditionOf(stored, "Ready")?.status === "True";
-        return isReady && ownershipOf(stored)?.origin === "Created" ? [] : [`L1: ${name} is not Ready`];
-      }),
-    ],
   },
   ...(["cancelled", "skipped"] as const).map(
     (status): NamedCase => ({

@@ -18,13 +18,11 @@ import {
   type EndedWork,
   type EndpointRecord,
   type EngineAction,
-  endOf,
   type OperationRecord,
   type ProfileName,
   Refusal,
   type RolePath,
   type RoleRecord,
-  type StoreContent,
 } from "./engine.ts";
 import { type EndpointPlace, endpointView, operationView } from "./views.ts";
 
@@ -38,8 +36,6 @@ export type Creator =
 export interface Disguise {
   /** Shown for ever. */
   readonly status?: string;
-  /** How much later its times are shown. */
-  readonly aheadMs?: number;
   /** A read of it by id is answered with 500. */
   readonly isBroken?: boolean;
 }
@@ -73,7 +69,6 @@ export class ControlPlaneServer {
   /** Endpoints of which clients can parse only id and name. */
   readonly unreadable = new Set<string>();
   /** Those of them whose id and name cannot be parsed either. */
-  readonly withoutId = new Set<string>();
   /** The status with which every call about a project is refused, by project. */
   readonly transferred = new Map<string, 403 | 404>();
   /** How far lists lag behind, in milliseconds. */
@@ -83,9 +78,6 @@ export class ControlPlaneServer {
   readonly #putBack: ReturnType<typeof createEngine>["putBack"];
   readonly #addEnded: ReturnType<typeof createEngine>["addEnded"];
   readonly #closeNext: ReturnType<typeof createEngine>["closeNext"];
-  #backup: StoreContent | undefined;
-  /** The operations before each restore. */
-  #former: readonly OperationRecord[] = [];
   #revertsNext = false;
   #reverts: { readonly operationId: string; readonly before: EndpointRecord }[] = [];
   #nextDisguise: Disguise | undefined;
@@ -96,7 +88,7 @@ export class ControlPlaneServer {
     this.creators = creators;
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
-    this.calendar = new ControlPlaneCalendar(clock, epochMs);
+    this.calendar = new ControlPlaneCalendar(clock);
     const { engine, live, putBack, addEnded, closeNext } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
     this.#engine = engine;
     this.#live = live;
@@ -120,9 +112,7 @@ export class ControlPlaneServer {
     const unreadable = shown.filter(({ id }) => this.unreadable.has(id)).map((record) => this.#view(record, "List"));
     return {
       endpoints: shown.filter(({ id }) => !this.unreadable.has(id)).map((record) => this.#view(record, "List")),
-      unreadableIds: unreadable.map(({ id }) => (this.withoutId.has(id) ? "" : id)),
-      unreadableNames: unreadable.flatMap(({ id, name }) => (this.withoutId.has(id) ? [] : (name ?? []))),
-      serviceTimeMs: Math.floor(this.calendar.nowMs(this.#nowMs()) / 1_000) * 1_000,
+      unreadableIds: unreadable.map(({ id }) => id),
     };
   }
 
@@ -248,25 +238,6 @@ export class ControlPlaneServer {
     this.#addEnded(this.#engine.endpoint(projectId, endpointId), count, work);
   }
 
-  /** Saves the present content. */
-  backUp(): void {
-    this.#backup = this.#engine.snapshot();
-  }
-
-  /**
-   * Goes back to the saved content. Time goes on.
-   * @param reusesIds whether new objects get the ids again that were given since the backup
-   */
-  restore(reusesIds: boolean): void {
-    const backup = this.#backup;
-    if (backup === undefined) return;
-    const { operations, counters } = this.#engine.snapshot();
-    this.#former = [...this.#former, ...operations];
-    this.#engine.restore(reusesIds ? backup : { ...backup, counters });
-    this.listLagMs = 0;
-    this.#reverts = [];
-  }
-
   suspend(projectId: string, endpointId: string): void {
     this.#engine.suspendEndpoint(projectId, endpointId);
   }
@@ -286,9 +257,9 @@ export class ControlPlaneServer {
     this.#nextDisguise = disguise;
   }
 
-  /** Shows all operations as they are from now on. Only their shown times stay the same. */
+  /** Shows all operations as they are from now on. */
   endDisguises(): void {
-    for (const [id, { aheadMs = 0 }] of this.disguises) this.disguises.set(id, { aheadMs });
+    this.disguises.clear();
     this.#nextDisguise = undefined;
   }
 
@@ -299,10 +270,7 @@ export class ControlPlaneServer {
 
   /** Returns every operation that ever existed, whatever lists show. For oracles. */
   history(projectId: string): readonly OperationRecord[] {
-    const all = [...this.#former, ...this.#engine.snapshot().operations];
-    // An operation may have ended twice: before a restore, and after it. Two operations may have the same id.
-    const ends = new Map(all.map((record) => [`${record.id} ${record.createdMs} ${endOf(record).status}`, record]));
-    return [...ends.values()].filter((record) => record.projectId === projectId);
+    return this.#engine.snapshot().operations.filter((record) => record.projectId === projectId);
   }
 
   #roleView({ name, updatedMs }: RoleRecord): ObservedRole {
@@ -323,10 +291,7 @@ export class ControlPlaneServer {
 
   #operationView(record: OperationRecord): Operation {
     const view = operationView(record, { profile: this.#engine.profile, calendar: this.calendar });
-    const { status = view.status, aheadMs = 0 } = this.disguises.get(record.id) ?? {};
-    if (status === view.status && aheadMs === 0) return view;
-    const later = (time: string) => new Date(Date.parse(time) + aheadMs).toISOString();
-    return { ...view, status, createdTime: later(view.createdTime), updatedTime: later(view.updatedTime) };
+    return { ...view, status: this.disguises.get(record.id)?.status ?? view.status };
   }
 
   #mutation(

@@ -66,7 +66,7 @@ export interface SentCall {
 /** What the port of a control plane needs that a resource describes. */
 export interface DescribedParts {
   readonly planeId: string;
-  readonly keys: KeySource;
+  readonly keys: Pick<KeySource, "current">;
   readonly fence: LeaderFence;
   readonly accepts: (key: string) => boolean;
 }

@@ -10,11 +10,10 @@ import {
   group,
   plural,
   specSchema,
-  version,
 } from "../ports.ts";
 import { type Answer, failure, type StoredObject, success } from "./answers.ts";
 import { isObject, isSameJson, type Json, type JsonObject, mergePatch } from "./merge-patch.ts";
-import { type Backup, type Change, ObjectStore } from "./object-store.ts";
+import { type Change, ObjectStore } from "./object-store.ts";
 import { namespacesCollection, parseResourcePath, type ResourcePath, secretsCollection } from "./resource-path.ts";
 import { withoutFields } from "./unknown-fields.ts";
 
@@ -82,8 +81,6 @@ export class ApiServer {
   readonly #served: Set<string>;
   #unknownFields: readonly string[];
   #uids = 0;
-  /** Whether the history is forgotten after the next page of a list that is not the last. */
-  forgetsInList = false;
   /** The rest of the list for each open continue token. */
   #openLists = new Map<string, readonly StoredObject[]>();
 
@@ -95,9 +92,6 @@ export class ApiServer {
   }
 
   handle(request: ApiRequest): Answer {
-    if (this.#served.size > 0 && request.path === `/apis/${group}/${version}`) {
-      return success({ resources: [plural, ...this.#served].map((name) => ({ name })) });
-    }
     const path = parseResourcePath(request.path);
     if (path === undefined || !this.isInstalled(path.collection)) return notServed();
     const body = request.body === undefined ? null : (JSON.parse(JSON.stringify(request.body)) as Json);
@@ -122,28 +116,10 @@ export class ApiServer {
     return kinds[collection] !== undefined && (!isOptional || this.#served.has(name));
   }
 
-  /** Removes a CRD. Its objects go with it, whatever finalizers they have. */
-  uninstall(name: string): void {
-    const collection = `${name}.${group}`;
-    for (const object of this.store.list(collection, undefined)) this.store.remove(collection, object);
-    this.#served.delete(name);
-  }
-
-  /** Applies a CRD. */
-  install(name: string): void {
-    this.#served.add(name);
-  }
-
   /** Applies the present CRD of ComputeEndpoint. The server serves the kind anew, so its history begins again. */
   upgrade(): void {
     this.#unknownFields = [];
     this.compact();
-  }
-
-  /** Goes back to a backup, as etcd does. Lists that have begun cannot continue. */
-  restore(backup: Backup): void {
-    this.store.restore(backup);
-    this.#openLists.clear();
   }
 
   /** Forgets the history. Lists that have begun cannot continue. */
@@ -170,10 +146,6 @@ export class ApiServer {
     const to = limit > 0 ? Math.min(all.length, from + limit) : all.length;
     const isLast = to >= all.length;
     if (!isLast) this.#openLists.set(revision, all);
-    if (!isLast && this.forgetsInList) {
-      this.forgetsInList = false;
-      this.compact();
-    }
     const metadata: JsonObject = isLast
       ? { resourceVersion: revision }
       : {

@@ -9,26 +9,16 @@ export interface Change {
   readonly object: StoredObject;
 }
 
-/** The content of an etcd at one moment. */
-export interface Backup {
-  readonly revision: number;
-  readonly objects: ReadonlyMap<string, StoredObject>;
-}
-
 /** The number of changes that are remembered. A watch from an earlier version is answered with 410. */
 const historyLimit = 400;
 
-/**
- * The distance between the revisions of two changes, because other clients write other objects in between. It is larger
- * than the number of restores in a run.
- */
+/** The distance between the revisions of two changes, because other clients write other objects in between. */
 const revisionStep = 16;
 
 /** The etcd of the model: objects by key, one revision for all objects, and a history of limited length. */
 export class ObjectStore {
-  #restores = 0;
   #revision = 1_000;
-  #objects = new Map<string, StoredObject>();
+  readonly #objects = new Map<string, StoredObject>();
   #history: Change[] = [];
   /** The history begins after this revision. */
   #compactedRevision = 1_000;
@@ -88,23 +78,6 @@ export class ObjectStore {
   changesAfter(collection: string, revision: number): readonly Change[] | undefined {
     if (revision < this.#compactedRevision) return undefined;
     return this.#history.filter((change) => change.revision > revision && change.collection === collection);
-  }
-
-  backup(): Backup {
-    return { revision: this.#revision, objects: new Map(this.#objects) };
-  }
-
-  /**
-   * Goes back to the objects and the revision of a backup. In a real cluster other clients write all the time, so no
-   * object gets exactly the revision that it had before the restore. So after each restore, revisions have another
-   * remainder when divided by `revisionStep`.
-   */
-  restore({ revision, objects }: Backup): void {
-    this.#restores += 1;
-    this.#revision = revision - (revision % revisionStep) + Math.min(this.#restores, revisionStep - 1);
-    this.#objects = new Map(objects);
-    this.#history = [];
-    this.#compactedRevision = revision;
   }
 
   /** Forgets every change so far. */

@@ -49,7 +49,6 @@ export class SimConnection implements KubernetesConnection {
       const { apiServer, process, tap, unknownFields } = this.#options;
       const answer = apiServer.handle({ ...call, unknownFields });
       tap.applied(call, process, answer);
-      call.onStatus?.(answer.status);
       if (!isSuccess(answer)) throw errorOf(call, answer);
       return withoutFields(answer.body, unknownFields);
     });
@@ -114,8 +113,8 @@ function pathOf({ path }: KubernetesCall): ResourcePath {
   return parsed;
 }
 
-function errorOf({ what }: KubernetesCall, { status, body }: Answer): KubernetesError {
-  return errorForStatus(what, parseStatusAnswer(status, body));
+function errorOf({ what, method }: KubernetesCall, { status, body }: Answer): KubernetesError {
+  return errorForStatus(what, parseStatusAnswer(status, body), method !== "GET");
 }
 
 function lossError({ what }: KubernetesCall, loss: Loss): KubernetesError {

@@ -155,11 +155,9 @@ export class WatchHub {
     });
   }
 
-  /** Sends a bookmark. If the history went back, the server sends nothing for a revision that it has not reached. */
   #bookmark(watch: OpenWatch): void {
     const { revision } = this.#store;
-    if (watch.isMute || watch.owner.isDead || revision < watch.afterRevision || watch.lastDueMs > this.#time.nowMs())
-      return;
+    if (watch.isMute || watch.owner.isDead || watch.lastDueMs > this.#time.nowMs()) return;
     watch.afterRevision = revision;
     const metadata = { resourceVersion: String(revision) };
     watch.stream.push(lineOf("BOOKMARK", { apiVersion: watch.path.apiVersion, metadata }));

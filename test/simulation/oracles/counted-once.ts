@@ -29,13 +29,8 @@ export function countedOnce(world: World): Oracle {
           // A disguised operation ends for the operator when the control plane shows it as it is.
           (world.controlPlane.everDisguised.has(id) || updatedMs >= ownedFromMs(world, endpointId)));
       const atMost = tally(ended.filter(mayCount));
-      // After an etcd restore, or without status, the operator cannot know what it has counted. If ids are given again,
-      // it cannot know which operations an id names. A second resource may presume to own a revived endpoint.
-      const isLost =
-        history.etcdRestoredAtMs !== undefined ||
-        history.statusLost.size > 0 ||
-        history.reusesIds ||
-        world.mayRevivedLookNew;
+      // Without status, the operator cannot know what it has counted.
+      const isLost = history.statusLost.size > 0;
       for (const [kind, count] of isLost ? [] : counted) {
         if (count > (atMost.get(kind) ?? 0))
           world.violate("Counting", `${kind}: ${count} counted, ${atMost.get(kind) ?? 0} ended`);
@@ -51,23 +46,20 @@ export function countedOnce(world: World): Oracle {
  */
 function ownedFromMs({ history, controlPlane, time }: World, endpointId: string): number {
   const first = history.firstRecords.get(endpointId);
-  if (first?.origin !== "Adopted" || history.etcdRestoredAtMs !== undefined) return Number.NEGATIVE_INFINITY;
+  if (first?.origin !== "Adopted") return Number.NEGATIVE_INFINITY;
   // The read that the adoption followed may be this old.
   return controlPlane.engineNowMs() - time.nowMs() + first.atMs - pollMs;
 }
 
 /** Whether every operation must be counted: every process could end its work, and no record was lost. */
 function isExact({ history, controlPlane, options, faults }: World): boolean {
-  const backMs = options.controlPlaneClock.steps.reduce((sum, { byMs }) => sum + Math.min(0, byMs), 0);
-  // Operations that are dated back further may be missing in the counts (docs/metrics.md).
-  if (backMs < -90 * 60_000) return false;
-  // While a control plane cannot be used, nothing of it is read.
-  if (options.hasPlanes === true) return false;
-  const { deaths, kills, robbed, etcdRestoredAtMs, controlPlaneRestoredAtMs, statusLost } = history;
-  if (statusLost.size > 0 || controlPlaneRestoredAtMs !== undefined) return false;
+  // While a control plane cannot be used, nothing of it is read. A count that waits is forgotten with its project.
+  if (options.hasPlanes === true || options.amnesia !== undefined) return false;
+  const { deaths, kills, robbed, statusLost } = history;
+  if (statusLost.size > 0) return false;
   // A process that ends while it does not know whether a status was stored takes its counts with it.
   const isComplete = deaths === 0 || (kills === 0 && faults.hit.size === 0);
-  return isComplete && robbed.size === 0 && etcdRestoredAtMs === undefined && controlPlane.everDisguised.size === 0;
+  return isComplete && robbed.size === 0 && controlPlane.everDisguised.size === 0;
 }
 
 /** Checks the operations of endpoints that an existing resource has created itself, and that no history was skipped. */

@@ -1,6 +1,6 @@
 /** Checks that a finalizer is removed only when nothing is left to do. */
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { isLetGo } from "../run/stored-records.ts";
+import { intentOf, isLetGo, ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { settleMs } from "./one-endpoint-each.ts";
 import type { Oracle } from "./oracle.ts";
@@ -14,6 +14,7 @@ export function finalizerLast(world: World): Oracle {
   return {
     onObject({ object, type }) {
       if (type !== "DELETED" || world.history.robbed.has(object.metadata.uid)) return;
+      if (isUnrecorded(world, object)) return;
       released.set(object.metadata.uid, object);
       if (isLetGo(object)) return;
       if (ownEndpoints(world, object.metadata.uid).length > 0) {
@@ -26,9 +27,7 @@ export function finalizerLast(world: World): Oracle {
     },
     atEnd() {
       for (const [uid, object] of released) {
-        // A restore of etcd may have brought the finalizer back, and a person may have removed it since.
-        const isBack = world.resources().some(({ metadata }) => metadata.uid === uid) || world.history.robbed.has(uid);
-        if (!isBack && !isLetGo(object) && ownEndpoints(world, uid).length > 0) {
+        if (!world.history.robbed.has(uid) && !isLetGo(object) && ownEndpoints(world, uid).length > 0) {
           world.violate("S4", "an endpoint lives on that was created for a resource which is gone");
         }
       }
@@ -36,11 +35,15 @@ export function finalizerLast(world: World): Oracle {
   };
 }
 
+/** Whether a resource was deleted after its status was lost, and before the operator had recorded its endpoint again. */
+function isUnrecorded({ history }: World, object: StoredObject): boolean {
+  const isEmpty = ownershipOf(object) === undefined && intentOf(object) === undefined;
+  return isEmpty && history.statusLost.has(object.metadata.uid);
+}
+
 function ownEndpoints(world: World, uid: string) {
   return world.endpoints().filter(({ id }) => {
     const creator = world.controlPlane.creators.get(id);
-    // The operator has deleted it before, and never deletes an endpoint because of its name.
-    const isRevived = world.history.revived.has(id);
-    return creator?.by === "Operator" && creator.uid === uid && !isRevived;
+    return creator?.by === "Operator" && creator.uid === uid;
   });
 }

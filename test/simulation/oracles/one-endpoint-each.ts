@@ -8,9 +8,6 @@ import type { Oracle } from "./oracle.ts";
 /** How long a POST without an answer may still take effect. The operator's default. */
 export const settleMs = 150_000;
 
-/** The list from which an intent has its time is not older than this. */
-const listAgeMs = 10_000;
-
 /** The rates of the machines' clocks may differ by this factor. */
 const rateTolerance = 0.99;
 
@@ -28,35 +25,19 @@ export function oneEndpointEach(world: World): Oracle {
       const { uid } = creator;
       const own = world.endpoints().filter(({ id }) => {
         const made = world.controlPlane.creators.get(id);
-        return made?.by === "Operator" && made.uid === uid && !world.history.revived.has(id);
+        return made?.by === "Operator" && made.uid === uid;
       });
-      if (own.length > 1 && !mayForget(world, uid) && !mayLookOld(world, uid)) {
+      if (own.length > 1 && !mayForget(world, uid)) {
         world.violate("S2", `${own.length} live endpoints were made for one resource`);
       }
     },
   };
 }
 
-/** Whether the resource may have lost the record of its create: a person released it, or etcd was restored. */
+/** Whether the resource may have lost the record of its create: a person released it, or its records were lost. */
 function mayForget({ history }: World, uid: string): boolean {
   const resource = history.lastStored.get(uid);
   return history.robbed.has(uid) || (resource !== undefined && isLetGo(resource));
-}
-
-/**
- * Whether the control plane's clock has stepped back by more than 90 minutes while a create of the resource has no
- * answer. If its endpoint has no name, it is no suspect then (docs/reliability.md).
- */
-function mayLookOld({ history, controlPlane, options, time }: World, uid: string): boolean {
-  const backMs = (sinceMs: number) =>
-    options.controlPlaneClock.steps
-      .filter(({ fromMs }) => fromMs >= sinceMs && fromMs <= time.nowMs())
-      .reduce((sum, { byMs }) => sum + Math.min(0, byMs), 0);
-  const openIntents = history.unresolvedPosts(uid).map(({ sentAtMs }) => {
-    const intent = history.intents.findLast((each) => each.uid === uid && each.storedAtMs <= sentAtMs);
-    return intent?.storedAtMs ?? sentAtMs;
-  });
-  return !controlPlane.echoesNames && openIntents.some((sinceMs) => backMs(sinceMs - listAgeMs) < -90 * 60_000);
 }
 
 function judgePost(world: World, sent: SentCall): void {

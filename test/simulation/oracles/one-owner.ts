@@ -20,26 +20,14 @@ export function oneOwner(world: World): Oracle {
   };
 }
 
-/**
- * Whether the endpoint with an id was gone, and a restore of the control plane has brought it back. Or whether it is
- * another endpoint, and the restored control plane has given the id a second time.
- */
-function isBackOrAnother(world: World, endpointId: string): boolean {
-  const { revived, reusesIds, controlPlaneRestoredAtMs = 0 } = world.history;
-  if (revived.has(endpointId)) return true;
-  const endpoint = world.endpoints().find(({ id }) => id === endpointId);
-  return reusesIds && (endpoint === undefined || world.controlPlane.madeAtMs(endpoint) >= controlPlaneRestoredAtMs);
-}
-
 function judgeOwners(world: World, { metadata, status }: StoredObject): void {
   const endpointId = ownershipOf({ metadata, status } as StoredObject)?.endpointId;
-  if (endpointId === undefined || world.history.etcdRestoredAtMs !== undefined) return;
+  if (endpointId === undefined) return;
   const owners = world.resources().filter((resource) => {
     const record = ownershipOf(resource);
     return record?.endpointId === endpointId && record.resourceUid === resource.metadata.uid;
   });
-  if (owners.length > 1 && !isBackOrAnother(world, endpointId))
-    world.violate("S3", "two resources record one endpoint as theirs");
+  if (owners.length > 1) world.violate("S3", "two resources record one endpoint as theirs");
 }
 
 function judgeChange(world: World, resource: StoredObject, records: Map<string, string>): void {
@@ -50,8 +38,7 @@ function judgeChange(world: World, resource: StoredObject, records: Map<string, 
   // If the whole status was lost, the next record is compared with the one before.
   const isLost = after === undefined && world.history.statusLost.has(uid);
   if (isLost || before === undefined || after === before || world.history.robbed.has(uid)) return;
-  if (world.history.etcdRestoredAtMs !== undefined || resolutionOf(resource) !== "") return;
+  if (resolutionOf(resource) !== "") return;
   const isLive = world.endpoints().some(({ id }) => id === before);
-  if (isLive && !isBackOrAnother(world, before))
-    world.violate("S3", "the recorded id of a resource changes although the endpoint is there");
+  if (isLive) world.violate("S3", "the recorded id of a resource changes although the endpoint is there");
 }

@@ -1,7 +1,9 @@
 /** Checks that the operator changes only endpoints that belong to a resource. */
+
 import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { adoptionOf, isLetGo, ownershipOf, resolutionOf } from "../run/stored-records.ts";
+import { isObject } from "../kubernetes/merge-patch.ts";
+import { adoptionOf, isLetGo, ownershipOf, resolutionOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 
@@ -53,21 +55,17 @@ function isOwnLeftover(world: World, endpointId: string): boolean {
   return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
 }
 
-/**
- * Whether the record was lost just before the write, in a restore of etcd or with the whole status. The operator cannot
- * know that yet.
- */
+/** Whether the record was lost with the whole status just before the write. The operator cannot know that yet. */
 function wasRecorded({ history, controlPlane, time }: World, endpointId: string): boolean {
   const creator = controlPlane.creators.get(endpointId);
   if (creator?.by !== "Operator") return false;
-  const lostAtMs = [history.etcdRestoredAtMs, history.statusLost.get(creator.uid)];
-  const isUnseen = lostAtMs.some((lostMs) => lostMs !== undefined && time.nowMs() - lostMs < unseenLossMs);
+  const lostMs = history.statusLost.get(creator.uid);
+  const isUnseen = lostMs !== undefined && time.nowMs() - lostMs < unseenLossMs;
   return isUnseen && history.recordedIds.get(creator.uid)?.has(endpointId) === true;
 }
 
 /**
- * The time until the operator has listed again. A watch does not report a restore of etcd, and a muted or cut-off watch
- * reports nothing. If the operator writes nothing to the resource, it learns of the loss at its next regular list, at
+ * The time until the operator has listed again. A muted or cut-off watch reports nothing. If the operator writes nothing to the resource, it learns of the loss at its next regular list, at
  * most ten minutes later.
  */
 const unseenLossMs = 690_000;
@@ -94,7 +92,7 @@ function judgeRecord(world: World, resource: StoredObject): void {
       world.violate("S1", "a resource records as its own creation an endpoint that it did not create");
       break;
     case "Presumed":
-      if (!mayPresume(world, uid, record.endpointId)) {
+      if (!mayPresume(world, resource, record.endpointId)) {
         world.violate("S1", "a resource presumes to have created an endpoint that cannot be the one it sent for");
       }
       break;
@@ -111,31 +109,28 @@ function hasConsent(resource: StoredObject, endpointId: string): boolean {
 
 /**
  * Whether an endpoint may be presumed, by rule 6 of creates (docs/reliability.md), if the control plane shows no names.
- * It may be if it is the only one that appeared after the intent's snapshot and shows every sent field. The presumption
+ * It may be if it is the only one that appeared after the intent's snapshot and no field differs from spec. The presumption
  * can be wrong, and no client can notice that. For example, a new process does not know whether the process before it
  * sent the POST.
  */
-function mayPresume(world: World, uid: string, endpointId: string): boolean {
+function mayPresume(world: World, resource: StoredObject, endpointId: string): boolean {
+  const { uid } = resource.metadata;
   if (world.controlPlane.echoesNames) return false;
-  if (world.history.revived.has(endpointId) && world.mayRevivedLookNew) return true;
   const endpoint = world.endpoints().find(({ id }) => id === endpointId);
   const intent = world.history.intents.findLast((each) => each.uid === uid);
   if (endpoint === undefined || intent === undefined) return false;
   const post = world.history.unresolvedPosts(uid).at(-1);
-  // A process does not know the create of a resource that a restore of etcd has brought back. A new leader does not
-  // know what the former leader has sent.
-  const isOneProcess = world.history.deaths === 0 && world.replicas.length === 1;
-  const isKnownToProcess = isOneProcess && world.history.etcdRestoredAtMs === undefined;
-  if (post === undefined && isKnownToProcess) return false;
+  // A process does not know a create that it has forgotten. A new leader does not know what the former leader has sent.
+  const isOneProcess = world.history.deaths === 0 && world.replicas.length === 1 && world.options.amnesia === undefined;
+  if (post === undefined && isOneProcess) return false;
   const creator = world.controlPlane.creators.get(endpointId);
   if (creator?.by === "Operator" && !isAbandoned(world, creator.uid)) return false;
   const hasSmallBudget = world.options.settings.CONTROL_PLANE_REQUESTS_PER_MINUTE !== undefined;
   const snapshotMs = intent.storedAtMs - longestReconcileMs - (hasSmallBudget ? longestBudgetWaitMs : 0);
   const isLater = world.controlPlane.madeAtMs(endpoint) >= snapshotMs;
-  const { name: _, type: __, suspendTimeoutSeconds: ___, ...sent } = post?.sent.call.creation ?? intent.fields;
-  const isEqual = Object.entries(sent).every(
-    ([field, value]) => JSON.stringify(endpoint[field as keyof typeof endpoint]) === JSON.stringify(value),
-  );
+  const { compute } = specOf(resource);
+  const isEqual =
+    !isObject(compute) || (endpoint.minUnits === compute.minUnits && endpoint.maxUnits === compute.maxUnits);
   return isLater && isEqual;
 }
 

@@ -2,8 +2,6 @@
 import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { clusterControlPlanes, controlPlanes } from "../kubernetes/api-server.ts";
-import { secretsCollection } from "../kubernetes/resource-path.ts";
-import { group } from "../ports.ts";
 import { conditionOf } from "../run/settled.ts";
 import {
   hasRecordAt,
@@ -11,7 +9,6 @@ import {
   isGranted,
   keyOf,
   namedPlane,
-  secretOf,
   settingsPlane,
   storedPlane,
   usersOf,
@@ -28,20 +25,22 @@ const knownAfterMs = 10_000;
 const keyAgainMs = 75_000;
 
 /**
- * Every request goes to a URL with a key that one control plane named together. A change of a resource goes by way of
- * the control plane that the resource names, and only with a grant. A control plane goes last.
+ * Every request goes to a URL of its control plane, with a key of that control plane. A change of a resource goes by way
+ * of the control plane that the resource names, and only with a grant. A control plane goes last.
  */
 export function planes(world: World): Oracle {
-  /** Until when each URL and key belonged together; infinity: they do now. */
-  const pairs = new Map<string, number>();
-  /** Since when each control plane has its URL, and the URL before. */
+  /** Until when a control plane had each URL and each key; infinity: it has it now, or its Secret is gone. */
+  const named = new Map<string, number>();
+  /** Each control plane as it was last stored. The operator may see late that it is gone. */
+  const lastSeen = new Map<string, StoredObject>();
+  /** Since when each control plane has its URL. */
   const urls = new Map<string, { readonly url: string | undefined; readonly sinceMs: number }>();
   /** Since when a resource has no grant, by uid. */
   const ungranted = new Map<string, number>();
   const isCalm = () => !world.history.isWatchHarmed && hasSureReads(world);
   return {
     onAnyObject({ collection, object, type }) {
-      notePairs(world, pairs);
+      noteNames(world, named, lastSeen);
       noteGrants(world, ungranted);
       if (collection !== controlPlanes && collection !== clusterControlPlanes) return;
       const url = type === "DELETED" ? undefined : String(specOf(object).url);
@@ -54,9 +53,9 @@ export function planes(world: World): Oracle {
       judgeGrant(world, sent, isCalm() ? ungranted : new Map());
       const { plane } = sent;
       if (plane === undefined) return;
-      const untilMs = pairs.get(pairOf(plane));
-      if (untilMs === undefined) {
-        world.violate("S9", "a key is sent to a URL that no control plane has ever named with it");
+      const untilMs = named.get(nameOf(plane.planeId, plane.key));
+      if (untilMs === undefined || !named.has(nameOf(plane.planeId, plane.url))) {
+        world.violate("S9", "a key is sent to a URL, and its control plane has never named both");
       } else if (isCalm() && world.time.nowMs() - untilMs > keyAgainMs) {
         world.violate("S6", "a key is used long after it was replaced");
       }
@@ -73,8 +72,6 @@ export function planes(world: World): Oracle {
         const problem = problemOfPlane(world, plane);
         if (problem !== undefined) world.violate(problem.promise, `${plane.metadata.name} ${problem.text}`);
       }
-      const unkept = problemOfSecrets(world);
-      if (unkept !== undefined) world.violate(unkept.promise, unkept.text);
       if ([...world.log.entries.map(({ text }) => text), ...world.metricsPages].some(isKeyIn)) {
         world.violate("S9", "a key stands in the log or in the metrics");
       }
@@ -98,24 +95,28 @@ export function problemOfPlane(world: World, plane: StoredObject): Problem | und
   if (isAccepted && ready.status !== "True") {
     return { promise: "L1", text: `is not Ready: ${ready.reason}: ${ready.message}` };
   }
-  if (key === undefined && ready.status === "True") return { promise: "S8", text: "is Ready, and has no key" };
   const { resources } = plane.status as { readonly resources?: number };
   return resources === users ? undefined : { promise: "L1", text: `shows ${resources} resources, and ${users} use it` };
 }
 
-function pairOf({ url, key }: { readonly url: unknown; readonly key: string }): string {
-  return `${url} ${key}`;
+function nameOf(planeId: string, urlOrKey: unknown): string {
+  return `${planeId} ${urlOrKey}`;
 }
 
-function notePairs(world: World, pairs: Map<string, number>): void {
-  const present = world.planes().flatMap((plane) => {
+function noteNames(world: World, named: Map<string, number>, lastSeen: Map<string, StoredObject>): void {
+  for (const plane of world.planes()) lastSeen.set(idOf(plane), plane);
+  for (const [planeId, plane] of lastSeen) {
+    named.set(nameOf(planeId, specOf(plane).url), Number.POSITIVE_INFINITY);
     const key = keyOf(world, plane);
-    return key === undefined ? [] : [pairOf({ url: specOf(plane).url, key })];
-  });
-  for (const [pair, untilMs] of pairs) {
-    if (!present.includes(pair)) pairs.set(pair, Math.min(untilMs, world.time.nowMs()));
+    if (key !== undefined && !named.has(nameOf(planeId, key)))
+      named.set(nameOf(planeId, key), Number.POSITIVE_INFINITY);
+    for (const [name, untilMs] of named) {
+      if (!name.startsWith(nameOf(planeId, keyBegins))) continue;
+      // Without a Secret the last key stays in use, whichever it was.
+      const isPresent = key === undefined || name === nameOf(planeId, key);
+      named.set(name, isPresent ? Number.POSITIVE_INFINITY : Math.min(untilMs, world.time.nowMs()));
+    }
   }
-  for (const pair of present) pairs.set(pair, Number.POSITIVE_INFINITY);
 }
 
 function noteGrants(world: World, ungranted: Map<string, number>): void {
@@ -167,38 +168,8 @@ function judgeGrant(world: World, sent: SentCall, ungranted: ReadonlyMap<string,
 }
 
 function judgeRemoval(world: World, planeId: string): void {
-  if (world.history.uninstalled.size > 0) return;
   const left = world.resources().filter((resource) => hasRecordAt(resource, planeId));
   if (left.length > 0) world.violate("S4", "a control plane is released while a resource has something there");
-}
-
-/** A Secret is kept exactly as long as a resource needs its key. Returns what is wrong; `undefined`: nothing. */
-export function problemOfSecrets(world: World): Problem | undefined {
-  if (world.history.uninstalled.size > 0) return undefined;
-  const planes = world.planes();
-  const isUsed = (plane: StoredObject) => usersOf(world, idOf(plane)).length > 0;
-  const holders = world.apiServer.store.list(secretsCollection, undefined).flatMap(holdersOf);
-  const needed = planes.filter(isUsed).map(holderOf);
-  if (holders.some((holder) => !needed.includes(holder))) {
-    return { promise: "L2", text: "a Secret keeps the finalizer of a control plane that no resource uses" };
-  }
-  const isUnkept = planes.filter(isUsed).some((plane) => {
-    const secret = secretOf(world, plane);
-    const isProtectable = secret !== undefined && secret.metadata.deletionTimestamp === undefined;
-    return isProtectable && !holdersOf(secret).includes(holderOf(plane));
-  });
-  return isUnkept
-    ? { promise: "S4", text: "nothing keeps the Secret of a control plane that a resource uses" }
-    : undefined;
-}
-
-/** The finalizer by which a control plane keeps its Secret. */
-function holderOf({ metadata: { uid } }: StoredObject): string {
-  return `${group}/key-of-${uid}`;
-}
-
-function holdersOf({ metadata: { finalizers } }: StoredObject): readonly string[] {
-  return Array.isArray(finalizers) ? finalizers.map(String) : [];
 }
 
 const keyBegins = planeKey(0).slice(0, 24);

@@ -1,7 +1,6 @@
 /** Decides whether a Stalled condition is true. */
 import { world as places } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { clusterControlPlanes, controlPlanes } from "../kubernetes/api-server.ts";
 import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import type { SentPost } from "../run/history.ts";
 import { conditionOf } from "../run/settled.ts";
@@ -13,9 +12,6 @@ import { isPlaneElsewhere, isPlaneMissing, isPlaneWithoutKey } from "./planes.ts
 type Judge = (world: World, resource: StoredObject) => boolean;
 
 const branches: readonly unknown[] = [...places.branches, ...places.freeBranches];
-
-const hasPlaneKinds = ({ apiServer }: World): boolean =>
-  [controlPlanes, clusterControlPlanes].every((collection) => apiServer.isInstalled(collection));
 
 const hasOtherOnBranch: Judge = (world, resource) => {
   const { branchId } = specOf(resource);
@@ -37,16 +33,6 @@ const hasRival: Judge = (world, resource) => {
   });
 };
 
-/** Whether an endpoint of the branch may belong to another resource's create. A person must first say so. */
-const isSuspectElsewhere: Judge = (world, resource) => {
-  const onBranch = world.endpoints().filter(({ branchId }) => branchId === specOf(resource).branchId);
-  return world.resources().some((other) => {
-    const suspectIds = (isObject(other.status) && intentRecordOf(other.status).suspectIds) || [];
-    const isOther = other.metadata.uid !== resource.metadata.uid;
-    return isOther && Array.isArray(suspectIds) && onBranch.some(({ id }) => suspectIds.includes(id));
-  });
-};
-
 /**
  * Whether a resource holds the branch by a create without an answer. That is so even after its spec names another
  * branch, or it was paused.
@@ -56,38 +42,35 @@ const hasIntentOn = ({ status }: StoredObject, branchId: unknown): boolean =>
 
 const intentRecordOf = ({ createIntent }: JsonObject): JsonObject => (isObject(createIntent) ? createIntent : {});
 
-const hasUnknownCreate: Judge = ({ history }, resource) =>
-  history.posts.some(
+const hasUnknownCreate: Judge = (world, resource) =>
+  world.history.posts.some(
     (post) =>
       post.uid === resource.metadata.uid &&
-      (post.knownAs !== "NotApplied" || isRefusalForgotten(post, resource)) &&
-      !(post.endpointId !== undefined && history.recordedIds.get(post.uid)?.has(post.endpointId)),
+      (post.knownAs !== "NotApplied" || isRefusalForgotten(world, post, resource)) &&
+      !(post.endpointId !== undefined && world.history.recordedIds.get(post.uid)?.has(post.endpointId)),
   );
 
 /**
- * Whether the process that knew of the refusal died before it closed the intent. The next process cannot know of the
- * refusal.
+ * Whether the process that knew of the refusal died before it closed the intent, or forgot the project. Later it cannot
+ * know of the refusal.
  */
-const isRefusalForgotten = ({ sent }: SentPost, { status }: StoredObject): boolean =>
-  sent.process.isDead &&
+const isRefusalForgotten = ({ options }: World, { sent }: SentPost, { status }: StoredObject): boolean =>
+  (sent.process.isDead || options.amnesia !== undefined) &&
   sent.creator.by === "Operator" &&
   isObject(status) &&
   intentRecordOf(status).attempt === sent.creator.attempt;
 
-/** Whether a process died between the intent and its POST. The next process cannot know that no POST was sent. */
-const hasUnsentIntent: Judge = ({ history }, { metadata }) =>
-  history.deaths > 0 &&
+/**
+ * Whether a process died between the intent and its POST, or forgot the project then. Later it cannot know that no POST
+ * was sent.
+ */
+const hasUnsentIntent: Judge = ({ history, options }, { metadata }) =>
+  (history.deaths > 0 || options.amnesia !== undefined) &&
   history.intents.some(
     ({ uid, attempt }) =>
       uid === metadata.uid &&
       !history.posts.some(({ sent: { creator } }) => creator.by === "Operator" && creator.attempt === attempt),
   );
-
-/** Whether an endpoint that the resource has not recorded has its token in the name: a person has copied the name. */
-const hasCopiedName: Judge = (world, { metadata }) => {
-  const tokens = world.history.intents.flatMap(({ uid, token }) => (uid === metadata.uid ? [token] : []));
-  return world.endpoints().some(({ name }) => tokens.some((token) => name?.includes(token)));
-};
 
 const mayAdopt: Judge = (_, resource) => specOf(resource).adoption !== undefined || isTakenOver(resource);
 
@@ -118,20 +101,11 @@ const isRefusable: Judge = (world, resource) => {
 };
 
 /**
- * Whether a restore of etcd may have brought back an intent whose result was stored since, and no name shows what it
- * made.
- */
-const hasRestoredIntent = ({ history, controlPlane }: World): boolean =>
-  history.etcdRestoredAtMs !== undefined && !controlPlane.echoesNames;
-
-/**
  * Whether the resource waits for an endpoint that cannot be parsed. Long after the last fault, every endpoint can be
  * parsed.
  */
 const waitsForUnreadable = (resource: StoredObject): boolean =>
-  /cannot parse that endpoint|without a readable id|list of the project still/.test(
-    String(conditionOf(resource, "Stalled")?.message),
-  );
+  /an entry without an id/.test(String(conditionOf(resource, "Stalled")?.message));
 
 /**
  * The cases in which each reason can be true. A reason that is missing here can never be true long after the last
@@ -141,17 +115,13 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
   EndpointExists: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
   BranchOccupied: { isTrue: hasOtherOnBranch, otherwise: "no other endpoint is on its branch" },
   ClaimedByAnother: {
-    isTrue: (world, resource) => hasRival(world, resource) || isSuspectElsewhere(world, resource),
+    isTrue: hasRival,
     otherwise: "no other resource names its branch",
   },
   OwnershipConflict: { isTrue: hasRival, otherwise: "no other resource names its endpoint" },
   CreateAmbiguous: {
     isTrue: (world, resource) =>
-      !waitsForUnreadable(resource) &&
-      (hasUnknownCreate(world, resource) ||
-        hasUnsentIntent(world, resource) ||
-        hasCopiedName(world, resource) ||
-        hasRestoredIntent(world)),
+      !waitsForUnreadable(resource) && (hasUnknownCreate(world, resource) || hasUnsentIntent(world, resource)),
     otherwise: "every create of it had a known outcome, and every endpoint can be parsed",
   },
   AdoptionMismatch: { isTrue: mayAdopt, otherwise: "it does not adopt" },
@@ -172,15 +142,12 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
   Rejected: { isTrue: isRefusable, otherwise: "the control plane takes such a spec" },
   InvalidSpec: { isTrue: isRefusable, otherwise: "its spec is valid" },
   IdentityUnproven: {
-    isTrue: (world, resource) =>
-      world.history.robbed.has(resource.metadata.uid) ||
-      world.history.etcdRestoredAtMs !== undefined ||
-      isPlaneElsewhere(world, resource),
+    isTrue: (world, resource) => world.history.robbed.has(resource.metadata.uid) || isPlaneElsewhere(world, resource),
     otherwise: "its records were never touched",
   },
   ControlPlaneNotFound: { isTrue: isPlaneMissing, otherwise: "its control plane is there" },
   ControlPlaneNotReady: {
-    isTrue: (world, resource) => isPlaneWithoutKey(world, resource) || !hasPlaneKinds(world),
+    isTrue: (world, resource) => isPlaneWithoutKey(world, resource),
     otherwise: "its control plane has a key",
   },
   ProjectNotGranted: {

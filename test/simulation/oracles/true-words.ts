@@ -51,7 +51,8 @@ function saysConditions({ body }: KubernetesCall): boolean {
 
 function judgeConditions(world: World, { status, metadata }: StoredObject): void {
   if (!isObject(status)) return;
-  for (const breach of checkConditions(status as never, metadata.generation)) world.violate("Conditions", breach);
+  for (const breach of checkConditions(status as never, metadata.generation, metadata.deletionTimestamp !== undefined))
+    world.violate("Conditions", breach);
 }
 
 interface Write {
@@ -74,13 +75,6 @@ function judgeReady(world: World, resource: StoredObject, { identity, sentMs }: 
   const goneMs = world.history.goneMs.get(endpointId);
   const shownIn = (read: string) => world.history.shownMs.get(`${identity} ${read}`) ?? -1;
   const shownMs = Math.max(shownIn(String(specOf(resource).projectId)), shownIn(endpointId));
-  // A restore of etcd may bring back a Ready that was stored before the endpoint was deleted.
-  const isFromBefore = goneMs !== undefined && goneMs < (world.history.etcdRestoredAtMs ?? 0);
-  if (
-    goneMs !== undefined &&
-    goneMs < Math.min(shownMs, sentMs) &&
-    !isFromBefore &&
-    !world.history.unread.has(endpointId)
-  )
+  if (goneMs !== undefined && goneMs < Math.min(shownMs, sentMs) && !world.history.unread.has(endpointId))
     world.violate("S8", "Ready is reported for an endpoint that is gone");
 }

@@ -11,7 +11,12 @@ import type { PlannedCall } from "../faults/fault.ts";
 import type { Answer } from "../kubernetes/answers.ts";
 import { SimConnection } from "../kubernetes/sim-connection.ts";
 import {
+  clusterControlPlaneNames,
+  controlPlaneNames,
   createKeySource,
+  databaseAccessNames,
+  group,
+  type KindGaps,
   type KubernetesCall,
   type Logger,
   OperatorParts,
@@ -89,7 +94,7 @@ export class Replica {
 
   #ended(): void {
     // The metrics of this process end here, but they were scraped before.
-    const page = this.parts?.metrics.render("Prometheus").then(({ body }) => body);
+    const page = this.parts?.metrics.render();
     if (page !== undefined) this.#world.lastPages.push(page);
     if (this.#isOver) return;
     const world = this.#world;
@@ -140,6 +145,7 @@ export class Replica {
       version: "0.0.0",
       instance: this.machine.name,
       random: random.next,
+      forgets: () => world.forgets(),
       connection,
       leaseConnection: connection,
       controlPlane,
@@ -156,6 +162,7 @@ export class Replica {
         });
       },
       clusterId,
+      gaps: gapsOf(world),
       identity: process.identity,
       account: "operators:endpoint-operator",
     });
@@ -231,4 +238,11 @@ function controlPlaneTap(world: World) {
       for (const oracle of world.oracles) oracle.onControlPlaneSettled?.(sent, error);
     },
   };
+}
+
+/** Returns the kinds that the API server does not serve in this run. */
+function gapsOf({ apiServer }: World): ReadonlyMap<string, KindGaps> {
+  const kinds = [databaseAccessNames, controlPlaneNames, clusterControlPlaneNames];
+  const missing = kinds.filter(({ plural }) => !apiServer.isInstalled(`${plural}.${group}`));
+  return new Map(missing.map(({ kind }) => [kind, new Map([[undefined, "NotServed"]])]));
 }

@@ -16,12 +16,8 @@ export type Action =
   /** Deletes the resource, and creates it again with the same name as soon as it is gone. */
   | { readonly kind: "Recreate"; readonly name: string; readonly spec: JsonObject }
   | { readonly kind: "Annotate"; readonly name: string; readonly annotations: Readonly<Record<string, string | null>> }
-  /** Adds a finalizer. Every user with the right to edit the resource can do this. */
-  | { readonly kind: "AddFinalizer"; readonly name: string; readonly finalizer: string }
   /** Acts like a backup tool: it restores the object without its status and with another uid. */
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
-  /** A person copies one resource's status onto another. */
-  | { readonly kind: "CopyStatus"; readonly from: string; readonly to: string }
   /** The status is lost, for instance when the object is replaced by one without it. The uid stays. */
   | { readonly kind: "LoseStatus"; readonly name: string }
   | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
@@ -48,24 +44,15 @@ export type Action =
   | { readonly kind: "DeleteKey"; readonly plane: PlaneName }
   /** From now on an account accepts these keys only. */
   | { readonly kind: "AcceptKeys"; readonly url: string; readonly keys: readonly number[] }
-  /** A CRD is removed with all its objects, or applied. `name` is the plural of the kind. */
-  | { readonly kind: "Uninstall" | "Install"; readonly name: string }
   /** An administrator of the cluster annotates the Namespace; `null` removes the annotation. */
   | { readonly kind: "Grant"; readonly projects: string | null }
   | { readonly kind: "PersonCreates"; readonly projectId: string; readonly creation: EndpointCreation }
-  /** Creates an endpoint with the name of an endpoint on another branch. */
-  | {
-      readonly kind: "PersonCopies";
-      readonly fromBranchId: string;
-      readonly branchId: string;
-      readonly type: "ReadWrite" | "ReadOnly";
-    }
   /** Another cluster's operator makes an endpoint. */
   | { readonly kind: "OtherClusterCreates"; readonly branchId: string; readonly name: string }
   | { readonly kind: "PersonChanges"; readonly branchId: string; readonly changes: EndpointChanges }
   | { readonly kind: "PersonDeletes"; readonly branchId: string }
   | { readonly kind: "PersonSuspends"; readonly branchId: string }
-  /** Deletes the endpoint, and creates another one of the same branch, type and name. */
+  /** Deletes the endpoint, and creates another one of the same branch and type. */
   | { readonly kind: "PersonReplaces"; readonly branchId: string }
   /** The control plane itself carries out so many operations on the endpoint or its branch, which end at once. */
   | { readonly kind: "Maintain"; readonly branchId: string; readonly count: number; readonly work?: EndedWork }
@@ -81,17 +68,13 @@ export type Action =
    * the project is back.
    */
   | { readonly kind: "Transfer"; readonly projectId: string; readonly status: 403 | 404 | null }
-  | { readonly kind: "BackUpControlPlane" }
-  /** The control plane goes back to its backup. @param reusesIds whether it gives the ids since the backup again */
-  | { readonly kind: "RestoreControlPlane"; readonly reusesIds: boolean }
   | { readonly kind: "ListLag"; readonly lagMs: number }
   | {
       readonly kind: "DisguiseNext";
       readonly status?: string;
-      readonly aheadMs?: number;
       readonly isBroken?: boolean;
     }
-  | { readonly kind: "Unreadable"; readonly branchId: string; readonly isOn: boolean; readonly withoutId?: true }
+  | { readonly kind: "Unreadable"; readonly branchId: string; readonly isOn: boolean }
   | { readonly kind: "WatchLag"; readonly lagMs: number }
   | { readonly kind: "WatchMute"; readonly replica: number }
   | { readonly kind: "WatchBreak" }
@@ -99,10 +82,6 @@ export type Action =
   | { readonly kind: "WatchCut"; readonly cut: "Reset" | "End" }
   | { readonly kind: "WatchLoss"; readonly lostPerMille: number; readonly repeatedPerMille: number }
   | { readonly kind: "Compact" }
-  /** The API server forgets its history between two pages of the next list that has several. */
-  | { readonly kind: "CompactInList" }
-  | { readonly kind: "Backup" }
-  | { readonly kind: "RestoreEtcd" }
   /** The CRD gets the fields that it has lacked since the start. The watches of its kind end, and its history begins again. */
   | { readonly kind: "UpgradeCrd" }
   /** The replica is stopped, and starts again with the present version of the operator or the one before. */
@@ -111,7 +90,6 @@ export type Action =
   /** The process is asked to stop, as by SIGTERM. */
   | { readonly kind: "Stop"; readonly replica: number }
   | { readonly kind: "Pause"; readonly replica: number; readonly durationMs: number }
-  | { readonly kind: "StepClock"; readonly replica: number; readonly byMs: number }
   | {
       readonly kind: "Cut";
       readonly replica: number;

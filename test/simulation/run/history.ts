@@ -3,7 +3,6 @@ import { Refusal } from "../control-plane/engine.ts";
 import type { Creator } from "../control-plane/server.ts";
 import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
-import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import type { Change } from "../kubernetes/object-store.ts";
 import type { Mutation } from "../ports.ts";
 import { conditionOf } from "./settled.ts";
@@ -15,8 +14,6 @@ export interface StoredIntent {
   readonly attempt: string;
   readonly token: string;
   readonly preIds: readonly string[];
-  /** The fields that the POST of the intent sends. */
-  readonly fields: JsonObject;
   /** True milliseconds. */
   readonly storedAtMs: number;
 }
@@ -44,22 +41,10 @@ export class History {
   readonly posts: SentPost[] = [];
   /** When the operator last tried to change a resource or an endpoint. */
   lastEffectMs = 0;
-  /** When etcd was last restored. */
-  etcdRestoredAtMs: number | undefined;
-  /** When the control plane was last restored from a backup. */
-  controlPlaneRestoredAtMs: number | undefined;
-  /** Whether new endpoints and operations may have the ids of others that are gone. */
-  reusesIds = false;
-  /** Endpoints that were gone, and that a restore of the control plane has brought back. */
-  readonly revived = new Set<string>();
   /** When the whole status of a resource was last lost, and with it what the operator has counted; by uid. */
   readonly statusLost = new Map<string, number>();
   /** Whether an action has ever delayed events for the operator. */
   isWatchHarmed = false;
-  /** The time at which each call to the control plane was sent. */
-  readonly controlPlaneCallMs: number[] = [];
-  /** The identity of the process that sent each of these calls. */
-  readonly senders: string[] = [];
   /** How often a process ended before the end of the run. */
   deaths = 0;
   /** How often a process was killed, or ended with work that was not done. */
@@ -92,8 +77,6 @@ export class History {
    * identity of the process: a process that dies takes along what it has not stored.
    */
   readonly shownMs = new Map<string, number>();
-  /** Kinds, by their plurals, whose CRD was ever removed. */
-  readonly uninstalled = new Set<string>();
   /** Roles that another client made. */
   readonly personsRoles: { readonly branchId: string; readonly roleName: string }[] = [];
   /** Every DatabaseAccess as it was stored last, by uid. */
@@ -136,22 +119,6 @@ export class History {
     if (intent !== undefined && isNew) this.intents.push({ ...intent, uid, storedAtMs: this.#nowMs() });
   }
 
-  /**
-   * Notes a restore of the control plane.
-   * @param before the ids of the live endpoints before it
-   * @param after the same after it
-   * @param reusesIds whether new objects may get the ids of objects that are gone
-   */
-  noteControlPlaneRestore(before: ReadonlySet<string>, after: readonly string[], reusesIds: boolean): void {
-    this.controlPlaneRestoredAtMs = this.#nowMs();
-    this.reusesIds ||= reusesIds;
-    for (const id of before) this.goneMs.set(id, this.#nowMs());
-    for (const id of after) {
-      this.goneMs.delete(id);
-      if (!before.has(id)) this.revived.add(id);
-    }
-  }
-
   /** Returns the resource for which a create was sent: it has stored an intent with the token in the name. */
   creatorOf(name: string, replica: string): Creator {
     const intent = this.intents.findLast(({ token }) => name.includes(token));
@@ -160,8 +127,6 @@ export class History {
   }
 
   noteSent(sent: SentCall): void {
-    this.controlPlaneCallMs.push(sent.sentAtMs);
-    this.senders.push(sent.process.identity);
     if (sent.call.creation === undefined) return;
     const uid = sent.creator.by === "Operator" ? sent.creator.uid : "";
     this.posts.push({ sent, uid, sentAtMs: this.#nowMs(), knownAs: undefined, endpointId: undefined });

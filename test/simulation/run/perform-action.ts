@@ -66,16 +66,9 @@ export function performAction(world: World, action: Action): void {
 
 function actorOf({ kind }: Action): string {
   if (kind.startsWith("Person")) return "person";
-  return [
-    "Apply",
-    "Delete",
-    "Recreate",
-    "Annotate",
-    "RestoreWithoutStatus",
-    "PatchStatus",
-    "LoseStatus",
-    "CopyStatus",
-  ].includes(kind) || /Access|Secret|Plane|Key/.test(kind)
+  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus", "LoseStatus"].includes(
+    kind,
+  ) || /Access|Secret|Plane|Key/.test(kind)
     ? "user"
     : "world";
 }
@@ -97,13 +90,6 @@ function perform(world: World, action: Action): void {
       call(world, { method: "PATCH", path: pathOf(action.name), body: { metadata: { annotations } } });
       break;
     }
-    case "AddFinalizer": {
-      const { name, finalizer } = action;
-      const before = world.stored(name)?.metadata.finalizers;
-      const finalizers = [...(Array.isArray(before) ? before : []), finalizer];
-      call(world, { method: "PATCH", path: pathOf(name), body: { metadata: { finalizers } } });
-      break;
-    }
     case "LoseStatus":
       loseStatus(world, action.name);
       break;
@@ -111,12 +97,6 @@ function perform(world: World, action: Action): void {
       const { status } = action;
       world.history.robbed.add(world.stored(action.name)?.metadata.uid ?? "");
       call(world, { method: "PATCH", path: `${pathOf(action.name)}/status`, body: { status } });
-      break;
-    }
-    case "CopyStatus": {
-      world.history.robbed.add(world.stored(action.to)?.metadata.uid ?? "");
-      const status = world.stored(action.from)?.status;
-      call(world, { method: "PATCH", path: `${pathOf(action.to)}/status`, body: { status } });
       break;
     }
     case "RestoreWithoutStatus":
@@ -155,32 +135,8 @@ function perform(world: World, action: Action): void {
       for (const key of action.keys) keys.add(planeKey(key));
       break;
     }
-    case "Uninstall":
-      world.history.isWatchHarmed = true;
-      world.history.uninstalled.add(action.name);
-      world.apiServer.uninstall(action.name);
-      world.hub.breakOff();
-      break;
-    case "Install":
-      world.apiServer.install(action.name);
-      break;
     case "Compact":
       world.apiServer.compact();
-      break;
-    case "CompactInList":
-      world.apiServer.forgetsInList = true;
-      break;
-    case "Backup":
-      world.backUp();
-      break;
-    case "RestoreEtcd":
-      world.restoreEtcd();
-      break;
-    case "BackUpControlPlane":
-      for (const each of world.controlPlanes) each.backUp();
-      break;
-    case "RestoreControlPlane":
-      world.restoreControlPlanes(action.reusesIds);
       break;
     case "UpgradeCrd":
       world.history.isWatchHarmed = true;
@@ -192,7 +148,6 @@ function perform(world: World, action: Action): void {
     case "Stop":
     case "RollOut":
     case "Pause":
-    case "StepClock":
       harmReplica(world, action);
       break;
     case "WatchLag":
@@ -270,10 +225,10 @@ function grant({ apiServer: { store } }: World, projects: string | null): void {
   store.put(namespacesCollection, { apiVersion: "v1", kind: "Namespace", metadata });
 }
 
-type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Stop" | "RollOut" | "Pause" | "StepClock" }>;
+type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Stop" | "RollOut" | "Pause" }>;
 
 function harmReplica(world: World, action: ReplicaAction): void {
-  world.history.isWatchHarmed ||= action.kind !== "StepClock";
+  world.history.isWatchHarmed = true;
   const replica = world.replicas[action.replica];
   if (replica === undefined) return;
   switch (action.kind) {
@@ -289,9 +244,6 @@ function harmReplica(world: World, action: ReplicaAction): void {
       break;
     case "Pause":
       replica.machine.pause(action.durationMs);
-      break;
-    case "StepClock":
-      replica.machine.stepWallClock(action.byMs);
       break;
     case "Cut": {
       const link = `${replica.machine.name} ${action.server}`;
@@ -338,10 +290,8 @@ type ControlPlaneAction = Exclude<
         | "Delete"
         | "Recreate"
         | "Annotate"
-        | "AddFinalizer"
         | "LoseStatus"
         | "PatchStatus"
-        | "CopyStatus"
         | "RestoreWithoutStatus"
         | "ApplyAccess"
         | "AnnotateAccess"
@@ -349,12 +299,10 @@ type ControlPlaneAction = Exclude<
         | "DeleteSecret"
         | "Grant"
         | PlaneAction["kind"]
-        | "AcceptKeys"
-        | "Uninstall"
-        | "Install";
+        | "AcceptKeys";
     }
-  | { readonly kind: "Compact" | "CompactInList" | "Backup" | "RestoreEtcd" }
-  | { readonly kind: "BackUpControlPlane" | "RestoreControlPlane" | "UpgradeCrd" }
+  | { readonly kind: "Compact" }
+  | { readonly kind: "UpgradeCrd" }
 >;
 
 function performOnControlPlane(world: World, action: ControlPlaneAction): void {
@@ -363,12 +311,6 @@ function performOnControlPlane(world: World, action: ControlPlaneAction): void {
     case "PersonCreates":
       world.history.forgetFormer(controlPlane.create(action.projectId, action.creation, { by: "Person" }).endpoint.id);
       break;
-    case "PersonCopies": {
-      const name = world.endpoints().find(({ branchId }) => branchId === action.fromBranchId)?.name ?? "copied";
-      const { branchId, type } = action;
-      controlPlane.create(places.project, { branchId, type, name }, { by: "Person" });
-      break;
-    }
     case "OtherClusterCreates": {
       const { branchId, name } = action;
       controlPlane.create(places.project, { branchId, type: "ReadWrite", name }, { by: "OtherCluster" });
@@ -388,18 +330,15 @@ function performOnControlPlane(world: World, action: ControlPlaneAction): void {
       break;
     case "PersonReplaces":
       onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) => {
-        const { branchId, type, name } = at.endpoint(projectId, endpointId);
+        const { branchId, type } = at.endpoint(projectId, endpointId);
         if (type !== "ReadWrite" && type !== "ReadOnly") return;
         at.delete(projectId, endpointId);
         world.history.goneMs.set(endpointId, world.time.nowMs());
-        // If the create of the first one has no answer yet, no client can tell its copy from it.
+        // If the create of the first one has no answer yet, and no names are shown, no client can tell the two apart.
         const maker = at.creators.get(endpointId);
         const isKnown = world.history.firstRecords.has(endpointId);
-        at.create(
-          projectId,
-          { branchId, type, name: name ?? "by-hand" },
-          maker === undefined || isKnown ? { by: "Person" } : maker,
-        );
+        const isOurs = maker !== undefined && !isKnown && !at.echoesNames;
+        at.create(projectId, { branchId, type, name: "by-hand" }, isOurs ? maker : { by: "Person" });
       });
       break;
     case "PersonCreatesRole":
@@ -423,7 +362,6 @@ function performOnControlPlane(world: World, action: ControlPlaneAction): void {
       onEndpoint(world, action.branchId, ({ controlPlane: at, endpointId }) => {
         if (action.isOn) at.unreadable.add(endpointId);
         else at.unreadable.delete(endpointId);
-        if (action.withoutId) at.withoutId.add(endpointId);
       });
       break;
     case "FailNext":

@@ -29,19 +29,17 @@ export function intentOf({ status }: StoredObject):
       readonly attempt: string;
       readonly token: string;
       readonly preIds: readonly string[];
-      readonly fields: JsonObject;
       readonly controlPlane: string | undefined;
     }
   | undefined {
   const intent = isObject(status) ? status.createIntent : undefined;
   if (!isObject(intent)) return undefined;
-  const { attempt, token, preIds, fields, branchId, controlPlane } = intent;
+  const { attempt, token, preIds, controlPlane } = intent;
   return typeof attempt === "string" && typeof token === "string" && Array.isArray(preIds)
     ? {
         attempt,
         token,
         preIds: preIds as readonly string[],
-        fields: isObject(fields) ? { ...fields, branchId: String(branchId) } : {},
         controlPlane: typeof controlPlane === "string" ? controlPlane : undefined,
       }
     : undefined;

@@ -14,26 +14,32 @@ import {
   controlPlanes,
   databaseAccesses,
 } from "../kubernetes/api-server.ts";
-import type { Backup, Change } from "../kubernetes/object-store.ts";
+import type { Change } from "../kubernetes/object-store.ts";
 import { WatchHub } from "../kubernetes/watch-hub.ts";
 import { Network } from "../network/exchange.ts";
 import { problemOfAccess } from "../oracles/accesses.ts";
 import { createOracles } from "../oracles/all-oracles.ts";
 import { problemOf } from "../oracles/at-rest.ts";
 import type { Oracle } from "../oracles/oracle.ts";
-import { problemOfPlane, problemOfSecrets } from "../oracles/planes.ts";
+import { problemOfPlane } from "../oracles/planes.ts";
 import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../ports.ts";
 import { Replica, serviceUrl } from "../replica/replica.ts";
 import { type ClockError, epochMs, Machine } from "../time/machine.ts";
 import { VirtualTime } from "../time/virtual-time.ts";
 import { History } from "./history.ts";
 import { namespace } from "./perform-action.ts";
-import { conditionOf } from "./settled.ts";
-import { intentOf } from "./stored-records.ts";
 import type { Promised, Violation } from "./violation.ts";
 
 /** After this time without a change by the operator, the run is at rest. It is longer than two polls of a project. */
 const restMs = 65_000;
+
+/** When the operator forgets everything about a project before a reconcile of it. It ends when all faults end. */
+export interface Amnesia {
+  /** The share of reconciles, from 0 to 1. */
+  readonly rate: number;
+  /** Before every reconcile in these times, in true milliseconds. */
+  readonly stretches: readonly { readonly fromMs: number; readonly untilMs: number }[];
+}
 
 /** Everything that a run depends on besides its actions. */
 export interface WorldOptions {
@@ -56,6 +62,8 @@ export interface WorldOptions {
   /** The number of projects beside the two of every run. @default 0 */
   readonly furtherProjects?: number;
   readonly faults: FaultPlan;
+  /** @default the operator forgets nothing */
+  readonly amnesia?: Amnesia | undefined;
   /** Settings of the operator in addition to those of every run. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -110,7 +118,6 @@ export class World {
   metricsPages: readonly string[] = [];
   /** Whether faults can still happen. */
   isQuiet = false;
-  #backup: Backup | undefined;
 
   constructor(options: WorldOptions) {
     this.options = options;
@@ -192,39 +199,6 @@ export class World {
     return account;
   }
 
-  /** Saves the present content of etcd. */
-  backUp(): void {
-    this.#backup = this.apiServer.store.backup();
-  }
-
-  /** Replaces the content of etcd by the saved one. Every watch breaks. */
-  restoreEtcd(): void {
-    if (this.#backup === undefined) return;
-    this.apiServer.restore(this.#backup);
-    this.#noteRestore();
-    this.hub.breakOff();
-  }
-
-  /** Makes every control plane go back to its backup. */
-  restoreControlPlanes(reusesIds: boolean): void {
-    const before = new Set(this.endpoints().map(({ id }) => id));
-    for (const each of this.controlPlanes) each.restore(reusesIds);
-    this.history.noteControlPlaneRestore(
-      before,
-      this.endpoints().map(({ id }) => id),
-      reusesIds,
-    );
-  }
-
-  /**
-   * Whether an endpoint that a restore of the control plane has brought back may look as if it had just been created: it
-   * has no name, and the control plane's clock has stepped back since.
-   */
-  get mayRevivedLookNew(): boolean {
-    const { steps } = this.options.controlPlaneClock;
-    return this.history.revived.size > 0 && steps.length > 0 && !this.controlPlane.echoesNames;
-  }
-
   /** Ends all faults for the rest of the run. */
   becomeQuiet(): void {
     this.isQuiet = true;
@@ -235,7 +209,6 @@ export class World {
     for (const controlPlane of this.controlPlanes) {
       controlPlane.setListLag(0);
       controlPlane.unreadable.clear();
-      controlPlane.withoutId.clear();
       controlPlane.endDisguises();
       controlPlane.transferred.clear();
     }
@@ -260,8 +233,7 @@ export class World {
     return (
       this.resources().every((resource) => problemOf(this, resource) === undefined) &&
       this.accesses().every((access) => problemOfAccess(this, access) === undefined) &&
-      this.planes().every((plane) => problemOfPlane(this, plane) === undefined) &&
-      problemOfSecrets(this) === undefined
+      this.planes().every((plane) => problemOfPlane(this, plane) === undefined)
     );
   }
 
@@ -279,28 +251,19 @@ export class World {
     return fault;
   }
 
-  latencyMs(): number {
-    return 5 + this.random.below(20);
+  /** Whether the operator forgets everything about a project before this reconcile. */
+  forgets(): boolean {
+    const { amnesia } = this.options;
+    if (amnesia === undefined || this.isQuiet) return false;
+    const nowMs = this.time.nowMs();
+    const isStretch = amnesia.stretches.some(({ fromMs, untilMs }) => fromMs <= nowMs && nowMs < untilMs);
+    const forgets = isStretch || this.random.next() < amnesia.rate;
+    if (forgets) this.log.add("fault", "the operator forgets a project");
+    return forgets;
   }
 
-  /**
-   * Whether a restore has removed a resource's knowledge of its endpoint, or of a POST that has no answer yet. The
-   * resource cannot be expected to find that endpoint.
-   */
-  #noteRestore(): void {
-    this.history.etcdRestoredAtMs = this.time.nowMs();
-    this.history.isWatchHarmed = true;
-    const restored = new Map(this.resources().map((resource) => [resource.metadata.uid, resource]));
-    for (const [uid, last] of this.history.lastStored) {
-      const resource = restored.get(uid);
-      // The POST of an intent may follow at once, before the operator can notice that the intent is gone.
-      const attempt = intentOf(last)?.attempt;
-      const isIntentLost = attempt !== undefined && attempt !== (resource && intentOf(resource)?.attempt);
-      // Without the finalizer it may be deleted before the operator can notice the restore.
-      const isManaged = resource?.metadata.finalizers !== undefined && conditionOf(resource, "Ready") !== undefined;
-      const hasOpenPost = this.history.unresolvedPosts(uid).length > 0;
-      if (!isManaged || hasOpenPost || isIntentLost || !this.controlPlane.echoesNames) this.history.robbed.add(uid);
-    }
+  latencyMs(): number {
+    return 5 + this.random.below(20);
   }
 
   #deliver(): readonly number[] {

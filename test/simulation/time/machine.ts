@@ -21,7 +21,7 @@ export class Machine {
   readonly name: string;
   readonly #time: VirtualTime;
   readonly #rate: number;
-  #offsetMs: number;
+  readonly #offsetMs: number;
   pausedUntilMs = 0;
 
   constructor(name: string, time: VirtualTime, { offsetMs, rate }: ClockError = rightClock) {
@@ -29,11 +29,6 @@ export class Machine {
     this.#time = time;
     this.#offsetMs = offsetMs;
     this.#rate = rate;
-  }
-
-  /** Sets the wall clock forward, or back if the number is negative. The monotonic clock does not change. */
-  stepWallClock(stepMs: number): void {
-    this.#offsetMs += stepMs;
   }
 
   /** Stops everything on the machine for this time. Its clocks go on. */

@@ -48,14 +48,19 @@ const afterLastStepMs = 90_000;
 
 /** Runs a workload without a fault, and then once for each effect and each fault. */
 export async function runFaultUnit({ workload, profile }: FaultUnit): Promise<readonly SingleFaultResult[]> {
-  const reference = await run(planOf({ workload, profile }));
+  const reference = await run(planOfUnit({ workload, profile }));
   const expected = endStateOf(reference.world);
   const results: SingleFaultResult[] = [];
   const name = `${workload.name}, ${profile}`;
-  results.push({ name, plan: planOf({ workload, profile }), violations: reference.violations, difference: undefined });
+  results.push({
+    name,
+    plan: planOfUnit({ workload, profile }),
+    violations: reference.violations,
+    difference: undefined,
+  });
   for (const key of reference.world.faults.effects) {
     for (const faultName of faultNames) {
-      const plan = planOf({ workload, profile }, { key, faultName });
+      const plan = planOfUnit({ workload, profile }, { key, faultName });
       const { world, violations } = await run(plan);
       const difference = differenceOf(expected, world, profile);
       results.push({ name: `${name}, ${key}: ${faultName}`, plan, violations, difference });
@@ -64,7 +69,8 @@ export async function runFaultUnit({ workload, profile }: FaultUnit): Promise<re
   return results;
 }
 
-function planOf(
+/** Returns the run of a workload with at most one fault. */
+export function planOfUnit(
   { workload, profile }: FaultUnit,
   single?: { readonly key: string; readonly faultName: FaultName },
 ): RunPlan {

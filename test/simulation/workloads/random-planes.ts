@@ -8,7 +8,7 @@ import type { Action, PlaneName, Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
 import { northUrl } from "../run/world.ts";
 import { rightClock } from "../time/machine.ts";
-import { backupsFor, randomRates, restWithinMs } from "./random-plan.ts";
+import { randomRates, restWithinMs } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
 /** Users and faults act for so long. */
@@ -81,8 +81,7 @@ function randomSteps(random: SeededRandom): readonly Step[] {
   const more = Array.from({ length: kinds.length === 0 ? 0 : 1 + random.below(8) }, (_, at) =>
     randomActions(random, random.pick(kinds), { setting, used, number: 10 + 2 * at }),
   );
-  const steps = [...begin, ...more.flat(), ...endSteps(random, setting)];
-  return [...steps, ...backupsFor(steps)].sort((a, b) => a.atMs - b.atMs);
+  return [...begin, ...more.flat(), ...endSteps(random, setting)].sort((a, b) => a.atMs - b.atMs);
 }
 
 /** Every account takes its first keys again. What else was taken away comes back in half of the runs. */
@@ -91,10 +90,6 @@ function endSteps(random: SeededRandom, { planes }: Setting): readonly Step[] {
   const accept: Step[] = [northUrl, consoleUrl].map((url) => ({
     atMs: backFromMs,
     action: { kind: "AcceptKeys", url, keys },
-  }));
-  const installed: Step[] = [controlPlaneNames.plural, clusterControlPlaneNames.plural].map((name) => ({
-    atMs: backFromMs,
-    action: { kind: "Install", name },
   }));
   const isAllBack = random.next() < 0.5;
   const back = planeNames.flatMap((plane): Step[] => {
@@ -107,7 +102,7 @@ function endSteps(random: SeededRandom, { planes }: Setting): readonly Step[] {
       ...(isAllBack ? [applied] : []),
     ];
   });
-  return [...accept, ...installed, ...back];
+  return [...accept, ...back];
 }
 
 function ownSpec(url: string, more: JsonObject = {}): JsonObject {
@@ -157,7 +152,6 @@ const actionKinds = [
   "Edit",
   "Delete",
   "Pause",
-  "Uninstall",
   "PersonDeletes",
   "WatchLag",
   "WatchMute",
@@ -165,7 +159,6 @@ const actionKinds = [
   "WatchCut",
   "WatchLoss",
   "Compact",
-  "RestoreEtcd",
   "Crash",
   "PauseMachine",
   "Cut",
@@ -246,8 +239,6 @@ function randomOther(random: SeededRandom, kind: Other, name: string, { specs }:
       return { kind, name };
     case "Pause":
       return { kind: "Annotate", name, annotations: { [annotations.paused]: random.next() < 0.5 ? "true" : null } };
-    case "Uninstall":
-      return { kind, name: random.pick([controlPlaneNames.plural, clusterControlPlaneNames.plural]) };
     case "PersonDeletes":
       return { kind, branchId: branch(random.below(3)) };
     case "WatchLag":
@@ -260,7 +251,6 @@ function randomOther(random: SeededRandom, kind: Other, name: string, { specs }:
       return { kind, cut: random.pick(["Reset", "End"] as const) };
     case "WatchBreak":
     case "Compact":
-    case "RestoreEtcd":
       return { kind };
     case "Crash":
       return { kind: random.next() < 0.4 ? "Stop" : kind, replica };

@@ -23,16 +23,10 @@ export interface ExchangeOptions {
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #gone = new AbortController();
-  #isHeld = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
     options.response.on("close", () => this.#gone.abort());
-  }
-
-  /** Whether a fault delays the answer, and the client still waits for it. */
-  get isHeld(): boolean {
-    return this.#isHeld && !this.#gone.signal.aborted;
   }
 
   /**
@@ -57,17 +51,19 @@ export class Exchange {
         cut();
         return;
       case "NeverAnswer":
-        this.#isHeld = true;
         return;
       case "Answer":
         response.writeHead(fault.status, fault.headers).end(fault.body);
         return;
       case "Hold":
-        await this.#holdUntil(injected.lifted);
+        await injected.lifted;
         await this.#forward(body);
         return;
+      case "HoldAnswer":
+        await this.#forward(body, injected.lifted);
+        return;
       case "Delay":
-        await this.#holdUntil(new Promise((resolve) => void clock.after(fault.delayMs, resolve)));
+        await new Promise<void>((resolve) => void clock.after(fault.delayMs, resolve));
         await this.#forward(body);
         return;
       case "LoseAnswer":
@@ -80,14 +76,7 @@ export class Exchange {
         return;
       case "NeverFinish":
         await this.#sendHalf(body);
-        this.#isHeld = true;
     }
-  }
-
-  async #holdUntil(over: Promise<void>): Promise<void> {
-    this.#isHeld = true;
-    await over;
-    this.#isHeld = false;
   }
 
   async #send(body: Buffer): Promise<IncomingMessage> {
@@ -98,7 +87,8 @@ export class Exchange {
     return answer;
   }
 
-  async #forward(body: Buffer): Promise<void> {
+  /** Passes the request on, and its answer when `over` resolves. */
+  async #forward(body: Buffer, over?: Promise<void>): Promise<void> {
     const { response, followWatch } = this.#options;
     const answer = await this.#send(body);
     if (this.#isStream(answer)) {
@@ -108,6 +98,7 @@ export class Exchange {
       return;
     }
     const bytes = await readAll(answer);
+    await over;
     response.writeHead(answer.statusCode ?? 502, headersOf(answer, bytes.length)).end(bytes);
   }
 

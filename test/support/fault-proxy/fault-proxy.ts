@@ -27,15 +27,6 @@ export interface FaultProxyOptions {
 
 /** The state of the proxy at one moment. */
 export interface FaultProxyStats {
-  /**
-   * Requests that a fault delays and whose clients still wait. The delay has a duration, or lasts until the fault is
-   * removed.
-   */
-  readonly held: number;
-  /** Watches on which the proxy can still send. */
-  readonly openStreams: number;
-  /** The number of bytes sent so far on those watches. */
-  readonly streamBytes: number;
   /** The number of clients' connections so far. */
   readonly connections: number;
 }
@@ -53,7 +44,6 @@ export class FaultProxy {
   readonly #sockets: ClientSockets;
   readonly #clock: Clock;
   readonly #history = new EventHistory();
-  readonly #exchanges = new Set<Exchange>();
   readonly #streams = new Set<WatchStream>();
   /** The faults, oldest first. A removed fault applies to no further request. */
   readonly #injected: InjectedFault[] = [];
@@ -93,13 +83,7 @@ export class FaultProxy {
   }
 
   stats(): FaultProxyStats {
-    const streams = [...this.#streams].filter(({ isOver }) => !isOver);
-    return {
-      held: [...this.#exchanges].filter(({ isHeld }) => isHeld).length,
-      openStreams: streams.length,
-      streamBytes: streams.reduce((sum, stream) => sum + stream.sentBytes, 0),
-      connections: this.#sockets.count,
-    };
+    return { connections: this.#sockets.count };
   }
 
   async stop(): Promise<void> {
@@ -119,8 +103,6 @@ export class FaultProxy {
       ...{ request, incoming, response, cut, upstream: this.#upstream, clock: this.#clock },
       followWatch: (answer) => this.#followWatch({ request, response, cut }, answer),
     });
-    this.#exchanges.add(exchange);
-    response.on("close", () => this.#exchanges.delete(exchange));
     const injected = this.#injected.find((each) => !isStreamFault(each.rule.fault) && each.draw(request));
     // The client has gone, or the server behind the proxy cannot be reached. In both cases this connection is of no
     // use.

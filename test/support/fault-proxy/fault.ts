@@ -14,6 +14,8 @@ export type RequestFault =
   | { readonly kind: "NeverFinish" }
   /** The request is passed on when the fault is removed. */
   | { readonly kind: "Hold" }
+  /** The server has carried the request out. Its answer is passed on when the fault is removed. */
+  | { readonly kind: "HoldAnswer" }
   /** The request is passed on after this delay. */
   | { readonly kind: "Delay"; readonly delayMs: number }
   /** The proxy sends this answer. The server does not get the request. */

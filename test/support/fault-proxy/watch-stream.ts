@@ -28,26 +28,15 @@ export class WatchStream {
     | undefined;
   #isOver = false;
   #isSilent = false;
-  #sentBytes = 0;
 
   constructor(options: WatchStreamOptions) {
     this.request = options.request;
     this.#options = options;
   }
 
-  /** Whether the stream has ended. The client may not have noticed. */
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
   /** Whether the events of the server still get through. */
   get isAlive(): boolean {
     return !this.#isOver && !this.#isSilent;
-  }
-
-  /** The number of bytes sent to the client so far. */
-  get sentBytes(): number {
-    return this.#sentBytes;
   }
 
   /** Takes bytes from the server. They may end at any place. */
@@ -123,7 +112,6 @@ export class WatchStream {
   }
 
   #write(text: string): void {
-    this.#sentBytes += Buffer.byteLength(text);
     this.#options.response.write(text);
   }
 

@@ -2,6 +2,7 @@
 
 import { AccessKind } from "../../../src/access/access-kind.ts";
 import { indexesOf } from "../../../src/access/endpoint-reference.ts";
+import { isProjectGone } from "../../../src/decide/call-failures.ts";
 import type { Identity } from "../../../src/decide/identity.ts";
 import { fullGrant, type GrantOf, type PlaneProblem } from "../../../src/decide/project-grant.ts";
 import {
@@ -14,7 +15,6 @@ import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
 import {
-  type KindStanding,
   KubernetesError,
   keyText,
   type ResourceKey,
@@ -22,7 +22,7 @@ import {
   type SecretStore,
   type StoredSecret,
 } from "../../../src/domain/resource-store.ts";
-import { createSnapshot } from "../../../src/operations/known-operations.ts";
+import { createSnapshot } from "../../../src/operations/snapshot.ts";
 import type { KindRound, KindSent } from "../../../src/reconcile/ports.ts";
 import type { WaitingChange } from "../../../src/reconcile/project-memory.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
@@ -37,7 +37,6 @@ import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 
 /** The one project of the scene, and its branches. */
-const freeSecret = { finalizers: [], isBeingDeleted: false };
 export const projectId = "green-fox-123456";
 const createdTime = "2026-01-01T00:00:00Z";
 const policy = { createSettleMs: 1_000, operationPollMs: 5_000, resyncMs: 600_000 };
@@ -49,7 +48,7 @@ interface FakeRole {
 }
 
 /** An effect outside the process. A test can make it fail before it happens, or lose its answer. */
-export type Effect = { readonly name: string; readonly number: number; readonly side: "Kubernetes" | "ControlPlane" };
+export type Effect = { readonly name: string; readonly side: "Kubernetes" | "ControlPlane" };
 
 /** Roles and databases of branches, Secrets, resources, and the kind under test, without any I/O. */
 export class AccessScene {
@@ -80,13 +79,14 @@ export class AccessScene {
   isHeld = false;
   /** True: the role has the same time after a reset, because times have whole seconds. */
   keepsTime = false;
-  mayWriteSecrets = true;
   /** False: the control plane got another URL while the change waited. */
   isCurrent = true;
   revealsPasswords = true;
   isRoleInUse = false;
+  /** True: the control plane answers 404 for the project. */
+  isProjectGone = false;
+  #goneSinceMs = 0;
   /** The watched namespaces whose DatabaseAccesses are not listed. */
-  unlisted: ReadonlyMap<string, KindStanding> = new Map();
   operations: readonly Operation[] = [];
   /** Makes the effect fail: `Before` it happens, or `After` it. */
   failAt: (effect: Effect) => "Before" | "After" | undefined = () => undefined;
@@ -163,7 +163,6 @@ export class AccessScene {
       uid: `uid-secret-${name}`,
       type: "Opaque",
       ownerUids: [],
-      ...freeSecret,
     };
     this.secrets.set(keyText(key), { ...before, resourceVersion: this.#nextVersion(), data });
   }
@@ -203,13 +202,23 @@ export class AccessScene {
   }
 
   async #observeAndAct(round: KindRound): Promise<void> {
+    if (this.isProjectGone) {
+      const error = new ControlPlaneError("NotFound", "project not found", {
+        effect: "NotApplied",
+        subject: "Project",
+      });
+      this.#goneSinceMs ||= this.clock.monotonicMs();
+      const forMs = this.clock.monotonicMs() - this.#goneSinceMs;
+      await round.fail({ error, forMs, isProjectGone: isProjectGone(error, forMs) });
+      return;
+    }
     const controlPlane = this.#objects() as ControlPlane;
-    const seen = { snapshot: this.#snapshot(), operations: this.#log(), isWaiting: round.isWaiting() };
+    const seen = { snapshot: this.#snapshot(), operations: this.#log() };
     await round.look({ ...seen, controlPlane, mayChange: true });
     this.wishes = round.wishes();
     const [wish] = this.isHeld ? [] : this.wishes;
     if (wish !== undefined) {
-      const [reserve, isCurrent] = [async () => true, () => this.isCurrent];
+      const [reserve, isCurrent] = [async () => {}, () => this.isCurrent];
       const noteSent = (sent: KindSent) => void this.sent.push(sent);
       await round.change(wish.uid, { reserve, isCurrent, controlPlane, noteSent });
     }
@@ -237,22 +246,20 @@ export class AccessScene {
       store: this.#store(),
       findEndpoint: (key) => this.endpoints.get(keyText(key)),
       secrets: this.#secretStore(),
-      unlistedNamespaces: () => this.unlisted,
       settingsOf: () => ({ port: 5432, sslMode: "require", certificateAuthority: undefined }),
     });
   }
 
   #snapshot() {
     return {
-      ...{ projectId, startedAtMs: 0, serviceTimeMs: undefined, endpoints: this.observed, unreadableIds: [] },
-      ...{ readsById: new Map(), echoesNames: true },
+      ...{ projectId, startedAtMs: 0, endpoints: this.observed, unreadableIds: [] },
+      ...{ readsById: new Set<string>(), echoesNames: true },
     };
   }
 
   #log() {
     const { operations } = this;
-    const nothing = { unseenIds: new Set<string>(), lostIds: new Set<string>(), unreadableIds: [] };
-    return createSnapshot({ revision: 1, operations, newestListedTime: undefined, reachMs: 0, ...nothing });
+    return createSnapshot({ operations, newestListedMs: 0, unseenIds: new Set() });
   }
 
   #configOf(branchId: string, status: string): Operation {
@@ -283,7 +290,7 @@ export class AccessScene {
   }
 
   async #effect<Value>(side: Effect["side"], name: string, work: () => Value): Promise<Value> {
-    const failure = this.failAt({ name, side, number: this.effects.length });
+    const failure = this.failAt({ name, side });
     const fail = () => {
       throw side === "Kubernetes"
         ? new KubernetesError("TimedOut", `cannot ${name}: no answer in time`)
@@ -360,9 +367,6 @@ export class AccessScene {
   }
 
   #secretStore(): SecretStore {
-    const allow = (what: string) => {
-      if (!this.mayWriteSecrets) throw new KubernetesError("Forbidden", `cannot ${what}: forbidden`);
-    };
     const keep = (secret: StoredSecret) => {
       const kept = { ...secret, resourceVersion: this.#nextVersion() };
       this.secrets.set(keyText(secret.key), kept);
@@ -370,26 +374,18 @@ export class AccessScene {
     };
     return {
       account: "ops:operator",
-      read: async (key) => {
-        allow("read");
-        return this.secrets.get(keyText(key));
-      },
-      create: async (key, { type, owner, data }) => {
-        allow("create");
+      read: async (key) => this.secrets.get(keyText(key)),
+      write: async ({ key, type, owner, data }, before) => {
+        if (before !== undefined) {
+          return this.#effect("Kubernetes", "replaceSecret", () => keep({ ...before, data }));
+        }
         return this.#effect("Kubernetes", "createSecret", () => {
           if (this.secrets.has(keyText(key))) throw new KubernetesError("Conflict", "the Secret exists");
-          return keep({
-            key,
-            uid: `uid-secret-${key.name}`,
-            resourceVersion: "",
-            type,
-            ownerUids: [owner.uid],
-            data,
-            ...freeSecret,
-          });
+          const uid = `uid-secret-${key.name}`;
+          return keep({ key, uid, resourceVersion: "", type, ownerUids: [owner.uid], data });
         });
       },
-      replaceData: async (before, data) => this.#effect("Kubernetes", "replaceSecret", () => keep({ ...before, data })),
+      tryWrite: async () => {},
       delete: async ({ key }) =>
         this.#effect("Kubernetes", "deleteSecret", () => void this.secrets.delete(keyText(key))),
     };
@@ -431,7 +427,7 @@ export class AccessScene {
         }),
       patchStatus: async (resource, status) => {
         const stored = databaseAccessStatusSchema.parse(JSON.parse(JSON.stringify(status)));
-        const breaches = checkConditions(stored, resource.generation);
+        const breaches = checkConditions(stored, resource.generation, resource.deletionTimestamp !== undefined);
         if (breaches.length > 0) throw new Error(`a status breaks the rules: ${breaches.join("; ")}`);
         return write("patchStatus", resource, { status: stored });
       },

@@ -32,10 +32,8 @@ function startRefusedKeyGuard() {
   const clock = new FakeClock();
   const inner = new FakeControlPlane();
   const settings = { key: "fake-one" };
-  const controlPlane = guarded(
-    inner,
-    createRefusedKeyGuard({ clock, keys: { current: async () => settings.key } }).guard,
-  );
+  const keys = { current: async () => settings.key };
+  const controlPlane = guarded(inner, createRefusedKeyGuard({ clock, keys }).guardFor(keys));
   return { clock, inner, settings, controlPlane };
 }
 
@@ -100,7 +98,7 @@ describe("refused key guard", () => {
     const state = { key: "fake-one", refused: [] as string[], news: 0 };
     const keys = { current: async () => state.key, refused: (key: string) => state.refused.push(key) };
     const held = createRefusedKeyGuard({ clock, keys, onNewKey: () => (state.news += 1) });
-    const controlPlane = guarded(inner, held.guard);
+    const controlPlane = guarded(inner, held.guardFor(keys));
     inner.beforeAnswer = failWith("Unauthorized");
     await outcomeOf(controlPlane);
     for (let second = 0; second < 10; second += 1) await clock.advance(1_000);

@@ -43,8 +43,6 @@ export class FakeControlPlane implements ControlPlane {
   endpoints: readonly ObservedEndpoint[] = [endpoint()];
   listed: readonly Operation[] = [];
   byId = new Map<string, Operation>();
-  /** The `Date` header of lists; `undefined`: they have none. */
-  serviceTimeMs: number | undefined = undefined;
   calls: string[] = [];
   beforeAnswer: (call: string) => Promise<void> = async () => undefined;
 
@@ -62,7 +60,6 @@ export class FakeControlPlane implements ControlPlane {
     return this.#answer(`listEndpoints ${projectId}`, () => ({
       endpoints: this.endpoints,
       unreadableIds: [],
-      serviceTimeMs: this.serviceTimeMs,
     }));
   }
 

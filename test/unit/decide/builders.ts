@@ -2,10 +2,17 @@
 import { type Claim, ProjectClaims } from "../../../src/decide/claims.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../src/decide/desired-endpoint.ts";
 import { endpointName, type Identity, ownershipToken } from "../../../src/decide/identity.ts";
-import type { Observation, OperationFacts, Outcome, Policy, ResourceMemory } from "../../../src/decide/observation.ts";
+import type {
+  Observation,
+  OperationFacts,
+  Outcome,
+  Policy,
+  Posts,
+  ResourceMemory,
+} from "../../../src/decide/observation.ts";
 import { fullGrant, type ProjectGrant } from "../../../src/decide/project-grant.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
-import type { ObservedEndpoint, ReadById } from "../../../src/domain/endpoint.ts";
+import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { annotations, finalizer } from "../../../src/resource/names.ts";
@@ -77,7 +84,7 @@ export function ownership(change: Partial<Ownership> = {}): Ownership {
   };
 }
 
-/** Makes an intent for the main branch that was stored just now. No endpoint existed then. */
+/** Makes an intent for the main branch. No endpoint existed when it was stored. */
 export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
   return {
     attempt: "attempt-1",
@@ -86,11 +93,7 @@ export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
     projectId: project,
     branchId: branch,
     type: "ReadWrite",
-    bodyHash: hashOf(desiredChanges(spec())),
     preIds: [],
-    fields: {},
-    serviceTime: timeAt(-2_000),
-    time: timeAt(-1_000),
     ...change,
   };
 }
@@ -131,10 +134,7 @@ export function resource(change: ResourceChange = {}): ComputeEndpoint {
     finalizers: hasFinalizer ? [finalizer] : [],
     status: {},
     isOwnershipReadable: true,
-    claimed: {
-      endpointId: rest.status?.ownership?.endpointId,
-      projectId: rest.status?.ownership?.projectId,
-    },
+    claimedId: rest.status?.ownership?.endpointId,
     ...rest,
     annotations: { ...(isPaused ? { [annotations.paused]: "true" } : {}), ...rest.annotations },
     spec:
@@ -157,7 +157,7 @@ export function claim(change: Partial<Claim> = {}): Claim {
     uid: otherUid,
     creationTimestamp: timeAt(-9_000_000),
     ownedEndpointId: undefined,
-    openCreate: undefined,
+    intent: undefined,
     wish: undefined,
     ...change,
   };
@@ -166,19 +166,10 @@ export function claim(change: Partial<Claim> = {}): Claim {
 /** Makes the memory of a process that has just started. */
 export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
   return {
-    firstSeenMs: monotonicMs - 60_000,
-    mayHaveSentDelete: false,
-    stalledSinceAtFirst: undefined,
-    intent: undefined,
+    posts: undefined,
     answeredCreate: undefined,
     failure: undefined,
     ownOperationIds: [],
-    lastAnswer: undefined,
-    goneEndpointId: undefined,
-    contradictedSinceMs: undefined,
-    lastDelete: undefined,
-    deleteAnswered: undefined,
-    acknowledgedAtMs: undefined,
     ...change,
   };
 }
@@ -187,19 +178,20 @@ export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
  * Makes the memory of the default intent: this process first read it a second ago, and does not know whether a POST was
  * sent.
  */
-export function intentMemory(change: Partial<NonNullable<ResourceMemory["intent"]>> = {}): ResourceMemory {
-  const intentPart = { attempt: "attempt-1", posts: "Unresolved", firstSeenMs: monotonicMs - 1_000 } as const;
-  return memory({ intent: { ...intentPart, lastPostMs: undefined, ...change } });
+export function intentMemory(change: Partial<Posts> = {}): ResourceMemory {
+  return memory({ posts: { attempt: "attempt-1", isUnresolved: true, sinceMs: monotonicMs - 1_000, ...change } });
 }
 
 /** The differences to an empty project. */
 export interface ObservationChange {
   readonly resource?: ComputeEndpoint;
   readonly endpoints?: readonly ObservedEndpoint[];
-  /** The ids of endpoints whose read by id was answered 404. */
-  readonly absentIds?: readonly string[];
+  /**
+   * The ids of endpoints that were read by id; one that is not in `endpoints` was answered 404.
+   * @default every endpoint, and the owned one
+   */
+  readonly readIds?: readonly string[];
   readonly unreadableIds?: readonly string[];
-  readonly unreadableNames?: readonly string[];
   readonly operations?: Partial<OperationFacts>;
   readonly echoesNames?: boolean;
   readonly startedAtMs?: number;
@@ -211,16 +203,12 @@ export interface ObservationChange {
   readonly grant?: ProjectGrant;
 }
 
-/**
- * Makes a complete observation. If an owned endpoint is not in the list, it was also read by id, with the answer 404.
- */
+/** Makes a complete observation. */
 export function observation(change: ObservationChange = {}): Observation {
   const self = change.resource ?? resource();
   const listed = change.endpoints ?? [];
   const ownedId = self.status.ownership?.endpointId;
-  const isGone = ownedId !== undefined && !listed.some(({ id }) => id === ownedId);
-  const absentIds = change.absentIds ?? (isGone ? [ownedId] : []);
-  const reads = absentIds.map((id): [string, ReadById] => [id, { startedAtMs: monotonicMs, endpoint: undefined }]);
+  const readIds = change.readIds ?? [...listed.map(({ id }) => id), ...(ownedId === undefined ? [] : [ownedId])];
   return {
     nowMs: change.nowMs ?? nowMs,
     monotonicMs,
@@ -233,11 +221,9 @@ export function observation(change: ObservationChange = {}): Observation {
     project: {
       projectId: project,
       startedAtMs: change.startedAtMs ?? monotonicMs,
-      serviceTimeMs: nowMs,
       endpoints: new Map(listed.map((each) => [each.id, each])),
       unreadableIds: change.unreadableIds ?? [],
-      unreadableNames: change.unreadableNames ?? [],
-      readsById: new Map(reads),
+      readsById: new Set(readIds),
       echoesNames: change.echoesNames ?? false,
     },
     operations: { ownInFlight: [], inFlightForMs: 0, failedIds: new Set(), ...change.operations },

@@ -51,7 +51,12 @@ describe("decisions without a grant", () => {
       resource({ spec: { adoption: { policy: "AdoptOrCreate" } } }),
       { kind: "Stall", reason: "ProjectNotGranted" },
     ],
-    ["deletion with Retain", none, resource({ isDeleting: true, spec: { deletionPolicy: "Retain" } }), retained()],
+    [
+      "deletion with Retain",
+      none,
+      resource({ isDeleting: true, spec: { deletionPolicy: "Retain" }, status: owned("Created") }),
+      retained(),
+    ],
     ["deletion of what it created", none, resource({ isDeleting: true, status: owned("Created") }), deleted()],
     [
       "deletion with Delete of what it adopted",
@@ -82,7 +87,7 @@ describe("decisions without a grant", () => {
   });
 
   it("the message → names the annotation, the Namespace and the project, and no branch or endpoint", () => {
-    const texts = (["change", "adopt", "deleteAdopted", "search"] as const).map((what) =>
+    const texts = (["change", "adopt", "deleteAdopted"] as const).map((what) =>
       notGrantedMessage("shop", project, what),
     );
     for (const text of texts) {

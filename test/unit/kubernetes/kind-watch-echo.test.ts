@@ -103,10 +103,3 @@ describe("an event of a watch", () => {
     expect(current()).toMatchObject({ uid: "u2", resourceVersion: "22" });
   });
 });
-
-it("a list of a restored cluster with another object under the same name and version → is taken over", async () => {
-  connection.list = { resourceVersion: "15", items: [stored("10", { uid: "u2" })] };
-  await connection.send("ERROR", { kind: "Status", code: 410, reason: "Expired" });
-  await clock.advance(60_000);
-  expect(current()).toMatchObject({ uid: "u2", resourceVersion: "10" });
-});

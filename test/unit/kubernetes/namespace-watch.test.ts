@@ -49,7 +49,7 @@ function scene(namespaces: readonly string[]) {
 describe("Namespaces that are read by name", () => {
   test("an annotation comes, changes and goes → known at the next read; the first and the last concern all", async () => {
     const { watch, grants, changes, clock } = scene(["shop", "crm"]);
-    await watch.readNow();
+    await watch.listConsistently();
     expect(watch.grantsOf("shop")).toMatchObject({ annotation: undefined, isAnyAnnotated: false });
     watch.start();
     for (const value of ["a-1", "b-2"]) {
@@ -69,7 +69,7 @@ describe("Namespaces that are read by name", () => {
     const { watch, grants, failures, warnings } = scene(["shop", "crm"]);
     grants.set("crm", "a-1");
     failures.set("shop", new KubernetesError("Forbidden", "cannot read namespace shop: forbidden"));
-    await watch.readNow();
+    await watch.listConsistently();
     expect(watch.grantsOf("crm").annotation).toBe("a-1");
     expect(warnings).toHaveLength(1);
   });
@@ -78,15 +78,15 @@ describe("Namespaces that are read by name", () => {
     const { watch, failures } = scene(["shop", "crm"]);
     failures.set("shop", new KubernetesError("Forbidden", "cannot read namespace shop: forbidden"));
     failures.set("crm", new KubernetesError("TimedOut", "cannot read namespace crm: no answer in time"));
-    await expect(watch.readNow()).rejects.toThrow("no answer in time");
+    await expect(watch.listConsistently()).rejects.toThrow("no answer in time");
   });
 
   test("the API server does not answer → the leader does not begin; a later failure keeps what is known", async () => {
     const { watch, grants, failures, clock } = scene(["shop"]);
     grants.set("shop", "a-1");
-    await watch.readNow();
+    await watch.listConsistently();
     failures.set("shop", new KubernetesError("TimedOut", "cannot read namespace shop: no answer in time"));
-    await expect(watch.readNow()).rejects.toThrow("no answer in time");
+    await expect(watch.listConsistently()).rejects.toThrow("no answer in time");
     watch.start();
     await clock.advance(5_000);
     expect(watch.grantsOf("shop").annotation).toBe("a-1");
@@ -99,7 +99,7 @@ describe("all Namespaces", () => {
     const { watch, grants } = scene([]);
     grants.set("shop", "a-1");
     watch.start();
-    await watch.readNow();
+    await watch.listConsistently();
     expect(watch.grantsOf("shop")).toMatchObject({ annotation: "a-1", isAnyAnnotated: true });
     await watch.stop();
   });
@@ -110,7 +110,7 @@ describe("all Namespaces", () => {
       const { watch, failures, warnings } = scene([]);
       failures.set("namespaces", new KubernetesError(reason, "cannot list Namespaces"));
       watch.start();
-      await watch.readNow();
+      await watch.listConsistently();
       expect(watch.grantsOf("shop")).toMatchObject({ annotation: undefined, isAnyAnnotated: false });
       expect(warnings.some((text) => text.includes("apply the roles"))).toBe(true);
       await watch.stop();

@@ -92,33 +92,20 @@ describe("the check of a scrape", () => {
     await clock.advance(60_000);
     state.error = new KubernetesError("Unavailable", "cannot create TokenReview");
     expect(await access("Bearer one")).toBe("Unknown");
+    await clock.advance(0);
     state.error = undefined;
     expect(await access("Bearer one")).toBe("Allowed");
   });
 
-  test("random tokens → twenty questions, then two in a second; a known token still works", async () => {
-    const { connection, state, clock, access } = scene();
-    await access("Bearer known");
-    connection.calls.length = 0;
-    state.isTokenValid = false;
-    const verdicts = await Promise.all(Array.from({ length: 500 }, (_, index) => access(`Bearer x${index}`)));
-    expect(verdicts.filter((verdict) => verdict === "Unknown").length).toBe(481);
-    expect(connection.calls).toHaveLength(19);
-    expect(await access("Bearer known")).toBe("Allowed");
-    await clock.advance(1_000);
-    await Promise.all(Array.from({ length: 500 }, (_, index) => access(`Bearer y${index}`)));
-    expect(connection.calls).toHaveLength(21);
-  });
-
-  test("random tokens for minutes → the accepted token is asked about once a minute, and is never refused", async () => {
+  test("random tokens → a known token still works, and no result stays for ever", async () => {
     const { state, clock, access } = scene();
     await access("Bearer known");
-    for (let second = 0; second < 200; second += 1) {
-      state.isTokenValid = false;
-      await Promise.all(Array.from({ length: 5 }, (_, index) => access(`Bearer ${second}-${index}`)));
-      state.isTokenValid = true;
-      expect(await access("Bearer known"), `second ${second}`).toBe("Allowed");
-      await clock.advance(1_000);
-    }
+    state.isTokenValid = false;
+    const decisions = await Promise.all(Array.from({ length: 500 }, (_, index) => access(`Bearer x${index}`)));
+    expect(new Set(decisions)).toEqual(new Set(["Unauthenticated"]));
+    state.isTokenValid = true;
+    expect(await access("Bearer known")).toBe("Allowed");
+    await clock.advance(60_000);
+    expect(clock.pendingTimers).toBe(0);
   });
 });

@@ -14,7 +14,6 @@ import {
   ownership,
   reduceAll,
   snapshot,
-  stored,
   subject,
 } from "./log-builders.ts";
 
@@ -97,15 +96,6 @@ describe("an endpoint that moves to another branch", () => {
     expect(steps.map(endedIds)).toEqual([[], [], ["a"]]);
     expect(steps.at(-1)?.state.operations).toEqual([]);
   });
-
-  it("the clock steps back while a resource comes to a branch → what ran there before is not counted again", () => {
-    const counted = onBranch({ createdTime: at(3_000) });
-    const made = endpoint({ createdTime: at(0) });
-    const recording = subject({ previousOwnership: undefined, endpoint: made });
-    const begun = reduceOperations({}, snapshot([counted]), recording);
-    const [next] = reduceAll([{ listed: [counted], subject: { endpoint: made } }], stored(begun.state));
-    expect([endedIds(begun), endedIds(next ?? { ended: [] })]).toEqual([[], []]);
-  });
 });
 
 describe("the cause", () => {
@@ -145,6 +135,11 @@ describe("the cause", () => {
       expect(suspendCause([change({})])).toBe("Other");
     });
 
+    it("another client's change, but it is an availability check → ControlPlane", () => {
+      const check = operation("c", -9, { action: "check_availability", status: "failed" });
+      expect(shownOf([check, change({})]).find(({ id }) => id === "c")?.cause).toBe("ControlPlane");
+    });
+
     it("a change of another endpoint → ControlPlane", () => {
       expect(suspendCause([change({ endpointId: "ep-else-2" })])).toBe("ControlPlane");
       expect(suspendCause([change({ endpointId: undefined })])).toBe("ControlPlane");
@@ -155,25 +150,12 @@ describe("the cause", () => {
     });
   });
 
-  describe("of the first start beside the creation of an endpoint that we created", () => {
-    const start = operation("a", -3_598.5);
-
-    it("no answer named it → SpecChange: the answer to our create was lost", () => {
-      expect(causeOf([start])).toBe("SpecChange");
-    });
-
-    it("of an adopted endpoint → ControlPlane", () => {
-      const running = { ...start, status: "running" };
-      const change = { ownership: ownership({ origin: "Adopted" }) };
-      expect(causeOf([running], change)).toBe("ControlPlane");
-    });
-
-    it("a second start right after it → ControlPlane", () => {
-      expect(causeOf([operation("b", -3_598.1), start])).toBe("ControlPlane");
-    });
-
-    it("a start long after it → ControlPlane", () => {
-      expect(causeOf([operation("a", -3_597.9)])).toBe("ControlPlane");
-    });
+  it.each([
+    ["Created", "SpecChange"],
+    ["Adopted", "ControlPlane"],
+  ] as const)("a start in flight when the log of a %s endpoint begins, named by no answer → %s", (origin, want) => {
+    const recording = subject({ previousOwnership: undefined, ownership: ownership({ origin }) });
+    const running = operation("a", -3_598, { status: "running" });
+    expect(reduceOperations({}, snapshot([running]), recording).state.operations?.[0]?.cause).toBe(want);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/domain/operation.ts";
 import { reduceOperations } from "../../../src/operations/reduce-operations.ts";
-import { at, begunState, operation, reduceAll, snapshot, stored, subject } from "./log-builders.ts";
+import { at, operation, reduceAll, stored, subject } from "./log-builders.ts";
 
 interface Look {
   readonly operations: readonly Operation[];
@@ -98,12 +98,6 @@ describe("LastOperationSucceeded remembers", () => {
     expect(rememberedAfter(...looks)).toEqual([]);
   });
 
-  it("acknowledged, retried by the control plane and failed again → remembered", () => {
-    const again = start("op-1", -500, "failed", { failuresCount: 2, updatedTime: at(-1) });
-    const looks = [{ operations: [broken] }, { operations: [broken], acknowledge: "op-1" }, { operations: [again] }];
-    expect(rememberedAfter(...looks)).toEqual(["op-1"]);
-  });
-
   it("acknowledged while the log cannot be read → goes", () => {
     const [step] = stepsOf([{ operations: [broken] }]);
     const given = subject({ acknowledgedOperationId: "op-1" });
@@ -117,33 +111,5 @@ describe("LastOperationSucceeded remembers", () => {
   it.each([-100, -503])("the same action failed again, dated %i → the failure that was seen last", (seconds) => {
     const second = start("op-3", seconds, "failed", { failuresCount: 1 });
     expect(rememberedAfter({ operations: [broken] }, { operations: [second, broken] })).toEqual(["op-3"]);
-  });
-
-  it("a failure from long before the endpoint existed → is history", () => {
-    expect(rememberedAfter({ operations: [start("op-1", -20_000, "failed")] })).toEqual([]);
-  });
-
-  it("an operation dated a year ahead, and a failure after it → remembered", () => {
-    const ahead = start("op-0", 365 * 86_400, "finished", { action: "suspend_compute" });
-    expect(rememberedAfter({ operations: [ahead] }, { operations: [ahead, broken] })).toEqual(["op-1"]);
-  });
-});
-
-describe("failures that are new in a step", () => {
-  const broken = start("op-1", -500, "failed", { failuresCount: 1, error: `no room ${"x".repeat(400)}` });
-
-  it("seen for the first time → one, with a shortened error; seen again → none", () => {
-    const steps = stepsOf([{ operations: [broken] }, { operations: [broken] }]);
-    expect(steps.map(({ failed }) => failed.map(({ operationId }) => operationId))).toEqual([["op-1"], []]);
-    expect(steps[0]?.failed[0]?.error).toHaveLength(256);
-  });
-
-  it("the endpoint was replaced → its failures are not those of the new one", () => {
-    const [before] = stepsOf([{ operations: [broken] }]);
-    const gone = subject({ ownership: undefined, previousOwnership: subject().ownership, endpoint: undefined });
-    const left = reduceOperations(before?.state ?? begunState(), snapshot([broken]), gone);
-    expect(left.state).toMatchObject({ operations: undefined, failedActions: undefined });
-    expect(left.state.operationWatermark?.formerEndpointId).toBe("ep-own-1");
-    expect(left.failed).toEqual([]);
   });
 });

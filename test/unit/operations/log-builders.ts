@@ -1,13 +1,13 @@
 /** Makes operations and statuses for tests of the operation log. */
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
-import { compareNewestFirst, type Operation } from "../../../src/domain/operation.ts";
-import { createSnapshot, type OperationsSnapshot } from "../../../src/operations/known-operations.ts";
+import type { Operation } from "../../../src/domain/operation.ts";
 import {
   type LogSubject,
   type OperationLogState,
   type OperationLogStep,
   reduceOperations,
 } from "../../../src/operations/reduce-operations.ts";
+import { createSnapshot, type OperationsSnapshot } from "../../../src/operations/snapshot.ts";
 import type { Ownership } from "../../../src/resource/status-schema.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../support/fakes/observed-operation.ts";
@@ -47,22 +47,15 @@ export function ownership(change: Partial<Ownership> = {}): Ownership {
   };
 }
 
-/** Makes a snapshot of a log that was read completely and shows these operations. */
+/** Makes a snapshot that shows these operations. */
 export function snapshot(
   operations: readonly Operation[],
   change: Partial<Omit<OperationsSnapshot, "byEndpoint" | "byId">> = {},
 ): OperationsSnapshot {
-  const newestFirst = [...operations].sort(compareNewestFirst);
-  return createSnapshot({
-    revision: 1,
-    operations: newestFirst,
-    newestListedTime: newestFirst[0]?.createdTime,
-    reachMs: Number.NEGATIVE_INFINITY,
-    unreadableIds: [],
-    unseenIds: new Set(),
-    lostIds: new Set(),
-    ...change,
-  });
+  const newestListedMs = Math.max(
+    ...operations.map(({ createdTime }) => Date.parse(createdTime)).filter(Number.isFinite),
+  );
+  return createSnapshot({ operations, newestListedMs, unseenIds: new Set(), ...change });
 }
 
 /** Makes a resource that has owned its endpoint for some time. No answer of this reconcile names an operation. */
@@ -75,7 +68,6 @@ export function subject(change: Partial<LogSubject> = {}): LogSubject {
     answered: [],
     ownOperationIds: [],
     acknowledgedOperationId: undefined,
-    serviceTimeMs: undefined,
     ...change,
   };
 }

@@ -12,7 +12,6 @@ export type Move =
   | { readonly kind: "End"; readonly nth: number; readonly status: string }
   | { readonly kind: "Retry"; readonly nth: number }
   | { readonly kind: "Pass"; readonly seconds: number }
-  | { readonly kind: "StepBack"; readonly seconds: number }
   | { readonly kind: "Restart" }
   /**
    * A reconcile. The list shows the log as it was `lag` moves ago. The statuses of `lost` resources cannot be stored.
@@ -24,7 +23,6 @@ export type Move =
 export interface LogNature {
   /** Timestamps in whole seconds. */
   readonly isCoarse: boolean;
-  readonly sendsDate: boolean;
   readonly pageSize: number;
 }
 
@@ -51,8 +49,6 @@ export class LogModel {
   #history: (readonly Operation[])[] = [[]];
   #serviceMs = Date.UTC(2026, 10, 21, 12);
   #reader: ProjectOperations;
-  /** The `Date` header of the previous endpoint list. */
-  #lastDateMs: number | undefined;
 
   constructor(nature: LogNature, owners: number) {
     this.#nature = nature;
@@ -91,12 +87,8 @@ export class LogModel {
         this.#serviceMs += move.seconds * 1_000;
         this.#monotonicMs += move.seconds * 1_000;
         return;
-      case "StepBack":
-        this.#serviceMs -= move.seconds * 1_000;
-        return;
       case "Restart":
         this.#reader = this.#startReader();
-        this.#lastDateMs = undefined;
         return;
       case "Look":
         return this.look(move);
@@ -115,10 +107,7 @@ export class LogModel {
   async look({ lag, lost, failsById }: { lag: number; lost: number; failsById: boolean }): Promise<void> {
     const listed = this.#history.at(-1 - lag) ?? this.#history[0] ?? [];
     const ranges = this.#resources.flatMap(({ uid, state }) => historyRangeOf(uid, state.operationWatermark) ?? []);
-    const read = { projectId: project, ranges, serviceTimeMs: this.#lastDateMs };
-    const snapshot = await this.#reader.read(this.#source(listed, failsById), read);
-    const serviceTimeMs = this.#nature.sendsDate ? Math.floor(this.#serviceMs / 1_000) * 1_000 : undefined;
-    this.#lastDateMs = serviceTimeMs;
+    const snapshot = await this.#reader.read(this.#source(listed, failsById), { projectId: project, ranges });
     for (const [index, resource] of this.#resources.entries()) {
       const owner = ownership({ endpointId: resource.endpointId });
       const step = reduceOperations(resource.state, snapshot, {
@@ -127,13 +116,11 @@ export class LogModel {
           previousOwnership: resource.state.operationWatermark === undefined ? undefined : owner,
           endpoint: endpoint({ id: resource.endpointId, branchId: `br-${index}` }),
         }),
-        serviceTimeMs,
       });
       if (index !== lost) {
         if (step.mustStore) resource.state = stored(step.state);
         this.counted.push(...step.ended.map(({ operationId }) => operationId));
-        const range = historyRangeOf(resource.uid, resource.state.operationWatermark);
-        if (range !== undefined) this.#reader.noteUsed(range, snapshot);
+        if (step.usedMs !== undefined) this.#reader.noteUsed(resource.uid, step.usedMs);
       }
     }
   }
@@ -142,7 +129,7 @@ export class LogModel {
     const { pageSize } = this.#nature;
     const onGap = (gap: unknown) => void this.gaps.push(gap);
     const clock = { nowMs: () => 0, monotonicMs: () => this.#monotonicMs, after: () => ({ cancel: () => {} }) };
-    return new ProjectOperations({ clock, pageSize, windowSize: pageSize, deepPageSize: 20, onGap });
+    return new ProjectOperations({ clock, pageSize, deepPageSize: 20, onGap });
   }
 
   #source(listed: readonly Operation[], failsById: boolean) {

@@ -18,13 +18,9 @@ function described(version: number, url: string, secretName: string, given: { ui
 }
 
 /**
- * Makes a control plane with Secrets whose values are `key of NAME`. `answer` may delay or refuse a read. `readAgain`
- * is the read of the resource before another key is used.
+ * Makes a control plane with Secrets whose values are `key of NAME`. `answer` may delay or refuse a read.
  */
-function scene(
-  answer: (secretName: string) => Promise<void> = async () => {},
-  readAgain: (planeId: string) => Promise<void> = async () => {},
-) {
+function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
   const clock = new FakeClock();
   const targets: PlaneTarget[] = [];
   const memories: Projects[] = [];
@@ -37,26 +33,21 @@ function scene(
       read: async (key): Promise<StoredSecret> => {
         await answer(key.name);
         const data = { "api-key": `key-of-${key.name}` };
-        const plain = { uid: keyText(key), resourceVersion: "1", type: "Opaque", ownerUids: [], finalizers: [] };
-        return { key, ...plain, data, isBeingDeleted: false };
+        const plain = { uid: keyText(key), resourceVersion: "1", type: "Opaque", ownerUids: [] };
+        return { key, ...plain, data };
       },
-      setFinalizers: async () => {},
-    },
-    namespaces: {
-      grantsOf: () => ({ annotation: undefined, isAnyAnnotated: false, labels: {}, isTerminating: false }),
     },
     connect: (target) => {
       targets.push(target);
       const setRequestsPerMinute = (limit: number | undefined) => void limits.push(limit);
       return { access: {} as never, unreadableCount: () => 0, setRequestsPerMinute, close: async () => {} };
     },
-    readAgain,
     newProjects: () => {
       const memory = { retryRefused: () => 0 } as unknown as Projects;
       memories.push(memory);
       return memory;
     },
-    tenantLimits: { hosts: ["listed.example.com", "*.wild.example.com"] },
+    tenantHosts: ["listed.example.com", "*.wild.example.com"],
     onKey: () => {},
     onNews: () => {},
     onUsable: () => {},
@@ -75,26 +66,6 @@ it("URL and Secret change in one edit → each connection keeps the key of its o
   expect(await targets[0]?.keys.current()).toBe("key-of-north");
 });
 
-it("a new key is read, and the watch has not shown the new URL yet → the key goes to the new URL alone", async () => {
-  const { plane, targets } = scene(undefined, async () => void plane.note(described(2, southUrl, "shared")));
-  plane.note(described(1, northUrl, "shared"));
-  await expect(targets[0]?.keys.current()).rejects.toThrow("no usable API key");
-  expect(targets.map(({ url }) => url)).toEqual([northUrl, southUrl]);
-  expect(await targets[1]?.keys.current()).toBe("key-of-shared");
-});
-
-it("a new key is read, and the resource cannot be read again → the key is not used until it can", async () => {
-  let isAway = true;
-  const { plane, targets, clock } = scene(undefined, async () => {
-    if (isAway) throw new KubernetesError("TimedOut", "cannot read the ControlPlane");
-  });
-  plane.note(described(1, northUrl, "north"));
-  await expect(targets[0]?.keys.current()).rejects.toThrow("no usable API key");
-  isAway = false;
-  await clock.advance(5_000);
-  expect(await targets[0]?.keys.current()).toBe("key-of-north");
-});
-
 it("no answer about the new Secret → the former key does not go to the new URL", async () => {
   const { plane, targets } = scene(async (name) => {
     if (name === "south") throw new KubernetesError("TimedOut", "cannot read the Secret");
@@ -104,18 +75,6 @@ it("no answer about the new Secret → the former key does not go to the new URL
   plane.note(described(2, southUrl, "south"));
   await expect(targets[1]?.keys.current()).rejects.toThrow("no usable API key");
   expect(plane.key.known?.kind).toBe("Unanswered");
-});
-
-it("a read of the former Secret is in progress during the edit → neither connection gets that key", async () => {
-  const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  const { plane, targets } = scene((name) => (name === "north" ? held : Promise.resolve()));
-  plane.note(described(1, northUrl, "north"));
-  const former = expect(targets[0]?.keys.current()).rejects.toThrow("no usable API key");
-  plane.note(described(2, southUrl, "south"));
-  const present = targets[1]?.keys.current();
-  release();
-  expect(await present).toBe("key-of-south");
-  await former;
 });
 
 it("deleted and made anew under the same name and URL → another key and another memory", async () => {
@@ -140,7 +99,7 @@ it("only the budget changes → the same connection with what it knows, and anot
   expect([plane.key, plane.projects, plane.health]).toEqual([key, projects, health]);
 });
 
-it("deleted, or its Secret cannot be read any more → its metrics go, and a call that ends later does not bring them back", async () => {
+it("deleted, or its key is refused and cannot be read any more → its metrics go, and a call that ends later does not bring them back", async () => {
   const state = { isThere: true };
   const { clock, plane, targets, unused } = scene(async () => {
     if (!state.isThere) throw new KubernetesError("Forbidden", "no right to the Secret");
@@ -149,7 +108,7 @@ it("deleted, or its Secret cannot be read any more → its metrics go, and a cal
   await targets[0]?.keys.current();
   expect(targets[0]?.isInUse()).toBe(true);
   state.isThere = false;
-  await clock.advance(60_000);
+  plane.key.refused("key-of-north");
   await targets[0]?.keys.current().catch(() => {});
   expect(unused).toEqual(["ControlPlane/shop/own"]);
   expect(targets[0]?.isInUse()).toBe(false);

@@ -4,9 +4,8 @@
 import { describe, expect, it } from "vitest";
 import { isSelected, planeGrantOf } from "../../../src/decide/project-grant.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import type { StoredSecret } from "../../../src/domain/resource-store.ts";
-import { PlaneKey, type SecretsSnapshot } from "../../../src/planes/plane-key.ts";
 import { type PlaneFacts, planeStatus } from "../../../src/planes/plane-status.ts";
+import { SecretKey, type SecretsSnapshot } from "../../../src/planes/secret-key.ts";
 import { parseComputeEndpoint, projectKeysOf, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import {
@@ -36,7 +35,7 @@ const own = parseControlPlane({
 });
 
 const facts = (labels: Readonly<Record<string, string>> | undefined, annotation?: string) => ({
-  ...{ annotation, isAnyAnnotated: annotation !== undefined, labels, isTerminating: false },
+  ...{ annotation, isAnyAnnotated: annotation !== undefined, labels },
 });
 
 describe("keys of projects", () => {
@@ -105,11 +104,7 @@ it("a ControlPlane that names a namespace for its Secret → the Secret of its o
   });
 });
 
-const secret: StoredSecret = {
-  ...{ key: { namespace: "platform", name: "key" }, uid: "s", resourceVersion: "1", type: "Opaque", ownerUids: [] },
-  ...{ data: {}, finalizers: [], isBeingDeleted: false },
-};
-const read = (key: string): SecretsSnapshot => ({ kind: "Read", key, authority: undefined, secret });
+const read = (key: string) => ({ kind: "Read", key, authority: undefined }) as const;
 
 describe("status of a control plane", () => {
   const usual: PlaneFacts = {
@@ -120,7 +115,7 @@ describe("status of a control plane", () => {
       currentError: undefined,
       lastError: undefined,
     },
-    ...{ users: { count: 2, isComplete: true }, heldSecrets: [], releaseProblem: undefined, nowMs: 0 },
+    ...{ users: 2, nowMs: 0 },
   };
   const outage = { reason: "TimedOut", message: "cannot list: no answer in time", atMs: 0 } as const;
   const deleted = { ...cluster(), deletionTimestamp: "2026-01-01T00:00:00Z" };
@@ -139,26 +134,33 @@ describe("status of a control plane", () => {
     if (!("resource" in change)) expect(checkConditions(status, 1)).toEqual([]);
   });
 
-  it("a deletion that waits → says for how many resources, or for which Secret", () => {
+  it("a deletion that waits → says for how many resources", () => {
     const waiting = planeStatus({ ...usual, resource: deleted });
     expect(conditionOf(waiting.conditions, "Reconciling")).toMatchObject({ reason: "InUse" });
     expect(conditionOf(waiting.conditions, "Reconciling")?.message).toContain("2 resources use");
-    const stuck = planeStatus({ ...usual, resource: deleted, releaseProblem: "no right" });
-    expect(conditionOf(stuck.conditions, "Reconciling")?.message).toBe("no right");
+  });
+
+  it("the Secret is gone and its key still works → Ready says what happens at the next restart", () => {
+    const status = planeStatus({ ...usual, snapshot: { ...read("k"), problem: "There is no Secret platform/key." } });
+    expect(conditionOf(status.conditions, "Ready")).toMatchObject({
+      status: "True",
+      message: expect.stringMatching(
+        /There is no Secret platform\/key\. The operator uses the last key until .*restarts/,
+      ),
+    });
   });
 });
 
 describe("the API key of a control plane", () => {
   const scene = () => {
     const clock = new FakeClock(0);
-    const state = { snapshot: read("first") as SecretsSnapshot | undefined, reads: 0, changes: 0, isKept: false };
-    const key = new PlaneKey({
+    const state = { snapshot: read("first") as SecretsSnapshot | undefined, reads: 0, changes: 0 };
+    const key = new SecretKey({
       clock,
       read: async () => {
         state.reads += 1;
         return state.snapshot;
       },
-      isKeptInMemory: () => state.isKept,
       onChange: () => {
         state.changes += 1;
       },
@@ -199,7 +201,7 @@ describe("the API key of a control plane", () => {
     expect(state.reads).toBe(1);
   });
 
-  it("the Secret is gone → no call is sent; the API server gives no answer → the known key counts on", async () => {
+  it("no answer, no Secret, no right → the last key is used until it is refused, then no call is sent", async () => {
     const { clock, state, key } = scene();
     await key.current();
     state.snapshot = { kind: "Unanswered", message: "cannot read Secret" };
@@ -207,18 +209,22 @@ describe("the API key of a control plane", () => {
     expect(await key.current()).toBe("first");
     state.snapshot = { kind: "Refused", reason: "SecretNotFound", message: "There is no Secret platform/key." };
     await clock.advance(60_000);
+    expect(await key.current()).toBe("first");
+    expect(key.known).toMatchObject({ kind: "Read", problem: "There is no Secret platform/key." });
+    expect(state.changes).toBe(1);
+    key.refused("first");
     const error = await key.current().catch((failure: unknown) => failure);
     expect(error).toBeInstanceOf(ControlPlaneError);
     expect(error).toMatchObject({ reason: "Unauthorized", effect: "NotApplied" });
     expect(String(error)).not.toContain("platform");
   });
 
-  it("the namespace of the Secret is being deleted → the key in memory counts on", async () => {
+  it("a Secret that comes later → read within five seconds of a call", async () => {
     const { clock, state, key } = scene();
-    await key.current();
-    state.isKept = true;
-    state.snapshot = { kind: "Refused", reason: "SecretForbidden", message: "no right" };
-    await clock.advance(60_000);
+    state.snapshot = { kind: "Refused", reason: "SecretNotFound", message: "There is no Secret platform/key." };
+    await expect(key.current()).rejects.toThrow("no usable API key");
+    state.snapshot = read("first");
+    await clock.advance(5_000);
     expect(await key.current()).toBe("first");
   });
 });

@@ -91,7 +91,7 @@ class UnitScene {
     };
     const controlPlane = {
       serviceUrl: identity.serviceUrl,
-      listEndpoints: async () => ({ endpoints: this.#shown(), unreadableIds: [], serviceTimeMs: nowMs }),
+      listEndpoints: async () => ({ endpoints: this.#shown(), unreadableIds: [] }),
       getEndpoint: async () => this.#shown()[0],
       listOperations: async () => ({ operations: [], unreadableIds: [], nextCursor: undefined }),
       ...{ createEndpoint: refuse("create"), updateEndpoint: refuse("update") },
@@ -100,9 +100,7 @@ class UnitScene {
     const reserve = async () => this.whileWaiting();
     return {
       identity,
-      forCaller: () => controlPlane,
-      reserve,
-      reserved: controlPlane,
+      forCaller: () => ({ controlPlane, reserve, reserved: controlPlane, keyMark: async () => "key" }),
       pollsPerMinute: 1_000,
       makeUrgent() {},
       stopWaiting() {},

@@ -22,13 +22,16 @@ function slowControlPlane() {
     listEndpoints: async (projectId: string) => ({
       endpoints: owners.map((name) => endpoint({ id: `ep-${name}`, projectId, branchId: `br-${name}` })),
       unreadableIds: [],
-      serviceTimeMs: nowMs,
     }),
     listOperations: async () => ({ operations: [], unreadableIds: [], cursor: undefined }),
   } as unknown as ControlPlane;
   const reserve = () => new Promise<void>(() => {});
   const rest = { pollsPerMinute: 1_000, makeUrgent() {}, stopWaiting() {} };
-  return { identity, reserved, reserve, forCaller: () => reserved, ...rest };
+  return {
+    identity,
+    forCaller: () => ({ controlPlane: reserved, reserve, reserved, keyMark: async () => "key" }),
+    ...rest,
+  };
 }
 
 /** Makes resources of a project: one whose endpoint is not created yet, and three whose status is out of date. */

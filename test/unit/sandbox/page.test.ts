@@ -4,22 +4,13 @@ import type { EndpointRecord } from "../../../src/sandbox/engine/records.ts";
 import { branchTree } from "../../../src/sandbox/page/branch-tree.ts";
 import { connectView } from "../../../src/sandbox/page/connect-view.ts";
 import { faultsView } from "../../../src/sandbox/page/faults-view.ts";
-import { escapeHtml, Html, html } from "../../../src/sandbox/page/html.ts";
-import {
-  answerLabel,
-  spanText,
-  stateLabel,
-  statusLabel,
-  suspendsAtMs,
-  suspendText,
-} from "../../../src/sandbox/page/labels.ts";
+import { escapeHtml, html } from "../../../src/sandbox/page/html.ts";
 import { documentView, type FrameData, type View } from "../../../src/sandbox/page/layout-view.ts";
 import { pageHref, parsePageQuery } from "../../../src/sandbox/page/page-query.ts";
 import { pageScript } from "../../../src/sandbox/page/page-script.ts";
 import { pageIcon, pageStyle } from "../../../src/sandbox/page/page-style.ts";
 import type { ProjectsData } from "../../../src/sandbox/page/projects-data.ts";
 import { projectsView } from "../../../src/sandbox/page/projects-view.ts";
-import { changesBetween, type Region, textsOf } from "../../../src/sandbox/page/region.ts";
 import { requestsView } from "../../../src/sandbox/page/requests-view.ts";
 
 const evil = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
@@ -142,38 +133,6 @@ describe("markup", () => {
   });
 });
 
-describe("changes of a page", () => {
-  const region = (id: string, rows: Readonly<Record<string, string>>): Region => {
-    return { id, rows: Object.entries(rows).map(([key, text]) => ({ key, content: new Html(text) })) };
-  };
-  const changes = (before: readonly Region[], after: readonly Region[]) =>
-    changesBetween(textsOf(before), textsOf(after));
-
-  test("nothing differs → nothing", () => {
-    expect(changes([region("a", { x: "1", y: "2" })], [region("a", { x: "1", y: "2" })])).toEqual([]);
-  });
-
-  test("one row differs → that row alone, without the order", () => {
-    const after = [region("a", { x: "1", y: "3" }), region("b", {})];
-    expect(changes([region("a", { x: "1", y: "2" }), region("b", {})], after)).toEqual([
-      { region: "a", rows: { y: "3" } },
-    ]);
-  });
-
-  test("a row is new, gone or moved → the new order and what is new", () => {
-    const before = [region("a", { x: "1", y: "2" })];
-    expect(changes(before, [region("a", { z: "0", x: "1", y: "2" })])).toEqual([
-      { region: "a", order: ["z", "x", "y"], rows: { z: "0" } },
-    ]);
-    expect(changes(before, [region("a", { y: "2" })])).toEqual([{ region: "a", order: ["y"], rows: {} }]);
-    expect(changes(before, [region("a", { y: "2", x: "1" })])).toEqual([{ region: "a", order: ["y", "x"], rows: {} }]);
-  });
-
-  test("nothing was shown yet → everything", () => {
-    expect(changes([], [region("a", { x: "1" })])).toEqual([{ region: "a", order: ["x"], rows: { x: "1" } }]);
-  });
-});
-
 describe("the branch tree", () => {
   const titles = (lines: ReturnType<typeof branchTree>) =>
     lines.map((line) => `${"  ".repeat(line.depth)}${line.kind === "Branch" ? line.branch.id : line.endpoint.id}`);
@@ -204,58 +163,6 @@ describe("the branch tree", () => {
 
   test("branches that are each other's parents, and a parent that is missing → no endless walk", () => {
     expect(titles(branchTree([branch("a", "b"), branch("b", "a"), branch("c", "gone")], [], ""))).toEqual(["c"]);
-  });
-});
-
-describe("labels", () => {
-  test("operation statuses → the console's words", () => {
-    const words = (["finished", "scheduling", "running", "failed"] as const).map((status) => statusLabel(status).text);
-    expect(words).toEqual(["OK", "Scheduling", "In progress", "Error"]);
-  });
-
-  test("endpoint states → the console's words, and where it is going", () => {
-    const text = (state: "init" | "idle" | "active", pendingState?: "idle" | "active") =>
-      stateLabel({ state, pendingState }).text;
-    expect(text("init", "active")).toBe("Init → Active");
-    expect(text("active", "idle")).toBe("Active → Idle");
-    expect(text("active", "active")).toBe("Active, changing");
-    expect([text("idle"), text("active")]).toEqual(["Idle", "Active"]);
-  });
-
-  test("HTTP statuses → good, a refusal, a failure, none yet", () => {
-    expect([200, 404, 503, undefined].map((status) => answerLabel(status).tone)).toEqual([
-      "good",
-      "warn",
-      "bad",
-      "busy",
-    ]);
-  });
-
-  test("spans → two units at most, nothing left over", () => {
-    const second = 1000;
-    const spans = [0, 999, 1000, 59_999, 60 * second, 250 * second, 3600 * second, 3660 * second, 90_061 * second];
-    expect(spans.map(spanText)).toEqual([
-      "0 ms",
-      "999 ms",
-      "1.0 s",
-      "59.9 s",
-      "1 min",
-      "4 min 10 s",
-      "1 h",
-      "1 h 1 min",
-      "1 d 1 h",
-    ]);
-    expect(suspendText(0)).toBe("after 5 min");
-    expect(suspendText(-1)).toBe("never");
-  });
-
-  test("auto-suspend → due after the last activity; not for what is never suspended, idle, or moving already", () => {
-    const active = endpoint("e", "b", { state: "active", lastActiveMs: 1000, suspendTimeoutSeconds: 60 });
-    expect(suspendsAtMs(active)).toBe(61_000);
-    expect(suspendsAtMs({ ...active, suspendTimeoutSeconds: 0 })).toBe(301_000);
-    expect(suspendsAtMs({ ...active, suspendTimeoutSeconds: -1 })).toBeUndefined();
-    expect(suspendsAtMs({ ...active, state: "idle" })).toBeUndefined();
-    expect(suspendsAtMs({ ...active, pendingState: "idle" })).toBeUndefined();
   });
 });
 

@@ -49,17 +49,19 @@ async function exportedSeries(): Promise<readonly Series[]> {
     resources: () => [resource],
     accesses: { resources: () => [access], nowMs: () => nowMs },
     orphanCount: () => 0,
-    serviceNowMs: () => nowMs,
+    nowMs: () => nowMs,
     operationsAges: () => [],
     unreadableCount: () => 0,
     queueStats: () => ({ unfinishedWorkSeconds: 0, longestRunningSeconds: 0 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 10, lists: 1, watches: 1 }),
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
   });
+  const ended = { operationId: "op-0", outcome: "failed", cause: "Other", durationMs: 1 } as const;
+  metrics.operations.countEnded({ namespace: "shop", name: "orders", action: "start_compute", ...ended });
   metrics.queue.taken(1);
   metrics.controlPlane.keyJudged("settings", false);
   metrics.controlPlane.requestEnded({ route: "/projects", method: "GET", code: "200", seconds: 1 });
-  return parsePage((await metrics.render("Prometheus")).body);
+  return parsePage(await metrics.render());
 }
 
 describe("every expression", () => {

@@ -36,7 +36,6 @@ export interface BringUpStage {
   readonly population: Population;
   /** Further environment variables of the operator. @default none */
   readonly settings?: Readonly<Record<string, string>>;
-  readonly profileFolder?: string | undefined;
 }
 
 /** The maximum number of calls at the same time, in the floor and by default in the operator. */
@@ -55,10 +54,9 @@ export async function bringUpByOperator(stage: BringUpStage): Promise<{
 }
 
 /** Starts an operator for one population, and waits until it is ready. */
-export function startOperator({ world, sandbox, population, settings, profileFolder }: BringUpStage) {
+export function startOperator({ world, sandbox, population, settings }: BringUpStage) {
   return OperatorProcess.start({
     program: world.program,
-    profileFolder,
     settings: {
       CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,
       CONTROL_PLANE_API_KEY: sandbox.apiKey,

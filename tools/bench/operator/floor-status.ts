@@ -30,11 +30,7 @@ export function intentStatus(projectId: string, branchId: string): StatusPatch {
       projectId,
       branchId,
       type: "ReadWrite",
-      bodyHash: hash(projectId),
-      fields: { minUnits: 0.25, maxUnits: 1, suspendTimeoutSeconds: -1 },
       preIds: [],
-      serviceTime: now(),
-      time: now(),
     },
     conditions: conditions({ isReady: false, reason: "Creating", message: "The endpoint is being created." }),
   };
@@ -92,9 +88,9 @@ function watermark(
   operations: CreateAnswer["operations"],
   unfinishedIds: string[],
 ): OperationWatermark {
-  const sinceTime = operations[0]?.created_at ?? now();
-  const ids = operations.map(({ id }) => id);
-  return { createdTime: sinceTime, sinceTime, branch: { id: branchId, sinceTime }, ids, unfinishedIds };
+  const createdTime = operations[0]?.created_at ?? now();
+  const counted = operations.map(({ id }) => ({ id, createdTime })).filter(({ id }) => !unfinishedIds.includes(id));
+  return { floorTime: createdTime, counted, unfinishedIds, branch: { id: branchId, sinceTime: createdTime } };
 }
 
 function acknowledged(unmatchedAttempts: number, operationIds: string[]): Acknowledged {

@@ -45,12 +45,6 @@ export class Inspector {
     return answer.result.value;
   }
 
-  /** Collects all garbage and returns the bytes that are still in use. */
-  async heapBytes(): Promise<number> {
-    await this.send("HeapProfiler.collectGarbage");
-    return (await this.send<{ readonly usedSize: number }>("Runtime.getHeapUsage")).usedSize;
-  }
-
   /** Must be called before the process is stopped, because the process would wait for this connection. */
   close(): void {
     this.#socket.close();

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
 import { type BringUpStage, beginCount, startOperator } from "./bring-up.ts";
-import type { OperatorProcess, ScrapeCost } from "./operator-process.ts";
+import type { OperatorProcess } from "./operator-process.ts";
 import { isReady, listPopulation, resourcesPath, type StoredResource } from "./population.ts";
 
 /** The result of a start over settled resources. */
@@ -67,14 +67,8 @@ async function beginOwnCount(stage: BringUpStage) {
   };
 }
 
-/**
- * Edits resources one after the other, each in another project, and waits until each is Ready again.
- * @param meanwhile begins together with each edit: further work for the operator. @default nothing
- */
-export async function measureEdits(
-  stage: BringUpStage,
-  { count, meanwhile }: { readonly count: number; readonly meanwhile?: () => Promise<unknown> },
-): Promise<Edits> {
+/** Edits resources one after the other, each in another project, and waits until each is Ready again. */
+export async function measureEdits(stage: BringUpStage, count: number): Promise<Edits> {
   const { world, population } = stage;
   const stored = await listPopulation(world.kube, population.namespace);
   const perProject = [...Map.groupBy(stored, ({ spec }) => spec.projectId).values()];
@@ -84,9 +78,7 @@ export async function measureEdits(
     const project = perProject[round % perProject.length] ?? [];
     const resource = project[Math.floor(round / perProject.length) % project.length];
     if (resource === undefined) throw new Error("there is nothing to edit");
-    const work = meanwhile?.();
     const delays = await edit(stage, resource);
-    await work;
     firstCallMs.push(delays.firstCallMs);
     changeMs.push(delays.changeMs);
   }
@@ -118,47 +110,4 @@ async function edit({ world, sandbox, population }: BringUpStage, { metadata, sp
     return Date.parse(call.time) - startedMs;
   };
   return { firstCallMs: delayOf(() => true), changeMs: delayOf((method) => method === "PATCH") };
-}
-
-/**
- * Restarts every endpoint this many times, waits until status shows it, and returns the size of the operator's heap in
- * bytes.
- */
-export async function measureFullHeap(
-  { world, sandbox, population }: BringUpStage,
-  operator: OperatorProcess,
-  restarts: number,
-): Promise<number> {
-  const lastOperations = await sandbox.restartAll(population.projects, restarts);
-  // A restart is two operations, after the first start. Status keeps twenty.
-  const count = Math.min(20, 1 + 2 * restarts);
-  const isFull = (resource: StoredResource) => {
-    const { ownership, operations = [] } = resource.status ?? {};
-    const last = operations.find(({ id }) => id === lastOperations.get(ownership?.endpointId ?? ""));
-    return isReady(resource) && operations.length >= count && last?.durationMilliseconds !== undefined;
-  };
-  const areAllFull = async () => (await listPopulation(world.kube, population.namespace)).every(isFull) || undefined;
-  await waitUntil(areAllFull, { what: `status shows ${count} operations, the last one ended`, pauseMs: 2_000 });
-  // The operator keeps a project's log until all its resources have counted it. The next poll finds that, and the poll
-  // after it drops the log.
-  const sequence = await sandbox.lastSequence();
-  const isPolled = async () => {
-    const reads = (await sandbox.requestsSince(sequence)).filter(({ method }) => method === "GET");
-    const polls = Map.groupBy(reads, ({ path }) => path);
-    const lists = [...polls].filter(([path, times]) => path.endsWith("/endpoints") && times.length >= 2);
-    return lists.length >= population.projects.length || undefined;
-  };
-  await waitUntil(isPolled, { what: "every project has been polled twice", pauseMs: 1_000, timeoutMs: 180_000 });
-  await operator.untilQuiet();
-  return operator.process.inspector.heapBytes();
-}
-
-/** Reads the page of metrics this many times, with a pause in between. */
-export async function measureScrapes(operator: OperatorProcess, count: number): Promise<readonly ScrapeCost[]> {
-  const costs: ScrapeCost[] = [];
-  for (let round = 0; round < count; round += 1) {
-    costs.push(await operator.scrape());
-    await delay(300);
-  }
-  return costs;
 }

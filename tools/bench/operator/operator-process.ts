@@ -1,4 +1,5 @@
 /** Runs the operator that a benchmark measures. */
+import { readFile } from "node:fs/promises";
 import { operatorPorts } from "../../demo/scene/program.ts";
 import { isAnswering, waitUntil } from "../../process/wait-until.ts";
 import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
@@ -9,18 +10,13 @@ export interface OperatorSettings {
   readonly program: string;
   /** The environment variables. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The folder into which Node writes a processor profile when the operator ends. @default no profile */
-  readonly profileFolder?: string | undefined;
 }
 
-/** The costs of one page of metrics in the operator. */
-export interface ScrapeCost {
-  readonly bytes: number;
-  /** The time for which the event loop of the operator was busy during the scrape. */
-  readonly busyMs: number;
-  /** The longest time for which the event loop did nothing else. */
-  readonly longestMs: number;
-  readonly tookMs: number;
+/** Returns the flags of Node with which the image starts the operator. */
+async function imageFlags(): Promise<readonly string[]> {
+  const file = await readFile(new URL("../../../Dockerfile", import.meta.url), "utf8");
+  const [words = "[]"] = file.match(/(?<=^ENTRYPOINT ).*$/gm)?.slice(-1) ?? [];
+  return (JSON.parse(words) as readonly string[]).filter((word) => word.startsWith("--"));
 }
 
 /** An operator with default settings, as a process of its own. */
@@ -37,9 +33,9 @@ export class OperatorProcess {
   }
 
   /** Starts the operator and waits until it is ready. */
-  static async start({ program, settings, profileFolder }: OperatorSettings): Promise<OperatorProcess> {
+  static async start({ program, settings }: OperatorSettings): Promise<OperatorProcess> {
     const startedMs = performance.now();
-    const nodeFlags = profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
+    const nodeFlags = await imageFlags();
     const addresses = { METRICS_ADDR: "127.0.0.1:0", HEALTH_ADDR: "127.0.0.1:0" };
     const env = { ...addresses, LEADER_ELECTION: "false", ...settings };
     const process = await InspectedProcess.start({ args: [program, "run"], env, nodeFlags });
@@ -85,22 +81,6 @@ export class OperatorProcess {
       },
       { what: `the operator has made ${leastReconciles} reconciles and is quiet`, pauseMs: 100 },
     );
-  }
-
-  /** Reads the page of metrics once. */
-  async scrape(): Promise<ScrapeCost> {
-    const { inspector } = this.process;
-    await inspector.evaluate(
-      'void (globalThis.benchDelay = process.getBuiltinModule("node:perf_hooks").monitorEventLoopDelay({ resolution: 1 }),' +
-        " benchDelay.enable(), globalThis.benchLoop = performance.eventLoopUtilization())",
-    );
-    const startedMs = performance.now();
-    const bytes = (await (await fetch(this.#metricsUrl)).arrayBuffer()).byteLength;
-    const tookMs = performance.now() - startedMs;
-    const cost = await inspector.evaluate<{ busyMs: number; longestMs: number }>(
-      "(benchDelay.disable(), { busyMs: performance.eventLoopUtilization(benchLoop).active, longestMs: benchDelay.max / 1e6 })",
-    );
-    return { bytes, tookMs, ...cost };
   }
 
   async stop(): Promise<void> {

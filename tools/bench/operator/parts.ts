@@ -1,5 +1,4 @@
 /** The parts of the benchmark that `--part` runs: each measures one promise, and prints a ratio. */
-import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "../../process/wait-until.ts";
 import { table } from "../common/table.ts";
 import { bringUpByOperator, startOperator } from "./bring-up.ts";
@@ -19,7 +18,6 @@ export interface PartOptions {
 export const parts: Readonly<Record<string, (options: PartOptions) => Promise<string>>> = {
   burst: measureBursts,
   hanging: measureHanging,
-  budget: measureBudget,
   memory: measureMemory,
 };
 
@@ -146,49 +144,4 @@ async function timeToReady({
   } finally {
     await operator.stop();
   }
-}
-
-const budgetProjects = 500;
-const budget = { requestsPerMinute: 700, watchedSeconds: 240 } as const;
-
-/** Starts an operator with the default request budget over many projects at rest. */
-async function measureBudget({ world, settings, say }: PartOptions): Promise<string> {
-  await using stack = new AsyncDisposableStack();
-  const population = planPopulation("budget", { resources: budgetProjects, projects: budgetProjects });
-  const sandbox = await SandboxServer.start(world, [population]);
-  stack.defer(() => sandbox.stop());
-  await createPopulation(world.kube, population);
-  await (await bringUpByOperator({ world, sandbox, population, settings })).operator.stop();
-  say(`${budgetProjects} projects are Ready`);
-  const since = await world.audit.read();
-  const sequence = await sandbox.lastSequence();
-  const operator = await startOperator({ world, sandbox, population });
-  await delay(budget.watchedSeconds * 1000);
-  const requests = await sandbox.requestsSince(sequence);
-  await operator.stop();
-  await world.audit.read();
-  const { writes, refused } = world.audit.tally({ user: world.operator.user, namespace: population.namespace }, since);
-  const times = requests.map(({ time }) => Date.parse(time));
-  const endMs = times.at(-1) ?? 0;
-  const most = mostInAMinute(times);
-  const atRest = times.filter((time) => time > endMs - 60_000).length;
-  const rows = [
-    ["most requests in a minute", String(most), String(budget.requestsPerMinute)],
-    ["requests in the last minute, at rest", String(atRest), String(budget.requestsPerMinute / 2)],
-    ["changes of the control plane", String(requests.filter(({ method }) => method !== "GET").length), "0"],
-    ["writes to Kubernetes", String(writes + refused), "0"],
-    ["most requests in a minute, by the budget", (most / budget.requestsPerMinute).toFixed(2), "1"],
-  ];
-  return table([`${budgetProjects} projects, ${budget.watchedSeconds} s from the start`, "measured", "at most"], rows);
-}
-
-/** Returns the maximum number of times within one minute. @param times ascending, in milliseconds */
-function mostInAMinute(times: readonly number[]): number {
-  let first = 0;
-  let most = 0;
-  times.forEach((time, index) => {
-    while ((times[first] ?? time) <= time - 60_000) first += 1;
-    most = Math.max(most, index - first + 1);
-  });
-  return most;
 }

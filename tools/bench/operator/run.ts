@@ -1,16 +1,7 @@
 /** Runs the plan of the benchmark. */
-import { type BringUp, type BringUpStage, bringUpByFloor, bringUpByOperator, startOperator } from "./bring-up.ts";
-import {
-  type Edits,
-  measureEdits,
-  measureFullHeap,
-  measureRest,
-  measureRestart,
-  measureScrapes,
-  type Rest,
-  type Restart,
-} from "./measures.ts";
-import type { OperatorProcess, ScrapeCost } from "./operator-process.ts";
+import { type BringUp, type BringUpStage, bringUpByFloor, bringUpByOperator } from "./bring-up.ts";
+import { type Edits, measureEdits, measureRest, measureRestart, type Rest, type Restart } from "./measures.ts";
+import type { OperatorProcess } from "./operator-process.ts";
 import { createPopulation, planPopulation } from "./population.ts";
 import { SandboxServer } from "./sandbox-server.ts";
 import type { BenchWorld } from "./world.ts";
@@ -19,25 +10,19 @@ import type { BenchWorld } from "./world.ts";
 export interface BenchSize {
   readonly resources: number;
   readonly projects: number;
-  /** The number of rounds; in each, operator and floor take turns. 0: only the time at rest is measured. */
+  /** The number of rounds; in each, operator and floor take turns. */
   readonly rounds: number;
-  /** The number of restarts of each endpoint before the heap is measured; 0: the heap is not measured. */
-  readonly restarts: number;
 }
 
 /** The measurements of one run. */
 export interface BenchPlan {
-  /** The sizes. Edits and scrapes are measured at the last size that has rounds. */
   readonly sizes: readonly BenchSize[];
   readonly edits: number;
-  readonly scrapes: number;
   readonly restSeconds: number;
   /** The environment of the operator. @default its default settings */
   readonly settings?: Readonly<Record<string, string>>;
   /** Further environment for the time at rest. Its resyncs are the reconciles of settled resources. */
   readonly restSettings: Readonly<Record<string, string>>;
-  /** The folder for processor profiles of the bring-up. @default no profiles */
-  readonly profileFolder?: string | undefined;
 }
 
 /** The results of one size. */
@@ -47,21 +32,9 @@ export interface SizeResult {
   /** The operator's bring-ups, one for each round. */
   readonly operator: readonly BringUp[];
   readonly floor: readonly BringUp[];
-  /** The heap after a forced garbage collection, with a full status, in bytes. */
-  readonly fullHeapBytes: number | undefined;
-  readonly edits: Edits | undefined;
-  /** The times of edits while the page of metrics was requested. */
-  readonly editsWhileScraped: Edits | undefined;
-  readonly scrapes: readonly ScrapeCost[];
+  readonly edits: Edits;
   readonly restart: Restart;
   readonly rest: Rest;
-}
-
-/** The results of the benchmark. */
-export interface BenchResult {
-  /** The processor time of an operator without resources until it is ready. Every other figure includes it. */
-  readonly startCpuMs: number;
-  readonly sizes: readonly SizeResult[];
 }
 
 /** Runs all measurements of the plan, one after the other. */
@@ -69,34 +42,18 @@ export async function runBenchmark(
   world: BenchWorld,
   plan: BenchPlan,
   say: (line: string) => void,
-): Promise<BenchResult> {
-  const startCpuMs = await measureEmptyStart(world);
-  const largest = plan.sizes.findLast(({ rounds }) => rounds > 0);
+): Promise<readonly SizeResult[]> {
   const sizes: SizeResult[] = [];
   for (const size of plan.sizes) {
-    const bench = new SizeBench({ world, plan, size, say, isLargest: size === largest });
-    sizes.push(await bench.run());
+    sizes.push(await new SizeBench({ world, plan, size, say }).run());
   }
-  return { startCpuMs, sizes };
-}
-
-async function measureEmptyStart(world: BenchWorld): Promise<number> {
-  const population = planPopulation("empty", { resources: 0, projects: 0 });
-  const other = planPopulation("unused", { resources: 1, projects: 1 });
-  await using parts = new AsyncDisposableStack();
-  const sandbox = await SandboxServer.start(world, [other]);
-  parts.defer(() => sandbox.stop());
-  await createPopulation(world.kube, population);
-  const operator = await startOperator({ world, sandbox, population });
-  parts.defer(() => operator.stop());
-  return (await operator.usage()).cpuMs;
+  return sizes;
 }
 
 interface SizeOptions {
   readonly world: BenchWorld;
   readonly plan: BenchPlan;
   readonly size: BenchSize;
-  readonly isLargest: boolean;
   readonly say: (line: string) => void;
 }
 
@@ -113,12 +70,12 @@ class SizeBench {
 
   async run(): Promise<SizeResult> {
     const { world, size, plan } = this.#options;
-    const rounds = Array.from({ length: Math.max(1, size.rounds) }, (_, round) => ({
+    const rounds = Array.from({ length: size.rounds }, (_, round) => ({
       operator: planPopulation(`${this.#name}o${round}`, size),
       floor: planPopulation(`${this.#name}f${round}`, size),
     }));
     await using parts = new AsyncDisposableStack();
-    const populations = rounds.flatMap(({ operator, floor }) => (size.rounds > 0 ? [operator, floor] : [operator]));
+    const populations = rounds.flatMap(({ operator, floor }) => [operator, floor]);
     const sandbox = await SandboxServer.start(world, populations);
     parts.defer(() => sandbox.stop());
     const stages = rounds.map((round) => {
@@ -143,17 +100,17 @@ class SizeBench {
 
   /** The operator of this round goes on running, so it comes after the floor. */
   async #takeLastRound(stage: BringUpStage, floorStage: BringUpStage) {
-    if (this.#options.size.rounds > 0) await this.#bringUpFloor(floorStage);
+    await this.#bringUpFloor(floorStage);
     const operator = await this.#bringUp(stage);
-    const live = await this.#measureLive(stage, operator);
+    const edits = await measureEdits(stage, this.#options.plan.edits);
     await operator.stop();
-    return live;
+    const { resources, projects } = this.#options.size;
+    return { resources, projects, operator: this.#operatorRuns, floor: this.#floorRuns, edits };
   }
 
   async #bringUp(stage: BringUpStage): Promise<OperatorProcess> {
-    const { plan, world } = this.#options;
-    await createPopulation(world.kube, stage.population);
-    const { result, operator } = await bringUpByOperator({ ...stage, profileFolder: plan.profileFolder });
+    await createPopulation(stage.world.kube, stage.population);
+    const { result, operator } = await bringUpByOperator(stage);
     this.#say("operator", result);
     this.#operatorRuns.push(result);
     return operator;
@@ -164,25 +121,6 @@ class SizeBench {
     const result = await bringUpByFloor(stage);
     this.#say("floor", result);
     this.#floorRuns.push(result);
-  }
-
-  async #measureLive(stage: BringUpStage, operator: OperatorProcess) {
-    const { plan, size, isLargest } = this.#options;
-    const edits = isLargest ? await measureEdits(stage, { count: plan.edits }) : undefined;
-    const meanwhile = () => operator.scrape();
-    const editsWhileScraped = isLargest ? await measureEdits(stage, { count: plan.edits, meanwhile }) : undefined;
-    const scrapes = isLargest ? await measureScrapes(operator, plan.scrapes) : [];
-    const fullHeapBytes = size.restarts > 0 ? await measureFullHeap(stage, operator, size.restarts) : undefined;
-    return {
-      resources: size.resources,
-      projects: size.projects,
-      operator: this.#operatorRuns,
-      floor: this.#floorRuns,
-      edits,
-      editsWhileScraped,
-      scrapes,
-      fullHeapBytes,
-    };
   }
 
   async #measureAtRest(stage: BringUpStage) {

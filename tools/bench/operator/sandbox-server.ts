@@ -2,12 +2,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { waitUntil } from "../../process/wait-until.ts";
 import { type BenchServer, startBenchServer } from "../common/bench-server.ts";
 import { type BenchRequest, send } from "../common/load.ts";
-import { inParallel } from "./in-parallel.ts";
-import { type BenchProject, fixtureOf, type Population } from "./population.ts";
+import { fixtureOf, type Population } from "./population.ts";
 import type { BenchWorld } from "./world.ts";
 
 /** The requests to the API since the start, by method and route. */
@@ -86,23 +83,6 @@ export class SandboxServer {
   }
 
   /**
-   * Restarts every endpoint of every project this many times. A restart is two operations, and a project carries out
-   * one at a time.
-   * @returns the last operation of each endpoint, by its id.
-   */
-  async restartAll(projects: readonly BenchProject[], times: number): Promise<ReadonlyMap<string, string>> {
-    const lastOperations = new Map<string, string>();
-    await inParallel(projects, projects.length, async ({ id }) => {
-      const path = `/api/v2/projects/${id}/endpoints`;
-      const { endpoints } = await this.#send<{ endpoints: readonly { id: string }[] }>(path);
-      for (let round = 0; round < times; round += 1) {
-        for (const endpoint of endpoints) lastOperations.set(endpoint.id, await this.#restart(id, endpoint.id));
-      }
-    });
-    return lastOperations;
-  }
-
-  /**
    * From now on, requests to these paths are not answered. @param path below `/api/v2`; `*` within a segment, `**`
    * across segments
    */
@@ -114,22 +94,6 @@ export class SandboxServer {
   async stop(): Promise<void> {
     await this.#server.stop();
     await rm(this.#folder, { recursive: true, force: true });
-  }
-
-  async #restart(projectId: string, endpointId: string): Promise<string> {
-    const path = `/api/v2/projects/${projectId}/endpoints/${endpointId}/restart`;
-    const restarted = await waitUntil(
-      async () => {
-        const { status, body } = await send(this.#server.pool, { method: "POST", path, headers });
-        // The project is locked, or the compute is not active again yet.
-        if (status === 423 || status === 422) return undefined;
-        if (status >= 300) throw new Error(`restart: ${status} ${body}`);
-        return JSON.parse(body.toString()) as { readonly operations: readonly { readonly id: string }[] };
-      },
-      { what: `${endpointId} is restarted`, pauseMs: 100 },
-    );
-    await delay(2 * operationLatencyMs);
-    return restarted.operations.at(-1)?.id ?? "";
   }
 
   /** Reads, or sends a body. */

@@ -6,7 +6,7 @@ import { writeKubeconfig } from "../../api-server/kubeconfig.ts";
 import { AuditTail } from "./audit-tail.ts";
 import { type KubeAccess, KubeClient, type ServiceAccount, userNameOf } from "./kube-client.ts";
 
-/** A Kubernetes API server with `deploy/base` installed, and its administrator's access. */
+/** A Kubernetes API server with `crds` and `deploy/base` installed, and its administrator's access. */
 export interface BenchCluster extends KubeAccess {
   /** The audit log: JSON lines, each written before its request is answered. */
   readonly auditLogFile: string;

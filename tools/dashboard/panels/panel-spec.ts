@@ -37,8 +37,6 @@ export interface TimeSeriesSpec extends CommonSpec {
   readonly isStacked?: boolean;
   /** Colours of series by their legend. Grafana chooses the others. */
   readonly colors?: Readonly<Record<string, Meaning>>;
-  /** The query whose single operations are shown as points. @default none */
-  readonly exemplarsOf?: string;
 }
 
 /** The distribution of durations over time. Its query returns buckets by `le`. */

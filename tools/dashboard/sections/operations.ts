@@ -47,10 +47,9 @@ export const operations: Section = {
     {
       kind: "TimeSeries",
       title: "Durations, quantiles",
-      description: "Each point is one operation, with its operation_id.",
+      description: "How long half and 95 % of the operations take.",
       unit: "s",
       queries: { "half are quicker": quantile(0.5, duration), "95 % are quicker": quantile(0.95, duration) },
-      exemplarsOf: "95 % are quicker",
     },
     {
       kind: "TimeSeries",

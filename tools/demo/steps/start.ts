@@ -54,8 +54,9 @@ export async function startStage(terminal: Terminal, world: DemoWorld, computes:
   terminal.command([`SANDBOX=${sandbox.origin}`]);
   terminal.command([`${keyVariable}=$(cat ${world.file("sandbox-key")})`]);
 
-  await runKubectl({ terminal, kubectl }, ["apply", "-k", "deploy/base"]);
+  await runKubectl({ terminal, kubectl }, ["apply", "-k", "crds"]);
   await untilEstablished(kubectl);
+  await runKubectl({ terminal, kubectl }, ["apply", "-k", "deploy/base"]);
   terminal.say("No node runs pods here: the operator runs beside, with nothing but its service account's token.");
   const settings = {
     CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,

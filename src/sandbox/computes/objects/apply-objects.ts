@@ -1,7 +1,6 @@
 /** Changes the roles and databases of a server by SQL, as the API wants them. */
 import path from "node:path";
 import { AdminConnection, PostgresError, quoteName, quoteText } from "../postgres/admin-connection.ts";
-import { ComputeError } from "../postgres/compute-error.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 import { makeVerifier, verifierText } from "../protocol/scram.ts";
 import type { ObjectStep } from "./plan-objects.ts";
@@ -9,17 +8,19 @@ import type { ObjectStep } from "./plan-objects.ts";
 /**
  * Carries out the steps on a primary. A step may be repeated after a crash: it accepts that its object exists already,
  * or is gone already.
- * @throws ComputeError with PostgreSQL's message
+ * @returns what PostgreSQL refused, in its words; a refused step does not hold up the others
  */
-export async function applyObjects(server: PostgresServer, steps: readonly ObjectStep[]): Promise<void> {
+export async function applyObjects(server: PostgresServer, steps: readonly ObjectStep[]): Promise<readonly string[]> {
+  const refused: string[] = [];
   for (const step of steps) {
     try {
       await applyStep(server, step);
     } catch (error) {
       if (!(error instanceof PostgresError)) throw error;
-      throw new ComputeError(`${describe(step)}: ${error.message}`, { cause: error });
+      refused.push(`${describe(step)}: ${error.message}`);
     }
   }
+  return refused;
 }
 
 async function applyStep(server: PostgresServer, step: ObjectStep): Promise<void> {
@@ -30,7 +31,7 @@ async function applyStep(server: PostgresServer, step: ObjectStep): Promise<void
         await admin.query(`CREATE ROLE ${quoteName(step.name)} NOLOGIN`);
       }
       await admin.query(
-        `ALTER ROLE ${quoteName(step.name)} CREATEDB CREATEROLE BYPASSRLS INHERIT ${await loginClause(step.password)};
+        `ALTER ROLE ${quoteName(step.name)} CREATEDB CREATEROLE BYPASSRLS INHERIT REPLICATION ${await loginClause(step.password)};
          GRANT neon_superuser TO ${quoteName(step.name)}`,
       );
       return;

@@ -2,7 +2,6 @@
 import type { PostgresBinaries } from "./binaries.ts";
 import { ComputeError } from "./compute-error.ts";
 import { GuardedProcess } from "./guarded-process.ts";
-import { userSettings } from "./server-settings.ts";
 import type { SystemUser } from "./system-user.ts";
 
 /**
@@ -18,7 +17,7 @@ export async function checkSettings(
     dataDirectory,
   }: { readonly binaries: PostgresBinaries; readonly user: SystemUser; readonly dataDirectory: string },
 ): Promise<void> {
-  const given = userSettings(pgSettings);
+  const given = Object.entries(pgSettings);
   if (given.length === 0) return;
   const settings = given.flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   // With `-C`, PostgreSQL reads all settings, prints one value and ends.

@@ -1,5 +1,6 @@
 /** Starts and stops one PostgreSQL server. */
-import { readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { kill as signalProcess } from "node:process";
 import { setTimeout as wait } from "node:timers/promises";
@@ -42,11 +43,18 @@ export class PostgresServer {
    */
   static async start(place: ServerPlace): Promise<PostgresServer> {
     const { binaries, user, dataDirectory, socketDirectory } = place;
+    const recovery = path.join(dataDirectory, "backup_label");
+    // PostgreSQL renames the label of a copy when the recovery begins. If a kill interrupts the recovery, it must begin
+    // again from the label: without it, PostgreSQL does not find the end of the copy.
+    if (existsSync(`${recovery}.old`)) await rename(`${recovery}.old`, recovery);
     const server = new GuardedProcess({ program: binaries.postgres, args: ["-D", dataDirectory], user });
     const deadlineMs = performance.now() + deadlines.start;
     while (!server.hasEnded && performance.now() < deadlineMs) {
       const admin = await openIfReady(path.join(socketDirectory, socketFileName));
-      if (admin !== undefined) return new PostgresServer(place, server, admin);
+      if (admin !== undefined) {
+        await rm(`${recovery}.old`, { force: true });
+        return new PostgresServer(place, server, admin);
+      }
       await Promise.race([wait(5), server.ended]);
     }
     const why = server.hasEnded ? server.lastWords() : `it did not accept connections within ${deadlines.start} ms`;

@@ -3,7 +3,7 @@
 /**
  * A query that returns the schema of a database as SQL statements. They can run in this order: schemas, extensions,
  * types, sequences, functions, tables, views, constraints, indexes, triggers.
- * It leaves out objects of extensions, the sandbox's own view, privileges, comments, policies and rules.
+ * It leaves out objects of extensions, privileges, comments, policies and rules.
  */
 export const schemaStatements = `
 WITH spaces AS (
@@ -11,7 +11,6 @@ WITH spaces AS (
 ), relations AS (
   SELECT c.*, format('%I.%I', nspname, relname) AS name FROM pg_class c JOIN spaces ON spaces.oid = relnamespace
   WHERE NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e' AND d.classid = 'pg_class'::regclass)
-    AND relname <> 'neon_stat_file_cache'
 ), columns AS (
   SELECT attrelid, string_agg(format(E'    %I %s%s%s%s', attname, format_type(atttypid, atttypmod),
       CASE WHEN attcollation <> typcollation THEN ' COLLATE ' || attcollation::regcollation ELSE '' END,

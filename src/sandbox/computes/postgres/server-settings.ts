@@ -4,7 +4,7 @@ import { sharedBuffersMb } from "../../engine/compute-sizes.ts";
 /** The values from which the configuration of one server is made. */
 export interface ServerNeeds {
   readonly maxConnections: number;
-  /** All settings that the user asked for. The configuration leaves out those that the control plane owns. */
+  /** The settings that the user asked for. None of them belongs to the control plane. */
   readonly pgSettings: Readonly<Record<string, string>>;
   /** The directory of the server's Unix socket. */
   readonly socketDirectory: string;
@@ -30,49 +30,6 @@ export interface Recovery {
 
 /** The size of a segment of the write-ahead log, in megabytes. */
 export const walSegmentMb = 4;
-
-/** Settings that belong to the control plane. A user cannot change them. */
-const ownedNames = new Set([
-  "allow_alter_system",
-  "config_file",
-  "data_directory",
-  "dynamic_library_path",
-  "external_pid_file",
-  "fsync",
-  "full_page_writes",
-  "hba_file",
-  "hot_standby",
-  "ident_file",
-  "listen_addresses",
-  "log_destination",
-  "logging_collector",
-  "max_connections",
-  "max_wal_senders",
-  "port",
-  "primary_conninfo",
-  "primary_slot_name",
-  "restart_after_crash",
-  "shared_buffers",
-  "ssl",
-  "superuser_reserved_connections",
-  "unix_socket_directories",
-  "unix_socket_group",
-  "unix_socket_permissions",
-  "wal_keep_size",
-  "wal_level",
-  "wal_recycle",
-  "wal_sync_method",
-]);
-
-/** Prefixes of settings that run programs, or decide what is recovered. A user cannot change them. */
-const ownedPrefixes = /^(archive|recovery|restore|ssl)_/i;
-
-/** Returns the user's settings without those that the control plane owns. */
-export function userSettings(pgSettings: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
-  return Object.entries(pgSettings).filter(
-    ([name]) => !ownedNames.has(name.toLowerCase()) && !ownedPrefixes.test(name),
-  );
-}
 
 /** The name of the socket file in its directory. */
 export const socketFileName = ".s.PGSQL.5432";
@@ -128,7 +85,7 @@ export function serverSettings(needs: ServerNeeds): string {
     log_timezone: "UTC",
     ...(isTemporary ? { synchronous_commit: "off" } : {}),
   };
-  const lines = [...Object.entries(defaults), ...userSettings(needs.pgSettings), ...Object.entries(owned)];
+  const lines = [...Object.entries(defaults), ...Object.entries(needs.pgSettings), ...Object.entries(owned)];
   return lines.map(([name, value]) => `${name} = ${quoted(String(value))}\n`).join("");
 }
 

@@ -3,13 +3,14 @@
 /**
  * Returns the SQL statements for one database of the template.
  * They make the view `neon_stat_file_cache`. It counts all databases since the server's start, because the sandbox
- * removes older statistics. `file_cache_used` is the number of pages of 8 KB that were read, or the size of the cache
+ * removes older statistics. It is in the schema of PostgreSQL's own views, so that pg_dump leaves it out, and no user can
+ * drop it. `file_cache_used` is the number of pages of 8 KB that were read, or the size of the cache
  * if that is smaller.
  * @param version the major version of PostgreSQL
  * @see docs/sandbox.md, "Compute sizes"
  */
 export function templateStatements(version: number, database: string): readonly string[] {
-  return [...(database === "template1" ? sharedStatements : []), fileCacheView(version), grantView];
+  return [...(database === "template1" ? sharedStatements : []), allowOwnSchema, fileCacheView(version), grantView];
 }
 
 /** Roles belong to the whole server, so these statements run in one database only. */
@@ -18,14 +19,16 @@ const sharedStatements = [
   "GRANT pg_read_all_data, pg_write_all_data, pg_monitor, pg_signal_backend TO neon_superuser WITH ADMIN OPTION",
 ];
 
-const grantView = "GRANT SELECT ON neon_stat_file_cache TO PUBLIC";
+const allowOwnSchema = "SET allow_system_table_mods = on";
+
+const grantView = "GRANT SELECT ON pg_catalog.neon_stat_file_cache TO PUBLIC";
 
 function fileCacheView(version: number): string {
   const writes =
     version >= 16
       ? "(SELECT coalesce(sum(writes), 0) + coalesce(sum(extends), 0) FROM pg_stat_io)"
       : "(SELECT buffers_checkpoint + buffers_clean + buffers_backend FROM pg_stat_bgwriter)";
-  return `CREATE VIEW neon_stat_file_cache AS
+  return `CREATE VIEW pg_catalog.neon_stat_file_cache AS
 SELECT misses AS file_cache_misses, hits AS file_cache_hits,
   least(misses, pg_size_bytes(current_setting('shared_buffers')) / 8192)::bigint AS file_cache_used,
   ${writes}::bigint AS file_cache_writes,

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Connection, DatabaseAddress } from "../../engine/branch-objects.ts";
-import { type DatabaseRecord, nameText, type RoleRecord } from "../../engine/records.ts";
+import { type DatabaseRecord, nameText, newDatabaseName, newRoleName, type RoleRecord } from "../../engine/records.ts";
 import { codecOf, fieldsOf, stampFields } from "./codec.ts";
 import { operationBody } from "./operation.ts";
 
@@ -29,7 +29,7 @@ export const newRoleView = role.viewer();
 export const roleMutationBody = z.object({ role: roleBody, operations });
 /** The request body that creates a role. */
 export const roleCreateBody = z.object({
-  role: z.object({ name: nameText(63), no_login: z.boolean().default(false) }),
+  role: z.object({ name: newRoleName, no_login: z.boolean().default(false) }),
 });
 
 const databaseField = fieldsOf<DatabaseRecord>();
@@ -50,11 +50,11 @@ export const databaseView = database.viewer();
 export const databaseMutationBody = z.object({ database: databaseBody, operations });
 /** The request body that creates a database. */
 export const databaseCreateBody = z.object({
-  database: z.object({ name: nameText(63), owner_name: nameText(63) }),
+  database: z.object({ name: newDatabaseName, owner_name: nameText(63) }),
 });
 /** The request body that changes a database. */
 export const databaseUpdateBody = z.object({
-  database: z.object({ name: nameText(63).optional(), owner_name: nameText(63).optional() }),
+  database: z.object({ name: newDatabaseName.optional(), owner_name: nameText(63).optional() }),
 });
 
 /** A connection, and the address at which clients reach the servers. If no computes run, `address` is `undefined`. */

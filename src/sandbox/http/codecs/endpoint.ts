@@ -3,7 +3,12 @@ import { z } from "zod";
 import type { EndpointChanges } from "../../engine/endpoint-changes.ts";
 import type { Mutation } from "../../engine/endpoints.ts";
 import { endpointExtras, type Profile, profiles } from "../../engine/profile.ts";
-import { type EndpointRecord, longestSuspendSeconds, preloadLibraries } from "../../engine/records.ts";
+import {
+  type EndpointRecord,
+  longestSuspendSeconds,
+  postgresSettings,
+  preloadLibraries,
+} from "../../engine/records.ts";
 import { codecOf, fieldsOf, optionalTime, stampFields, timestamp } from "./codec.ts";
 import { operationBody, operationView } from "./operation.ts";
 
@@ -13,7 +18,7 @@ const field = fieldsOf<EndpointRecord>();
 const namedSettings = z.record(z.string(), z.string());
 
 const settingsBody = z.object({
-  pg_settings: namedSettings.optional(),
+  pg_settings: postgresSettings.optional(),
   pgbouncer_settings: namedSettings.optional(),
   preload_libraries: preloadLibraries.optional(),
 });

@@ -2,9 +2,16 @@
 import { z } from "zod";
 import type { Engine } from "../../engine/engine.ts";
 import type { Profile } from "../../engine/profile.ts";
-import { type EndpointDefaults, nameText, type ProjectRecord, projectSettings } from "../../engine/records.ts";
+import {
+  type EndpointDefaults,
+  nameText,
+  newDatabaseName,
+  newRoleName,
+  type ProjectRecord,
+  postgresSettings,
+  projectSettings,
+} from "../../engine/records.ts";
 import { recoverableUntilMs } from "../../engine/recovery.ts";
-import { defaultPgVersion } from "../../engine/settings.ts";
 import type { Span, Usage } from "../../engine/usage.ts";
 import { firstEndpointFields, newBranchBody } from "./branch.ts";
 import { codecOf, fieldsOf, objectId, optionalTime, stampFields, timestamp, timeText, usageFields } from "./codec.ts";
@@ -29,7 +36,7 @@ const defaultsBody = z.object({
   autoscaling_limit_min_cu: z.number().optional(),
   autoscaling_limit_max_cu: z.number().optional(),
   suspend_timeout_seconds: z.int().optional(),
-  pg_settings: z.record(z.string(), z.string()).optional(),
+  pg_settings: postgresSettings.optional(),
   pgbouncer_settings: z.record(z.string(), z.string()).optional(),
 });
 
@@ -128,7 +135,7 @@ export function projectCreateBody(profile: Profile) {
       ...sizes.shape,
       name: nameText(64).optional(),
       region_id: z.string().max(64).optional(),
-      pg_version: z.int().min(14).max(defaultPgVersion).default(defaultPgVersion),
+      pg_version: z.int().min(14).optional(),
       history_retention_seconds: historyRetention.default(86_400),
       default_endpoint_settings: endpointDefaults(profile).optional(),
       settings: projectSettings.optional(),
@@ -138,8 +145,8 @@ export function projectCreateBody(profile: Profile) {
       branch: z
         .object({
           name: nameText(256).optional(),
-          role_name: nameText(63).optional(),
-          database_name: nameText(63).optional(),
+          role_name: newRoleName.optional(),
+          database_name: newDatabaseName.optional(),
           annotations: z.record(z.string(), z.string()).optional(),
         })
         .optional(),

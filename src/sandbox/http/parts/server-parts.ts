@@ -54,6 +54,11 @@ export interface ServerParts {
    * @throws Error with a message for the client
    */
   readonly schemaOf?: ((branchId: string, database: string) => Promise<string>) | undefined;
+  /**
+   * Lets PostgreSQL check settings of an endpoint. The function is `undefined` if no computes run.
+   * @throws Error with PostgreSQL's message about the wrong setting
+   */
+  readonly checkSettings?: ((pgSettings: Readonly<Record<string, string>>) => Promise<void>) | undefined;
   /** Returns the address and host name of the HTTP proxy. The address is known after the sandbox listens. */
   readonly entrances: () => Entrances;
   /** Called with errors that are bugs of the sandbox. */

@@ -16,16 +16,13 @@ export interface Factors {
   readonly remote: "Matches" | "Differs" | "Unverifiable" | "Absent" | "Unproven";
   readonly isOwnOperationInFlight: boolean;
   readonly intent: "None" | "Open";
-  readonly posts: "NoneSent" | "AllRefused" | "Unresolved";
+  readonly posts: "Refused" | "Unresolved";
   /** The answer to a create that is not stored yet. */
   readonly isAnswered: boolean;
   readonly isSettled: boolean;
   readonly resolution: "None" | "Adopt" | "Abandon";
-  /**
-   * The other endpoint. It is on the branch that the intent or spec names. `Older`: it has no name, and was created
-   * before the intent.
-   */
-  readonly candidate: "None" | "Nameless" | "Older" | "OwnToken" | "SiblingToken" | "OtherCluster" | "OtherName";
+  /** The other endpoint. It is on the branch that the intent or spec names. */
+  readonly candidate: "None" | "Nameless" | "OwnToken" | "SiblingToken" | "OtherCluster" | "OtherName";
   readonly echoesNames: boolean;
   /**
    * What the other resource claims. `Owner`: it owns the other endpoint. `OwnsOurs`: it owns ours. `Intent`: it has an
@@ -47,7 +44,7 @@ const everywhere = {
   spec: ["Fits", "Moved", "Broken"],
   deletion: ["None", "Default", "Retain"],
   type: ["ReadWrite", "ReadOnly"],
-  candidate: ["None", "Nameless", "Older", "OwnToken", "SiblingToken", "OtherCluster", "OtherName"],
+  candidate: ["None", "Nameless", "OwnToken", "SiblingToken", "OtherCluster", "OtherName"],
   echoesNames: either,
   claims: ["None", "Owner", "Intent", "Elder"],
 } as const;
@@ -83,7 +80,7 @@ const creating: Levels = {
   // An intent is stored only after the finalizer.
   hasFinalizer: [true],
   intent: ["Open"],
-  posts: ["NoneSent", "AllRefused", "Unresolved"],
+  posts: ["Refused", "Unresolved"],
   isAnswered: either,
   isSettled: either,
   resolution: ["None", "Adopt", "Abandon"],
@@ -104,7 +101,7 @@ const owned: Levels = {
 /** Removes combinations that cannot occur. */
 function isImpossible(factors: Factors): boolean {
   const { candidate, echoesNames, intent, posts, isAnswered, resolution, claims, adoption, isTakeOver } = factors;
-  const isNamed = !["None", "Nameless", "Older"].includes(candidate);
+  const isNamed = !["None", "Nameless"].includes(candidate);
   return (
     // If an endpoint shows a name, the control plane shows names.
     (isNamed && !echoesNames) ||

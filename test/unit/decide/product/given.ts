@@ -1,6 +1,5 @@
 /** Makes the observation of a combination of factors. */
 import type { Claim } from "../../../../src/decide/claims.ts";
-import { desiredChanges, hashOf } from "../../../../src/decide/desired-endpoint.ts";
 import { endpointName, ownershipToken } from "../../../../src/decide/identity.ts";
 import type { Observation, ResourceMemory } from "../../../../src/decide/observation.ts";
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
@@ -86,7 +85,7 @@ export function createGiven(): Part<Observation> {
         endpoints: [...ownEndpoint(factors), ...candidate(factors)],
         echoesNames: factors.echoesNames,
         startedAtMs: monotonicMs + (factors.isSettled ? policy.createSettleMs : 0),
-        ...(factors.remote === "Unproven" ? { absentIds: [] } : {}),
+        ...(factors.remote === "Unproven" ? { readIds: [] } : {}),
       }).project,
   );
   const claimsPart = shared(["claims", "type", "spec"], (factors) => observation({ claims: claimsOf(factors) }).claims);
@@ -138,8 +137,7 @@ function specOf(factors: Factors) {
 function statusOf(factors: Factors): ComputeEndpointStatus {
   const { ownership: origin, type, isOwnOperationInFlight } = factors;
   if (factors.intent === "Open") {
-    const fields = { ...managed };
-    return { createIntent: intent({ type, fields, bodyHash: hashOf(desiredChanges(validSpec(factors))) }) };
+    return { createIntent: intent({ type }) };
   }
   if (!isOwned(factors)) {
     return {};
@@ -171,7 +169,6 @@ function candidate({ candidate: kind, type, spec, ownership: origin }: Factors):
   const elsewhere = endpointName("orders", ownershipToken("cluster-b", "uid-elsewhere"));
   const names = {
     Nameless: undefined,
-    Older: undefined,
     OwnToken: ownName,
     SiblingToken: otherName,
     OtherCluster: elsewhere,
@@ -185,7 +182,6 @@ function candidate({ candidate: kind, type, spec, ownership: origin }: Factors):
       branchId: isTarget ? otherBranch : branch,
       name: names[kind],
       ...managed,
-      createdTime: timeAt(kind === "Older" ? -500_000 : -500),
     }),
   ];
 }
@@ -199,11 +195,7 @@ export function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
     case "Owner":
       return [claim({ ownedEndpointId: candidateId })];
     case "Intent":
-      return [
-        claim({
-          openCreate: { intent: intent({ branchId, type, token: "sibling" }), posts: "Unresolved", isHeld: false },
-        }),
-      ];
+      return [claim({ intent: intent({ branchId, type, token: "sibling" }) })];
     case "OwnsOurs":
       return [claim({ ownedEndpointId: "ep-own-1" })];
     case "Elder":
@@ -212,7 +204,7 @@ export function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
 }
 
 function memoryOf({ intent: open, posts, isAnswered, type }: Factors): ResourceMemory {
-  const known = open === "Open" ? intentMemory({ posts }) : memory();
+  const known = open === "Open" ? intentMemory({ isUnresolved: posts === "Unresolved" }) : memory();
   return isAnswered
     ? {
         ...known,
@@ -220,7 +212,6 @@ function memoryOf({ intent: open, posts, isAnswered, type }: Factors): ResourceM
           endpoint: endpoint({ id: answeredId, type }),
           operations: [],
           hash: "h",
-          attempt: "attempt-1",
         },
       }
     : known;

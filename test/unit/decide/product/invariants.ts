@@ -89,13 +89,6 @@ const keepsOpenQuestions: Invariant = ({ factors, given, plan }) => {
   return (isReplaced || isForgotten) && "drops an intent whose POST may still take effect";
 };
 
-/**
- * S2: if the control plane shows no names, there is no create while another resource has an unresolved create for the
- * same branch and type.
- */
-const waitsForOtherCreates: Invariant = ({ factors, plan }) =>
-  factors.claims === "Intent" && !factors.echoesNames && isCreating(plan) && "creates beside an unresolved create";
-
 /** S3 */
 const takesOnlyWhatIsFree: Invariant = ({ factors, plan }) => {
   if (plan.kind !== "RecordOwnership") {
@@ -116,10 +109,14 @@ const takesOnlyWhatIsFree: Invariant = ({ factors, plan }) => {
       (factors.intent === "None" &&
         factors.adoption !== "None" &&
         (factors.candidate !== "OtherCluster" || factors.isTakeOver) &&
-        (factors.claims === "None" || factors.type === "ReadOnly")),
+        (factors.claims !== "Elder" || factors.type === "ReadOnly")),
   };
-  // If another resource has an open create, every endpoint that is not proven our own may come from that create.
-  const isContested = factors.claims === "Intent" && origin === "Adopted" && factors.intent === "None";
+  // If another resource has an open create, an endpoint without a name may come from that create.
+  const isContested =
+    factors.claims === "Intent" &&
+    factors.candidate === "Nameless" &&
+    origin === "Adopted" &&
+    factors.intent === "None";
   return (
     (isOthers || isContested || isOwned(factors) || !reasons[origin]) && `takes an endpoint as ${origin} without right`
   );
@@ -136,18 +133,18 @@ const releasesOnlyWhenDone: Invariant = ({ factors, given, plan }) => {
   if (plan.kind !== "RemoveFinalizer") {
     return false;
   }
-  const { intent, ownership, deletion, remote, isAnswered } = factors;
+  const { intent, ownership, deletion, remote } = factors;
   const isLent = ownership === "Adopted" || ownership === "Presumed";
   const isRetained = deletion === "Retain" || (deletion === "Default" && isLent);
   const reasons = {
     Retained: isRetained,
     Gone: isOwned(factors) && remote === "Absent",
-    NeverCreated: !isOwned(factors) && intent === "None",
+    NeverCreated: ownership === "None" && intent === "None",
+    ProjectGone: false,
   };
   const isOpenEnded =
     intent === "Open" && (deletion !== "Retain" || plan.abandoned !== given.resource.status.createIntent);
-  const isLost = isAnswered && !isOwned(factors) && !isRetained;
-  const isAllowed = isDeleting(factors) && factors.hasFinalizer && reasons[plan.cause] && !isOpenEnded && !isLost;
+  const isAllowed = isDeleting(factors) && factors.hasFinalizer && reasons[plan.cause] && !isOpenEnded;
   return !isAllowed && "lets the finalizer go too early";
 };
 
@@ -201,7 +198,6 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   "S1 changes only what is ours": changesOnlyWhatIsOurs,
   "S1 deletes only when asked": deletesOnlyWhenAsked,
   "S2 creates only when nothing is in doubt": createsOnlyWhenNothingIsInDoubt,
-  "S2 waits for other creates on the branch": waitsForOtherCreates,
   "S2 keeps open questions": keepsOpenQuestions,
   "S3 leaves conflicts alone": leavesConflictsAlone,
   "S3 takes only what is free": takesOnlyWhatIsFree,

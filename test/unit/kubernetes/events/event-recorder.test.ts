@@ -116,18 +116,6 @@ describe("the event recorder", () => {
     }
   });
 
-  it("an object that floods → 25 at once, then one a minute; the others are not held up", async () => {
-    const { clock, recorder } = startRecorder();
-    for (let count = 0; count < 100; count += 1) recorder.record(orders, { ...created, note: `note ${count}` });
-    recorder.record({ ...orders, uid: "u2" }, created);
-    await settlePromises();
-    expect(recorder.stats()).toEqual({ sent: 26, dropped: 75 });
-    await clock.advance(120_000);
-    for (let count = 0; count < 5; count += 1) recorder.record(orders, { ...created, note: `later ${count}` });
-    await settlePromises();
-    expect(recorder.stats()).toEqual({ sent: 28, dropped: 78 });
-  });
-
   it("a failure that passes → is tried again; one that does not → the event is lost, the next one is sent", async () => {
     const { clock, connection, recorder } = startRecorder();
     let failures = 2;
@@ -238,5 +226,63 @@ describe("the event recorder", () => {
       expect(event.length).toBeLessThanOrEqual(253);
       expect(event).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
     }
+  });
+
+  it("a burst → a hundred at once and then ten a second; more than 2,000 → dropped, with one line", async () => {
+    const { clock, recorder, recordMany, warnings } = startRecorder();
+    recordMany(2_100);
+    await settlePromises();
+    expect(recorder.stats()).toEqual({ sent: 100, dropped: 99 });
+    await clock.advance(1_000);
+    expect(recorder.stats().sent).toBe(110);
+    expect(warnings).toMatchObject([{ dropped: 1 }]);
+    await clock.advance(200_000);
+    recorder.record({ ...orders, uid: "late" }, created);
+    await settlePromises();
+    expect(recorder.stats()).toEqual({ sent: 2_002, dropped: 99 });
+  });
+
+  it("the end of the process → what waits goes out without pauses, and the rest is dropped in time", async () => {
+    const { clock, connection, recorder, recordMany } = startRecorder();
+    recordMany(200);
+    expect(await recorder.flush(4_000)).toBe(true);
+    expect(recorder.stats()).toEqual({ sent: 200, dropped: 0 });
+    connection.respond = () => {
+      const { promise, resolve } = Promise.withResolvers<object>();
+      clock.after(100, () => resolve({}));
+      return promise;
+    };
+    recordMany(300, created, "more");
+    const flushed = recorder.flush(4_000);
+    await clock.advance(3_100);
+    expect(await flushed).toBe(true);
+    expect(recorder.stats()).toEqual({ sent: 230, dropped: 270 });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("recorded again while the first is under way → one event, whose count rises", async () => {
+    const { connection, recorder, sent } = startRecorder();
+    const gate = Promise.withResolvers<object>();
+    connection.respond = () => gate.promise;
+    for (let count = 0; count < 3; count += 1) recorder.record(orders, created);
+    await settlePromises();
+    recorder.record(orders, created);
+    gate.resolve({});
+    await settlePromises();
+    expect(sent()).toEqual([
+      ["POST", undefined],
+      ["PATCH", 4],
+    ]);
+  });
+
+  it("refused by the API server → lost, with a line that names it", async () => {
+    const { connection, recorder, warnings } = startRecorder();
+    connection.respond = () => {
+      throw new KubernetesError("Forbidden", "scripted");
+    };
+    recorder.record(orders, created);
+    await settlePromises();
+    expect(recorder.stats()).toEqual({ sent: 0, dropped: 1 });
+    expect(warnings).toMatchObject([{ name: "orders", eventReason: "EndpointCreated" }]);
   });
 });

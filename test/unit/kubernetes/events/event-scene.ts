@@ -33,16 +33,11 @@ export function startRecorder(options: { readonly mayAct?: () => boolean; readon
   });
   const sent = () =>
     connection.calls.map(({ method, body }) => [method, (body as { series?: { count: number } }).series?.count]);
-  /** The objects of the created events, in the order of the calls. */
-  const uids = () =>
-    connection.calls
-      .filter(({ method }) => method === "POST")
-      .map(({ body }) => (body as { regarding: { uid: string } }).regarding.uid);
   /** Records the event for this number of other resources. */
   const recordMany = (count: number, event: ResourceEvent = created, prefix = "u") => {
     for (let index = 0; index < count; index += 1) {
       recorder.record({ ...orders, uid: `${prefix}${index}` }, event);
     }
   };
-  return { clock, connection, recorder, sent, uids, recordMany, warnings };
+  return { clock, connection, recorder, sent, recordMany, warnings };
 }

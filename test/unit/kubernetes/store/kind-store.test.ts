@@ -3,10 +3,9 @@ import { describe, expect, it } from "vitest";
 import { LeaderFenceError } from "../../../../src/domain/leader-fence.ts";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import { KindStore } from "../../../../src/kubernetes/store/kind-store.ts";
-import { computeEndpointKind, KindParser } from "../../../../src/kubernetes/store/resource-kinds.ts";
+import { computeEndpointKind } from "../../../../src/kubernetes/store/resource-kinds.ts";
 import { ResourceCache } from "../../../../src/kubernetes/watch/resource-cache.ts";
 import { type ComputeEndpoint, projectsOf } from "../../../../src/resource/compute-endpoint.ts";
-import { quietLogger } from "../../../support/quiet-logger.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
 
 const key = { namespace: "shop", name: "orders" };
@@ -23,23 +22,18 @@ function stored(status: unknown, resourceVersion = "10", metadata: object = {}) 
 function createStore(options: { mayAct?: boolean } = {}) {
   const connection = new ScriptedConnection();
   const cache = new ResourceCache<ComputeEndpoint>({ indexesOf: projectsOf, onChange() {}, onHandlerError() {} });
-  const parser = new KindParser(computeEndpointKind, quietLogger);
   const askedMs: number[] = [];
   const mayStartEffect = (timeoutMs: number) => {
     askedMs.push(timeoutMs);
     return options.mayAct ?? true;
   };
-  const restores: string[] = [];
-  const store = new KindStore({
-    ...{ kind: computeEndpointKind, connection, cache, parser, fence: { mayStartEffect } },
-    onRestored: () => restores.push("restored"),
-  });
+  const store = new KindStore({ kind: computeEndpointKind, connection, cache, fence: { mayStartEffect } });
   const put = (object: unknown) => {
-    const resource = parser.parse(object);
+    const resource = computeEndpointKind.parse(object);
     cache.scope(undefined).applyChange(resource);
     return resource;
   };
-  return { connection, store, put, askedMs, restores };
+  return { connection, store, put, askedMs };
 }
 
 describe("the store", () => {
@@ -69,37 +63,17 @@ describe("the store", () => {
     expect(askedMs).toEqual([8_000]);
   });
 
-  it("a stored status that did not fit the schema → is read again, so that only unreadable records of ownership stay", async () => {
+  it("a stored status with fields that cannot be parsed → a write leaves them, so the raw record still claims", async () => {
     const { connection, store, put } = createStore();
-    const raw = stored({ operations: "garbage", ownership: { endpointId: 5 }, later: { a: 1 }, host: "h" });
-    const resource = put(raw);
-    expect([resource.status.host, resource.status.operations], "what can be read is kept").toEqual(["h", undefined]);
-    connection.respond = (call) => (call.method === "GET" ? raw : stored({ host: "h", state: "idle" }, "11"));
+    const resource = put(
+      stored({ operations: "garbage", ownership: { endpointId: "ep-1" }, later: { a: 1 }, host: "h" }),
+    );
+    expect([resource.claimedId, resource.isOwnershipReadable, resource.status.host]).toEqual(["ep-1", false, "h"]);
+    connection.respond = () => stored({ host: "h", state: "idle" }, "11");
     await store.patchStatus(resource, { host: "h", state: "idle" });
-    expect(connection.calls.map((call) => call.method)).toEqual(["GET", "PATCH"]);
-    expect(connection.calls[1]?.body).toMatchObject({
-      status: { operations: null, later: null, state: "idle" },
-    });
-    expect(connection.calls[1]?.body).not.toHaveProperty("status.ownership");
-    expect(connection.calls[1]?.body).not.toHaveProperty("status.host");
-  });
-
-  it("a stored status that did not fit and has changed since → Conflict, nothing is written", async () => {
-    const { connection, store, put } = createStore();
-    const resource = put(stored({ operations: "garbage" }));
-    for (const now of [stored({}, "11"), stored({}, "10", { uid: "u2" })]) {
-      connection.respond = () => now;
-      await expect(store.patchStatus(resource, {})).rejects.toMatchObject({ reason: "Conflict" });
-    }
-    expect(connection.calls.map((call) => call.method)).toEqual(["GET", "GET"]);
-  });
-
-  it("a status that is no object at all → the new one in its place", async () => {
-    const { connection, store, put } = createStore();
-    const resource = put(stored("garbage"));
-    connection.respond = (call) => (call.method === "GET" ? stored("garbage") : stored({ state: "idle" }, "11"));
-    await store.patchStatus(resource, { state: "idle" });
-    expect(connection.calls[1]?.body).toMatchObject({ status: { state: "idle" } });
+    expect(connection.calls.map(({ method, body }) => [method, (body as { status: object }).status])).toEqual([
+      ["PATCH", { state: "idle" }],
+    ]);
   });
 
   it("nothing differs → no request, and the leader fence is not asked", async () => {
@@ -209,7 +183,7 @@ describe("the store", () => {
     expect(connection.calls.map((call) => call.method)).toEqual(["PATCH", "GET"]);
   });
 
-  it.each(["NotFound", "Invalid", "Forbidden", "Unauthorized", "Throttled"] as const)(
+  it.each(["NotFound", "WriteRefused", "Forbidden", "Unauthorized", "Throttled"] as const)(
     "a write that was refused (%s) → the cache is as good as before, no read",
     async (reason) => {
       const { connection, store, put } = createStore();
@@ -231,18 +205,6 @@ describe("the store", () => {
       await expect(store.patchStatus(resource, { state: "x" })).rejects.toMatchObject({ reason: "UnreadableAnswer" });
       await expect(store.read(key)).rejects.toMatchObject({ reason: "UnreadableAnswer" });
     }
-  });
-
-  it.each([
-    ["older than the cached object", "9", 1],
-    ["the cached object", "10", 0],
-    ["newer than the cached object", "11", 0],
-  ])("a read that is %s → reports a restore of etcd only if it is older", async (_what, version, count) => {
-    const { connection, store, put, restores } = createStore();
-    put(stored({ host: "h" }));
-    connection.respond = () => stored({ host: "h" }, version);
-    await store.read(key);
-    expect(restores).toHaveLength(count);
   });
 
   it("a name that is no path segment → is escaped", async () => {

@@ -11,8 +11,7 @@ const data: SecretData = { password, uri, host: "h.example" };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const owner = { apiVersion: "v1", kind: "DatabaseAccess", name: "app", uid: "u" };
 const before: StoredSecret = {
-  ...{ key, uid: "s", resourceVersion: "1", type: "t", ownerUids: ["u"], data: {}, finalizers: [] },
-  isBeingDeleted: false,
+  ...{ key, uid: "s", resourceVersion: "1", type: "t", ownerUids: ["u"], data: {} },
 };
 
 test.each([
@@ -24,13 +23,14 @@ test.each([
   const connection = new ScriptedConnection();
   connection.respond = () => {
     const why = `webhook denied host h.example: ${quoted}`;
-    throw new KubernetesError("Invalid", why, { cause: new Error(why) });
+    throw new KubernetesError("WriteRefused", why, { cause: new Error(why) });
   };
   const fence = { mayStartEffect: () => true };
   const store = createSecretStore({ connection, fence, account: "ops:operator" });
-  for (const write of [() => store.create(key, { type: "t", owner, data }), () => store.replaceData(before, data)]) {
+  const wanted = { key, type: "t", owner, labels: {}, annotations: {}, data };
+  for (const write of [() => store.write(wanted, undefined), () => store.write(wanted, before)]) {
     const error = await write().catch((thrown: unknown) => thrown as KubernetesError);
-    expect(error).toMatchObject({ reason: "Invalid", cause: undefined });
+    expect(error).toMatchObject({ reason: "SecretRefused", cause: undefined });
     const { message } = error as KubernetesError;
     expect(message).toContain("webhook denied host h.example: ");
     for (const form of [password, base64(password).slice(0, 12), base64(uri).slice(16, 40)])

@@ -57,8 +57,6 @@ export const failure = (reason: KubernetesReason, retryAfterMs?: number) =>
 export interface SceneOptions {
   /** The random number of the delays. @default nearly 1: every pause has its full length */
   readonly random?: () => number;
-  /** Called for every change, after it was noted. */
-  readonly onChange?: () => void;
 }
 
 /** Makes a reflector with a scripted server and simulated time, and does not start it. */
@@ -68,13 +66,14 @@ export function createReflector(options: SceneOptions = {}) {
   const changes: string[] = [];
   const onChange = (key: { readonly name: string }) => {
     changes.push(key.name);
-    options.onChange?.();
     if (key.name === "poison") throw new Error("a bug in a handler");
   };
   const cache = new ResourceCache<Thing>({ indexesOf: () => [], onChange, onHandlerError() {} });
   const random = options.random ?? (() => 0.999_999_9);
+  const restores: string[] = [];
   const reflector = new Reflector({
     listWatch: server,
+    onRestored: () => restores.push("restored"),
     scope: cache.scope(undefined),
     parse,
     clock,
@@ -83,7 +82,7 @@ export function createReflector(options: SceneOptions = {}) {
   });
   const versions = () =>
     Object.fromEntries(cache.list().map((thing) => [thing.key.name, Number(thing.resourceVersion)]));
-  return { clock, server, cache, reflector, changes, versions };
+  return { clock, server, cache, reflector, changes, versions, restores };
 }
 
 /** Makes a reflector that has listed `a` at version 10 and has an open watch. */

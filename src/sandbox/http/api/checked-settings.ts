@@ -1,0 +1,27 @@
+/** Refuses settings that PostgreSQL refuses, before a request changes anything. */
+import type { FastifyInstance } from "fastify";
+import { ApiError } from "../parts/errors.ts";
+import type { ServerParts } from "../parts/server-parts.ts";
+
+/**
+ * Lets PostgreSQL check every `pg_settings` of a request. Without computes, names and values are not checked.
+ * A compute with a wrong setting could not start again.
+ */
+export function checkPgSettings(app: FastifyInstance, { checkSettings }: ServerParts): void {
+  if (checkSettings === undefined) return;
+  app.addHook("preHandler", async ({ body }) => {
+    for (const settings of pgSettingsIn(body)) {
+      await checkSettings(settings).catch((error: Error) => {
+        throw new ApiError(400, error.message);
+      });
+    }
+  });
+}
+
+/** Finds every `pg_settings` of a body that has passed its schema. */
+function pgSettingsIn(body: unknown): readonly Readonly<Record<string, string>>[] {
+  if (typeof body !== "object" || body === null) return [];
+  return Object.entries(body).flatMap(([name, value]) =>
+    name === "pg_settings" && typeof value === "object" ? [value] : pgSettingsIn(value),
+  );
+}
