@@ -1,6 +1,8 @@
 import { nextReportMs } from "../decide/call-failures.ts";
 import { isIdentityProven } from "../decide/identity.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ProjectSnapshot } from "../domain/endpoint.ts";
+import { isSameStored } from "../domain/same-stored.ts";
 import { inParallel } from "../reconcile/in-parallel.ts";
 import type { FailedRead, KindChange, KindLook, KindRound } from "../reconcile/ports.ts";
 import type { WaitingChange } from "../reconcile/project-memory.ts";
@@ -26,7 +28,7 @@ import {
   writeSecret,
 } from "./access-steps.ts";
 import { eventOfGone, summaryOfFailure, unchanged, waits } from "./access-summary.ts";
-import { boundEndpoint, referenceOf } from "./endpoint-reference.ts";
+import { type BoundEndpoint, boundEndpoint, referenceOf } from "./endpoint-reference.ts";
 import {
   BranchReader,
   configMarkOf,
@@ -246,7 +248,8 @@ export class AccessRound implements KindRound {
   }
 
   /** It is due, its change waits and may be sent, or the snapshot or the operation log shows a change. */
-  #needsLook({ resource, entry }: WorkedAccess, { snapshot, operations, mayChange }: KindLook): boolean {
+  #needsLook(worked: WorkedAccess, { snapshot, operations, mayChange }: KindLook): boolean {
+    const { resource, entry } = worked;
     if (this.#looking.has(resource.uid) || (entry.waitingSinceMs !== undefined && mayChange)) {
       return true;
     }
@@ -254,10 +257,21 @@ export class AccessRound implements KindRound {
     if (compared === undefined || failure !== undefined || isBeingDeleted(resource)) {
       return false;
     }
-    const { endpointId, branchId, hosts } = compared.endpoint;
-    const shown = snapshot.endpoints.get(endpointId);
-    const hasMoved = shown !== undefined && (shown.branchId !== branchId || shown.host !== hosts.host);
-    return hasMoved || configMarkOf(operations, branchId) !== compared.configMark;
+    // While an operation locks the project, the snapshot can be older than a replica. Then a later one shows it.
+    const shown = this.#boundEndpoint(worked, snapshot);
+    const hasMoved = shown !== undefined && !isSameStored(shown, compared.endpoint);
+    return hasMoved || configMarkOf(operations, compared.endpoint.branchId) !== compared.configMark;
+  }
+
+  /** `undefined`: Kubernetes or the snapshot does not show the endpoint. */
+  #boundEndpoint({ resource }: WorkedAccess, snapshot: ProjectSnapshot): BoundEndpoint | undefined {
+    const { findEndpoint, identity, endpoints } = this.#context;
+    const reference = referenceOf(resource, findEndpoint, identity);
+    const isWithReplicas = validSpecOf(resource)?.secret?.includeReplicas === true;
+    const replicas = endpoints.filter(
+      (each) => isWithReplicas && each.key.namespace === resource.key.namespace && isIdentityProven(each, identity),
+    );
+    return reference.kind === "Named" ? boundEndpoint(reference, snapshot, replicas) : undefined;
   }
 
   /** Decides again. A change that is still wanted keeps its place among those that wait. */
@@ -294,16 +308,12 @@ export class AccessRound implements KindRound {
     { snapshot, operations }: KindLook,
   ): Promise<Decided | undefined> {
     const { entry, resource } = worked;
-    const { monotonicMs, policy, findEndpoint, identity, endpoints } = this.#context;
+    const { monotonicMs, policy, findEndpoint, identity } = this.#context;
     const spec = validSpecOf(resource);
-    const reference = referenceOf(resource, findEndpoint, identity);
-    if (reference.kind !== "Named" || spec === undefined) {
+    if (spec === undefined || referenceOf(resource, findEndpoint, identity).kind !== "Named") {
       return undefined;
     }
-    const siblings = endpoints.filter(
-      (sibling) => sibling.key.namespace === resource.key.namespace && isIdentityProven(sibling, identity),
-    );
-    const endpoint = boundEndpoint(reference, snapshot, spec.secret?.includeReplicas === true ? siblings : []);
+    const endpoint = this.#boundEndpoint(worked, snapshot);
     if (endpoint === undefined) {
       await storeStep(this.#context, worked, waits.endpoint(spec.endpointRef.name));
       entry.dueAtMs = monotonicMs + policy.operationPollMs;

@@ -1,6 +1,7 @@
 /** Named cases of DatabaseAccesses. */
 import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { world as places } from "../control-plane/engine.ts";
+import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { passwordOf } from "../oracles/accesses.ts";
 import { annotations } from "../ports.ts";
 import type { World } from "../run/world.ts";
@@ -14,10 +15,12 @@ interface AccessParts {
   readonly name?: string;
   readonly role?: "Delete";
   readonly database?: "Delete";
+  readonly secret?: JsonObject;
 }
 
-const access = (atMs: number, { name = "app", role, database }: AccessParts = {}) => {
+const access = (atMs: number, { name = "app", role, database, secret }: AccessParts = {}) => {
   const spec = {
+    ...(secret && { secret }),
     endpointRef: { name: "orders" },
     role: { name: "orders_app", ...(role && { deletionPolicy: role }) },
     database: { name: "orders", ...(database && { deletionPolicy: database }) },
@@ -172,5 +175,26 @@ export const accessCases: readonly NamedCase[] = [
         annotate(40_000, annotations.rotateRequestedAt, "1", "jobs"),
       ],
     }),
+  },
+  {
+    id: "replica of an access",
+    name: "a replica starts, and the DatabaseAccess is decided while its start locks the project → the Secret names it",
+    why: "an application does not read from its replica for ten minutes",
+    plan: planOf({
+      world: { hasAccesses: true, operationLatencyMs: { min: 8_000, max: 9_000 } },
+      steps: [
+        endpoint(1_000),
+        access(60_000, { secret: { includeReplicas: true } }),
+        {
+          atMs: 120_000,
+          action: { kind: "Apply", name: "replica", spec: { ...readWrite(branch(1)), type: "ReadOnly" } },
+        },
+      ],
+    }),
+    judge: (world) => {
+      const written = world.log.entries.findLast(({ text }) => text === "asks the API server to patch Secret shop/app");
+      const atMs = written?.atMs ?? Number.POSITIVE_INFINITY;
+      return atMs < 140_000 ? [] : [`the Secret was written at ${atMs} ms`];
+    },
   },
 ];

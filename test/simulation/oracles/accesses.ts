@@ -1,7 +1,7 @@
 /** Checks that DatabaseAccesses end as their specs say. */
 import { world as places, Refusal, type RolePath } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
-import { isObject } from "../kubernetes/merge-patch.ts";
+import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import { secretsCollection } from "../kubernetes/resource-path.ts";
 import { annotations } from "../ports.ts";
 import { namespace } from "../run/perform-action.ts";
@@ -68,9 +68,26 @@ function secretProblem(world: World, access: StoredObject): Problem | undefined 
   }
   const { name } = partOf(access, "database");
   const database = world.controlPlane.databases(role.projectId, role.branchId).find((each) => each.name === name);
-  return database?.ownerName === role.roleName
+  if (database?.ownerName !== role.roleName) {
+    return { promise: "S8", text: "is Ready, and its database is not there" };
+  }
+  const { includeReplicas } = partOf(access, "secret");
+  const held = heldIn(world, access.metadata.name, "read-hosts");
+  return includeReplicas !== true || held === replicaHosts(world, role)
     ? undefined
-    : { promise: "S8", text: "is Ready, and its database is not there" };
+    : { promise: "L1", text: `is Ready, and its Secret names the replicas ${held}` };
+}
+
+/** Returns the hosts of the Ready replicas of a branch, as the Secret lists them; `undefined`: there are none. */
+function replicaHosts(world: World, { branchId }: Pick<RolePath, "branchId">): string | undefined {
+  const replicas = world.resources().filter((resource) => {
+    const { type, branchId: named, disabled } = specOf(resource);
+    return type === "ReadOnly" && named === branchId && disabled !== true;
+  });
+  const hosts = replicas.flatMap(({ status }) =>
+    isObject(status) && typeof status.host === "string" ? status.host : [],
+  );
+  return hosts.length === 0 ? undefined : hosts.sort().join(",");
 }
 
 /** Checks a deletion: a role is deleted only if the operator has created it and no existing DatabaseAccess names it. */
@@ -146,16 +163,20 @@ function endpointNameOf(access: StoredObject): string {
   return String(partOf(access, "endpointRef").name);
 }
 
-function partOf(access: StoredObject, part: "endpointRef" | "role" | "database"): { readonly name?: unknown } {
+function partOf(access: StoredObject, part: "endpointRef" | "role" | "database" | "secret"): JsonObject {
   const value = specOf(access)[part];
   return isObject(value) ? value : {};
 }
 
 /** Returns the password in a Secret; `undefined`: there is no such Secret. */
 export function heldPassword(world: World, secretName: string): string | undefined {
+  return heldIn(world, secretName, "password");
+}
+
+function heldIn(world: World, secretName: string, key: string): string | undefined {
   const secret = world.apiServer.store.get(secretsCollection, namespace, secretName);
-  const { password } = (secret?.data ?? {}) as { readonly password?: string };
-  return password === undefined ? undefined : Buffer.from(password, "base64").toString();
+  const held = ((secret?.data ?? {}) as Readonly<Record<string, string>>)[key];
+  return held === undefined ? undefined : Buffer.from(held, "base64").toString();
 }
 
 /** Returns the password that PostgreSQL accepts; `undefined`: there is no such role. */

@@ -76,6 +76,7 @@ function specOf(name: SubjectName): JsonObject {
     endpointRef: { name: endpoint },
     database: { name: database, deletionPolicy: "Delete" },
     role: { name: role, deletionPolicy: "Delete" },
+    ...(name === "report" && { secret: { includeReplicas: true } }),
   };
 }
 
@@ -98,6 +99,8 @@ const actionKinds = [
   "WatchLoss",
   "Crash",
   "Cut",
+  "ApplyReplica",
+  "DeleteReplica",
 ] as const;
 
 function randomAction(random: SeededRandom, kind: (typeof actionKinds)[number], name: SubjectName): Action {
@@ -124,6 +127,10 @@ function randomAction(random: SeededRandom, kind: (typeof actionKinds)[number], 
       return { kind, branchId, roleName: role };
     case "EditEndpoint":
       return { kind: "Apply", name: endpoint, spec: readWrite(branchId, size(random.pick([0.5, 1, 2]))) };
+    case "ApplyReplica":
+      return { kind: "Apply", name: "replica", spec: { ...readWrite(branchId), type: "ReadOnly" } };
+    case "DeleteReplica":
+      return { kind: "Delete", name: "replica" };
     case "RecreateEndpoint":
       return { kind: "Recreate", name: endpoint, spec: readWrite(branchId) };
     case "FailNext":
