@@ -3,6 +3,7 @@
  * cleans up at intervals.
  */
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
+import { maxConnectionsOf } from "../engine/compute-sizes.ts";
 import type { Engine } from "../engine/engine.ts";
 import { versionProblem } from "./branch-data.ts";
 import { ComputeAccess } from "./compute-access.ts";
@@ -19,6 +20,7 @@ import { EndpointAddresses } from "./proxy/endpoint-addresses.ts";
 import type { EndpointName } from "./proxy/endpoint-name.ts";
 import { joinServer } from "./proxy/join-server.ts";
 import { type ComputeDirectories, dataVersionOf } from "./storage/compute-directories.ts";
+import { offerExtension } from "./storage/offered-extensions.ts";
 import { endOldServer } from "./storage/old-servers.ts";
 
 /**
@@ -93,7 +95,11 @@ export async function assemble(
   await prepareDirectories(parts.directories, parts.binaries.version);
   const addresses = new EndpointAddresses(options.port);
   const onLoss = (endpointId: string): void => engine.loseCompute(endpointId);
-  const fleet = new ComputeFleet({ ...parts, records, isTemporary, maxComputes: options.maxComputes, onLoss });
+  const fleet = new ComputeFleet({
+    ...{ ...parts, records, isTemporary, maxComputes: options.maxComputes, onLoss },
+    extensionPath: await offerExtension(parts.directories, parts.binaries),
+    maxConnectionsOf: (minUnits) => maxConnectionsOf(minUnits, engine.profile.name),
+  });
   const access = new ComputeAccess({ engine, fleet, onChange, isMoving: (id) => records.isMoving(id) });
   const cancelKeys = new CancelKeys();
   const proxy = new ComputeProxy({

@@ -1,6 +1,5 @@
 /** Starts and stops the PostgreSQL servers of the endpoints. */
 import type { ComputeDriver } from "../engine/compute-driver.ts";
-import { maxConnectionsOf } from "../engine/compute-sizes.ts";
 import type { EndpointRecord, OperationRecord } from "../engine/records.ts";
 import { BranchCopies, objectsOf } from "./branch-copies.ts";
 import { BranchData, type BranchDataParts } from "./branch-data.ts";
@@ -31,6 +30,10 @@ export interface FleetParts extends BranchDataParts {
    * @throws ComputeError
    */
   readonly wallTimeOf: (timeMs: number) => number;
+  /** Where users find `pg_stat_statements`; `undefined`: it is not offered. */
+  readonly extensionPath: string | undefined;
+  /** Returns the maximum number of connections of a compute of this minimum size. */
+  readonly maxConnectionsOf: (minUnits: number) => number;
   /** Called when a server has ended although the sandbox did not stop it. `why`: the server's last message. */
   readonly onLoss: (endpointId: string, why: string) => void;
 }
@@ -274,7 +277,11 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const { branchId } = endpoint;
     await this.#data.ensureBranch(branchId);
     await this.#data.history.prepare(branchId);
-    const compute = await this.#launch(endpoint, holderOfBranch(branchId), maxConnectionsOf(endpoint.minUnits));
+    const compute = await this.#launch(
+      endpoint,
+      holderOfBranch(branchId),
+      this.#parts.maxConnectionsOf(endpoint.minUnits),
+    );
     try {
       await this.#bringObjects(compute);
       await this.#followPrimary(branchId);
@@ -298,7 +305,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   /** Returns the maximum number of connections of a standby. PostgreSQL requires at least as many as on the primary. */
   #standbyConnections({ minUnits, branchId }: EndpointRecord): number {
     const primary = this.#primaryOf(branchId)?.server.place.maxConnections ?? this.#data.lastMaxConnections(branchId);
-    return Math.max(maxConnectionsOf(minUnits), primary);
+    return Math.max(this.#parts.maxConnectionsOf(minUnits), primary);
   }
 
   async #launch(endpoint: EndpointRecord, holder: Holder, maxConnections: number): Promise<RunningCompute> {
@@ -331,7 +338,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   ): Promise<void> {
     const isStandby = type === "read_only";
     const needs = {
-      ...{ ...place, pgSettings, isTemporary: this.#parts.isTemporary },
+      ...{ ...place, pgSettings, isTemporary: this.#parts.isTemporary, extensionPath: this.#parts.extensionPath },
       primarySocketDirectory: isStandby ? this.#primaryOf(branchId)?.server.place.socketDirectory : undefined,
       archiveDirectory: isStandby ? undefined : this.#data.history.archiveOf(branchId),
     };

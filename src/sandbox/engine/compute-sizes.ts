@@ -1,6 +1,6 @@
 /** The sizes of computes: CPU, memory and connections of each size, and the check whether a profile allows a size. */
 
-/** CPU, memory, file cache and connections of one compute size. */
+/** CPU, memory and file cache of one compute size. `maxConnections` is that of the profile `seed`. */
 export interface ComputeSize {
   readonly units: number;
   readonly vcpu: number;
@@ -23,16 +23,17 @@ export const computeSizes: readonly ComputeSize[] = [
   { units: 8, vcpu: 8, ramGb: 32, fileCacheGb: 25.6, maxConnections: 3604 },
 ];
 
-/** The maximum number of connections of a compute with more than 8 units. Only the profile `public` has such sizes. */
-const maxConnectionsCap = 4000;
+/** @see https://neon.com/docs/connect/connection-pooling (read 2026-11-24); larger sizes have the last number */
+const publicConnections = [104, 209, 419, 839, 1258, 1678, 2098, 2517, 2937, 3357, 4000];
 
 /**
  * Returns the maximum number of connections of a compute. It depends on the smallest size of the compute's autoscaling
  * range, and does not grow when the compute scales.
- * @param minUnits a size of the profile in use.
+ * @param minUnits a size of the profile.
  */
-export function maxConnectionsOf(minUnits: number): number {
-  return computeSizes.find((size) => size.units === minUnits)?.maxConnections ?? maxConnectionsCap;
+export function maxConnectionsOf(minUnits: number, profile: "seed" | "public"): number {
+  const index = computeSizes.findIndex((size) => size.units === minUnits);
+  return (profile === "public" ? publicConnections.at(index) : computeSizes.at(index)?.maxConnections) ?? 0;
 }
 
 /** The maximum number of clients of a connection pooler. */
@@ -62,8 +63,8 @@ export interface SizeRules {
   readonly widestRange: number;
 }
 
-/** The only size of the free tier. */
-export const freeTierUnits = 0.25;
+/** The smallest size, and the only one of the free plan in profile `seed`. */
+export const smallestUnits = 0.25;
 
 /**
  * Why a size is refused. `Invalid`: there is no such size, or the two sizes cannot be the ends of a range. `Limit`: a

@@ -3,18 +3,10 @@
  * starts.
  */
 import { isDeepStrictEqual } from "node:util";
-import { freeTierUnits, sizeProblem } from "./compute-sizes.ts";
+import { sizeProblem, smallestUnits } from "./compute-sizes.ts";
 import type { Course } from "./operations.ts";
 import type { Profile } from "./profile.ts";
-import type {
-  Action,
-  EndpointConfig,
-  EndpointDefaults,
-  EndpointRecord,
-  EndpointType,
-  PendingState,
-  Plan,
-} from "./records.ts";
+import type { Action, EndpointConfig, EndpointDefaults, EndpointRecord, PendingState, Plan } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
 /** The fields of an endpoint that a request changes. A missing or undefined field stays as it is. */
@@ -23,7 +15,7 @@ export type EndpointChanges = { readonly [Field in keyof EndpointConfig]?: Endpo
 /** The fields of a request that creates an endpoint. Missing fields get defaults. */
 export interface EndpointCreation extends EndpointChanges {
   readonly branchId: string;
-  readonly type: EndpointType;
+  readonly type: EndpointRecord["type"];
 }
 
 /** Returns a copy of `before` in which the defined fields of `changes` replace the former values. */
@@ -47,7 +39,7 @@ export function isSame(before: EndpointRecord, after: EndpointRecord): boolean {
  * lies beyond it, both ends become equal.
  */
 export function newConfig(branchId: string, changes: EndpointChanges, defaults: EndpointDefaults = {}): EndpointConfig {
-  const { minUnits: defaultMin = freeTierUnits, maxUnits: defaultMax = defaultMin } = defaults;
+  const { minUnits: defaultMin = smallestUnits, maxUnits: defaultMax = defaultMin } = defaults;
   const minUnits = changes.minUnits ?? Math.min(defaultMin, changes.maxUnits ?? defaultMin);
   const config: EndpointConfig = {
     branchId,
@@ -55,8 +47,6 @@ export function newConfig(branchId: string, changes: EndpointChanges, defaults: 
     maxUnits: changes.maxUnits ?? Math.max(minUnits, defaultMax),
     suspendTimeoutSeconds: defaults.suspendTimeoutSeconds ?? 0,
     pgSettings: defaults.pgSettings ?? {},
-    pgbouncerSettings: defaults.pgbouncerSettings,
-    preloadLibraries: undefined,
     poolerEnabled: false,
     poolerMode: "transaction",
     disabled: false,
@@ -67,12 +57,6 @@ export function newConfig(branchId: string, changes: EndpointChanges, defaults: 
   return changed(config, changes);
 }
 
-/** Checks that the project's plan (free or paid) allows the endpoint type. @throws Refusal NotAllowed */
-export function requireTypeAllowed(type: EndpointType, plan: Plan): void {
-  if (type === "read_write" || plan === "paid") return;
-  throw new Refusal("NotAllowed", "read replicas need a paid plan", "READ_ONLY_ENDPOINTS_LIMIT_EXCEEDED");
-}
-
 /**
  * Checks that the project's plan (free or paid) and the profile allow the sizes of a configuration.
  * @throws Refusal Invalid (impossible sizes), NotAllowed (a limit)
@@ -81,11 +65,11 @@ export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Prof
   const problem = sizeProblem(config.minUnits, config.maxUnits, profile.sizes);
   if (problem?.kind === "Invalid") throw new Refusal("Invalid", problem.message);
   if (problem !== undefined) throw new Refusal("NotAllowed", problem.message, "COMPUTE_UNITS_LIMIT_EXCEEDED");
-  const isFreeSize = config.minUnits === freeTierUnits && config.maxUnits === freeTierUnits;
-  if (plan === "free" && !isFreeSize) {
+  const { largestUnits } = profile.freePlan;
+  if (plan === "free" && config.maxUnits > largestUnits) {
     throw new Refusal(
       "NotAllowed",
-      `endpoint.autoscaling_limit_max_cu: the free tier has a fixed compute size of ${freeTierUnits}`,
+      `endpoint.autoscaling_limit_max_cu: the largest compute size of the free plan is ${largestUnits}`,
       "COMPUTE_UNITS_LIMIT_EXCEEDED",
     );
   }

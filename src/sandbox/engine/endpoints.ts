@@ -7,7 +7,6 @@ import {
   newConfig,
   planUpdate,
   requireAllowed,
-  requireTypeAllowed,
 } from "./endpoint-changes.ts";
 import type { FileCacheUse } from "./file-cache.ts";
 import { wordyId } from "./identifiers.ts";
@@ -47,11 +46,26 @@ export function createEndpoint(world: World, projectId: string, creation: Endpoi
  * @throws Refusal Conflict, NotAllowed, Invalid
  */
 export function addEndpoint(world: World, project: ProjectRecord, creation: EndpointCreation): EndpointRecord {
-  requireTypeAllowed(creation.type, project.plan);
+  requireTypeAllowed(world, project, creation.type);
   if (creation.type === "read_write") requireNoReadWrite(world, creation.branchId);
   const endpoint = world.saveEndpoint(newEndpoint(world, project, creation));
   armAvailabilityCheck(world, endpoint.branchId);
   return endpoint;
+}
+
+/** Checks that the project's plan allows one more endpoint of this type. @throws Refusal NotAllowed */
+export function requireTypeAllowed(
+  { store, profile }: World,
+  { id, plan }: ProjectRecord,
+  type: EndpointRecord["type"],
+): void {
+  if (type === "read_write" || plan === "paid") return;
+  const { readReplicas } = profile.freePlan;
+  const present = store.endpoints.ofProject(id).filter((endpoint) => endpoint.type === "read_only").length;
+  if (present < readReplicas) return;
+  const message =
+    readReplicas === 0 ? "read replicas need a paid plan" : `the free plan has ${readReplicas} read replicas`;
+  throw new Refusal("NotAllowed", message, "READ_ONLY_ENDPOINTS_LIMIT_EXCEEDED");
 }
 
 function newEndpoint(world: World, project: ProjectRecord, { type, ...changes }: EndpointCreation): EndpointRecord {
@@ -74,6 +88,15 @@ function hostOf({ store, settings }: World, name: string): string {
   const index = (store.counters.get("address") % 65_000) + 1;
   store.counters.set("address", index);
   return `127.${settings.addressBlock}.${index >> 8}.${index & 255}`;
+}
+
+/**
+ * Returns the loopback address for pooled connections to an endpoint: that of the endpoint, 64 blocks further.
+ * `undefined`: the endpoint's host is a name.
+ */
+export function pooledAddress(host: string): string | undefined {
+  const [, block, rest] = /^127\.(\d+)(\.\d+\.\d+)$/.exec(host) ?? [];
+  return block === undefined ? undefined : `127.${Number(block) + 64}${rest}`;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The two profiles: dialects of the API that the sandbox can speak, with all differences between them. */
-import { computeSizes, type SizeRules } from "./compute-sizes.ts";
+import { computeSizes, type SizeRules, smallestUnits } from "./compute-sizes.ts";
 
 /** Fields of an endpoint that a profile may hide. */
 export const endpointExtras = [
@@ -20,6 +20,8 @@ type OperationExtra = (typeof operationExtras)[number];
 export interface Profile {
   readonly name: "seed" | "public";
   readonly sizes: SizeRules;
+  /** The limits of a project on the free plan. */
+  readonly freePlan: { readonly largestUnits: number; readonly readReplicas: number };
   /** The smallest positive value of `suspend_timeout_seconds`. */
   readonly shortestSuspendSeconds: number;
   /**
@@ -57,6 +59,7 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
   seed: {
     name: "seed",
     sizes: { scalable: computeSizes.map((size) => size.units), fixedOnly: [], widestRange: Number.POSITIVE_INFINITY },
+    freePlan: { largestUnits: smallestUnits, readReplicas: 0 },
     shortestSuspendSeconds: 1,
     endpointExtras: [],
     operationExtras: [],
@@ -70,6 +73,7 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
   public: {
     name: "public",
     sizes: { scalable: [0.25, 0.5, ...steps(1, 16, 1)], fixedOnly: steps(18, 56, 2), widestRange: 8 },
+    freePlan: { largestUnits: 2, readReplicas: 3 },
     shortestSuspendSeconds: 60,
     endpointExtras,
     operationExtras,

@@ -3,7 +3,6 @@
  * The schema gives the TypeScript type. It checks the records that a client restores (PUT `/sandbox/v1/snapshot`), and
  * parses the rows of a state directory. Records are plain values; a change replaces the whole record.
  */
-import { isIP } from "node:net";
 import { z } from "zod";
 import { isOwnedSetting } from "./owned-settings.ts";
 
@@ -61,7 +60,7 @@ export const operationActions = [
   "suspend_compute",
 ] as const;
 
-/** Settings of Postgres or its pooler, by name. */
+/** Values by name. */
 const namedSettings = z.record(z.string(), z.string());
 
 /** Settings of Postgres that a user may give. Those of the control plane are refused. */
@@ -71,55 +70,8 @@ export const postgresSettings = namedSettings.superRefine((settings, context) =>
   }
 });
 
-/** The shared libraries that Postgres loads at its start, in the words of the API. */
-export const preloadLibraries = z.object({
-  use_defaults: z.boolean().optional(),
-  enabled_libraries: z.array(nameText(256)).max(100).optional(),
-});
-const quotaNumber = z.int().min(0).optional();
-const clockTime = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "must be HH:MM");
-
-/** Whether a text is one address, a network (`10.0.0.0/8`) or a range (`10.0.0.1-10.0.0.9`). */
-function isAddressRange(text: string): boolean {
-  const [, address = text, bits] = /^([^/]*)\/(\d{1,3})$/.exec(text) ?? [];
-  if (bits !== undefined) return isIP(address) !== 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
-  const ends = text.split("-");
-  const [family = 0] = ends.map(isIP);
-  return ends.length <= 2 && family !== 0 && ends.every((end) => isIP(end) === family);
-}
-
-/** The settings of a project, in the words of the API. A field that was never set is missing. */
-export const projectSettings = z.object({
-  /** Limits of usage. The sandbox stores and shows them, but does not stop computes that use more. */
-  quota: z
-    .object({
-      active_time_seconds: quotaNumber,
-      compute_time_seconds: quotaNumber,
-      written_data_bytes: quotaNumber,
-      data_transfer_bytes: quotaNumber,
-      logical_size_bytes: quotaNumber,
-    })
-    .optional(),
-  allowed_ips: z
-    .object({
-      ips: z
-        .array(z.string().refine(isAddressRange, "must be an IP address, a network or a range"))
-        .max(1000)
-        .optional(),
-      protected_branches_only: z.boolean().optional(),
-      primary_branch_only: z.boolean().optional(),
-    })
-    .optional(),
-  enable_logical_replication: z.boolean().optional(),
-  maintenance_window: z
-    .object({ weekdays: z.array(z.int().min(1).max(7)).min(1).max(7), start_time: clockTime, end_time: clockTime })
-    .optional(),
-  block_public_connections: z.boolean().optional(),
-  block_vpc_connections: z.boolean().optional(),
-  audit_log_level: z.enum(["base", "extended", "full"]).optional(),
-  hipaa: z.boolean().optional(),
-  preload_libraries: preloadLibraries.optional(),
-});
+/** The settings of a project, in the words of the API. */
+export const projectSettings = z.object({ enable_logical_replication: z.boolean().optional() });
 
 /** The values that endpoints of a project get if a request does not set them. */
 const endpointDefaults = z.object({
@@ -127,7 +79,6 @@ const endpointDefaults = z.object({
   maxUnits: units.optional(),
   suspendTimeoutSeconds: suspendSeconds.optional(),
   pgSettings: postgresSettings.optional(),
-  pgbouncerSettings: namedSettings.optional(),
 });
 
 /** A project. */
@@ -201,8 +152,6 @@ const endpointConfig = {
   /** Seconds without activity until the compute is suspended. 0: the control plane's default; -1: never. */
   suspendTimeoutSeconds: suspendSeconds,
   pgSettings: postgresSettings,
-  pgbouncerSettings: namedSettings.optional(),
-  preloadLibraries: preloadLibraries.optional(),
   poolerEnabled: z.boolean(),
   poolerMode: z.string(),
   disabled: z.boolean(),

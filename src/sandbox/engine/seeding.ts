@@ -1,7 +1,7 @@
 /** Creates the projects, branches and endpoints of a fixture. */
 import { addDatabase, addRole } from "./branch-contents.ts";
-import { newConfig, requireAllowed, requireTypeAllowed } from "./endpoint-changes.ts";
-import { placeEndpoint } from "./endpoints.ts";
+import { newConfig, requireAllowed } from "./endpoint-changes.ts";
+import { placeEndpoint, requireTypeAllowed } from "./endpoints.ts";
 import type { Fixture } from "./fixture.ts";
 import { password } from "./identifiers.ts";
 import type { BranchRecord, ProjectRecord } from "./records.ts";
@@ -74,7 +74,7 @@ function seedEndpoint(
     endpoint: { id, type, state, ...fields },
   }: { readonly project: ProjectRecord; readonly branch: BranchRecord; readonly endpoint: EndpointSeed },
 ): void {
-  requireTypeAllowed(type, project.plan);
+  requireTypeAllowed(world, project, type);
   requireDelay(world, fields.suspendTimeoutSeconds);
   const config = newConfig(branch.id, fields);
   requireAllowed(config, project.plan, world.profile);

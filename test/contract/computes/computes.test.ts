@@ -28,7 +28,7 @@ describe("a sandbox with computes", () => {
     expect(await scene.endpointState(primary)).toBe("idle");
     expect(await psql(uri, "CREATE TABLE greeting (text text)", "INSERT INTO greeting VALUES ('hello')")).toBe("");
     expect(await scene.endpointState(primary)).toBe("active");
-    expect(await psql(uri, "SHOW max_connections")).toBe("112");
+    expect(await psql(uri, "SHOW max_connections")).toBe("104");
     expect(await psql(uri, "SHOW shared_buffers")).toBe("128MB");
   });
 
@@ -71,12 +71,12 @@ describe("a sandbox with computes", () => {
     });
     expect(ended).toEqual(["apply_config finished", "suspend_compute finished", "start_compute finished"]);
     await session.ended;
-    expect(await psql(uri, "SHOW max_connections")).toBe("225");
-    expect(await psql(await scene.uri(replica), "SHOW max_connections")).toBe("225");
+    expect(await psql(uri, "SHOW max_connections")).toBe("209");
+    expect(await psql(await scene.uri(replica), "SHOW max_connections")).toBe("209");
     await scene.write("PATCH", `/endpoints/${primary}`, {
       endpoint: { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 },
     });
-    expect(await psql(uri, "SHOW max_connections")).toBe("112");
+    expect(await psql(uri, "SHOW max_connections")).toBe("104");
   });
 
   test("settings → applied without a restart; one that PostgreSQL refuses → 400 with its words, and nothing changes", async () => {

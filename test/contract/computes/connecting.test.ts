@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findFreePorts } from "../../../tools/process/free-ports.ts";
 import { ComputeScene, primary, psql } from "./compute-scene.ts";
 
 /** Sends bytes, and returns everything that arrives until the connection closes. */
@@ -145,3 +146,23 @@ describe("connecting to a compute", () => {
     expect(await psql(await scene.uri(primary), "SELECT 1")).toBe("1");
   });
 });
+
+test.runIf(process.platform === "linux")(
+  "hosts are addresses → a direct and a pooled one, and clients connect to both",
+  async () => {
+    const [port = 0] = await findFreePorts(1);
+    const scene = await ComputeScene.start({ compute: { port, hosts: "addresses" } });
+    try {
+      const { body } = await scene.write("POST", "/branches", { endpoints: [{ type: "read_write" }] });
+      const { host, pooler_host: pooled, role, password, database } = body.connection_uris[0].connection_parameters;
+      expect(host).toMatch(/^127\./);
+      expect(pooled).not.toBe(host);
+      for (const address of [host, pooled]) {
+        const uri = `postgresql://${role}:${password}@${address}:${port}/${database}?sslmode=require`;
+        expect(await psql(uri, "SELECT 1")).toBe("1");
+      }
+    } finally {
+      await scene.stop();
+    }
+  },
+);

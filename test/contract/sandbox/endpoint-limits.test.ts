@@ -1,6 +1,6 @@
 /** Tests the limits of plans and sizes for endpoints. */
 import { describe, expect, test } from "vitest";
-import { branches, free, freeBranch, freshSandbox, paid } from "./sandbox-client.ts";
+import { branches, free, freeBranch, freshSandbox, latencyMs, paid } from "./sandbox-client.ts";
 
 const creation = (branchId: string, fields: Record<string, unknown> = {}) => ({
   body: { endpoint: { branch_id: branchId, type: "read_write", ...fields } },
@@ -16,6 +16,20 @@ describe("limits", () => {
     const { status, body } = await client.api("POST", `${free}/endpoints`, creation(freeBranch, fields));
     expect({ status, code: body.code }).toEqual({ status: 422, code: expect.stringMatching(/_LIMIT_EXCEEDED$/) });
     expect((await client.api("GET", `${free}/endpoints`)).body.endpoints).toEqual([]);
+  });
+
+  test("free plan of profile public → sizes up to 2 and three read replicas, as the public plan has", async () => {
+    const client = await freshSandbox({ profile: "public" });
+    const create = async (fields: Record<string, unknown>) => {
+      const { status } = await client.api("POST", `${free}/endpoints`, creation(freeBranch, fields));
+      await client.advance(latencyMs);
+      return status;
+    };
+    expect(await create({ autoscaling_limit_max_cu: 2 })).toBe(201);
+    expect(await create({ type: "read_only", autoscaling_limit_max_cu: 3 })).toBe(422);
+    const replica = { type: "read_only" };
+    expect([await create(replica), await create(replica), await create(replica)]).toEqual([201, 201, 201]);
+    expect(await create(replica)).toBe(422);
   });
 
   test("free tier, read-write of 0.25 → 201", async () => {

@@ -17,19 +17,12 @@ describe("compute sizes", () => {
   });
 
   test.each([
-    [0.25, 112],
-    [0.5, 225],
-    [1, 450],
-    [2, 901],
-    [3, 1351],
-    [4, 1802],
-    [5, 2253],
-    [6, 2703],
-    [7, 3154],
-    [8, 3604],
-    [56, 4000],
-  ])("minimum size %d → %d connections", (units, connections) => {
-    expect(maxConnectionsOf(units)).toBe(connections);
+    [0.25, 112, 104],
+    [1, 450, 419],
+    [8, 3604, 3357],
+    [56, 3604, 4000],
+  ])("minimum size %d → %d connections in seed, %d in public", (units, seed, publicOnes) => {
+    expect([maxConnectionsOf(units, "seed"), maxConnectionsOf(units, "public")]).toEqual([seed, publicOnes]);
   });
 });
 

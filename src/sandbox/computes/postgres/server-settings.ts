@@ -16,6 +16,8 @@ export interface ServerNeeds {
    * The log and the time from which the server recovers data at its start; `undefined`: it recovers no earlier time.
    */
   readonly recovery?: Recovery | undefined;
+  /** Where `pg_stat_statements` is, in a form that users may create; `undefined`: it is not offered. */
+  readonly extensionPath?: string | undefined;
   /** Whether a crash of the machine may damage the data. This is right for data that is deleted at the end. */
   readonly isTemporary: boolean;
 }
@@ -74,6 +76,9 @@ export function serverSettings(needs: ServerNeeds): string {
     ...(primarySocketDirectory === undefined
       ? {}
       : { primary_conninfo: `host=${primarySocketDirectory} port=5432 user=cloud_admin` }),
+    ...(needs.extensionPath === undefined
+      ? {}
+      : { extension_control_path: needs.extensionPath, shared_preload_libraries: "pg_stat_statements" }),
     ...archiveSettings(needs.archiveDirectory),
     ...recoverySettings(needs.recovery),
   };

@@ -1,13 +1,14 @@
 /** Listens on the loopback addresses of endpoints. */
+import { pooledAddress } from "../../engine/endpoints.ts";
 import type { EndpointRecord } from "../../engine/records.ts";
 import { ComputeError } from "../postgres/compute-error.ts";
 import type { ComputeProxy } from "./compute-proxy.ts";
 import type { EndpointName } from "./endpoint-name.ts";
 
-/** The endpoints whose host is a loopback address of their own. */
+/** The endpoints that have loopback addresses of their own: one for direct and one for pooled connections. */
 export class EndpointAddresses {
   readonly #port: number;
-  readonly #endpoints = new Map<string, string>();
+  readonly #endpoints = new Map<string, EndpointName>();
 
   constructor(port: number) {
     this.#port = port;
@@ -15,16 +16,21 @@ export class EndpointAddresses {
 
   /** Returns the endpoint to whose address a client has connected; `undefined`: the address belongs to no endpoint. */
   of(address: string | undefined): EndpointName | undefined {
-    const endpointId = this.#endpoints.get(address ?? "");
-    return endpointId === undefined ? undefined : { endpointId, isPooled: false };
+    return this.#endpoints.get(address ?? "");
   }
 
-  /** Listens on the address of the endpoint, if its host is one. @throws ComputeError when the address is in use */
-  async add(proxy: ComputeProxy, { id, host }: Pick<EndpointRecord, "id" | "host">): Promise<void> {
-    if (!/^127\.[0-9.]+$/.test(host)) return;
+  /** Listens on the addresses of the endpoint, if it has any. @throws ComputeError when an address is in use */
+  async add(proxy: ComputeProxy, { id: endpointId, host }: Pick<EndpointRecord, "id" | "host">): Promise<void> {
+    const pooled = pooledAddress(host);
+    if (pooled === undefined) return;
+    await this.#listen(proxy, host, { endpointId, isPooled: false });
+    await this.#listen(proxy, pooled, { endpointId, isPooled: true });
+  }
+
+  async #listen(proxy: ComputeProxy, host: string, name: EndpointName): Promise<void> {
     const isListening = this.#endpoints.has(host);
     // After a reset, the same address may belong to another endpoint.
-    this.#endpoints.set(host, id);
+    this.#endpoints.set(host, name);
     if (isListening) return;
     try {
       await proxy.listen(this.#port, host);
@@ -37,7 +43,7 @@ export class EndpointAddresses {
 
   /** Stops listening for endpoints for which `isThere` returns false. Open connections stay. */
   drop(proxy: ComputeProxy, isThere: (endpointId: string) => boolean): void {
-    for (const [host, endpointId] of this.#endpoints) {
+    for (const [host, { endpointId }] of this.#endpoints) {
       if (isThere(endpointId)) continue;
       this.#endpoints.delete(host);
       proxy.leave(host);

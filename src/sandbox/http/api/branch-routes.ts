@@ -16,7 +16,7 @@ import {
   newBranchView,
 } from "../codecs/branch.ts";
 import { branchPath, errorResponses, projectPath, timeOf } from "../codecs/codec.ts";
-import { changesOf, endpointBody, listedEndpointView } from "../codecs/endpoint.ts";
+import { changesOf, endpointBody, listedEndpointView, unplayedSettingsAt } from "../codecs/endpoint.ts";
 import { operationView } from "../codecs/operation.ts";
 import { answerDelete } from "../parts/errors.ts";
 import { pageQuery, sortedPage } from "../parts/lists.ts";
@@ -124,7 +124,7 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
     {
       config: {
         summary: "Create a branch, with or without compute endpoints",
-        notPlayed: ["branch.parent_lsn", "branch.archived"],
+        notPlayed: ["branch.parent_lsn", "branch.archived", ...unplayedSettingsAt("endpoints.*.settings")],
       },
       schema: {
         params: projectPath,
@@ -198,7 +198,7 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   routes.delete(
     "/projects/:project_id/branches/:branch_id",
     {
-      config: { summary: "Delete a branch with its compute endpoints" },
+      config: { summary: "Delete a branch with its compute endpoints", notPlayed: ["hard_delete=false"] },
       schema: { params: branchPath, response: { ...response, 204: z.undefined() } },
     },
     async ({ params }, reply) =>

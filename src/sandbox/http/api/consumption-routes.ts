@@ -76,7 +76,7 @@ export function consumptionRoutes(app: FastifyInstance, { engine }: ServerParts)
       config: {
         summary: "Read how long the computes of each project ran",
         isAccountWide: true,
-        notPlayed: ["granularity=hourly"],
+        notPlayed: ["granularity=hourly", "metrics", "include_v1_metrics"],
       },
       schema: { querystring: historyQuery, response: { 200: historyBody, ...errorResponses } },
     },

@@ -14,6 +14,7 @@ import {
   movingEndpointView,
   mutationBody,
   mutationView,
+  unplayedSettingsAt,
   updateBody,
 } from "../codecs/endpoint.ts";
 import { operationView } from "../codecs/operation.ts";
@@ -54,7 +55,7 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
   routes.post(
     "/projects/:project_id/endpoints",
     {
-      config: { summary: "Create a compute endpoint" },
+      config: { summary: "Create a compute endpoint", notPlayed: unplayedSettingsAt("endpoint.settings") },
       schema: { params: projectPath, body: createBody(profile), response: { 201: mutationBody, ...errorResponses } },
     },
     async ({ params, body }, reply) => {
@@ -70,7 +71,7 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
   routes.patch(
     "/projects/:project_id/endpoints/:endpoint_id",
     {
-      config: { summary: "Change or move a compute endpoint" },
+      config: { summary: "Change or move a compute endpoint", notPlayed: unplayedSettingsAt("endpoint.settings") },
       schema: { params: endpointPath, body: updateBody(profile), response: { 200: mutationBody, ...errorResponses } },
     },
     async ({ params, body }) => {

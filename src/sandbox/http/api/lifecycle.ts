@@ -206,20 +206,36 @@ export class Lifecycle {
   }
 }
 
-const asksForNothing: readonly unknown[] = [null, false, "", "false"];
+/** Whether a value asks for nothing, such as a limit of 0, an empty list, or an object of such values. */
+function asksForNothing(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).every(asksForNothing);
+  return [undefined, null, false, "", "false", 0].includes(value as null);
+}
+
+/** Returns the values at a path of a body. The step `*` stands for every element of a list. */
+function valuesAt(body: unknown, path: string): readonly unknown[] {
+  return path
+    .split(".")
+    .reduce<readonly unknown[]>(
+      (values, step) =>
+        values.flatMap((value) => (step === "*" && Array.isArray(value) ? value : [fieldOf(value, step)])),
+      [body],
+    );
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return (value as Record<string, unknown> | null | undefined)?.[name];
+}
 
 /**
- * Returns the error 501 if the request has a field or query parameter that the sandbox does not support. The values
- * null, false and "" are allowed, because they ask for nothing.
+ * Returns the error 501 if the request has a field or query parameter that the sandbox does not support, and its value
+ * asks for something.
  */
 function notPlayedProblem({ routeOptions, body, query }: FastifyRequest): ApiError | undefined {
   const isGiven = (field: string): boolean => {
     const [path = "", value] = field.split("=");
-    const inBody = path
-      .split(".")
-      .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined | null)?.[name], body ?? {});
-    const given = inBody ?? (query as Record<string, unknown>)[path];
-    return value === undefined ? given !== undefined && !asksForNothing.includes(given) : given === value;
+    const given = [...valuesAt(body, path), fieldOf(query, path)];
+    return value === undefined ? !given.every(asksForNothing) : given.includes(value);
   };
   const field = routeOptions.config.notPlayed?.find(isGiven);
   return field === undefined

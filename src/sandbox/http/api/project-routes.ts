@@ -14,6 +14,7 @@ import {
   projectMutationBody,
   projectUpdateBody,
   projectView,
+  unplayedProjectFields,
 } from "../codecs/project.ts";
 import { pageOf, pageQuery, queryInteger } from "../parts/lists.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
@@ -80,7 +81,7 @@ function createRoute(app: FastifyInstance, { engine, databaseAddress }: ServerPa
   app.withTypeProvider<ZodTypeProvider>().post(
     "/projects",
     {
-      config: { summary: "Create a project", isAccountWide: true },
+      config: { summary: "Create a project", isAccountWide: true, notPlayed: unplayedProjectFields },
       schema: { body: projectCreateBody(profile), response: { 201: newProjectBody, ...errorResponses } },
     },
     async ({ body: { project: asked } }, reply) => {
@@ -118,7 +119,7 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   routes.patch(
     "/projects/:project_id",
     {
-      config: { summary: "Change a project's name or history retention" },
+      config: { summary: "Change a project's name or settings", notPlayed: unplayedProjectFields },
       schema: {
         params: projectPath,
         body: projectUpdateBody(profile),

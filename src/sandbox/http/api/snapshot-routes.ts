@@ -99,11 +99,11 @@ function changeRoutes(app: FastifyInstance, { engine, databaseAddress }: ServerP
     "/projects/:project_id/snapshots/:snapshot_id",
     {
       config: { summary: "Delete a snapshot" },
-      schema: { params: snapshotPath, response: { 200: z.object({ operations }), ...errorResponses } },
+      schema: { params: snapshotPath, response: { 202: z.object({ operations }), ...errorResponses } },
     },
-    async ({ params }) => {
+    async ({ params }, reply) => {
       restores.deleteSnapshot(params.project_id, params.snapshot_id);
-      return { operations: [] };
+      return reply.code(202).send({ operations: [] });
     },
   );
   routes.post(

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import type { Connection, DatabaseAddress } from "../../engine/branch-objects.ts";
+import { pooledAddress } from "../../engine/endpoints.ts";
 import { type DatabaseRecord, nameText, newDatabaseName, newRoleName, type RoleRecord } from "../../engine/records.ts";
 import { codecOf, fieldsOf, stampFields } from "./codec.ts";
 import { operationBody } from "./operation.ts";
@@ -88,11 +89,11 @@ export const connectionBody = connection.body;
 export const connectionView = connection.viewer();
 
 /**
- * Returns the host name of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`. A host that is a loopback
- * address stays the same.
+ * Returns the host of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`, or the loopback address for pooled
+ * connections.
  */
 export function poolerHost({ host, id }: Connection["endpoint"]): string {
-  return host.replace(id, `${id}-pooler`);
+  return pooledAddress(host) ?? host.replace(id, `${id}-pooler`);
 }
 
 /**

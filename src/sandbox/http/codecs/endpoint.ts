@@ -3,25 +3,13 @@ import { z } from "zod";
 import type { EndpointChanges } from "../../engine/endpoint-changes.ts";
 import type { Mutation } from "../../engine/endpoints.ts";
 import { endpointExtras, type Profile, profiles } from "../../engine/profile.ts";
-import {
-  type EndpointRecord,
-  longestSuspendSeconds,
-  postgresSettings,
-  preloadLibraries,
-} from "../../engine/records.ts";
+import { type EndpointRecord, longestSuspendSeconds, postgresSettings } from "../../engine/records.ts";
 import { codecOf, fieldsOf, optionalTime, stampFields, timestamp } from "./codec.ts";
 import { operationBody, operationView } from "./operation.ts";
 
 const field = fieldsOf<EndpointRecord>();
 
-/** Settings of Postgres or its pooler, by name. */
-const namedSettings = z.record(z.string(), z.string());
-
-const settingsBody = z.object({
-  pg_settings: postgresSettings.optional(),
-  pgbouncer_settings: namedSettings.optional(),
-  preload_libraries: preloadLibraries.optional(),
-});
+const settingsBody = z.object({ pg_settings: postgresSettings.optional() });
 
 const endpoint = codecOf<EndpointRecord>()({
   id: field(z.string(), ({ id }) => id),
@@ -35,11 +23,7 @@ const endpoint = codecOf<EndpointRecord>()({
   autoscaling_limit_max_cu: field(z.number(), ({ maxUnits }) => maxUnits),
   current_state: field(z.string(), ({ state }) => state),
   pending_state: field(z.string().optional(), ({ pendingState }) => pendingState),
-  settings: field(settingsBody.required({ pg_settings: true }), (record) => ({
-    pg_settings: record.pgSettings,
-    ...(record.pgbouncerSettings === undefined ? {} : { pgbouncer_settings: record.pgbouncerSettings }),
-    ...(record.preloadLibraries === undefined ? {} : { preload_libraries: record.preloadLibraries }),
-  })),
+  settings: field(settingsBody.required(), ({ pgSettings }) => ({ pg_settings: pgSettings })),
   pooler_enabled: field(z.boolean(), ({ poolerEnabled }) => poolerEnabled),
   pooler_mode: field(z.string(), ({ poolerMode }) => poolerMode),
   disabled: field(z.boolean(), ({ disabled }) => disabled),
@@ -159,34 +143,29 @@ export function updateBody(profile: Profile) {
   return z.object({ endpoint: endpointFields(profile).extend({ branch_id: z.string().optional() }) });
 }
 
+/** Settings of an endpoint that the sandbox would not honour. */
+const unplayedSettings = ["pgbouncer_settings", "preload_libraries"];
+
+/** The same settings at a place in a request body. */
+export const unplayedSettingsAt = (place: string): readonly string[] =>
+  unplayedSettings.map((name) => `${place}.${name}`);
+
 /** The endpoint's fields of a request body, after the checks. */
 export type EndpointFields = z.output<ReturnType<typeof endpointFields>> & {
   readonly branch_id?: string | undefined;
 };
 
 /**
- * Returns the settings that a request changes. Without `settings` nothing changes. `pg_settings` replaces all former
- * settings of PostgreSQL, even if it is absent. Pooler settings and preloaded libraries stay if they are absent.
+ * Converts the fields of a request into changes for the engine. `settings` replaces all former settings of PostgreSQL,
+ * even if it has no `pg_settings`.
  */
-function settingsOf(
-  settings: EndpointFields["settings"],
-): Pick<EndpointChanges, "pgSettings" | "pgbouncerSettings" | "preloadLibraries"> {
-  if (settings === undefined) return {};
-  return {
-    pgSettings: settings.pg_settings ?? {},
-    pgbouncerSettings: settings.pgbouncer_settings,
-    preloadLibraries: settings.preload_libraries,
-  };
-}
-
-/** Converts the fields of a request into changes for the engine. */
 export function changesOf(fields: EndpointFields): EndpointChanges {
   return {
     branchId: fields.branch_id,
     minUnits: fields.autoscaling_limit_min_cu,
     maxUnits: fields.autoscaling_limit_max_cu,
     suspendTimeoutSeconds: fields.suspend_timeout_seconds,
-    ...settingsOf(fields.settings),
+    pgSettings: fields.settings && (fields.settings.pg_settings ?? {}),
     poolerEnabled: fields.pooler_enabled,
     poolerMode: fields.pooler_mode,
     disabled: fields.disabled,

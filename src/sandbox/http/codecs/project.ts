@@ -37,7 +37,6 @@ const defaultsBody = z.object({
   autoscaling_limit_max_cu: z.number().optional(),
   suspend_timeout_seconds: z.int().optional(),
   pg_settings: postgresSettings.optional(),
-  pgbouncer_settings: z.record(z.string(), z.string()).optional(),
 });
 
 const project = codecOf<ShownProject>()({
@@ -74,13 +73,12 @@ const project = codecOf<ShownProject>()({
 /** Shows the endpoint defaults of a project: the values for new endpoints whose request does not set them. */
 function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof defaultsBody> | undefined {
   if (defaults === undefined) return undefined;
-  const { minUnits, maxUnits, suspendTimeoutSeconds, pgSettings, pgbouncerSettings } = defaults;
+  const { minUnits, maxUnits, suspendTimeoutSeconds, pgSettings } = defaults;
   const shown = {
     autoscaling_limit_min_cu: minUnits,
     autoscaling_limit_max_cu: maxUnits,
     suspend_timeout_seconds: suspendTimeoutSeconds,
     pg_settings: pgSettings,
-    pgbouncer_settings: pgbouncerSettings,
   };
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }
@@ -95,7 +93,6 @@ export function endpointDefaultsOf(
     maxUnits: given.autoscaling_limit_max_cu,
     suspendTimeoutSeconds: given.suspend_timeout_seconds,
     pgSettings: given.pg_settings,
-    pgbouncerSettings: given.pgbouncer_settings,
   };
   const known = Object.entries(defaults).filter(([, value]) => value !== undefined);
   return known.length === 0 ? undefined : Object.fromEntries(known);
@@ -117,14 +114,21 @@ export const projectMutationBody = z.object({ project: projectBody, operations: 
 /** A new project in an answer, with everything that was created with it. */
 export const newProjectBody = newBranchBody.extend({ project: projectBody });
 
+/** Fields of a project that the sandbox would not honour. */
+export const unplayedProjectFields = [
+  ...[
+    ...["quota", "allowed_ips", "maintenance_window", "block_public_connections", "block_vpc_connections"],
+    ...["audit_log_level", "hipaa", "preload_libraries"],
+  ].map((name) => `project.settings.${name}`),
+  "project.default_endpoint_settings.pgbouncer_settings",
+];
+
 const historyRetention = z.int().min(0).max(2_592_000);
 
 /** Returns the request fields for the endpoint defaults of a project. */
 function endpointDefaults(profile: Profile) {
-  const { pg_settings, pgbouncer_settings } = defaultsBody.shape;
-  return firstEndpointFields(profile)
-    .omit({ settings: true, provisioner: true })
-    .extend({ pg_settings, pgbouncer_settings });
+  const { pg_settings } = defaultsBody.shape;
+  return firstEndpointFields(profile).omit({ settings: true, provisioner: true }).extend({ pg_settings });
 }
 
 /** Returns the request body that creates a project. */

@@ -75,7 +75,7 @@ export function computeRoutes(app: FastifyInstance, { engine, pacemaker }: Serve
       return {
         minimum: computeSizeOf(endpoint.minUnits),
         maximum: computeSizeOf(endpoint.maxUnits),
-        maxConnections: maxConnectionsOf(endpoint.minUnits),
+        maxConnections: maxConnectionsOf(endpoint.minUnits, profile.name),
         pooledConnections,
         sharedBuffersMb,
         ...(fileCache === undefined ? {} : { statistics: statisticsView(fileCache) }),

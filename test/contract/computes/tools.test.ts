@@ -1,0 +1,70 @@
+/** Tests that tools of PostgreSQL's users work with computes: extensions, introspection, pg_dump and pg_restore. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ComputeScene, primary, psql } from "./compute-scene.ts";
+
+const run = promisify(execFile);
+
+/** Debian's folder of a PostgreSQL with all its client programs. The npm package has only the server. */
+const debianBin = "/usr/lib/postgresql/15/bin";
+
+async function started(options: { readonly postgresBin?: string } = {}) {
+  const scene = await ComputeScene.start({ compute: { port: 0, ...options } });
+  onTestFinished(() => scene.stop());
+  return { scene, uri: await scene.uri(primary) };
+}
+
+describe("extensions", () => {
+  test("those of the documented list → an owner creates and uses them; another one → refused by name", async () => {
+    const { uri } = await started();
+    const offered = ["btree_gin", "btree_gist", "citext", "cube", "dict_int", "fuzzystrmatch", "hstore", "intarray"];
+    const more = ["isn", "lo", "ltree", "pg_stat_statements", "pg_trgm", "pgcrypto", "seg", "tablefunc", "tcn"];
+    const all = [...offered, ...more, "tsm_system_rows", "tsm_system_time", "unaccent", "uuid-ossp"];
+    await psql(uri, ...all.map((name) => `CREATE EXTENSION "${name}"`), "SELECT 41 + 1");
+    const seen = "SELECT count(*) FROM pg_stat_statements WHERE query = 'SELECT $1 + $2'";
+    expect(await psql(uri, seen)).toBe("1");
+    await expect(psql(uri, "CREATE EXTENSION vector")).rejects.toThrow(/extension "vector" is not available/);
+  });
+});
+
+/** The questions that Prisma and drizzle-kit ask about a schema. */
+const introspection = [
+  "SELECT nspname FROM pg_namespace WHERE nspname = 'public'",
+  `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`,
+  `SELECT viewname FROM pg_views WHERE schemaname = 'public'`,
+  `SELECT c.conname FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
+   WHERE n.nspname = 'public' AND c.contype = 'p'`,
+];
+
+test("introspection → only the user's own objects", async () => {
+  const { uri } = await started();
+  await psql(uri, "CREATE TABLE item (id int PRIMARY KEY)");
+  const seen = [];
+  for (const question of introspection) seen.push(await psql(uri, question));
+  expect(seen).toEqual(["public", "item", "", "item_pkey"]);
+});
+
+test.skipIf(!existsSync(debianBin))(
+  "pg_dump of a branch, pg_restore into another branch → without an error",
+  async () => {
+    const { scene, uri } = await started({ postgresBin: debianBin });
+    await psql(uri, "CREATE TABLE item (id int PRIMARY KEY)", "INSERT INTO item VALUES (1), (2)");
+    const { body } = await scene.write("POST", "/branches", {
+      branch: { name: "other" },
+      endpoints: [{ type: "read_write" }],
+    });
+    const other = await scene.uri(body.endpoints[0].id);
+    await psql(other, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public", "CREATE TABLE leftover ()");
+    const folder = await mkdtemp(path.join(tmpdir(), "dump-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = path.join(folder, "dump");
+    await run(path.join(debianBin, "pg_dump"), ["-Fc", "-f", file, uri]);
+    await run(path.join(debianBin, "pg_restore"), ["--clean", "--if-exists", "--exit-on-error", "-d", other, file]);
+    expect(await psql(other, "SELECT count(*) FROM item")).toBe("2");
+  },
+);
