@@ -26,8 +26,8 @@ import {
   isTrue,
   mergeConditions,
 } from "../resource/conditions.ts";
-import { planeName, settingsPlane } from "../resource/control-plane-resource.ts";
-import { type DatabaseAccess, secretKeyOf } from "../resource/database-access.ts";
+import { planeName } from "../resource/control-plane-resource.ts";
+import { type DatabaseAccess, recordedPlaneOf, secretKeyOf } from "../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { annotations } from "../resource/names.ts";
 
@@ -129,15 +129,16 @@ export const stalls = {
         deletionTimestamp === undefined ? "Delete this resource and create it again." : retainBoth
       }`,
     ),
-  recordsElsewhere({ status, deletionTimestamp }: DatabaseAccess) {
-    const { serviceUrl = "", controlPlane = settingsPlane } = status.records ?? {};
+  recordsElsewhere(resource: DatabaseAccess) {
+    const { status, deletionTimestamp } = resource;
+    const { serviceUrl = "" } = status.records ?? {};
     const remedy =
       deletionTimestamp === undefined
         ? "Restore that URL and that control plane, or delete this resource and create it again."
         : `Restore that URL. ${retainBoth}`;
     return stalled(
       "IdentityUnproven",
-      `The records in status name role and database at ${planeName(controlPlane)} with the URL ${serviceUrl}. The operator uses another control plane or URL for this resource now, so it creates, changes and deletes nothing. ${remedy}`,
+      `The records in status name role and database at ${planeName(recordedPlaneOf(resource))} with the URL ${serviceUrl}. The operator uses another control plane or URL for this resource now, so it creates, changes and deletes nothing. ${remedy}`,
     );
   },
   roleInUse: (role: string, { message }: ControlPlaneError) =>

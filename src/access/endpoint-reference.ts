@@ -2,7 +2,7 @@ import { type Identity, isIdentityProven } from "../decide/identity.ts";
 import { type ProjectSnapshot, pooledHostOf } from "../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, isBeingDeleted, noProject, workKeyOf } from "../resource/compute-endpoint.ts";
-import { settingsPlane } from "../resource/control-plane-resource.ts";
+import { planeIndex } from "../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../resource/database-access.ts";
 import { type AccessSummary, stalls, waits } from "./access-summary.ts";
 import type { ConnectionHosts } from "./binding.ts";
@@ -25,19 +25,14 @@ export function recordIndex(project: string): string {
   return `records ${project}`;
 }
 
-export function planeIndex(planeId: string): string {
-  return `plane ${planeId}`;
-}
-
 export function indexesOf(resource: DatabaseAccess): readonly string[] {
   const endpoint = endpointKeyOf(resource);
   const recorded = recordedKeysOf(resource);
   const projects = recorded.length === 0 ? [noProject] : recorded;
-  const planeId = recordedPlaneOf(resource);
   return [
     ...(endpoint === undefined ? [] : [endpointIndex(endpoint)]),
     ...projects.map(recordIndex),
-    ...(planeId === settingsPlane ? [] : [planeIndex(planeId)]),
+    planeIndex(recordedPlaneOf(resource)),
   ];
 }
 

@@ -1,16 +1,11 @@
 /** All control planes: those that resources describe, and the one of the settings. */
 
-import {
-  fullGrant,
-  type GrantMode,
-  type GrantOf,
-  type PlaneProblem,
-  planeGrantOf,
-  projectGrantOf,
-} from "../decide/project-grant.ts";
+import type { Identity } from "../decide/identity.ts";
+import { fullGrant, type GrantOf, type PlaneProblem } from "../decide/project-grant.ts";
 import type { GrantSource, KindGap } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../reconcile/ports.ts";
 import { kindOfPlane, type PlaneResource, settingsPlane, unreadablePlane } from "../resource/control-plane-resource.ts";
+import { type GrantMode, planeGrantOf, projectGrantOf } from "./grants.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
 import { planeProblems } from "./plane-status.ts";
 import { withAllowedHost } from "./tenant-hosts.ts";
@@ -33,7 +28,13 @@ export class Planes {
     this.#options = options;
     const grantOf: GrantOf = (namespace, projectId) =>
       projectGrantOf(projectId, namespaces.grantsOf(namespace), grantMode);
-    this.#settings = { ...settings, id: settingsPlane, grantOf, problem: undefined, isKnown: true };
+    const identity = settings.access?.identity ?? this.#unusable;
+    this.#settings = { ...settings, id: settingsPlane, identity, grantOf, problem: undefined, isKnown: true };
+  }
+
+  /** While a control plane cannot be used, its URL is unknown, and the identity has only the cluster. */
+  get #unusable(): Identity {
+    return { clusterId: this.#options.settings.access?.identity.clusterId ?? "", serviceUrl: "" };
   }
 
   units(): readonly ControlPlaneUnit[] {
@@ -51,9 +52,10 @@ export class Planes {
     }
     const plane = this.of(planeId);
     const problem = this.#problemOf(plane);
+    const access = problem === undefined ? plane.access : undefined;
     return {
       ...{ id: planeId, projects: plane.projects, problem, isKnown: this.isKnown(planeId) },
-      access: problem === undefined ? plane.access : undefined,
+      ...{ access, identity: access?.identity ?? this.#unusable },
       grantOf: (namespace, projectId) => this.#grantOf(plane, namespace, projectId),
     };
   }

@@ -1,12 +1,6 @@
-import {
-  fullGrant,
-  type GrantMode,
-  type GrantOf,
-  type ProjectGrant,
-  planeGrantOf,
-  projectGrantOf,
-} from "../decide/project-grant.ts";
+import { fullGrant, type GrantOf, type ProjectGrant } from "../decide/project-grant.ts";
 import type { NamespaceGrants } from "../domain/resource-store.ts";
+import { type GrantMode, planeGrantOf, projectGrantOf } from "../planes/grants.ts";
 import type { ReadPlane } from "./named-plane.ts";
 
 export type NamespaceFacts = Pick<NamespaceGrants, "annotation" | "labels">;

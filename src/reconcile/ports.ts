@@ -61,6 +61,8 @@ export interface ControlPlaneUnit {
   /** The id of the control plane, as in the keys of projects. */
   readonly id: string;
   readonly access: ControlPlaneAccess | undefined;
+  /** If the control plane cannot be used, its URL is unknown, and the identity has only the cluster. */
+  readonly identity: Identity;
   readonly projects: Projects;
   readonly grantOf: GrantOf;
   /** Why the control plane cannot be used; `undefined`: it can. */

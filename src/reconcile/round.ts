@@ -14,7 +14,7 @@ import {
   workProjectOf,
 } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
-import { parseProjectKey, settingsPlane } from "../resource/control-plane-resource.ts";
+import { parseProjectKey } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
 import type { ControlPlaneUnit, KindRound, ReconcileContext } from "./ports.ts";
 import { entryFor, type ProjectMemory, type ResourceEntry } from "./project-memory.ts";
@@ -164,11 +164,8 @@ export function beginRound(
   unit: ControlPlaneUnit,
   key: string,
 ): { readonly round: Round; readonly further: readonly KindRound[] } {
-  const { clock, store, policy, unitOf } = context;
-  const { access, projects, grantOf, problem, isKnown } = unit;
-  // If the control plane cannot be used, its URL is unknown, and the identity has only the cluster.
-  const { clusterId = "" } = unitOf(settingsPlane).access?.identity ?? {};
-  const identity = access?.identity ?? { clusterId, serviceUrl: "" };
+  const { clock, store, policy } = context;
+  const { identity, projects, grantOf, problem, isKnown } = unit;
   const monotonicMs = clock.monotonicMs();
   const project = projects.of(parseProjectKey(key).projectId);
   const named = store.withIndex(project.projectId);

@@ -1,11 +1,5 @@
 import { isSameStored } from "../domain/same-stored.ts";
-import {
-  type ControlPlaneRef,
-  planeIdOf,
-  projectKey,
-  settingsPlane,
-  unreadablePlane,
-} from "./control-plane-resource.ts";
+import { type ControlPlaneRef, planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
 import { annotations, finalizer, kind } from "./names.ts";
 import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
@@ -94,8 +88,7 @@ export function workKeyOf(resource: ComputeEndpoint): string {
 /** Returns the key of each project that the resource's spec or records name. If there is none, the key of `noProject`. */
 export function projectKeysOf(resource: ComputeEndpoint): readonly string[] {
   const planeId = planeOf(resource);
-  const projects = projectsOf(resource);
-  return planeId === settingsPlane ? projects : projects.map((projectId) => keyAt(planeId, projectId));
+  return projectsOf(resource).map((projectId) => keyAt(planeId, projectId));
 }
 
 /** Returns the key of a project. A resource without a project needs no control plane, so its key does not name one. */
@@ -104,9 +97,7 @@ function keyAt(planeId: string, projectId: string): string {
 }
 
 export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] {
-  const planeId = planeOf(resource);
-  const projects = projectsOf(resource);
-  return planeId === settingsPlane ? projects : [...projects, planeId];
+  return [...projectsOf(resource), planeIndex(planeOf(resource))];
 }
 
 /** Takes the place of the project id for resources that name no project, in the cache and in the work queue. */

@@ -101,6 +101,11 @@ export function planeLabel(planeId: string): string {
   return planeId === settingsPlane ? "settings" : planeId;
 }
 
+/** The name of the index, in a cache, of the resources that use the control plane. */
+export function planeIndex(planeId: string): string {
+  return `plane ${planeId}`;
+}
+
 export function projectKey(planeId: string, projectId: string): string {
   return planeId === settingsPlane ? projectId : `${planeId}/${projectId}`;
 }

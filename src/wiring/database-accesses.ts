@@ -2,12 +2,13 @@
 
 import { AccessKind } from "../access/access-kind.ts";
 import type { AccessParts } from "../access/access-observation.ts";
-import { endpointIndex, indexesOf, planeIndex } from "../access/endpoint-reference.ts";
+import { endpointIndex, indexesOf } from "../access/endpoint-reference.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { KindWatch, type KindWatchOptions } from "../kubernetes/kind-watch.ts";
 import { databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { ProjectKeys } from "../reconcile/project-keys.ts";
+import { planeIndex } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import type { WorkPriority } from "../runtime/work-queue.ts";

@@ -23,7 +23,7 @@ import { ProjectKeys } from "../reconcile/project-keys.ts";
 import { Projects } from "../reconcile/project-memory.ts";
 import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
 import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoint.ts";
-import { parseProjectKey, planeLabel } from "../resource/control-plane-resource.ts";
+import { parseProjectKey, planeIndex, planeLabel } from "../resource/control-plane-resource.ts";
 import { databaseAccessNames } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
@@ -331,14 +331,14 @@ export class OperatorParts {
           client: describedClient && ((keys) => describedClient({ ...target, keys, fence: this.fence })),
         }),
       onUsable: (planeId) => {
-        for (const { key } of this.watch.store.withIndex(planeId)) {
+        for (const { key } of this.watch.store.withIndex(planeIndex(planeId))) {
           this.#changed(key, "Urgent");
         }
         this.#accesses.planeChanged(planeId);
       },
       usersOf: (planeId) => {
         const { grantOf } = this.#planes.planes.unitOf(planeId);
-        const endpoints = usersAmong(this.watch.store.withIndex(planeId), grantOf).length;
+        const endpoints = usersAmong(this.watch.store.withIndex(planeIndex(planeId)), grantOf).length;
         return endpoints + this.#accesses.usersOf(planeId);
       },
       connectionSettings: { port, sslMode, certificateAuthority: this.#foundation.databaseAuthority },

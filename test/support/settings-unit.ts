@@ -6,7 +6,7 @@ import type { Projects } from "../../src/reconcile/project-memory.ts";
 /** Makes a control plane that every namespace may use, like the one of the settings. */
 export function settingsUnit(access: ControlPlaneAccess, projects: Projects): ControlPlaneUnit {
   return {
-    ...{ id: "", access, projects, problem: undefined, isKnown: true },
+    ...{ id: "", access, identity: access.identity, projects, problem: undefined, isKnown: true },
     grantOf: () => fullGrant,
   };
 }

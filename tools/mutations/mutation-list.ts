@@ -189,7 +189,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a withdrawn grant ends",
-    file: "decide/project-grant.ts",
+    file: "planes/grants.ts",
     find: "return isGranted ? fullGrant : noGrant;",
     replace: "return isGranted || rules.length > 0 ? fullGrant : noGrant;",
     caughtBy: { planeSeeds: 60 },

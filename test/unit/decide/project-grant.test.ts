@@ -1,36 +1,11 @@
-/** Tests what a namespace may do in a project. */
+/** Tests decisions about resources without a grant. */
 import { describe, expect, it } from "vitest";
 import { planOf, situationOf } from "../../../src/decide/plan-resource.ts";
-import { notGrantedMessage, projectGrantOf } from "../../../src/decide/project-grant.ts";
+import { notGrantedMessage } from "../../../src/decide/project-grant.ts";
 import { branch, endpoint, intent, observation, ownership, project, resource } from "./builders.ts";
 
-const full = { mayChange: true, mayAdopt: true };
 const none = { mayChange: false, mayAdopt: false };
 const noAdoption = { mayChange: true, mayAdopt: false };
-
-describe("what a namespace may do in a project", () => {
-  it.each([
-    ["no annotation anywhere, Required → nothing", undefined, false, "Required", none],
-    ["no annotation anywhere, Open → everything but adopt", undefined, false, "Open", noAdoption],
-    ["no annotation anywhere, WhenUsed → everything", undefined, false, "WhenUsed", full],
-    ["another Namespace is annotated, Required → nothing", undefined, true, "Required", none],
-    ["another Namespace is annotated, Open → everything but adopt", undefined, true, "Open", noAdoption],
-    ["another Namespace is annotated, WhenUsed → nothing", undefined, true, "WhenUsed", none],
-    ["the project is listed → everything", `red-owl-1, ${project}`, true, "Required", full],
-    ["the project is listed, Open → everything, adoption too", project, true, "Open", full],
-    ["all projects → everything", "*", true, "WhenUsed", full],
-    ["another project is listed, Open → nothing", "red-owl-1", true, "Open", none],
-    ["a part of the id is listed → nothing", project.slice(0, -1), true, "WhenUsed", none],
-    ["an empty annotation → nothing", "", true, "Open", none],
-    ["commas alone → nothing", " , ,", true, "WhenUsed", none],
-  ] as const)("%s", (_, annotation, isAnyAnnotated, mode, want) => {
-    expect(projectGrantOf(project, { annotation, isAnyAnnotated }, mode)).toEqual(want);
-  });
-
-  it("a resource that names no project, and an annotation with an empty entry → nothing", () => {
-    expect(projectGrantOf("", { annotation: ",", isAnyAnnotated: true }, "Open")).toEqual(none);
-  });
-});
 
 const owned = (origin: "Created" | "Adopted" | "Presumed") => ({ ownership: ownership({ origin }) });
 

@@ -2,7 +2,6 @@
  * Tests the pure parts of control planes that resources describe: keys, grants, status, and the memory of the API key.
  */
 import { describe, expect, it } from "vitest";
-import { isSelected, planeGrantOf } from "../../../src/decide/project-grant.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { type PlaneFacts, planeStatus } from "../../../src/planes/plane-status.ts";
 import { SecretKey, type SecretsSnapshot } from "../../../src/planes/secret-key.ts";
@@ -20,8 +19,6 @@ import { checkConditions } from "../../support/check-conditions.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const url = "https://control-plane.example.com/api/v2";
-const full = { mayChange: true, mayAdopt: true };
-const none = { mayChange: false, mayAdopt: false };
 
 const cluster = (projects?: object) =>
   parseClusterControlPlane({
@@ -32,10 +29,6 @@ const cluster = (projects?: object) =>
 const own = parseControlPlane({
   metadata: { name: "own", namespace: "shop", uid: "u-2", resourceVersion: "1", generation: 1 },
   spec: { url, apiKeySecretRef: { name: "key", key: "api-key", namespace: "elsewhere" } },
-});
-
-const facts = (labels: Readonly<Record<string, string>> | undefined, annotation?: string) => ({
-  ...{ annotation, isAnyAnnotated: annotation !== undefined, labels },
 });
 
 describe("keys of projects", () => {
@@ -55,44 +48,6 @@ describe("keys of projects", () => {
     const resource = parseComputeEndpoint({ metadata, spec });
     expect(workKeyOf(resource)).toBe("unreadable/p-1");
     expect(projectKeysOf(resource)).toEqual(["unreadable/p-1"]);
-  });
-});
-
-describe("grants of a control plane", () => {
-  const byName = [{ id: "p-1", namespaces: { names: ["shop"] } }];
-  const byLabel = [{ id: "*", namespaces: { selector: { matchLabels: { team: "shop" } } } }];
-  it.each([
-    ["a ControlPlane → its namespace needs no grant", own, facts({}), full],
-    ["no projects, no annotation → as for the settings", cluster(), facts({}), none],
-    ["no projects, an annotation → granted", cluster(), facts({}, "p-1"), full],
-    ["named → granted", cluster(byName), facts({}), full],
-    ["named, and an annotation for another project → granted", cluster(byName), facts({}, "p-2"), full],
-    ["projects without the namespace, but an annotation → nothing", cluster([]), facts({}, "p-1"), none],
-    ["an empty list → nothing, in every mode", cluster([]), facts({}), none],
-    ["labels fit → granted", cluster(byLabel), facts({ team: "shop" }), full],
-    ["labels differ → nothing", cluster(byLabel), facts({ team: "crm" }), none],
-    ["a Namespace that cannot be read → not selected by labels", cluster(byLabel), facts(undefined), none],
-  ])("%s", (_, plane, namespaceFacts, want) => {
-    const mode = plane.spec.kind === "Valid" && plane.spec.spec.projects?.length === 0 ? "Open" : "Required";
-    expect(planeGrantOf(plane, { namespace: "shop", projectId: "p-1", facts: namespaceFacts }, mode)).toEqual(want);
-  });
-
-  it.each([
-    ["In", ["a", "b"], { tier: "b" }, true],
-    ["In", ["a"], {}, false],
-    ["NotIn", ["a"], { tier: "a" }, false],
-    ["NotIn", ["a"], {}, true],
-    ["Exists", undefined, { tier: "" }, true],
-    ["Exists", undefined, {}, false],
-    ["DoesNotExist", undefined, {}, true],
-    ["DoesNotExist", undefined, { tier: "x" }, false],
-  ] as const)("selector: %s %j of %j → %s", (operator, values, labels, want) => {
-    const given = values === undefined ? {} : { values: [...values] };
-    expect(isSelected({ matchExpressions: [{ key: "tier", operator, ...given }] }, labels)).toBe(want);
-  });
-
-  it("a label named like a member of every object → absent", () => {
-    expect(isSelected({ matchExpressions: [{ key: "constructor", operator: "Exists" }] }, {})).toBe(false);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Tests how the plugin reads grants. */
 import { describe, expect, test } from "vitest";
-import type { GrantMode } from "../../../src/decide/project-grant.ts";
+import type { GrantMode } from "../../../src/planes/grants.ts";
 import type { ReadPlane } from "../../../src/plugin/named-plane.ts";
 import { readGrants } from "../../../src/plugin/read-grants.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";

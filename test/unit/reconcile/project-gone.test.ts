@@ -1,6 +1,5 @@
 /** Tests when a deleted resource is released because its project was deleted before. */
 import { expect, it } from "vitest";
-import { fullGrant } from "../../../src/decide/project-grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
@@ -11,6 +10,7 @@ import { conditionOf } from "../../../src/resource/conditions.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
+import { settingsUnit } from "../../support/settings-unit.ts";
 import { endpoint, identity, nowMs, ownership, policy, project, resource } from "../decide/builders.ts";
 
 const minuteMs = 60_000;
@@ -41,10 +41,7 @@ class GoneProject {
     const reconciler = new ProjectReconciler({
       ...{ clock: this.#clock, store: this.store, policy, projectPollMs: minuteMs, random: () => 0 },
       logger: quietLogger,
-      unitOf: (id) => ({
-        ...{ id, projects: this.#projects, grantOf: () => fullGrant, problem: undefined, isKnown: true },
-        access: this.#access(),
-      }),
+      unitOf: () => settingsUnit(this.#access(), this.#projects),
       events: { record: (_, { type, reason, note }) => this.events.push(`${type} ${reason} ${note}`) },
       metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
     });

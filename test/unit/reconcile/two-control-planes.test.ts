@@ -74,6 +74,7 @@ class UnitScene {
         problem: undefined,
         isKnown: true,
         access: this.access,
+        identity: this.access.identity,
       },
     });
     const reconciler = new ProjectReconciler({

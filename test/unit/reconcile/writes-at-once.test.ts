@@ -1,6 +1,5 @@
 /** Tests that the number of writes to the API server at the same time has a limit: each one needs a connection. */
 import { expect, it } from "vitest";
-import { fullGrant } from "../../../src/decide/project-grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import { Projects } from "../../../src/reconcile/project-memory.ts";
@@ -11,6 +10,7 @@ import { WorkerPool } from "../../../src/runtime/worker-pool.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
+import { settingsUnit } from "../../support/settings-unit.ts";
 import { endpoint, identity, nowMs, ownership, policy, resource } from "../decide/builders.ts";
 
 const workers = 2;
@@ -60,9 +60,7 @@ function startProjects(projectIds: readonly string[]) {
   }
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   const access = slowControlPlane();
-  const unitOf = (id: string) => ({
-    ...{ id, projects, access, grantOf: () => fullGrant, problem: undefined, isKnown: true },
-  });
+  const unitOf = () => settingsUnit(access, projects);
   const reconciler = new ProjectReconciler({
     ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger, unitOf },
     events: { record: () => {} },

@@ -1,0 +1,86 @@
+/** Tests what a namespace may do in a project of a control plane. */
+import { describe, expect, it } from "vitest";
+import { isSelected, planeGrantOf, projectGrantOf } from "../../../src/planes/grants.ts";
+import { parseClusterControlPlane, parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
+
+const url = "https://control-plane.example.com/api/v2";
+const full = { mayChange: true, mayAdopt: true };
+const noAdoption = { mayChange: true, mayAdopt: false };
+const none = { mayChange: false, mayAdopt: false };
+
+const cluster = (projects?: object) =>
+  parseClusterControlPlane({
+    metadata: { name: "north", uid: "u-1", resourceVersion: "1", generation: 1 },
+    spec: { url, apiKeySecretRef: { namespace: "platform", name: "key", key: "api-key" }, projects },
+  });
+
+const own = parseControlPlane({
+  metadata: { name: "own", namespace: "shop", uid: "u-2", resourceVersion: "1", generation: 1 },
+  spec: { url, apiKeySecretRef: { name: "key", key: "api-key", namespace: "elsewhere" } },
+});
+
+const facts = (labels: Readonly<Record<string, string>> | undefined, annotation?: string) => ({
+  ...{ annotation, isAnyAnnotated: annotation !== undefined, labels },
+});
+
+describe("what a namespace may do in a project", () => {
+  it.each([
+    ["no annotation anywhere, Required → nothing", undefined, false, "Required", none],
+    ["no annotation anywhere, Open → everything but adopt", undefined, false, "Open", noAdoption],
+    ["no annotation anywhere, WhenUsed → everything", undefined, false, "WhenUsed", full],
+    ["another Namespace is annotated, Required → nothing", undefined, true, "Required", none],
+    ["another Namespace is annotated, Open → everything but adopt", undefined, true, "Open", noAdoption],
+    ["another Namespace is annotated, WhenUsed → nothing", undefined, true, "WhenUsed", none],
+    ["the project is listed → everything", "red-owl-1, p-1", true, "Required", full],
+    ["the project is listed, Open → everything, adoption too", "p-1", true, "Open", full],
+    ["all projects → everything", "*", true, "WhenUsed", full],
+    ["another project is listed, Open → nothing", "red-owl-1", true, "Open", none],
+    ["a part of the id is listed → nothing", "p-", true, "WhenUsed", none],
+    ["an empty annotation → nothing", "", true, "Open", none],
+    ["commas alone → nothing", " , ,", true, "WhenUsed", none],
+  ] as const)("%s", (_, annotation, isAnyAnnotated, mode, want) => {
+    expect(projectGrantOf("p-1", { annotation, isAnyAnnotated }, mode)).toEqual(want);
+  });
+
+  it("a resource that names no project, and an annotation with an empty entry → nothing", () => {
+    expect(projectGrantOf("", { annotation: ",", isAnyAnnotated: true }, "Open")).toEqual(none);
+  });
+});
+
+describe("grants of a control plane", () => {
+  const byName = [{ id: "p-1", namespaces: { names: ["shop"] } }];
+  const byLabel = [{ id: "*", namespaces: { selector: { matchLabels: { team: "shop" } } } }];
+  it.each([
+    ["a ControlPlane → its namespace needs no grant", own, facts({}), full],
+    ["no projects, no annotation → as for the settings", cluster(), facts({}), none],
+    ["no projects, an annotation → granted", cluster(), facts({}, "p-1"), full],
+    ["named → granted", cluster(byName), facts({}), full],
+    ["named, and an annotation for another project → granted", cluster(byName), facts({}, "p-2"), full],
+    ["projects without the namespace, but an annotation → nothing", cluster([]), facts({}, "p-1"), none],
+    ["an empty list → nothing, in every mode", cluster([]), facts({}), none],
+    ["labels fit → granted", cluster(byLabel), facts({ team: "shop" }), full],
+    ["labels differ → nothing", cluster(byLabel), facts({ team: "crm" }), none],
+    ["a Namespace that cannot be read → not selected by labels", cluster(byLabel), facts(undefined), none],
+  ])("%s", (_, plane, namespaceFacts, want) => {
+    const mode = plane.spec.kind === "Valid" && plane.spec.spec.projects?.length === 0 ? "Open" : "Required";
+    expect(planeGrantOf(plane, { namespace: "shop", projectId: "p-1", facts: namespaceFacts }, mode)).toEqual(want);
+  });
+
+  it.each([
+    ["In", ["a", "b"], { tier: "b" }, true],
+    ["In", ["a"], {}, false],
+    ["NotIn", ["a"], { tier: "a" }, false],
+    ["NotIn", ["a"], {}, true],
+    ["Exists", undefined, { tier: "" }, true],
+    ["Exists", undefined, {}, false],
+    ["DoesNotExist", undefined, {}, true],
+    ["DoesNotExist", undefined, { tier: "x" }, false],
+  ] as const)("selector: %s %j of %j → %s", (operator, values, labels, want) => {
+    const given = values === undefined ? {} : { values: [...values] };
+    expect(isSelected({ matchExpressions: [{ key: "tier", operator, ...given }] }, labels)).toBe(want);
+  });
+
+  it("a label named like a member of every object → absent", () => {
+    expect(isSelected({ matchExpressions: [{ key: "constructor", operator: "Exists" }] }, {})).toBe(false);
+  });
+});
