@@ -8,56 +8,48 @@ import {
 } from "../domain/control-plane-error.ts";
 import { withoutSecrets } from "../domain/without-secrets.ts";
 import { type HttpOutcome, parseJson, parseRetryAfter } from "../http/exchange.ts";
-import type { Route } from "./routes.ts";
+import { isWrite, type RequestWords } from "./call.ts";
 import { wireError } from "./wire.ts";
 
-export interface CallContext {
-  readonly route: Route;
-  /** The API key in use and the passwords of the project, each in every form that a text may show, such as in a URL. */
-  readonly secrets: readonly string[];
-}
+/** Removes secrets from a text of the control plane, and shortens it. @param maxLength see `cleanText` */
+export type Clean = (text: string, maxLength?: number) => string;
 
 type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
 
-export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, context: CallContext): ControlPlaneError {
+export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, request: RequestWords): ControlPlaneError {
+  const { cause } = outcome;
   if (outcome.kind === "NotSent") {
-    const why = outcome.timedOut ? "no connection in time" : connectFailure(outcome.cause);
-    return fail("Unreachable", `the control plane cannot be reached: ${why}`, context, {
+    const why = outcome.timedOut ? "no connection in time" : connectFailure(cause);
+    return fail(request, ["Unreachable", `the control plane cannot be reached: ${why}`], {
       effect: "NotApplied",
-      cause: outcome.cause,
+      cause,
     });
   }
-  const effect = effectOfLoss(context.route);
   return outcome.timedOut
-    ? fail("TimedOut", "no answer in time", context, { effect, cause: outcome.cause })
-    : fail("ConnectionLost", "the connection broke before the answer", context, { effect, cause: outcome.cause });
+    ? lost(request, ["TimedOut", "no answer in time"], cause)
+    : lost(request, ["ConnectionLost", "the connection broke before the answer"], cause);
 }
 
-export function failureOfStatus(answer: Answered, context: CallContext): ControlPlaneError {
+export function failureOfStatus(answer: Answered, request: RequestWords, clean: Clean): ControlPlaneError {
   const documented = documentedError(answer);
   const { reason, writeEffect } = meaningOf(answer.status, documented !== undefined);
-  const words = documented === undefined ? undefined : wordsOf(documented, context);
-  return fail(reason, `the control plane answered ${answer.status}${words ?? unexplained(reason)}`, context, {
-    effect: context.route.method === "GET" ? "NotApplied" : writeEffect,
+  const words = documented === undefined ? unexplained(reason) : wordsOf(documented, clean) || unexplained(reason);
+  return fail(request, [reason, `the control plane answered ${answer.status}${words}`], {
+    effect: isWrite(request) ? writeEffect : "NotApplied",
     retryAfterMs: parseRetryAfter(answer.retryAfter, answer.date),
-    subject:
-      reason === "NotFound" ? subjectOf(documented?.message ?? "", context.route.subject) : context.route.subject,
+    subject: reason === "NotFound" ? subjectOf(documented?.message ?? "", request.subject) : request.subject,
   });
 }
 
 /** Makes the error for a 2xx answer without usable content. A write may still have been applied. */
-export function failureOfContent(answer: Answered, what: string, context: CallContext): ControlPlaneError {
-  const { bodyEnd, cause } = answer;
-  const options = { effect: effectOfLoss(context.route), cause };
+export function failureOfContent(answer: Answered, request: RequestWords, content: string): ControlPlaneError {
+  const { bodyEnd, cause, status } = answer;
   if (bodyEnd === "TimedOut") {
-    return fail("TimedOut", "the answer did not end in time", context, options);
+    return lost(request, ["TimedOut", "the answer did not end in time"], cause);
   }
-  if (bodyEnd === "ConnectionLost") {
-    return fail("ConnectionLost", "the connection broke in the middle of the answer", context, options);
-  }
-  const content = bodyEnd === "TooLarge" ? "a body that is too long or has too many entries" : cleanText(what, context);
-  const message = `the control plane answered ${answer.status} with ${content}`;
-  return fail("UnreadableAnswer", message, context, { effect: options.effect });
+  return bodyEnd === "ConnectionLost"
+    ? lost(request, ["ConnectionLost", "the connection broke in the middle of the answer"], cause)
+    : lost(request, ["UnreadableAnswer", `the control plane answered ${status} with ${content}`]);
 }
 
 /** Returns the first kind that the message of the 404 names, else the one of the path. */
@@ -68,20 +60,15 @@ function subjectOf(message: string, fallback: ControlPlaneSubject): ControlPlane
 
 const subjects: readonly ControlPlaneSubject[] = ["Project", "Branch", "Endpoint", "Operation", "Role", "Database"];
 
-function fail(
-  reason: ControlPlaneReason,
-  why: string,
-  context: CallContext,
-  options: ControlPlaneErrorOptions,
-): ControlPlaneError {
-  return new ControlPlaneError(reason, `cannot ${context.route.purpose}: ${why}`, {
-    subject: context.route.subject,
-    ...options,
-  });
+type Why = readonly [reason: ControlPlaneReason, why: string];
+
+/** The request was sent, and no usable answer came: a write may have been applied. */
+function lost(request: RequestWords, why: Why, cause?: unknown): ControlPlaneError {
+  return fail(request, why, { effect: isWrite(request) ? "Unknown" : "NotApplied", cause });
 }
 
-function effectOfLoss(route: Route): "NotApplied" | "Unknown" {
-  return route.method === "GET" ? "NotApplied" : "Unknown";
+function fail({ purpose, subject }: RequestWords, [reason, why]: Why, options: ControlPlaneErrorOptions) {
+  return new ControlPlaneError(reason, `cannot ${purpose}: ${why}`, { subject, ...options });
 }
 
 function documentedError(answer: Answered) {
@@ -90,9 +77,8 @@ function documentedError(answer: Answered) {
   return parsed?.success === true ? parsed.data : undefined;
 }
 
-function wordsOf(error: { readonly code: string; readonly message: string }, { secrets }: CallContext): string {
-  const code = cleanText(error.code, { secrets, maxLength: 100 });
-  const message = cleanText(error.message, { secrets });
+function wordsOf(error: { readonly code: string; readonly message: string }, clean: Clean): string {
+  const [code, message] = [clean(error.code, 100), clean(error.message)];
   return [code === "" ? "" : ` (${code})`, message === "" ? "" : `: ${message}`].join("");
 }
 
@@ -171,7 +157,8 @@ const varying: readonly (readonly [RegExp, string])[] = [
 interface CleanTextOptions {
   /** See `formsOf`. @default [] */
   readonly secrets?: readonly string[];
-  readonly maxLength?: number;
+  /** @default 300 */
+  readonly maxLength?: number | undefined;
 }
 
 /** The result is much shorter, so it never holds the end of the searched text, where half a secret may stand. */

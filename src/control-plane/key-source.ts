@@ -11,17 +11,6 @@ export interface KeySource {
   refused?(key: string): void;
 }
 
-/** Returns a source that asks `keys` once, so that every call of a reconcile uses the same API key. */
-export function askedOnce(keys: KeySource): Pick<KeySource, "current"> {
-  let key: Promise<string> | undefined;
-  return {
-    current() {
-      key ??= keys.current();
-      return key;
-    },
-  };
-}
-
 type KeySourceOptions = { readonly key: string } | { readonly file: string; readonly clock: Clock };
 
 const fileOfKey = "the file named by CONTROL_PLANE_API_KEY_FILE";

@@ -1,9 +1,9 @@
 /** Converts between the JSON of the control plane and the domain types: schemas, parsed answers, bodies of writes. */
 import { z } from "zod";
-import type { Mutation, ObservedRole } from "../domain/control-plane.ts";
+import type { ObservedRole } from "../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, EndpointType, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
-import { parseJson } from "../http/exchange.ts";
+import type { AnswerTexts } from "./call.ts";
 
 /*
  * Only the fields that every control plane sends are required. A missing field and `null` both mean absent. Unknown
@@ -129,10 +129,7 @@ export function endpointFromWire(wire: z.infer<typeof wireEndpoint>): ObservedEn
   };
 }
 
-/** Removes secrets from a text of the control plane, and shortens it. */
-export type Clean = (text: string) => string;
-
-export function operationFromWire(wire: WireOperation, clean: Clean): Operation {
+export function operationFromWire(wire: WireOperation, clean: AnswerTexts["clean"]): Operation {
   const error = presentText(wire.error);
   return {
     id: wire.id,
@@ -150,12 +147,11 @@ export function operationFromWire(wire: WireOperation, clean: Clean): Operation 
 }
 
 /** Without operations, the write started none. @throws UnusableContentError */
-export function operationsFromWire(wire: readonly unknown[] | null | undefined, clean: Clean): Operation[] {
+export function operationsFromWire(
+  wire: readonly unknown[] | null | undefined,
+  clean: AnswerTexts["clean"],
+): Operation[] {
   return readEach(wire ?? [], wireOperation).map((operation) => operationFromWire(operation, clean));
-}
-
-export function mutationFromWire(wire: z.infer<typeof wireMutation>, clean: Clean): Mutation {
-  return { endpoint: endpointFromWire(wire.endpoint), operations: operationsFromWire(wire.operations, clean) };
 }
 
 export function roleFromWire(wire: z.infer<typeof wireRole>): ObservedRole {
@@ -197,16 +193,8 @@ export class UnusableContentError extends Error {
   override readonly name = "UnusableContentError";
 }
 
-/** Parses a body by its schema. @throws UnusableContentError */
-export function readAnswer<Value>(body: Uint8Array, schema: z.ZodType<Value>): Value {
-  const json = parseJson(body);
-  if (json === undefined) {
-    throw new UnusableContentError(body.length === 0 ? "an empty body" : "something that is not JSON");
-  }
-  return readValue(json.value, schema);
-}
-
-function readValue<Value>(value: unknown, schema: z.ZodType<Value>): Value {
+/** @throws UnusableContentError */
+export function readValue<Value>(value: unknown, schema: z.ZodType<Value>): Value {
   const parsed = schema.safeParse(value);
   if (parsed.success) {
     return parsed.data;

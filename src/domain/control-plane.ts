@@ -47,37 +47,6 @@ export interface ControlPlane extends BranchObjects {
   deleteEndpoint(projectId: string, endpointId: string): Promise<Mutation | undefined>;
 }
 
-/** A check around a call: it starts the call, or throws instead. It may also look at the result. */
-export type CallGuard = <Value>(call: () => Promise<Value>) => Promise<Value>;
-
-export interface CallGuards {
-  readonly read: CallGuard;
-  readonly write: CallGuard;
-}
-
-export function guardCalls(inner: ControlPlane, { read, write }: CallGuards): ControlPlane {
-  return {
-    serviceUrl: inner.serviceUrl,
-    listEndpoints: (projectId) => read(() => inner.listEndpoints(projectId)),
-    getEndpoint: (projectId, endpointId) => read(() => inner.getEndpoint(projectId, endpointId)),
-    listOperations: (projectId, page) => read(() => inner.listOperations(projectId, page)),
-    getOperation: (projectId, operationId) => read(() => inner.getOperation(projectId, operationId)),
-    createEndpoint: (projectId, creation) => write(() => inner.createEndpoint(projectId, creation)),
-    updateEndpoint: (projectId, endpointId, changes) =>
-      write(() => inner.updateEndpoint(projectId, endpointId, changes)),
-    changePower: (projectId, endpointId, action) => write(() => inner.changePower(projectId, endpointId, action)),
-    deleteEndpoint: (projectId, endpointId) => write(() => inner.deleteEndpoint(projectId, endpointId)),
-    listRoles: (branch) => read(() => inner.listRoles(branch)),
-    listDatabases: (branch) => read(() => inner.listDatabases(branch)),
-    revealPassword: (branch, roleName) => read(() => inner.revealPassword(branch, roleName)),
-    createRole: (branch, roleName) => write(() => inner.createRole(branch, roleName)),
-    deleteRole: (branch, roleName) => write(() => inner.deleteRole(branch, roleName)),
-    resetPassword: (branch, roleName) => write(() => inner.resetPassword(branch, roleName)),
-    createDatabase: (branch, database) => write(() => inner.createDatabase(branch, database)),
-    deleteDatabase: (branch, databaseName) => write(() => inner.deleteDatabase(branch, databaseName)),
-  };
-}
-
 export interface ControlPlaneRequest {
   /** The path with placeholders, as `/projects/{project_id}/endpoints`: a metric label, so it never holds ids. */
   readonly route: string;

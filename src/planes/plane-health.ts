@@ -1,7 +1,6 @@
 /** Finds out from the answers of a control plane whether it accepts the key, and whether it answers at all. */
-import { type CredentialState, credentialStateAfter } from "../control-plane/call-guards.ts";
+import { type CredentialState, credentialStateAfter } from "../control-plane/around-calls.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { CallGuard } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
 
 export interface PlaneError {
@@ -61,16 +60,12 @@ export class PlaneHealth {
     this.#state = { credentials: undefined, lastError, currentError: isOfKey ? undefined : currentError };
   }
 
-  readonly watch: CallGuard = async (call) => {
-    try {
-      const value = await call();
+  /** A call has ended. @param error `undefined`: it succeeded */
+  readonly noteCall = (error: unknown): void => {
+    if (error === undefined) {
       this.#note("Accepted", undefined);
-      return value;
-    } catch (error) {
-      if (error instanceof ControlPlaneError) {
-        this.#note(credentialStateAfter(error), reasonsOfPlane.has(error.reason) ? error : undefined);
-      }
-      throw error;
+    } else if (error instanceof ControlPlaneError) {
+      this.#note(credentialStateAfter(error), reasonsOfPlane.has(error.reason) ? error : undefined);
     }
   };
 

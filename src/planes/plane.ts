@@ -2,7 +2,6 @@
 
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { CallGuard } from "../domain/control-plane.ts";
 import type { SecretStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ControlPlaneAccess } from "../reconcile/ports.ts";
@@ -22,7 +21,8 @@ export interface PlaneTarget {
   readonly requestsPerMinute: number | undefined;
   readonly controlPlane: string;
   readonly mayBeNearby: boolean;
-  readonly watchCalls: CallGuard;
+  /** A call has ended. It must not throw. @param error `undefined`: it succeeded */
+  readonly onCallEnded: (error: unknown) => void;
   /** Whether this connection and its key are still in use. A call over a former connection may end later. */
   readonly isInUse: () => boolean;
   /** Called when the Secret has another key after a refusal. Must not throw. */
@@ -176,7 +176,7 @@ export class Plane {
     const { url, requestsPerMinute } = spec;
     const key = this.#key;
     this.#connection = connect({
-      ...{ url, requestsPerMinute, keys: key, controlPlane: this.id, watchCalls: this.#health.watch },
+      ...{ url, requestsPerMinute, keys: key, controlPlane: this.id, onCallEnded: this.#health.noteCall },
       mayBeNearby: mayBeNearby(resource, url, tenantHosts),
       isInUse: () => this.#key === key && key.known?.kind === "Read",
       onNewKey: () => void this.#projects.retryRefused(),

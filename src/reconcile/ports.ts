@@ -42,16 +42,14 @@ export interface ControlPlaneAccess {
 }
 
 export interface CallerAccess {
-  /** Its requests wait for the request budget. */
+  /** Its requests wait for the request budget, but for a change that was reserved before. */
   readonly controlPlane: ControlPlane;
   /**
-   * Waits until the request budget allows one request. A change reserves its request before its last checks, because
-   * this wait may be long.
+   * Waits until the request budget allows one change, and keeps it for the next one. A change is reserved before its last
+   * checks, because this wait may be long.
    * @throws ControlPlaneError with reason `Throttled` after a bounded wait
    */
   reserve(): Promise<void>;
-  /** The control plane for the one request that was reserved before. */
-  readonly reserved: ControlPlane;
   /** Returns a text that differs for each API key, and does not show the key. */
   keyMark(): Promise<string>;
 }
@@ -158,7 +156,7 @@ export interface KindChange {
    * @throws ControlPlaneError
    */
   readonly reserve: () => Promise<void>;
-  /** The control plane for the one request that was reserved before. */
+  /** Sends the one change that was reserved before. */
   readonly controlPlane: ControlPlane;
   /**
    * Whether the control plane is still the one that this reconcile began with, and can be used. Ask it after `reserve`:

@@ -1,7 +1,7 @@
 /** The reconcile of one project. docs/code.md describes its steps. */
 import { isProjectGone, nextFailure } from "../decide/call-failures.ts";
 import type { FailureRow } from "../decide/observation.ts";
-import { type CallGuard, guardCalls } from "../domain/control-plane.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { Requeue, WorkerSlot } from "../domain/worker.ts";
@@ -186,16 +186,26 @@ function callsOf(
     urgency: kinds.some((kind) => kind.isUrgent()) ? "Urgent" : "Background",
     project: projectId,
   });
-  const whileWaiting: CallGuard = (call) => slot.whileWaiting(call);
-  const guards = { read: whileWaiting, write: whileWaiting };
+  const controlPlane = givingBack(calls.controlPlane, slot);
   const change: KindChange = {
-    reserve: () => whileWaiting(() => calls.reserve()),
-    controlPlane: guardCalls(calls.reserved, guards),
+    reserve: () => slot.whileWaiting(() => calls.reserve()),
+    controlPlane,
     isCurrent: () => unitOf(unit.id).access === access,
     noteSent: (sent) => noteSent(project, sent, clock.monotonicMs()),
   };
-  // The requests of this control plane wait for the request budget.
-  return { controlPlane: guardCalls(calls.controlPlane, guards), change, keyMark: calls.keyMark };
+  return { controlPlane, change, keyMark: calls.keyMark };
+}
+
+/** Each call gives the worker back while it waits. */
+function givingBack(controlPlane: ControlPlane, slot: WorkerSlot): ControlPlane {
+  return new Proxy(controlPlane, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function"
+        ? (...given: readonly unknown[]) => slot.whileWaiting(() => member.apply(target, given))
+        : member;
+    },
+  });
 }
 
 /** Chooses the first waiting change that is still wanted; `undefined`: there is none, or the project is locked. */

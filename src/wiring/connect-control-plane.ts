@@ -1,21 +1,16 @@
-/** Connects to a control plane: makes the client, the checks before its calls, and the request budget. */
+/** Connects to a control plane: makes the client, what stands around its calls, and the request budget. */
 
 import { hash } from "node:crypto";
 import type { Config } from "../config.ts";
-import { budgetGuards, createRefusedKeyGuard, fenceGuard, throttleGuard } from "../control-plane/call-guards.ts";
-import { type ControlPlaneClientOptions, createControlPlane } from "../control-plane/create-control-plane.ts";
-import { askedOnce, type KeySource } from "../control-plane/key-source.ts";
+import { holdAfterRefusedKey, holdAfterThrottling, withBudget, withOneKey } from "../control-plane/around-calls.ts";
+import type { Call, KeyedCall } from "../control-plane/call.ts";
+import { createHttpClient, type HttpCallOptions } from "../control-plane/http-call.ts";
 import { RequestBudget } from "../control-plane/request-budget.ts";
+import { parseServiceUrl } from "../control-plane/service-url.ts";
+import { controlPlaneOf } from "../control-plane/typed-calls.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import type { Clock } from "../domain/clock.ts";
-import {
-  type CallGuard,
-  type CallGuards,
-  type ControlPlane,
-  type ControlPlaneObserver,
-  guardCalls,
-  type PlaneObserver,
-} from "../domain/control-plane.ts";
+import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
@@ -33,23 +28,24 @@ export interface ConnectOptions {
   readonly tracer?: Tracer | undefined;
   readonly observer: ControlPlaneObserver & PlaneObserver;
   readonly fence: LeaderFence;
+  /** @default over HTTP */
+  readonly callOf?: ((target: CallTarget) => KeyedCall) | undefined;
 }
 
-type CallKeys = Pick<KeySource, "current">;
-
-/** `controlPlane` and `watchCalls` are absent for the control plane of the settings: no resource describes it. */
-export interface ConnectTarget
-  extends Pick<PlaneTarget, "url" | "keys" | "onNewKey">,
-    Partial<Pick<PlaneTarget, "requestsPerMinute" | "mayBeNearby" | "controlPlane" | "watchCalls" | "isInUse">> {
-  /** Makes the client for the calls with the key of this source. @default the HTTP client */
-  readonly client?: ((keys: CallKeys) => ControlPlane) | undefined;
+export interface CallTarget {
+  readonly url: string;
+  readonly controlPlane: string | undefined;
+  readonly fence: LeaderFence;
 }
+
+/** `controlPlane` and `onCallEnded` are absent for the control plane of the settings: no resource describes it. */
+export type ConnectTarget = Pick<PlaneTarget, "url" | "keys" | "onNewKey"> & Partial<PlaneTarget>;
 
 /** The caller must close the connection. @throws Error when the URL is not valid */
 export function connectControlPlane(options: ConnectOptions, target: ConnectTarget): PlaneConnection {
-  const { config, clock, logger, clusterId, fence } = options;
-  const { keys, controlPlane: describedBy, onNewKey, watchCalls = (call) => call() } = target;
-  const { requestsPerMinute = config.requestsPerMinute, isInUse = () => true } = target;
+  const { config, clock, logger, clusterId } = options;
+  const { keys, controlPlane: describedBy, onNewKey, onCallEnded = () => {}, isInUse = () => true } = target;
+  const { requestsPerMinute = config.requestsPerMinute } = target;
   const name = describedBy ?? "settings";
   // A call of a former connection may end later. It must not bring back the metrics that were removed.
   const ifInUse = (report: () => void) => {
@@ -59,36 +55,26 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     ...options.observer,
     throttled: (reason) => ifInUse(() => options.observer.throttledAt(name, reason)),
   };
-  const unreadable = new UnreadableObjects({ clock, logger });
-  const {
-    serviceUrl,
-    withKeys,
-    close: closeClient,
-  } = createClient({ ...options, observer, onListed: unreadable.note }, target);
-  const throttle = throttleGuard({ clock, observer });
-  const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(name, isAccepted));
-  const counted: CallGuard = (call) => {
+  const client = createClient({ ...options, observer }, target);
+  const { serviceUrl } = client;
+  const held = holdAfterThrottling(client.call, { clock, observer });
+  const counted: KeyedCall = (request, key) => {
     ifInUse(() => options.observer.callBegan(name));
-    return throttle(call);
+    return held(request, key);
   };
-  const refusedKey = createRefusedKeyGuard({ clock, keys, onNewKey, onJudged });
-  const fenced = fenceGuard(fence, writeTimeoutMs);
-  const guardsFor = (own: CallKeys): CallGuards => {
-    const refusedKeyGuard = refusedKey.guardFor(own);
-    const guarded: CallGuard = (call) => watchCalls(() => refusedKeyGuard(() => counted(call)));
-    return { read: guarded, write: (call) => fenced(() => guarded(call)) };
-  };
+  const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(name, isAccepted));
+  const probing = holdAfterRefusedKey(counted, { clock, keys, onNewKey, onJudged });
+  const unreadable = new UnreadableObjects({ clock, logger });
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const access: ControlPlaneAccess = {
     identity:
       describedBy === undefined ? { clusterId, serviceUrl } : { clusterId, serviceUrl, controlPlane: describedBy },
     forCaller(caller) {
-      const own = askedOnce(keys);
-      const reserved = guardCalls(withKeys(own), guardsFor(own));
-      const controlPlane = guardCalls(reserved, budgetGuards(budget, caller));
-      const keyMark = async () => hash("sha256", await own.current());
-      return { controlPlane, reserve: () => budget.take({ ...caller, urgency: "Urgent" }), reserved, keyMark };
+      const own = withOneKey(probing.call, keys);
+      const { call, reserve } = withBudget(noting(own.call, onCallEnded), budget, caller);
+      const controlPlane = controlPlaneOf({ serviceUrl, call, onListed: unreadable.note });
+      return { controlPlane, reserve, keyMark: async () => hash("sha256", await own.key()) };
     },
     get pollsPerMinute() {
       return budget.pollsPerMinute;
@@ -97,22 +83,34 @@ export function connectControlPlane(options: ConnectOptions, target: ConnectTarg
     stopWaiting: () => budget.close(),
   };
   const close = async () => {
-    refusedKey.stop();
-    await closeClient();
+    probing.stop();
+    await client.close();
   };
   const setRequestsPerMinute: PlaneConnection["setRequestsPerMinute"] = (limit) =>
     budget.setRequestsPerMinute(limit ?? config.requestsPerMinute);
   return { access, unreadableCount: () => unreadable.count(), setRequestsPerMinute, close };
 }
 
-function createClient(
-  options: Omit<ConnectOptions, "observer"> & Pick<ControlPlaneClientOptions, "observer" | "onListed">,
-  { url, keys, mayBeNearby, client: injected }: ConnectTarget,
-) {
-  const { version } = options;
-  if (injected !== undefined) {
-    return { serviceUrl: injected(keys).serviceUrl, withKeys: injected, close: async () => {} };
+function noting(call: Call, onEnded: (error: unknown) => void): Call {
+  return async (request) => {
+    try {
+      const value = await call(request);
+      onEnded(undefined);
+      return value;
+    } catch (error) {
+      onEnded(error);
+      throw error;
+    }
+  };
+}
+
+type ClientOptions = Omit<ConnectOptions, "observer"> & Pick<HttpCallOptions, "observer">;
+
+function createClient(options: ClientOptions, { url, controlPlane, mayBeNearby }: ConnectTarget) {
+  const { callOf, fence, version } = options;
+  if (callOf !== undefined) {
+    return { serviceUrl: parseServiceUrl(url), call: callOf({ url, controlPlane, fence }), close: async () => {} };
   }
   const userAgent = `endpoint-operator/${version}`;
-  return createControlPlane({ ...options, baseUrl: url, keys, userAgent, writeTimeoutMs, mayBeNearby });
+  return createHttpClient({ ...options, baseUrl: url, userAgent, writeTimeoutMs, mayBeNearby });
 }

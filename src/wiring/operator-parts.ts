@@ -2,8 +2,7 @@
 import type { Config } from "../config.ts";
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
-import { ClosableFence, type LeaderFence, PutOffError } from "../domain/leader-fence.ts";
+import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { KindGaps, ResourceKey } from "../domain/resource-store.ts";
 import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
@@ -16,7 +15,7 @@ import { LeaseElector } from "../kubernetes/lease/lease-elector.ts";
 import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespace-watch.ts";
 import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
-import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
+import type { PlaneConnection } from "../planes/plane.ts";
 import { usersAmong } from "../planes/plane-status.ts";
 import type { ControlPlaneUnit } from "../reconcile/ports.ts";
 import { ProjectKeys } from "../reconcile/project-keys.ts";
@@ -30,7 +29,7 @@ import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
 import { type WorkPriority, WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
-import { connectControlPlane, writeTimeoutMs } from "./connect-control-plane.ts";
+import { type ConnectOptions, connectControlPlane, writeTimeoutMs } from "./connect-control-plane.ts";
 import { ControlPlanes } from "./control-planes.ts";
 import { DatabaseAccesses } from "./database-accesses.ts";
 
@@ -46,9 +45,8 @@ export interface OperatorOptions {
   readonly random: () => number;
   /** Logs leave out the keys of control planes that resources describe. @default nothing */
   readonly onKey?: ((key: string) => void) | undefined;
-  readonly controlPlane?: ControlPlane;
-  /** Makes the client for a control plane that a resource describes; tests pass it in. @default the HTTP client */
-  readonly describedClient?: ((target: DescribedTarget) => ControlPlane) | undefined;
+  /** Makes what sends the requests to a control plane; tests pass it in. @default HTTP */
+  readonly callOf?: ConnectOptions["callOf"];
   /** The certificate authority of the databases as PEM. @default public authorities */
   readonly databaseAuthority?: string | undefined;
   readonly tracer?: Tracer | undefined;
@@ -56,11 +54,6 @@ export interface OperatorOptions {
   readonly forgets?: (() => boolean) | undefined;
   /** Sends the last traces; never rejects. @default there are none */
   readonly flushTraces?: (() => Promise<void>) | undefined;
-}
-
-export interface DescribedTarget extends Pick<PlaneTarget, "url" | "controlPlane"> {
-  readonly keys: Pick<KeySource, "current">;
-  readonly fence: LeaderFence;
 }
 
 /** The pause if the Lease ends too soon for an effect, or a request was put off. */
@@ -298,9 +291,9 @@ export class OperatorParts {
   }
 
   #connectSettings(): PlaneConnection {
-    const { config, keys, controlPlane } = this.#foundation;
+    const { config, keys } = this.#foundation;
     return this.#connect({
-      ...{ url: config.controlPlaneUrl, keys, client: controlPlane && (() => controlPlane) },
+      ...{ url: config.controlPlaneUrl, keys },
       onNewKey: () => {
         // Projects that were refused with the former key do not wait for their next try.
         for (const projectId of this.#projects.retryRefused()) {
@@ -316,7 +309,6 @@ export class OperatorParts {
 
   #createPlanes(): ControlPlanes {
     const { config, connection, account, clock, logger, random, gaps, onKey = () => {} } = this.#foundation;
-    const { describedClient } = this.#foundation;
     const { databasePort: port, databaseSslMode: sslMode, watchNamespaces, projectGrants, tenantHosts } = config;
     return new ControlPlanes({
       ...{ connection, account, clock, logger, random, onKey, tenantHosts, watchNamespaces, gaps, fence: this.fence },
@@ -325,11 +317,7 @@ export class OperatorParts {
       settings: { access: this.#settings.access, projects: this.#projects },
       onUnused: (planeId) => this.metrics.controlPlane.keyForgotten(planeId),
       newProjects: () => this.#newProjects(),
-      connect: (target) =>
-        this.#connect({
-          ...target,
-          client: describedClient && ((keys) => describedClient({ ...target, keys, fence: this.fence })),
-        }),
+      connect: (target) => this.#connect(target),
       onUsable: (planeId) => {
         for (const { key } of this.watch.store.withIndex(planeIndex(planeId))) {
           this.#changed(key, "Urgent");

@@ -6,10 +6,10 @@ import { createSeededRandom, type SeededRandom } from "../support/seeded-random.
 import { rightControlPlaneClock } from "./control-plane/calendar.ts";
 import { fixture, type ProfileName, world as places } from "./control-plane/engine.ts";
 import { ControlPlaneServer } from "./control-plane/server.ts";
-import { type ControlPlaneCall, type SentCall, SimControlPlane } from "./control-plane/sim-control-plane.ts";
+import { type ControlPlaneCall, type SentCall, simulatedCall } from "./control-plane/sim-control-plane.ts";
 import { noFault } from "./faults/fault.ts";
 import { Network } from "./network/exchange.ts";
-import type { ControlPlane } from "./ports.ts";
+import { type ControlPlane, controlPlaneOf } from "./ports.ts";
 import { Process } from "./replica/process.ts";
 import { Machine } from "./time/machine.ts";
 import { VirtualTime } from "./time/virtual-time.ts";
@@ -87,11 +87,11 @@ function createModel(profile: ProfileName, epochMs: number) {
   });
   const process = new Process(new Machine("model", time), "model", () => {});
   const planned = { replica: "model", server: "control plane", what: "", isEffect: false, isRead: true } as const;
-  const controlPlane = new SimControlPlane({
+  const send = simulatedCall({
     process,
     server,
     network: new Network(time),
-    serviceUrl: "https://model/v2",
+    fence: { mayStartEffect: () => true },
     faultOf: () => noFault,
     latencyMs: () => 0,
     tap: {
@@ -100,6 +100,7 @@ function createModel(profile: ProfileName, epochMs: number) {
       settled() {},
     },
   });
+  const controlPlane = controlPlaneOf({ serviceUrl: "https://model/v2", call: (request) => send(request, "key") });
   const ask = async (call: Call, known: Known): Promise<unknown> => {
     const outcome = outcomeOf(call(controlPlane, known));
     await time.run(time.nowMs(), () => false);
@@ -114,7 +115,7 @@ test.for(["seed", "public"] as const)(
     const settings = { operationLatencyMs: latencyMs, rateLimit: undefined, clock: "stepped" } as const;
     const sandbox = await startSandbox({ profile, seed, fixture, apiKey: "a-key-of-the-test", ...settings });
     try {
-      await using real = clientOf(sandbox.url, { keys: { current: async () => "a-key-of-the-test" } });
+      await using real = clientOf(sandbox.url, { key: "a-key-of-the-test" });
       const nowOf = async () =>
         ((await (await fetch(`${sandbox.controlUrl}/clock`)).json()) as { readonly now: string }).now;
       const model = createModel(profile, Date.parse(await nowOf()));

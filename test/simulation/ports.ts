@@ -3,20 +3,18 @@
  * one line here.
  */
 export { type Config, parseConfig } from "../../src/config.ts";
+export type { KeyedCall, Request } from "../../src/control-plane/call.ts";
 export { meaningOf } from "../../src/control-plane/failure.ts";
-export { createKeySource, type KeySource } from "../../src/control-plane/key-source.ts";
+export { createKeySource } from "../../src/control-plane/key-source.ts";
+export { controlPlaneOf } from "../../src/control-plane/typed-calls.ts";
 export type { Clock, Timer } from "../../src/domain/clock.ts";
 export type {
-  BranchObjects,
-  BranchPath,
   ControlPlane,
   EndpointList,
   Mutation,
   ObservedDatabase,
   ObservedRole,
-  OperationPage,
   PowerAction,
-  RoleChange,
 } from "../../src/domain/control-plane.ts";
 export { Password } from "../../src/domain/control-plane.ts";
 export {

@@ -203,19 +203,6 @@ describe("a request", () => {
     expect(service.requests[0]?.url).toBe(path);
   });
 
-  test("a key that changes → the next request carries the new one", async () => {
-    let key = "fake-one";
-    await using service = await startRawService(json(200, { endpoints: [] }));
-    await using client = clientOf(service.url, { keys: { current: async () => key } });
-    await client.listEndpoints(project);
-    key = "fake-two";
-    await client.listEndpoints(project);
-    expect(service.requests.map(({ headers }) => headers.authorization)).toEqual([
-      "Bearer fake-one",
-      "Bearer fake-two",
-    ]);
-  });
-
   test("reads one after the other → one connection; every write → a connection of its own, closed after it", async () => {
     await using service = await startRawService(json(200, { endpoints: [], endpoint: leanEndpoint }));
     await using client = clientOf(service.url);

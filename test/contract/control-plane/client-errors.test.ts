@@ -1,8 +1,6 @@
 /** Tests which error the client of the control plane throws, and whether a write may have been applied. */
 import { describe, expect, test } from "vitest";
-import { budgetGuards } from "../../../src/control-plane/call-guards.ts";
 import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
-import { type Caller, guardCalls } from "../../../src/domain/control-plane.ts";
 import type { ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import {
   branch,
@@ -318,25 +316,6 @@ describe("a connection that breaks", () => {
       });
       expect(service.requests.length - before, name).toBe(1);
     }
-  });
-
-  test("a kept connection that the control plane has closed → with a request budget, the second try of a read succeeds", async () => {
-    await using service = await startRawService(json(200, { endpoints: [] }));
-    await using bare = clientOf(service.url);
-    const taken: Caller[] = [];
-    const budget = { take: async (caller: Caller) => void taken.push(caller), pollsPerMinute: 1 };
-    const client = guardCalls(bare, budgetGuards(budget, { urgency: "Urgent", project: "p" }));
-    await client.listEndpoints(project);
-    let isFirst = true;
-    service.answerWith((response, request) => {
-      const answer = isFirst ? cut : json(200, { endpoints: [] });
-      isFirst = false;
-      answer(response, request);
-    });
-    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
-    expect(taken).toHaveLength(3);
-    service.dropConnections();
-    expect((await client.listEndpoints(project)).endpoints).toEqual([]);
   });
 
   test("reads of 30 projects hang → the read of another project is answered at once", async () => {

@@ -1,9 +1,8 @@
 /** Endpoints, operations and helpers for tests of the control-plane client. */
-import {
-  type ControlPlaneClient,
-  type ControlPlaneClientOptions,
-  createControlPlane,
-} from "../../../src/control-plane/create-control-plane.ts";
+import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
+import { createHttpClient, type HttpCallOptions } from "../../../src/control-plane/http-call.ts";
+import { controlPlaneOf } from "../../../src/control-plane/typed-calls.ts";
+import type { ListReport } from "../../../src/control-plane/unreadable-objects.ts";
 import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
@@ -57,17 +56,18 @@ export function recordingObserver() {
 /** Makes a client of the control plane at `baseUrl`, for `await using`. */
 export function clientOf(
   baseUrl: string,
-  options: Partial<ControlPlaneClientOptions> = {},
+  options: Partial<HttpCallOptions> & { readonly key?: string; readonly onListed?: ListReport } = {},
 ): ControlPlaneClient & AsyncDisposable {
-  const client = createControlPlane({
+  const { key = "obviously-fake-key", onListed, ...rest } = options;
+  const { serviceUrl, call, close } = createHttpClient({
     baseUrl,
-    keys: { current: async () => "obviously-fake-key" },
     clock: systemClock,
     observer: recordingObserver().observer,
     userAgent: "endpoint-operator/0.0.0-test",
-    ...options,
+    ...rest,
   });
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+  const controlPlane = controlPlaneOf({ serviceUrl, call: (request) => call(request, key), onListed });
+  return Object.assign(controlPlane, { close, [Symbol.asyncDispose]: close });
 }
 
 /** Returns the error of a call that must fail. */

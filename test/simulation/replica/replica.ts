@@ -5,7 +5,7 @@ import {
   type ControlPlaneCall,
   type DescribedPlane,
   type SentCall,
-  SimControlPlane,
+  simulatedCall,
 } from "../control-plane/sim-control-plane.ts";
 import type { PlannedCall } from "../faults/fault.ts";
 import type { Answer } from "../kubernetes/answers.ts";
@@ -120,12 +120,6 @@ export class Replica {
       unknownFields: (this.isOld && world.options.newFields) || [],
       tap: kubernetesTap(world),
     });
-    const controlPlane = new SimControlPlane({
-      ...wire,
-      server: world.controlPlane,
-      serviceUrl,
-      tap: controlPlaneTap(world),
-    });
     return new OperatorParts({
       config: parseConfig({
         CONTROL_PLANE_URL: serviceUrl,
@@ -148,18 +142,12 @@ export class Replica {
       forgets: () => world.forgets(),
       connection,
       leaseConnection: connection,
-      controlPlane,
-      describedClient: ({ url, keys, controlPlane: planeId, fence }) => {
+      callOf: ({ url, controlPlane: planeId, fence }) => {
         const account = world.accountAt(url);
         const accepts = (key: string) => account.keys.has(key);
-        const described = { planeId, keys, fence, accepts };
-        return new SimControlPlane({
-          ...wire,
-          server: account.controlPlane,
-          serviceUrl: url,
-          tap: controlPlaneTap(world),
-          described,
-        });
+        const described = planeId === undefined ? undefined : { planeId, url, accepts };
+        const server = planeId === undefined ? world.controlPlane : account.controlPlane;
+        return simulatedCall({ ...wire, server, fence, tap: controlPlaneTap(world), described });
       },
       clusterId,
       gaps: gapsOf(world),

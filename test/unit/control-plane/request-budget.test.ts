@@ -1,12 +1,10 @@
 /** Tests the request budget. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { budgetGuards } from "../../../src/control-plane/call-guards.ts";
 import { bucketFor, RequestBudget } from "../../../src/control-plane/request-budget.ts";
-import { type Caller, guardCalls, type Urgency } from "../../../src/domain/control-plane.ts";
+import type { Caller, Urgency } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { FakeControlPlane, project } from "./fake-control-plane.ts";
 
 const urgent = (): Caller => ({ urgency: "Urgent", project: "p" });
 const background = (project = "p"): Caller => ({ urgency: "Background", project });
@@ -205,63 +203,5 @@ describe("waiting", () => {
     expect(sent).toEqual([]);
     expect(errors.map((error) => (error as Error).name)).toEqual(Array(4).fill("LeaderFenceError"));
     expect(clock.pendingTimers).toBe(0);
-  });
-});
-
-describe("budgetGuards", () => {
-  function decorate(failures: readonly string[]) {
-    const taken: Caller[] = [];
-    const budget: Pick<RequestBudget, "take"> = { take: async (caller) => void taken.push(caller) };
-    const inner = new FakeControlPlane();
-    const left = [...failures];
-    inner.beforeAnswer = async () => {
-      const reason = left.shift();
-      if (reason !== undefined) {
-        throw new ControlPlaneError(reason as "ConnectionLost", "cannot", { effect: "Unknown" });
-      }
-    };
-    const caller = urgent();
-    return { taken, inner, caller, controlPlane: guardCalls(inner, budgetGuards(budget, caller)) };
-  }
-
-  it("every call → asks the budget first, as this caller", async () => {
-    const { taken, inner, caller, controlPlane } = decorate([]);
-    await controlPlane.listEndpoints(project);
-    await controlPlane.listOperations(project, { limit: 1 });
-    await controlPlane.getEndpoint(project, "ep-1");
-    await controlPlane.getOperation(project, "op-1");
-    await controlPlane.createEndpoint(project, { branchId: "br-1", type: "ReadWrite", name: "n" });
-    await controlPlane.updateEndpoint(project, "ep-1", {});
-    await controlPlane.deleteEndpoint(project, "ep-1");
-    expect(taken).toEqual(Array.from({ length: 7 }, () => caller));
-    expect([inner.calls.length, controlPlane.serviceUrl]).toEqual([7, inner.serviceUrl]);
-  });
-
-  it("a read whose connection broke → once more, and counted again; twice → the error", async () => {
-    const once = decorate(["ConnectionLost"]);
-    await once.controlPlane.listEndpoints(project);
-    expect([once.taken.length, once.inner.calls.length]).toEqual([2, 2]);
-    const twice = decorate(["ConnectionLost", "ConnectionLost"]);
-    await expect(twice.controlPlane.listEndpoints(project)).rejects.toMatchObject({ reason: "ConnectionLost" });
-    expect(twice.taken).toHaveLength(2);
-  });
-
-  it("a write whose connection broke, a read that timed out → not sent again", async () => {
-    const write = decorate(["ConnectionLost"]);
-    await expect(write.controlPlane.deleteEndpoint(project, "ep-1")).rejects.toThrow();
-    expect(write.taken).toHaveLength(1);
-    const read = decorate(["TimedOut"]);
-    await expect(read.controlPlane.listEndpoints(project)).rejects.toThrow();
-    expect(read.taken).toHaveLength(1);
-  });
-
-  it("the budget refuses → nothing is sent", async () => {
-    const inner = new FakeControlPlane();
-    const refuse = async () => {
-      throw new ControlPlaneError("Throttled", "used up", { effect: "NotApplied" });
-    };
-    const controlPlane = guardCalls(inner, budgetGuards({ take: refuse }, urgent()));
-    await expect(controlPlane.deleteEndpoint(project, "ep-1")).rejects.toMatchObject({ reason: "Throttled" });
-    expect(inner.calls).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /** Tests the check of the control plane's URL. */
 import { describe, expect, test } from "vitest";
-import { parseServiceUrl } from "../../../src/control-plane/routes.ts";
+import { parseServiceUrl } from "../../../src/control-plane/service-url.ts";
 
 describe("parseServiceUrl", () => {
   test.each([

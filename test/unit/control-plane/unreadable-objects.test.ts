@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { UnreadableObjects } from "../../../src/control-plane/unreadable-objects.ts";
 import type { LogFields } from "../../../src/domain/logger.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { project } from "./fake-control-plane.ts";
+import { project } from "./fake-calls.ts";
 
 function reporting() {
   const clock = new FakeClock();

@@ -1,36 +1,51 @@
-/** The checks before the calls of a control plane: leader fence, request budget, pause after a 429, refused API key. */
+/** What stands around the calls of a control plane: API key, request budget, pause after a 429, refused API key. */
 import { backoffMs, type Clock, type Timer } from "../domain/clock.ts";
-import type { Caller, CallGuard, CallGuards, ControlPlaneObserver } from "../domain/control-plane.ts";
+import type { Caller, ControlPlaneObserver } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
-import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
+import { type Call, isWrite, type KeyedCall } from "./call.ts";
 import type { KeySource } from "./key-source.ts";
 import type { RequestBudget } from "./request-budget.ts";
 
-/** Returns the check of writes: each starts only while the leader fence is open for the duration of the write. */
-export function fenceGuard(fence: LeaderFence, writeTimeoutMs: number): CallGuard {
-  return (write) => (fence.mayStartEffect(writeTimeoutMs) ? write() : Promise.reject(new LeaderFenceError()));
+/** The source is asked once, at the first request: all requests of one reconcile use one API key. */
+export function withOneKey(send: KeyedCall, keys: Pick<KeySource, "current">) {
+  let asked: Promise<string> | undefined;
+  const key = () => {
+    asked ??= keys.current();
+    return asked;
+  };
+  const call: Call = async (request) => await send(request, await key());
+  return { call, key };
 }
 
 /** If the connection of a read broke, the read is sent once more. A write is never sent twice. */
-export function budgetGuards(budget: Pick<RequestBudget, "take">, caller: Caller): CallGuards {
-  const write: CallGuard = async (send) => {
-    await budget.take(caller);
-    return await send();
+export function withBudget(call: Call, budget: Pick<RequestBudget, "take">, caller: Caller) {
+  let reserved = 0;
+  const paid: Call = async (request) => {
+    if (isWrite(request) && reserved > 0) {
+      reserved -= 1;
+    } else {
+      await budget.take(caller);
+    }
+    return await call(request);
   };
-  const read: CallGuard = async (send) => {
+  const reserve = async (): Promise<void> => {
+    await budget.take({ ...caller, urgency: "Urgent" });
+    reserved += 1;
+  };
+  const paidAgain: Call = async (request) => {
     try {
-      return await write(send);
+      return await paid(request);
     } catch (error) {
-      if (error instanceof ControlPlaneError && error.reason === "ConnectionLost") {
-        return await write(send);
+      if (!isWrite(request) && error instanceof ControlPlaneError && error.reason === "ConnectionLost") {
+        return await paid(request);
       }
       throw error;
     }
   };
-  return { read, write };
+  return { call: paidAgain, reserve };
 }
 
-interface ThrottleGuardOptions {
+interface ThrottleOptions {
   readonly clock: Clock;
   readonly observer: Pick<ControlPlaneObserver, "throttled">;
 }
@@ -38,8 +53,8 @@ interface ThrottleGuardOptions {
 /** The pause after a 429 without `Retry-After`. It doubles with each further 429, up to a limit. */
 const throttlePauses = { firstMs: 5_000, longestMs: 60_000 };
 
-/** Holds all callers back after a 429, because the limit belongs to the account. The client counts the 429 itself. */
-export function throttleGuard({ clock, observer }: ThrottleGuardOptions): CallGuard {
+/** After a 429 all callers wait, because the limit belongs to the account. */
+export function holdAfterThrottling(send: KeyedCall, { clock, observer }: ThrottleOptions): KeyedCall {
   let openAtMs = Number.NEGATIVE_INFINITY;
   let pausesInARow = 0;
 
@@ -54,14 +69,14 @@ export function throttleGuard({ clock, observer }: ThrottleGuardOptions): CallGu
     return openAtMs - nowMs;
   }
 
-  return async (call) => {
+  return async (request, key) => {
     const startedMs = clock.monotonicMs();
     if (startedMs < openAtMs) {
       observer.throttled("HeldBack");
       throw throttled("the control plane asked to wait (429)", openAtMs - startedMs);
     }
     try {
-      const value = await call();
+      const value = await send(request, key);
       pausesInARow = startedMs >= openAtMs ? 0 : pausesInARow;
       return value;
     } catch (error) {
@@ -73,28 +88,23 @@ export function throttleGuard({ clock, observer }: ThrottleGuardOptions): CallGu
   };
 }
 
-function throttled(message: string, retryAfterMs: number, cause?: unknown): ControlPlaneError {
-  const subject = cause instanceof ControlPlaneError ? cause.subject : undefined;
+function throttled(message: string, retryAfterMs: number, cause?: ControlPlaneError): ControlPlaneError {
+  const subject = cause?.subject;
   return new ControlPlaneError("Throttled", message, { effect: "NotApplied", retryAfterMs, subject, cause });
 }
 
 const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
 
-/** While the key is refused, the guard asks the source for another key at this interval, in milliseconds. */
+/** While the key is refused, the source is asked for another key at this interval, in milliseconds. */
 const nextKeyAfterMs = 1_000;
 
-/** The clock and the API key of the guard, and its callbacks. No callback may throw. */
-interface RefusedKeyGuardOptions {
+/** No callback may throw. */
+interface RefusedKeyOptions {
   readonly clock: Clock;
   readonly keys: KeySource;
   /** Called once for each new key, because requests that were held back can be tried again. */
   readonly onNewKey?: () => void;
   readonly onJudged?: (isAccepted: boolean) => void;
-}
-
-interface RefusedKeyGuard {
-  guardFor(keys: Pick<KeySource, "current">): CallGuard;
-  stop(): void;
 }
 
 interface Refusal {
@@ -105,8 +115,8 @@ interface Refusal {
   readonly nextProbeMs: number;
 }
 
-/** After a 401 it holds calls back. After each growing delay one call is sent as a probe, never two at a time. */
-export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedKeyGuard {
+/** After a 401 calls are held back. After each growing delay one call is sent as a probe, never two at a time. */
+export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions) {
   const { clock, keys, onNewKey = () => {}, onJudged = () => {} } = options;
   /** `undefined`: the last key was accepted, or none was tried yet. */
   let refusal: Refusal | undefined;
@@ -114,10 +124,6 @@ export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedK
   let timer: Timer | undefined;
   let isStopped = false;
 
-  const refuse = (key: string, probes: number): Refusal => ({
-    ...{ key, probes },
-    nextProbeMs: clock.monotonicMs() + backoffMs(probes + 1, probeDelays),
-  });
   /** Returns whether the call is a probe. @throws ControlPlaneError when it is held back */
   const enter = (key: string): boolean => {
     if (refusal === undefined) {
@@ -133,20 +139,19 @@ export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedK
     isProbing = true;
     return true;
   };
+  const refuse = (key: string): Refusal => {
+    const probes = refusal?.key === key ? refusal.probes + 1 : 0;
+    return { key, probes, nextProbeMs: clock.monotonicMs() + backoffMs(probes + 1, probeDelays) };
+  };
   const leave = (key: string, isProbe: boolean, state: CredentialState) => {
-    if (!isProbe) {
-      // Of several calls that were sent at the same time, only the first refusal counts.
-      refusal ??= state === "Refused" ? refuse(key, 0) : undefined;
-      return;
-    }
-    isProbing = false;
-    if (state === "Accepted") {
-      refusal = undefined;
-    } else if (state === "Refused") {
-      refusal = refuse(key, refusal?.key === key ? refusal.probes + 1 : 0);
-    } else {
+    if (isProbe) {
+      isProbing = false;
       // An unreachable control plane shows nothing about the key: the next probe comes soon, without a longer delay.
-      refusal = { key, probes: refusal?.probes ?? 0, nextProbeMs: clock.monotonicMs() + probeDelays.firstMs };
+      const unclear = { key, probes: refusal?.probes ?? 0, nextProbeMs: clock.monotonicMs() + probeDelays.firstMs };
+      refusal = { Accepted: undefined, Refused: refuse(key), Unclear: unclear }[state];
+    } else if (state === "Refused") {
+      // Of several calls that were sent at the same time, only the first refusal counts.
+      refusal ??= refuse(key);
     }
   };
   const lookForKeyLater = () => {
@@ -161,11 +166,11 @@ export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedK
       lookForKeyLater();
     }
   };
-  const guarded = async <Value>(key: string, call: () => Promise<Value>) => {
+  const call: KeyedCall = async (request, key) => {
     const isProbe = enter(key);
     let state: CredentialState = "Unclear";
     try {
-      const value = await call();
+      const value = await send(request, key);
       state = "Accepted";
       return value;
     } catch (error) {
@@ -182,10 +187,7 @@ export function createRefusedKeyGuard(options: RefusedKeyGuardOptions): RefusedK
     isStopped = true;
     timer?.cancel();
   };
-  return {
-    guardFor: (own) => async (call) => await guarded(await own.current(), call),
-    stop,
-  };
+  return { call, stop };
 }
 
 export type CredentialState = "Accepted" | "Refused" | "Unclear";

@@ -1,0 +1,170 @@
+/** Sends one request to the control plane over HTTP: adds the key, parses the answer, makes the error. */
+import type { Clock } from "../domain/clock.ts";
+import { type ControlPlaneObserver, Password } from "../domain/control-plane.ts";
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
+import type { Tracer } from "../domain/logger.ts";
+import { formsOf, RecentSecrets } from "../domain/without-secrets.ts";
+import { type HttpOutcome, parseJson } from "../http/exchange.ts";
+import { HttpTransport, type OriginRequest } from "../http/transport.ts";
+import { type AnswerTexts, isWrite, type KeyedCall, pathOf, type Request } from "./call.ts";
+import { type Clean, cleanText, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
+import { parseServiceUrl } from "./service-url.ts";
+import { UnusableContentError } from "./wire.ts";
+
+export interface HttpCallOptions {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly observer: Pick<ControlPlaneObserver, "requestEnded" | "throttled" | "locked">;
+  readonly userAgent: string;
+  readonly tracer?: Tracer | undefined;
+  /** @default 10000 */
+  readonly readTimeoutMs?: number;
+  /** The lease must last at least as long. @default 8000 */
+  readonly writeTimeoutMs?: number;
+  /** @default 16 MiB */
+  readonly maxResponseBytes?: number;
+  /** For reads. A read without an answer keeps its connection, and must not delay the others. @default 256 */
+  readonly connections?: number;
+  readonly mayBeNearby?: boolean | undefined;
+  /** The leader fence, asked right before a write is sent. @default every write is allowed */
+  readonly fence?: LeaderFence | undefined;
+}
+
+/** An endpoint has about 30 values. All tenants share one process, and a value costs up to a hundred bytes. */
+const maxResponseValues = 250_000;
+
+export interface HttpClient {
+  /** Base URL without a trailing slash. */
+  readonly serviceUrl: string;
+  readonly call: KeyedCall;
+  /** Closes the kept connections. Reads in progress fail. */
+  close(): Promise<void>;
+}
+
+/** @throws Error when the base URL is not valid; the message describes a valid one */
+export function createHttpClient(options: HttpCallOptions): HttpClient {
+  const serviceUrl = parseServiceUrl(options.baseUrl);
+  const { origin, pathname } = new URL(serviceUrl);
+  const { clock, mayBeNearby, fence, tracer } = options;
+  const { maxResponseBytes = 16 * 1024 * 1024, connections = 256 } = options;
+  const limits = { connectTimeoutMs: 5_000, maxResponseBytes, maxResponseValues, connections };
+  const transport = new HttpTransport({ origin, clock, mayBeNearby, fence, ...limits });
+  const parts = { ...options, transport, basePath: pathname, passwords: new RecentSecrets() };
+  const send: KeyedCall = (request, key) => sendRequest(request, key, parts);
+  const call = tracer === undefined ? send : withSpans(send, tracer);
+  return { serviceUrl, call, close: () => transport.close() };
+}
+
+function withSpans(send: KeyedCall, tracer: Tracer): KeyedCall {
+  return (request, key) =>
+    tracer.inSpan(`${request.method} ${request.template}`, { "url.path": pathOf(request) }, () => send(request, key));
+}
+
+interface Parts extends HttpCallOptions {
+  readonly transport: HttpTransport;
+  /** The path of the base URL, without a trailing slash. */
+  readonly basePath: string;
+  /** The passwords in recent answers. No text of the control plane may show them. */
+  readonly passwords: RecentSecrets;
+}
+
+async function sendRequest<Value>(request: Request<Value>, key: string, parts: Parts): Promise<Value> {
+  const { clock, observer, tracer, transport, readTimeoutMs = 10_000, writeTimeoutMs = 8_000 } = parts;
+  const { method, template } = request;
+  const startMs = clock.monotonicMs();
+  const outcome = await (isWrite(request)
+    ? transport.sendFresh(messageOf(request, key, parts), writeTimeoutMs)
+    : transport.sendPooled(messageOf(request, key, parts), readTimeoutMs));
+  if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
+    throw outcome.cause;
+  }
+  const result = resultOf(request, outcome, textsOf(key, parts.passwords));
+  const code = codeOf(outcome, result);
+  observer.requestEnded({ route: template, method, code, seconds: (clock.monotonicMs() - startMs) / 1_000 });
+  const status = Number(code);
+  tracer?.annotate({ "http.response.status_code": Number.isInteger(status) ? status : undefined });
+  if ("value" in result) {
+    return result.value;
+  }
+  if (result.error.reason === "Throttled") observer.throttled("TooManyRequests");
+  if (result.error.reason === "Locked") observer.locked("ConflictingOperations");
+  throw result.error;
+}
+
+function messageOf(request: Request<unknown>, key: string, { basePath, userAgent }: Parts): OriginRequest {
+  const query = request.query === undefined ? "" : `?${new URLSearchParams(request.query)}`;
+  return {
+    method: request.method,
+    path: `${basePath}${pathOf(request)}${query}`,
+    headers: {
+      authorization: `Bearer ${key}`,
+      accept: "application/json",
+      "user-agent": userAgent,
+      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    body: request.body && JSON.stringify(request.body),
+  };
+}
+
+/** The maximum length of an operation's error text in characters. It goes into status, which must stay small. */
+const longestShownText = 1_000;
+
+function textsOf(key: string, passwords: RecentSecrets): AnswerTexts & { readonly cleanWords: Clean } {
+  const cleanWords: Clean = (text, maxLength) =>
+    cleanText(text, { secrets: [...formsOf(key), ...passwords.forms()], maxLength });
+  return {
+    cleanWords,
+    clean: (text) => cleanWords(text, longestShownText),
+    password(text) {
+      passwords.note(text);
+      return new Password(text);
+    },
+  };
+}
+
+type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneError };
+
+function resultOf<Value>(
+  request: Request<Value>,
+  outcome: HttpOutcome,
+  { cleanWords, ...texts }: ReturnType<typeof textsOf>,
+): Result<Value> {
+  if (outcome.kind !== "Answered") {
+    return { error: failureOfNoAnswer(outcome, request) };
+  }
+  if (outcome.status < 200 || outcome.status > 299) {
+    return { error: failureOfStatus(outcome, request, cleanWords) };
+  }
+  try {
+    return { value: request.read(jsonOf(outcome), texts) };
+  } catch (error) {
+    if (error instanceof UnusableContentError) {
+      return { error: failureOfContent(outcome, request, cleanWords(error.message)) };
+    }
+    throw error;
+  }
+}
+
+/** @throws UnusableContentError */
+function jsonOf({ status, body, bodyEnd }: Extract<HttpOutcome, { readonly kind: "Answered" }>): unknown {
+  if (bodyEnd !== "Complete") {
+    throw new UnusableContentError("a body that is too long or has too many entries");
+  }
+  if (status === 204) {
+    return undefined;
+  }
+  const json = parseJson(body);
+  if (json === undefined) {
+    throw new UnusableContentError(body.length === 0 ? "an empty body" : "something that is not JSON");
+  }
+  return json.value;
+}
+
+/** Returns the code for the metric: the HTTP status. Without a usable answer, it is the reason of the error. */
+function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
+  const isUsed =
+    outcome.kind === "Answered" &&
+    ("value" in result || (result.error.reason !== "UnreadableAnswer" && outcome.status >= 300));
+  return isUsed ? String(outcome.status) : "error" in result ? result.error.reason : "";
+}

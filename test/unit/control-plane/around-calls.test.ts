@@ -1,0 +1,227 @@
+/** Tests what stands around the calls of a control plane: one key, the request budget, the waits after 401 and 429. */
+import { describe, expect, it, test } from "vitest";
+import {
+  holdAfterRefusedKey,
+  holdAfterThrottling,
+  withBudget,
+  withOneKey,
+} from "../../../src/control-plane/around-calls.ts";
+import type { Caller } from "../../../src/domain/control-plane.ts";
+import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
+import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
+import { FakeCalls, outcomeOf, read, write } from "./fake-calls.ts";
+
+function withRefusals() {
+  const clock = new FakeClock();
+  const calls = new FakeCalls();
+  const state = { key: "fake-one", refused: [] as string[], news: 0 };
+  const keys = { current: async () => state.key, refused: (key: string) => state.refused.push(key) };
+  const held = holdAfterRefusedKey(calls.call, { clock, keys, onNewKey: () => (state.news += 1) });
+  const ask = () => outcomeOf(held.call(read, state.key));
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second += 1) await clock.advance(1_000);
+  };
+  return { clock, calls, state, ask, pass, stop: held.stop };
+}
+
+describe("after a 401", () => {
+  test("one probe after 5, 10, 20, 40, 60, 60 s, all others fail fast", async () => {
+    const { clock, calls, ask } = withRefusals();
+    calls.failWith("Unauthorized");
+    await ask();
+    for (const delayS of [5, 10, 20, 40, 60, 60]) {
+      const before = calls.sent.length;
+      await clock.advance(delayS * 1_000 - 1);
+      expect(await ask()).toBe("Unauthorized 1");
+      expect(calls.sent.length).toBe(before);
+      await clock.advance(1);
+      await Promise.all(Array.from({ length: 100 }, ask));
+      expect(calls.sent.length).toBe(before + 1);
+    }
+  });
+
+  test("the key is another one → one probe at once, whatever else waits; refused too → delays start over", async () => {
+    const { clock, calls, state, ask } = withRefusals();
+    calls.failWith("Unauthorized");
+    await ask();
+    await clock.advance(5_000);
+    await ask();
+    state.key = "fake-two";
+    await Promise.all(Array.from({ length: 50 }, ask));
+    expect(calls.sent).toHaveLength(3);
+    expect(await ask()).toBe("Unauthorized 5000");
+    state.key = "fake-three";
+    calls.succeed();
+    expect(await ask()).toBe("ok");
+    expect(await ask()).toBe("ok");
+  });
+
+  test("another key comes → reported within a second, once; the source learns what was refused", async () => {
+    const { calls, state, ask, pass, stop } = withRefusals();
+    calls.failWith("Unauthorized");
+    await ask();
+    await pass(10);
+    expect(state).toEqual({ key: "fake-one", refused: ["fake-one"], news: 0 });
+    state.key = "fake-two";
+    await pass(10);
+    expect(state.news).toBe(1);
+    calls.succeed();
+    expect(await ask()).toBe("ok");
+    state.key = "fake-three";
+    await pass(10);
+    expect(state.news, "an accepted key is not news").toBe(1);
+    calls.failWith("Unauthorized");
+    await ask();
+    stop();
+    state.key = "fake-four";
+    await pass(5);
+    expect(state.news, "stopped").toBe(1);
+  });
+
+  const unclear = ["Unavailable", "Unreachable", "TimedOut", "ServerError", "Throttled", "UnreadableAnswer"] as const;
+  const accepted = ["Forbidden", "NotFound", "Conflict", "Rejected", "Locked", "Malformed"] as const;
+  test.each<[ControlPlaneReason, string]>([
+    ...unclear.map((reason): [ControlPlaneReason, string] => [reason, "Unauthorized 5000"]),
+    ...accepted.map((reason): [ControlPlaneReason, string] => [reason, "ok"]),
+  ])("the probe ends in %s → the next call: %s", async (reason, want) => {
+    const { clock, calls, ask } = withRefusals();
+    calls.failWith("Unauthorized");
+    await ask();
+    calls.failWith(reason);
+    await clock.advance(5_000);
+    expect(await ask()).toBe(`${reason} undefined`);
+    calls.succeed();
+    expect(await ask()).toBe(want);
+  });
+
+  test("calls that were sent before the first refusal succeed later → change nothing", async () => {
+    const { calls, ask } = withRefusals();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    calls.beforeAnswer = () => promise;
+    const earlier = [ask(), ask()];
+    await settlePromises();
+    calls.failWith("Unauthorized");
+    await ask();
+    resolve();
+    expect(await Promise.all(earlier)).toEqual(["ok", "ok"]);
+    expect(await ask()).toBe("Unauthorized 5000");
+    expect(calls.sent).toHaveLength(3);
+  });
+});
+
+describe("after a 429", () => {
+  function withThrottling() {
+    const clock = new FakeClock();
+    const calls = new FakeCalls();
+    const reported: string[] = [];
+    const observer = { throttled: (reason: string) => void reported.push(reason) };
+    const call = holdAfterThrottling(calls.call, { clock, observer });
+    return { clock, calls, reported, ask: () => outcomeOf(call(read, "key")) };
+  }
+
+  test("with a time → every caller fails fast with what remains of it, then goes through", async () => {
+    const { clock, calls, reported, ask } = withThrottling();
+    calls.failWith("Throttled", 7_000);
+    expect(await ask()).toBe("Throttled 7000");
+    calls.succeed();
+    await clock.advance(3_000);
+    expect(await ask()).toBe("Throttled 4000");
+    await clock.advance(3_999);
+    expect(await ask()).toBe("Throttled 1");
+    expect(calls.sent).toHaveLength(1);
+    expect(reported).toEqual(["HeldBack", "HeldBack"]);
+    await clock.advance(1);
+    expect(await ask()).toBe("ok");
+  });
+
+  test("without a time, again and again → pauses of 5, 10, 20, 40, 60, 60 s; a success starts over", async () => {
+    const { clock, calls, ask } = withThrottling();
+    calls.failWith("Throttled");
+    for (const pauseS of [5, 10, 20, 40, 60, 60]) {
+      expect(await ask()).toBe(`Throttled ${pauseS * 1_000}`);
+      await clock.advance(pauseS * 1_000);
+    }
+    calls.succeed();
+    expect(await ask()).toBe("ok");
+    calls.failWith("Throttled", 0);
+    expect(await ask(), "a time of zero counts as none").toBe("Throttled 5000");
+  });
+
+  test("many 429 of one burst → the pause does not grow", async () => {
+    const { calls, ask } = withThrottling();
+    calls.failWith("Throttled");
+    expect(await Promise.all([1, 2, 3].map(ask))).toEqual(Array(3).fill("Throttled 5000"));
+  });
+
+  test("other failures → pass unchanged and hold nothing", async () => {
+    const { calls, ask } = withThrottling();
+    calls.failWith("Unavailable", 9_000);
+    expect(await ask()).toBe("Unavailable 9000");
+    calls.succeed();
+    expect(await ask()).toBe("ok");
+  });
+});
+
+describe("the calls of one reconcile", () => {
+  function ofReconcile(take: (caller: Caller) => Promise<void> = async () => undefined) {
+    const taken: Caller[] = [];
+    const calls = new FakeCalls();
+    const caller: Caller = { urgency: "Background", project: "p" };
+    const budget = { take: (given: Caller) => take(given).then(() => void taken.push(given)) };
+    const { call, reserve } = withBudget((request) => calls.call(request, "key"), budget, caller);
+    return { taken, calls, caller, reserve, ask: (request = read) => outcomeOf(call(request)) };
+  }
+
+  it("every request → asks the budget first, as this caller", async () => {
+    const { taken, calls, caller, ask } = ofReconcile();
+    expect([await ask(read), await ask(write)]).toEqual(["ok", "ok"]);
+    expect(taken).toEqual([caller, caller]);
+    expect(calls.sent.map(({ method }) => method)).toEqual(["GET", "POST"]);
+  });
+
+  it("a change is reserved → taken as urgent, and the change takes nothing more; the next one does", async () => {
+    const { taken, ask, reserve } = ofReconcile();
+    await reserve();
+    await ask(write);
+    expect(taken).toEqual([{ urgency: "Urgent", project: "p" }]);
+    await ask(write);
+    expect(taken).toHaveLength(2);
+  });
+
+  it("a reserved change, and then a read → the read takes its own", async () => {
+    const { taken, ask, reserve } = ofReconcile();
+    await reserve();
+    await ask(read);
+    expect(taken).toHaveLength(2);
+  });
+
+  it.each([
+    ["a read whose connection broke → sent once more, and counted again", read, ["ConnectionLost"], "ok", 2],
+    ["it breaks twice → the error", read, ["ConnectionLost", "ConnectionLost"], "ConnectionLost undefined", 2],
+    ["a write whose connection broke → not sent again", write, ["ConnectionLost"], "ConnectionLost undefined", 1],
+    ["a read that timed out → not sent again", read, ["TimedOut"], "TimedOut undefined", 1],
+  ] as const)("%s", async (_name, request, failures, want, sent) => {
+    const { taken, calls, ask } = ofReconcile();
+    calls.failNext(...failures);
+    expect(await ask(request)).toBe(want);
+    expect([taken.length, calls.sent.length]).toEqual([sent, sent]);
+  });
+
+  it("the budget refuses → nothing is sent", async () => {
+    const refusal = new ControlPlaneError("Throttled", "used up", { effect: "NotApplied" });
+    const { calls, ask } = ofReconcile(() => Promise.reject(refusal));
+    expect(await ask(write)).toBe("Throttled undefined");
+    expect(calls.sent).toEqual([]);
+  });
+
+  it("the key is replaced meanwhile → all requests use the first one; the next reconcile, the new one", async () => {
+    const calls = new FakeCalls();
+    const source = ["first", "second"];
+    const keys = { current: async () => source.shift() ?? "last" };
+    const own = withOneKey(calls.call, keys);
+    await Promise.all([own.call(read), own.call(write)]);
+    expect(await own.key()).toBe("first");
+    await withOneKey(calls.call, keys).call(read);
+    expect(calls.sent.map(({ key }) => key)).toEqual(["first", "first", "second"]);
+  });
+});
