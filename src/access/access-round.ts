@@ -48,8 +48,6 @@ import {
 import { planLocally } from "./plan-locally.ts";
 import { sendWish, storeSent, type Wish } from "./send-access-change.ts";
 
-/** The maximum number of resources of one project that are worked on at the same time. */
-const atOnce = 4;
 /** The maximum number of waiting resources that one reconcile decides again. */
 const waitingLimit = 20;
 /** After this many milliseconds, status reports that a change waits. */
@@ -197,7 +195,7 @@ export class AccessRound implements KindRound {
     isChosen: (worked: WorkedAccess) => boolean,
     work: (worked: WorkedAccess) => Promise<void>,
   ): Promise<void> {
-    await inParallel([...this.#worked.values()].filter(isChosen), atOnce, (worked) =>
+    await inParallel([...this.#worked.values()].filter(isChosen), (worked) =>
       guardedStep(this.#context, worked, () => work(worked)),
     );
   }

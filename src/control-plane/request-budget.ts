@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import type { Caller, ControlPlaneObserver, Urgency } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { LeaderFenceError, PutOffError } from "../domain/leader-fence.ts";
-import { TokenBucket, type TokenBucketOptions } from "../runtime/fair-line.ts";
+import { TokenBucket, type TokenBucketOptions } from "../runtime/token-bucket.ts";
 
 interface RequestBudgetOptions {
   readonly clock: Clock;

@@ -6,19 +6,12 @@ export type Requeue =
   /** The key comes back after the queue's backoff, because of a failure or a conflict. */
   | { readonly kind: "Retry" };
 
-/** A reconcile gives its worker back while it waits, so that a control plane that hangs stops no other project. */
-export interface WorkerSlot {
-  /** Takes a worker again before it returns or throws; after overlapping waits, once. */
-  whileWaiting<Result>(wait: () => Promise<Result>): Promise<Result>;
-  /** Keeps the worker also while `work` waits: this limits the writes at the same time, each needs a connection. */
-  whileWorking<Result>(work: () => Promise<Result>): Promise<Result>;
-}
-
 /** The words of controller-runtime. `error`: it threw an error, which is a bug. */
 export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 
-/** Receives reports of reconciles and workers, for metrics. Never throws. */
+/** Receives reports of reconciles, for metrics. Never throws. */
 export interface ReconcileObserver {
+  /** @param active the number of requests to the API server in flight: each is a worker at work */
   workersChanged(active: number): void;
   reconcileEnded(result: ReconcileResult, seconds: number): void;
 }
@@ -37,6 +30,6 @@ export interface WorkQueueStats {
   readonly delayed: number;
   readonly working: number;
   readonly unfinishedWorkSeconds: number;
-  /** 0 if no worker holds a key. */
+  /** 0 if no reconcile runs. */
   readonly longestRunningSeconds: number;
 }

@@ -18,13 +18,6 @@ import { heldBack, isDue, isWish, urgencyOf } from "./schedule.ts";
 import { type Sent, sendChange } from "./send-change.ts";
 import { storeStep } from "./store-step.ts";
 
-/**
- * The maximum number of ComputeEndpoints of one project that are worked on at the same time. Each of them may send a
- * write, and each write at the same time needs a connection of its own to the API server. So the workers together may
- * open this many connections for each worker.
- */
-const atOnce = 2;
-
 /** The steps of one reconcile for the ComputeEndpoints of its project. @see KindRound */
 export class EndpointRound implements KindRound {
   readonly #context: ReconcileContext;
@@ -47,9 +40,7 @@ export class EndpointRound implements KindRound {
       catchUp(this.#context, this.#round, worked);
     }
     const due = all.filter(({ resource, entry }) => isDue(resource, entry, facts.monotonicMs));
-    await inParallel(due, atOnce, (worked) =>
-      this.#guarded(worked, () => decideLocally(this.#context, this.#round, worked)),
-    );
+    await inParallel(due, (worked) => this.#guarded(worked, () => decideLocally(this.#context, this.#round, worked)));
   }
 
   chooseDue(isPoll: boolean): boolean {
@@ -114,12 +105,12 @@ export class EndpointRound implements KindRound {
 
   async store(changedUid: string | undefined): Promise<void> {
     const others = [...this.#decided.values()].filter(({ worked }) => worked.resource.uid !== changedUid);
-    await inParallel(others, atOnce, (each) => this.#guarded(each.worked, () => this.#store(each)));
+    await inParallel(others, (each) => this.#guarded(each.worked, () => this.#store(each)));
   }
 
   async fail({ error, forMs, isProjectGone }: FailedRead): Promise<void> {
     const failed = { kind: "Failed", error, forMs, lockHolder: undefined } as const;
-    await inParallel(this.#due, atOnce, (worked) =>
+    await inParallel(this.#due, (worked) =>
       this.#guarded(worked, async () => {
         const local = this.#round.observe(worked);
         // A decision that needs no control plane stays valid although the read failed.

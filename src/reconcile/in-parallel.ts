@@ -9,21 +9,12 @@ import { type RefusalTargets, reportRefusedWrite } from "./refused-write.ts";
 import { resourceFields } from "./report.ts";
 
 /**
- * Does the work for each item, at most `limit` items at the same time. If the work for an item fails, the promise is
- * rejected with one of the errors after all begun work has ended. Some items may then be left out.
+ * Does the work for each item. What is scarce is limited where it is: requests to the API server at its connection,
+ * requests to a control plane in its budget. If the work for an item fails, the promise is rejected after all work has
+ * ended.
  */
-export async function inParallel<Item>(
-  items: readonly Item[],
-  limit: number,
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const rest = [...items].reverse();
-  const workers = Array.from({ length: Math.min(limit, rest.length) }, async () => {
-    for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
-      await work(item);
-    }
-  });
-  const results = await Promise.allSettled(workers);
+export async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const results = await Promise.allSettled(items.map(work));
   const failed = results.find((result) => result.status === "rejected");
   if (failed !== undefined) {
     throw failed.reason;

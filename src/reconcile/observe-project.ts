@@ -56,8 +56,6 @@ function expectOwnOperations({ worked, project }: Round): void {
 /** The maximum number of endpoints that one reconcile reads by id. */
 export const readsByIdLimit = 20;
 
-const readsAtOnce = 4;
-
 /**
  * Reads the operations of a project. Call it before the endpoints are read. Otherwise an endpoint may be older than the
  * end of its operation, and would look like drift.
@@ -124,7 +122,7 @@ export async function readById(
   const readsById = new Set(snapshot.readsById);
   const endpoints = new Map(snapshot.endpoints);
   const errors = new Map<string, ControlPlaneError>();
-  await inParallel(endpointIds, readsAtOnce, async (endpointId) => {
+  await inParallel(endpointIds, async (endpointId) => {
     try {
       const endpoint = await controlPlane.getEndpoint(snapshot.projectId, endpointId);
       readsById.add(endpointId);

@@ -1,10 +1,9 @@
 /** The reconcile of one project. docs/code.md describes its steps. */
 import { isProjectGone, nextFailure } from "../decide/call-failures.ts";
 import type { FailureRow } from "../decide/observation.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
-import type { Requeue, WorkerSlot } from "../domain/worker.ts";
+import type { Requeue } from "../domain/worker.ts";
 import { parseProjectKey } from "../resource/control-plane-resource.ts";
 import { EndpointRound } from "./endpoint-round.ts";
 import { forgetGone, noteOrphans } from "./gone-resources.ts";
@@ -26,7 +25,6 @@ const triesLimit = 50;
 
 interface Work {
   readonly unit: ControlPlaneUnit;
-  readonly slot: WorkerSlot;
   readonly round: Round;
   readonly kinds: readonly KindRound[];
 }
@@ -48,7 +46,7 @@ export class ProjectReconciler {
   }
 
   /** No expected error is thrown. @param key the key of the project, with its control plane */
-  async reconcile(key: string, slot: WorkerSlot): Promise<Requeue> {
+  async reconcile(key: string): Promise<Requeue> {
     const context = this.#context;
     const { planeId, projectId } = parseProjectKey(key);
     const unit = context.unitOf(planeId);
@@ -67,7 +65,7 @@ export class ProjectReconciler {
     }
     const wanted = wantedLook(round, kinds, context.projectPollMs);
     if (wanted !== undefined) {
-      await this.#observeAndAct({ unit, slot, round, kinds }, wanted === "Poll");
+      await this.#observeAndAct({ unit, round, kinds }, wanted === "Poll");
     }
     return this.#requeue(unit, round, kinds);
   }
@@ -129,16 +127,9 @@ export class ProjectReconciler {
   }
 
   /** Sends at most one change to the control plane, and meanwhile stores the results of the other decisions. */
-  async #act({ slot, round, kinds }: Work, { change }: Calls): Promise<void> {
+  async #act({ round, kinds }: Work, { change }: Calls): Promise<void> {
     const chosen = await chooseChange(kinds, round);
-    await Promise.all([
-      // Storing the statuses begins before sending the change, because sending gives the worker back at once. Storing
-      // keeps the worker, because each write needs a connection.
-      slot.whileWorking(async () => {
-        await Promise.all(kinds.map((kind) => kind.store(chosen?.uid)));
-      }),
-      chosen?.kind.change(chosen.uid, change),
-    ]);
+    await Promise.all([...kinds.map((kind) => kind.store(chosen?.uid)), chosen?.kind.change(chosen.uid, change)]);
   }
 
   /**
@@ -175,10 +166,10 @@ export class ProjectReconciler {
 
 type Calls = ReturnType<typeof callsOf>;
 
-/** Returns the calls of one reconcile to the control plane. Each call gives the worker back while it waits. */
+/** Returns the calls of one reconcile to the control plane. They wait for the request budget. */
 function callsOf(
   { clock, unitOf }: ReconcileContext,
-  { unit, slot, round: { project }, kinds }: Work,
+  { unit, round: { project }, kinds }: Work,
   access: ControlPlaneAccess,
 ) {
   const { projectId } = project;
@@ -186,26 +177,13 @@ function callsOf(
     urgency: kinds.some((kind) => kind.isUrgent()) ? "Urgent" : "Background",
     project: projectId,
   });
-  const controlPlane = givingBack(calls.controlPlane, slot);
   const change: KindChange = {
-    reserve: () => slot.whileWaiting(() => calls.reserve()),
-    controlPlane,
+    reserve: () => calls.reserve(),
+    controlPlane: calls.controlPlane,
     isCurrent: () => unitOf(unit.id).access === access,
     noteSent: (sent) => noteSent(project, sent, clock.monotonicMs()),
   };
-  return { controlPlane, change, keyMark: calls.keyMark };
-}
-
-/** Each call gives the worker back while it waits. */
-function givingBack(controlPlane: ControlPlane, slot: WorkerSlot): ControlPlane {
-  return new Proxy(controlPlane, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === "function"
-        ? (...given: readonly unknown[]) => slot.whileWaiting(() => member.apply(target, given))
-        : member;
-    },
-  });
+  return { controlPlane: calls.controlPlane, change, keyMark: calls.keyMark };
 }
 
 /** Chooses the first waiting change that is still wanted; `undefined`: there is none, or the project is locked. */

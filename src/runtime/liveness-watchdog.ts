@@ -9,7 +9,7 @@ export const livenessLimits = {
   silenceMs: 30_000,
   /** A reconcile that takes this long counts as hanging, because every call within it has a time limit. */
   longestReconcileMs: 600_000,
-  /** If keys wait for this long while a worker is free, the queue counts as stuck. */
+  /** If keys wait for this long although a reconcile could begin, the queue counts as stuck. */
   idleQueueMs: 60_000,
 } as const;
 
@@ -23,8 +23,8 @@ const lateTicks = 3;
 interface LivenessWatchdogOptions {
   readonly clock: Clock;
   readonly queueStats: () => Pick<WorkQueueStats, "depth" | "longestRunningSeconds">;
-  readonly activeWorkers: () => number;
-  readonly workers: number;
+  /** Whether a reconcile may begin now. */
+  readonly hasRoom: () => boolean;
 }
 
 export class LivenessWatchdog {
@@ -68,14 +68,16 @@ export class LivenessWatchdog {
       return `a reconcile has been running for more than ${longestReconcileMs / 1_000} s`;
     }
     const idleMs = this.#idleSinceMs === undefined ? 0 : this.#options.clock.monotonicMs() - this.#idleSinceMs;
-    return idleMs > idleQueueMs ? `keys have waited for ${idleQueueMs / 1_000} s while a worker was free` : undefined;
+    return idleMs > idleQueueMs
+      ? `keys have waited for ${idleQueueMs / 1_000} s although a reconcile could begin`
+      : undefined;
   }
 
   #tick(): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#lateInARow = nowMs - this.#dueMs > lateMs ? this.#lateInARow + 1 : 0;
-    const { queueStats, activeWorkers, workers } = this.#options;
-    const isStuck = queueStats().depth > 0 && activeWorkers() < workers;
+    const { queueStats, hasRoom } = this.#options;
+    const isStuck = queueStats().depth > 0 && hasRoom();
     this.#idleSinceMs = isStuck ? (this.#idleSinceMs ?? nowMs) : undefined;
     this.start();
   }

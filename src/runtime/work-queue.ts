@@ -1,20 +1,13 @@
 import { backoffMs, type Clock, type Timer, withJitter } from "../domain/clock.ts";
 import type { WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
-import { FairLine, type LineEntry } from "./fair-line.ts";
 
 /** `Urgent`: a person waits for the result, for instance of an edit. `Background`: a poll or a retry. */
 export type WorkPriority = "Urgent" | "Background";
 
 interface WorkQueueOptions {
   readonly clock: Clock;
-  /** Groups take turns. The group of a key may change, but a queued key keeps its group. @default one group for all */
-  readonly groupOf?: (key: string) => string;
   readonly random?: () => number;
   readonly observer?: WorkQueueObserver;
-}
-
-interface QueuedKey extends LineEntry {
-  readonly sinceMs: number;
 }
 
 interface WaitingKey {
@@ -30,10 +23,10 @@ const retryDelays = { firstMs: 5, longestMs: 300_000 };
 /** A key is in the queue at most once, and no two workers hold it. If it is added meanwhile, it is taken once more. */
 export class WorkQueue {
   readonly #clock: Clock;
-  readonly #options: Required<Omit<WorkQueueOptions, "observer">>;
+  readonly #random: () => number;
   readonly #observer: WorkQueueObserver | undefined;
-  readonly #queued = { Urgent: new FairLine<QueuedKey>(), Background: new FairLine<QueuedKey>() };
-  readonly #groups = new Map<string, string>();
+  /** The keys that wait, in their order, and since when each waits. */
+  readonly #queued = { Urgent: new Map<string, number>(), Background: new Map<string, number>() };
   readonly #waiting = new Map<string, WaitingKey>();
   /** The keys that workers hold, and the time when each was taken. */
   readonly #working = new Map<string, number>();
@@ -45,8 +38,8 @@ export class WorkQueue {
   #isShutDown = false;
 
   constructor(options: WorkQueueOptions) {
-    this.#options = { groupOf: () => "", random: Math.random, ...options };
     this.#clock = options.clock;
+    this.#random = options.random ?? Math.random;
     this.#observer = options.observer;
   }
 
@@ -88,7 +81,7 @@ export class WorkQueue {
   retry(key: string): number {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
-    const delayMs = withJitter(backoffMs(failures, retryDelays), this.#options.random);
+    const delayMs = withJitter(backoffMs(failures, retryDelays), this.#random);
     this.#observer?.retried();
     this.addAfter(key, delayMs);
     return delayMs;
@@ -105,16 +98,16 @@ export class WorkQueue {
 
   /** Takes the next key; `undefined` if none is ready. Every taken key must be given to `done`. */
   take(): string | undefined {
-    const queued = this.#takeNext();
-    if (queued === undefined) {
-      return undefined;
+    for (const [key, sinceMs] of this.#nextQueue()) {
+      const nowMs = this.#clock.monotonicMs();
+      this.#queued.Urgent.delete(key);
+      this.#queued.Background.delete(key);
+      this.#working.set(key, nowMs);
+      this.#observer?.taken((nowMs - sinceMs) / 1000);
+      this.#observer?.depthChanged(this.#depth());
+      return key;
     }
-    const nowMs = this.#clock.monotonicMs();
-    this.#groups.delete(queued.id);
-    this.#working.set(queued.id, nowMs);
-    this.#observer?.taken((nowMs - queued.sinceMs) / 1000);
-    this.#observer?.depthChanged(this.#depth());
-    return queued.id;
+    return undefined;
   }
 
   onReady(listener: () => void): void {
@@ -146,7 +139,6 @@ export class WorkQueue {
     this.#dirty.clear();
     this.#queued.Urgent.clear();
     this.#queued.Background.clear();
-    this.#groups.clear();
     this.#observer?.depthChanged(0);
   }
 
@@ -162,40 +154,39 @@ export class WorkQueue {
     };
   }
 
-  #markDirty(id: string, priority: WorkPriority): void {
-    const before = this.#dirty.get(id);
+  #markDirty(key: string, priority: WorkPriority): void {
+    const before = this.#dirty.get(key);
     if (before === undefined) {
       this.#observer?.added();
     }
-    this.#dirty.set(id, before === "Urgent" ? "Urgent" : priority);
+    this.#dirty.set(key, before === "Urgent" ? "Urgent" : priority);
   }
 
-  #enqueue(id: string, priority: WorkPriority): void {
-    const place = { id, group: this.#groups.get(id) ?? this.#options.groupOf(id) };
-    this.#groups.set(id, place.group);
-    const background = this.#queued.Background.get(place);
-    if (this.#queued.Urgent.get(place) !== undefined || (background !== undefined && priority === "Background")) {
+  #enqueue(key: string, priority: WorkPriority): void {
+    const { Urgent: urgent, Background: background } = this.#queued;
+    const sinceMs = background.get(key);
+    if (urgent.has(key) || (sinceMs !== undefined && priority === "Background")) {
       return;
     }
     // An edit makes a background key urgent. Its waiting time still counts from the first add.
-    this.#queued.Background.leave(place);
-    this.#queued[priority].join({ ...place, sinceMs: background?.sinceMs ?? this.#clock.monotonicMs() });
-    if (background === undefined) {
+    background.delete(key);
+    this.#queued[priority].set(key, sinceMs ?? this.#clock.monotonicMs());
+    if (sinceMs === undefined) {
       this.#observer?.added();
     }
     this.#observer?.depthChanged(this.#depth());
     this.#onReady();
   }
 
-  #takeNext(): QueuedKey | undefined {
+  #nextQueue(): ReadonlyMap<string, number> {
     const { Urgent: urgent, Background: background } = this.#queued;
     const isBackgroundsTurn = background.size > 0 && this.#urgentTaken >= urgentInARow;
     if (urgent.size === 0 || isBackgroundsTurn) {
       this.#urgentTaken = 0;
-      return background.takeNext();
+      return background;
     }
     this.#urgentTaken = background.size === 0 ? 0 : this.#urgentTaken + 1;
-    return urgent.takeNext();
+    return urgent;
   }
 
   #depth(): number {

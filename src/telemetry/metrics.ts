@@ -141,12 +141,12 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
   );
   const most = registry.gauge(
     "controller_runtime_max_concurrent_reconciles",
-    "Maximum number of concurrent reconciles per controller.",
+    "Maximum number of requests to the API server at the same time (WORKERS).",
     labelNames,
   );
   const active = registry.gauge(
     "controller_runtime_active_workers",
-    "Number of currently used workers per controller.",
+    "Number of requests to the API server in flight, of at most WORKERS.",
     labelNames,
   );
   most.set({ controller }, workers);

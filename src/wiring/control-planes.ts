@@ -24,6 +24,8 @@ export interface ControlPlanesOptions
     Pick<PlaneKeeperOptions, "usersOf" | "events">,
     Required<Pick<KindWatchOptions, "fence" | "random" | "onRestored">> {
   readonly connection: KubernetesConnection;
+  /** Resolves when the next reconcile may begin. */
+  readonly turn: () => Promise<void>;
   readonly account: string;
   readonly logger: Logger;
   readonly watchNamespaces: readonly string[];
@@ -34,8 +36,6 @@ export interface ControlPlanesOptions
 }
 
 type PlaneWatch = KindWatch<PlaneResource, ControlPlaneStatus>;
-
-const workers = 4;
 
 export class ControlPlanes {
   readonly planes: Planes;
@@ -48,8 +48,7 @@ export class ControlPlanes {
   constructor(options: ControlPlanesOptions) {
     const { clock, logger, random, watchNamespaces, onUsable } = options;
     this.#connectionSettings = options.connectionSettings;
-    // Namespaces take turns, so that one with many control planes does not delay the others.
-    this.#queue = new WorkQueue({ clock, random, groupOf: (planeId) => namespaceOfPlane(planeId) ?? "" });
+    this.#queue = new WorkQueue({ clock, random });
     this.#kinds = {
       ControlPlane: this.#watchOf("ControlPlane", watchNamespaces, options),
       ClusterControlPlane: this.#watchOf("ClusterControlPlane", [], options),
@@ -78,7 +77,7 @@ export class ControlPlanes {
       mayRecordOfCluster: options.watchNamespaces.length === 0,
     });
     this.#pool = new WorkerPool({
-      ...{ clock, queue: this.#queue, workers },
+      ...{ clock, queue: this.#queue, turn: options.turn },
       work: (planeId) => keeper.reconcile(planeId),
       onError: (planeId, error) =>
         logger.error(

@@ -8,6 +8,7 @@ import type { KindGaps, ResourceKey } from "../domain/resource-store.ts";
 import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import type { CredentialSource } from "../kubernetes/http/credentials.ts";
+import { RequestLimit } from "../kubernetes/http/request-limit.ts";
 import { KindWatch } from "../kubernetes/kind-watch.ts";
 import { type Leadership, soleLeadership } from "../kubernetes/lease/leadership.ts";
 import { createLeaseClient } from "../kubernetes/lease/lease-client.ts";
@@ -82,6 +83,7 @@ export class OperatorParts {
   readonly events: QueuedEventRecorder;
   readonly liveness: LivenessWatchdog;
   readonly #foundation: Foundation;
+  readonly #requests: RequestLimit;
   readonly #failed = Promise.withResolvers<string>();
   readonly #projectKeys = new ProjectKeys();
   readonly #grants: NamespaceWatch;
@@ -95,8 +97,14 @@ export class OperatorParts {
 
   /** @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid */
   constructor(foundation: Foundation) {
-    const { config, clock, logger, connection, random, instance } = foundation;
-    this.#foundation = foundation;
+    const { config, clock, logger, random, instance } = foundation;
+    this.#requests = new RequestLimit({
+      ...{ clock, size: config.workers },
+      onChange: (inFlight) => this.metrics.reconciles.workersChanged(inFlight),
+    });
+    // The Lease has a connection of its own, so that it never waits behind other requests.
+    const connection = this.#requests.limit(foundation.connection);
+    this.#foundation = { ...foundation, connection };
     this.leadership = this.#createLeadership();
     this.fence = new ClosableFence(this.leadership);
     const onRestored = () => this.#restored();
@@ -111,11 +119,7 @@ export class OperatorParts {
       onChange: (namespace) => this.#grantsChanged(namespace),
     });
     this.metrics = this.#createMetrics();
-    this.#queue = new WorkQueue({
-      ...{ clock, random, observer: this.metrics.queue },
-      // Namespaces take turns, so that a namespace with thousands of resources does not delay the others.
-      groupOf: (project) => this.#projectKeys.namespaceOf(project),
-    });
+    this.#queue = new WorkQueue({ clock, random, observer: this.metrics.queue });
     this.events = new QueuedEventRecorder({
       ...{ connection, fence: this.fence, clock, logger, instance, random },
     });
@@ -125,8 +129,8 @@ export class OperatorParts {
     this.#accesses = this.#createAccesses();
     this.#pool = this.#createPool();
     this.liveness = new LivenessWatchdog({
-      ...{ clock, workers: config.workers, queueStats: () => this.#queue.stats() },
-      activeWorkers: () => this.#pool.activeWorkers(),
+      ...{ clock, queueStats: () => this.#queue.stats() },
+      hasRoom: () => !this.#requests.isFull,
     });
   }
 
@@ -313,6 +317,7 @@ export class OperatorParts {
     return new ControlPlanes({
       ...{ connection, account, clock, logger, random, onKey, tenantHosts, watchNamespaces, gaps, fence: this.fence },
       ...{ namespaces: this.#grants, grantMode: projectGrants, events: this.events },
+      turn: () => this.#requests.turn(),
       onRestored: () => this.#restored(),
       settings: { access: this.#settings.access, projects: this.#projects },
       onUnused: (planeId) => this.metrics.controlPlane.keyForgotten(planeId),
@@ -360,12 +365,12 @@ export class OperatorParts {
       unitOf: (planeId) => planes.unitOf(planeId),
     });
     return new WorkerPool({
-      ...{ clock, queue: this.#queue, workers: config.workers, observer: this.metrics.reconciles },
+      ...{ clock, queue: this.#queue, turn: () => this.#requests.turn(), observer: this.metrics.reconciles },
       // While the lease is too short for any effect, a reconcile could only read, so none starts.
-      work: async (project, slot) => {
+      work: async (project) => {
         try {
           if (this.fence.mayStartEffect(writeTimeoutMs)) {
-            return await reconciler.reconcile(project, slot);
+            return await reconciler.reconcile(project);
           }
         } catch (error) {
           if (!(error instanceof PutOffError)) throw error;

@@ -4,8 +4,8 @@ import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { EventRecorder, ResourceEvent, StoredIdentity } from "../../domain/resource-store.ts";
 import { pause } from "../../http/call-deadline.ts";
-import { TokenBucket } from "../../runtime/fair-line.ts";
 import { settlesWithin } from "../../runtime/shutdown.ts";
+import { TokenBucket } from "../../runtime/token-bucket.ts";
 import { EventSender, type EventSenderOptions } from "./event-sender.ts";
 
 interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {

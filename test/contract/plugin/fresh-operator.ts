@@ -63,7 +63,7 @@ export class ObservedWorld {
       events: { record: () => {} },
       metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
     });
-    await reconciler.reconcile(project, { whileWaiting: (wait) => wait(), whileWorking: (work) => work() });
+    await reconciler.reconcile(project);
   }
 }
 

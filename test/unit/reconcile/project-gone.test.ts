@@ -45,7 +45,7 @@ class GoneProject {
       events: { record: (_, { type, reason, note }) => this.events.push(`${type} ${reason} ${note}`) },
       metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
     });
-    await reconciler.reconcile(project, { whileWaiting: (wait) => wait(), whileWorking: (work) => work() });
+    await reconciler.reconcile(project);
   }
 
   #access(): ControlPlaneAccess {

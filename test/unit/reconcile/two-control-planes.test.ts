@@ -82,7 +82,7 @@ class UnitScene {
       events: { record: () => {} },
       metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
     });
-    await reconciler.reconcile(project, { whileWaiting: (wait) => wait(), whileWorking: (work) => work() });
+    await reconciler.reconcile(project);
   }
 
   #newAccess(): ControlPlaneAccess {

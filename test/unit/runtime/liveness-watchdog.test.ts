@@ -19,8 +19,7 @@ function start() {
   const watchdog = new LivenessWatchdog({
     clock,
     queueStats: () => stats,
-    activeWorkers: () => stats.working,
-    workers: 4,
+    hasRoom: () => stats.working < 4,
   });
   watchdog.start();
   const problems = () => watchdog.checks.flatMap(({ name, problem }) => (problem() === undefined ? [] : [name]));
@@ -45,7 +44,7 @@ describe("the watchdog", () => {
     expect(problems()).toEqual(["work-queue"]);
   });
 
-  it("keys wait and a worker is free → stuck once it has lasted, well again once it moves", async () => {
+  it("keys wait although a reconcile could begin → stuck once it has lasted, well again once it moves", async () => {
     const { clock, stats, problems } = start();
     Object.assign(stats, { depth: 1, working: 3 });
     await clock.advance(livenessLimits.idleQueueMs);

@@ -17,14 +17,12 @@ import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
  *   9  delays double per key, are capped, and start over after forget; keys do not share them
  *  10  shutting down drops what waits, and refuses adds
  *  11  an urgent key passes a backlog; a stream of urgent keys does not starve the backlog
- *  12  groups take turns: a burst of one does not delay a single edit of another
- *  13  the observer sees every add, hand-over, end and retry with its duration
+ *  12  the observer sees every add, hand-over, end and retry with its duration
  */
 
 interface Differences {
   readonly random?: () => number;
   readonly observer?: WorkQueueObserver;
-  readonly groupOf?: (key: string) => string;
 }
 
 function startQueue(options: Differences = {}) {
@@ -237,52 +235,8 @@ describe("fairness", () => {
   });
 });
 
-describe("groups", () => {
-  const groupOf = (key: string) => key.split("/")[0] ?? "";
-
-  it.each(["Urgent", "Background"] as const)(
-    "12: %s, one edit behind another group's burst of 5,000 → is the second to be handed out",
-    (priority) => {
-      const { queue } = startQueue({ groupOf });
-      for (let index = 0; index < 5_000; index += 1) queue.add(`shop/${index}`, priority);
-      queue.add("bank/edited", priority);
-      expect([queue.take(), queue.take(), queue.take()]).toEqual(["shop/0", "bank/edited", "shop/1"]);
-    },
-  );
-
-  it("12: bursts of three groups → they take turns, each in its own order; a key that comes back waits for its turn", () => {
-    const { queue } = startQueue({ groupOf });
-    for (const key of ["a/1", "a/2", "a/3", "b/1", "c/1", "c/2"]) queue.add(key);
-    const first = [queue.take(), queue.take()];
-    queue.add("b/2");
-    expect([...first, ...takeAll(queue)]).toEqual(["a/1", "b/1", "c/1", "a/2", "b/2", "c/2", "a/3"]);
-  });
-
-  it("12: an edit of a key in its group's backlog → lifts it out of that group, and no key is lost", () => {
-    const { queue } = startQueue({ groupOf });
-    for (const key of ["a/1", "a/2", "b/1"]) queue.add(key, "Background");
-    queue.add("a/2");
-    expect(queue.stats().depth).toBe(3);
-    expect(takeAll(queue)).toEqual(["a/2", "a/1", "b/1"]);
-  });
-
-  it("12: a queued key gets another group → it keeps its place, and is handed out once", () => {
-    let group = "a";
-    const { queue } = startQueue({ groupOf: () => group });
-    for (const key of ["1", "2"]) queue.add(key, "Background");
-    group = "b";
-    for (const priority of ["Background", "Urgent"] as const) queue.add("2", priority);
-    expect(queue.stats().depth).toBe(2);
-    expect(takeAll(queue)).toEqual(["2", "1"]);
-    queue.add("2");
-    group = "c";
-    queue.add("2");
-    expect(takeAll(queue)).toEqual(["2"]);
-  });
-});
-
 describe("observation", () => {
-  it("13: a key's way through → each step with its duration in seconds", async () => {
+  it("12: a key's way through → each step with its duration in seconds", async () => {
     const seen: string[] = [];
     const observer: WorkQueueObserver = {
       added: () => seen.push("added"),
@@ -304,7 +258,7 @@ describe("observation", () => {
     expect(seen).toEqual(["added", "depth 1", "taken 2", "depth 0", "retried", "finished 3"]);
   });
 
-  it("13: a key lifted out of the backlog → has waited since it was first added", async () => {
+  it("12: a key lifted out of the backlog → has waited since it was first added", async () => {
     const taken: number[] = [];
     const ignored = { added() {}, depthChanged() {}, finished() {}, retried() {} };
     const { clock, queue } = startQueue({ observer: { ...ignored, taken: (seconds) => taken.push(seconds) } });

@@ -1,0 +1,100 @@
+/** Limits the requests to the API server that are in flight at the same time. */
+import type { Clock } from "../../domain/clock.ts";
+import { KubernetesError } from "../../domain/resource-store.ts";
+import { createCallDeadline } from "../../http/call-deadline.ts";
+import type { KubernetesConnection } from "./connection.ts";
+
+interface RequestLimitOptions {
+  readonly clock: Clock;
+  /** The maximum number of requests in flight. */
+  readonly size: number;
+  /** Called with the number of requests in flight when it changes. Must not throw. */
+  readonly onChange?: (inFlight: number) => void;
+}
+
+/** A request that has not been sent by then fails, in milliseconds. */
+const longestWaitMs = 60_000;
+
+/** A semaphore. Requests wait in one line, first come, first served. */
+export class RequestLimit {
+  readonly #options: RequestLimitOptions;
+  readonly #line = new Set<() => void>();
+  #inFlight = 0;
+
+  constructor(options: RequestLimitOptions) {
+    this.#options = options;
+  }
+
+  get isFull(): boolean {
+    return this.#inFlight >= this.#options.size;
+  }
+
+  /** Waits in the line, and takes nothing: new work begins only when the requests of begun work have been sent. */
+  async turn(): Promise<void> {
+    if (this.isFull) {
+      await new Promise<void>((resolve) => this.#line.add(resolve));
+      this.#leave();
+    }
+  }
+
+  /**
+   * Returns the connection with its requests limited. Streams do not count, because they stay open for minutes. The wait
+   * does not count for the time limit of a call.
+   */
+  limit(connection: KubernetesConnection): KubernetesConnection {
+    return {
+      namespace: connection.namespace,
+      request: async (call) => {
+        await this.#enter(call);
+        try {
+          return await connection.request(call);
+        } finally {
+          this.#leave();
+        }
+      },
+      openStream: (call) => connection.openStream(call),
+      close: () => connection.close(),
+    };
+  }
+
+  /** @throws KubernetesError when the signal fires, or the wait is too long. The request was not sent then. */
+  async #enter({ what, signal }: { readonly what: string; readonly signal?: AbortSignal | undefined }): Promise<void> {
+    if (!this.isFull) {
+      this.#setInFlight(this.#inFlight + 1);
+      return;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#line.add(resolve);
+    const deadline = createCallDeadline(this.#options.clock, longestWaitMs, [signal]);
+    const giveUp = () => {
+      if (this.#line.delete(resolve)) {
+        reject(new KubernetesError("TimedOut", `cannot ${what}: too many other requests wait`));
+      }
+    };
+    deadline.signal.addEventListener("abort", giveUp);
+    if (deadline.signal.aborted) {
+      giveUp();
+    }
+    try {
+      await promise;
+    } finally {
+      deadline.end();
+    }
+  }
+
+  /** Gives the place to the first in the line. */
+  #leave(): void {
+    const [next] = this.#line;
+    if (next === undefined) {
+      this.#setInFlight(this.#inFlight - 1);
+      return;
+    }
+    this.#line.delete(next);
+    next();
+  }
+
+  #setInFlight(count: number): void {
+    this.#inFlight = count;
+    this.#options.onChange?.(count);
+  }
+}
