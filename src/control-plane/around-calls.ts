@@ -57,18 +57,6 @@ const throttlePauses = { firstMs: 5_000, longestMs: 60_000 };
 export function holdAfterThrottling(send: KeyedCall, { clock, observer }: ThrottleOptions): KeyedCall {
   let openAtMs = Number.NEGATIVE_INFINITY;
   let pausesInARow = 0;
-
-  function pause(retryAfterMs: number | undefined, startedMs: number): number {
-    const nowMs = clock.monotonicMs();
-    // A call that began before the last pause ended belongs to the same burst. Its 429 does not double the pause, but it
-    // may move the end.
-    pausesInARow = startedMs >= openAtMs ? pausesInARow + 1 : Math.max(1, pausesInARow);
-    const ownPauseMs = backoffMs(pausesInARow, throttlePauses);
-    // "Retry-After: 0" with a 429 does not help: an immediate request would be refused again.
-    openAtMs = Math.max(openAtMs, nowMs + (retryAfterMs || ownPauseMs));
-    return openAtMs - nowMs;
-  }
-
   return async (request, key) => {
     const startedMs = clock.monotonicMs();
     if (startedMs < openAtMs) {
@@ -77,19 +65,25 @@ export function holdAfterThrottling(send: KeyedCall, { clock, observer }: Thrott
     }
     try {
       const value = await send(request, key);
-      pausesInARow = startedMs >= openAtMs ? 0 : pausesInARow;
+      if (startedMs >= openAtMs) pausesInARow = 0;
       return value;
     } catch (error) {
-      if (error instanceof ControlPlaneError && error.reason === "Throttled") {
-        throw throttled(error.message, pause(error.retryAfterMs, startedMs), error);
+      if (!(error instanceof ControlPlaneError) || error.reason !== "Throttled") {
+        throw error;
       }
-      throw error;
+      // A call that began before the last pause ended belongs to the same burst: its 429 does not double the pause.
+      if (startedMs >= openAtMs) pausesInARow += 1;
+      // "Retry-After: 0" with a 429 does not help: an immediate request would be refused again.
+      const pauseMs = error.retryAfterMs || backoffMs(Math.max(1, pausesInARow), throttlePauses);
+      const nowMs = clock.monotonicMs();
+      openAtMs = Math.max(openAtMs, nowMs + pauseMs);
+      throw throttled(error.message, openAtMs - nowMs, error);
     }
   };
 }
 
 function throttled(message: string, retryAfterMs: number, cause?: ControlPlaneError): ControlPlaneError {
-  const subject = cause?.subject;
+  const { subject } = cause ?? {};
   return new ControlPlaneError("Throttled", message, { effect: "NotApplied", retryAfterMs, subject, cause });
 }
 
@@ -107,52 +101,23 @@ interface RefusedKeyOptions {
   readonly onJudged?: (isAccepted: boolean) => void;
 }
 
-interface Refusal {
-  readonly key: string;
-  /** The number of refused probes with this key. */
-  readonly probes: number;
-  /** When the next probe may be sent, in monotonic milliseconds. */
-  readonly nextProbeMs: number;
-}
-
 /** After a 401 calls are held back. After each growing delay one call is sent as a probe, never two at a time. */
 export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions) {
   const { clock, keys, onNewKey = () => {}, onJudged = () => {} } = options;
-  /** `undefined`: the last key was accepted, or none was tried yet. */
-  let refusal: Refusal | undefined;
+  /** `undefined`: the last key was accepted, or none was tried yet. `probes`: how many were refused with this key. */
+  let refusal: { readonly key: string; readonly probes: number; readonly nextProbeMs: number } | undefined;
   let isProbing = false;
   let timer: Timer | undefined;
   let isStopped = false;
 
-  /** Returns whether the call is a probe. @throws ControlPlaneError when it is held back */
-  const enter = (key: string): boolean => {
-    if (refusal === undefined) {
-      return false;
-    }
-    const waitMs = refusal.key === key ? refusal.nextProbeMs - clock.monotonicMs() : 0;
-    if (isProbing || waitMs > 0) {
-      throw new ControlPlaneError("Unauthorized", "the control plane does not accept the API key (401)", {
-        effect: "NotApplied",
-        retryAfterMs: waitMs > 0 ? waitMs : probeDelays.firstMs,
-      });
-    }
-    isProbing = true;
-    return true;
-  };
-  const refuse = (key: string): Refusal => {
-    const probes = refusal?.key === key ? refusal.probes + 1 : 0;
-    return { key, probes, nextProbeMs: clock.monotonicMs() + backoffMs(probes + 1, probeDelays) };
-  };
-  const leave = (key: string, isProbe: boolean, state: CredentialState) => {
-    if (isProbe) {
-      isProbing = false;
+  const refusalAfter = (key: string, state: CredentialState): typeof refusal => {
+    const nowMs = clock.monotonicMs();
+    if (state === "Unclear") {
       // An unreachable control plane shows nothing about the key: the next probe comes soon, without a longer delay.
-      const unclear = { key, probes: refusal?.probes ?? 0, nextProbeMs: clock.monotonicMs() + probeDelays.firstMs };
-      refusal = { Accepted: undefined, Refused: refuse(key), Unclear: unclear }[state];
-    } else if (state === "Refused") {
-      // Of several calls that were sent at the same time, only the first refusal counts.
-      refusal ??= refuse(key);
+      return refusal && { key, probes: refusal.probes, nextProbeMs: nowMs + probeDelays.firstMs };
     }
+    const probes = refusal?.key === key ? refusal.probes + 1 : 0;
+    return state === "Accepted" ? undefined : { key, probes, nextProbeMs: nowMs + backoffMs(probes + 1, probeDelays) };
   };
   const lookForKeyLater = () => {
     if (!isStopped && refusal !== undefined) timer ??= clock.after(nextKeyAfterMs, () => void lookForKey());
@@ -166,6 +131,19 @@ export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions)
       lookForKeyLater();
     }
   };
+  /** Returns whether the call is a probe. @throws ControlPlaneError when it is held back */
+  const enter = (key: string): boolean => {
+    const isProbe = refusal !== undefined;
+    const waitMs = refusal?.key === key ? refusal.nextProbeMs - clock.monotonicMs() : 0;
+    if (isProbe && (isProbing || waitMs > 0)) {
+      throw new ControlPlaneError("Unauthorized", "the control plane does not accept the API key (401)", {
+        effect: "NotApplied",
+        retryAfterMs: waitMs > 0 ? waitMs : probeDelays.firstMs,
+      });
+    }
+    isProbing ||= isProbe;
+    return isProbe;
+  };
   const call: KeyedCall = async (request, key) => {
     const isProbe = enter(key);
     let state: CredentialState = "Unclear";
@@ -177,7 +155,9 @@ export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions)
       state = credentialStateAfter(error);
       throw error;
     } finally {
-      leave(key, isProbe, state);
+      isProbing &&= !isProbe;
+      // Of several calls that were sent at the same time, only the first refusal counts.
+      if (isProbe || refusal === undefined) refusal = refusalAfter(key, state);
       if (state === "Refused") keys.refused?.(key);
       if (state !== "Unclear") onJudged(refusal === undefined);
       lookForKeyLater();

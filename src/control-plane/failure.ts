@@ -9,7 +9,7 @@ import {
 import { withoutSecrets } from "../domain/without-secrets.ts";
 import { type HttpOutcome, parseJson, parseRetryAfter } from "../http/exchange.ts";
 import { isWrite, type RequestWords } from "./call.ts";
-import { wireError } from "./wire.ts";
+import { errorBody } from "./wire.ts";
 
 /** Removes secrets from a text of the control plane, and shortens it. @param maxLength see `cleanText` */
 export type Clean = (text: string, maxLength?: number) => string;
@@ -73,7 +73,7 @@ function fail({ purpose, subject }: RequestWords, [reason, why]: Why, options: C
 
 function documentedError(answer: Answered) {
   const json = answer.bodyEnd === "Complete" ? parseJson(answer.body) : undefined;
-  const parsed = json === undefined ? undefined : wireError.safeParse(json.value);
+  const parsed = json === undefined ? undefined : errorBody.safeParse(json.value);
   return parsed?.success === true ? parsed.data : undefined;
 }
 

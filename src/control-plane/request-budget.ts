@@ -35,22 +35,12 @@ export function bucketFor(requestsPerMinute: number, requestsPerSecond: number):
     : { capacity: 1, perSecond: Math.min(requestsPerSecond, requestsPerMinute / 60) };
 }
 
-function halfOf({ capacity, perSecond }: BucketSize): BucketSize {
-  return { capacity: Math.max(1, capacity / 2), perSecond: perSecond / 2 };
-}
-
 interface Waiting {
   readonly caller: Caller;
   readonly sinceMs: number;
   readonly grant: () => void;
-  readonly refuse: (error: ControlPlaneError | PutOffError | LeaderFenceError) => void;
-  timer: Timer | undefined;
-}
-
-interface Buckets {
-  readonly all: TokenBucket;
-  readonly background: TokenBucket;
-  readonly size: BucketSize;
+  readonly refuse: (error: ControlPlaneError | PutOffError) => void;
+  readonly timer: Timer;
 }
 
 /**
@@ -59,7 +49,8 @@ interface Buckets {
  */
 export class RequestBudget {
   readonly #options: Required<RequestBudgetOptions>;
-  #buckets: Buckets;
+  /** Background requests take from both buckets. */
+  #buckets: { readonly Urgent: TokenBucket; readonly Background: TokenBucket; readonly perSecond: number };
   /** The waiting requests of each urgency; the oldest goes first. */
   readonly #waiting = { Urgent: new Set<Waiting>(), Background: new Set<Waiting>() };
   #urgentGranted = 0;
@@ -71,9 +62,9 @@ export class RequestBudget {
     this.#buckets = this.#newBuckets(options.requestsPerMinute);
   }
 
-  /** How many projects can be polled in one minute. A poll takes two requests, and polls may use half of the budget. */
+  /** How many projects can be polled in one minute: polls may use half of the budget. */
   get pollsPerMinute(): number {
-    return (halfOf(this.#buckets.size).perSecond * 60) / requestsPerPoll;
+    return (this.#buckets.perSecond * 60) / 2 / requestsPerPoll;
   }
 
   /** Changes the limit. Requests that wait keep their places, and the budget starts empty again. */
@@ -82,13 +73,14 @@ export class RequestBudget {
     this.#grantAll();
   }
 
-  #newBuckets(requestsPerMinute: number): Buckets {
+  #newBuckets(requestsPerMinute: number) {
     const { clock, requestsPerSecond } = this.#options;
-    const size = bucketFor(requestsPerMinute, requestsPerSecond);
+    const { capacity, perSecond } = bucketFor(requestsPerMinute, requestsPerSecond);
+    const half = { capacity: Math.max(1, capacity / 2), perSecond: perSecond / 2 };
     return {
-      size,
-      all: new TokenBucket({ clock, ...size, initial: 0 }),
-      background: new TokenBucket({ clock, ...halfOf(size), initial: 0 }),
+      Urgent: new TokenBucket({ clock, capacity, perSecond, initial: 0 }),
+      Background: new TokenBucket({ clock, ...half, initial: 0 }),
+      perSecond,
     };
   }
 
@@ -99,9 +91,8 @@ export class RequestBudget {
     }
     const { clock, maxWaitMs } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const sinceMs = clock.monotonicMs();
-    const waiting: Waiting = { caller, sinceMs, grant: resolve, refuse: reject, timer: undefined };
-    waiting.timer = clock.after(maxWaitMs, () => this.#refuse(waiting));
+    const timer = clock.after(maxWaitMs, () => this.#refuse(waiting));
+    const waiting: Waiting = { caller, sinceMs: clock.monotonicMs(), grant: resolve, refuse: reject, timer };
     this.#waiting[caller.urgency].add(waiting);
     this.#grantAll();
     return promise;
@@ -109,10 +100,12 @@ export class RequestBudget {
 
   /** Also those that the same reconciles send later. An edit of the project does not wait for the turn of a poll. */
   makeUrgent(project: string): void {
-    for (const waiting of [...this.#waiting.Background].filter(({ caller }) => caller.project === project)) {
-      this.#waiting.Background.delete(waiting);
-      waiting.caller.urgency = "Urgent";
-      this.#waiting.Urgent.add(waiting);
+    for (const waiting of this.#waiting.Background) {
+      if (waiting.caller.project === project) {
+        this.#waiting.Background.delete(waiting);
+        waiting.caller.urgency = "Urgent";
+        this.#waiting.Urgent.add(waiting);
+      }
     }
     this.#grantAll();
   }
@@ -121,9 +114,9 @@ export class RequestBudget {
     this.#isClosed = true;
     this.#timer?.cancel();
     for (const line of Object.values(this.#waiting)) {
-      for (const waiting of line) {
-        waiting.timer?.cancel();
-        waiting.refuse(new LeaderFenceError());
+      for (const { timer, refuse } of line) {
+        timer.cancel();
+        refuse(new LeaderFenceError());
       }
       line.clear();
     }
@@ -132,51 +125,39 @@ export class RequestBudget {
   #grantAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    for (let urgency = this.#next(); urgency !== undefined; urgency = this.#next()) {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const { urgency } = next.caller;
       const waitMs = this.#waitMs(urgency);
       if (waitMs > 0) {
         this.#timer = this.#options.clock.after(waitMs, () => this.#grantAll());
         return;
       }
-      this.#grant(urgency);
+      this.#buckets.Urgent.tryTake();
+      if (urgency === "Background") this.#buckets.Background.tryTake();
+      this.#urgentGranted = urgency === "Urgent" ? this.#urgentGranted + 1 : 0;
+      this.#leave(next);
+      next.grant();
     }
   }
 
   /** Urgent requests go first, but after some of them one background request goes if the limits allow it. */
-  #next(): Urgency | undefined {
-    const { Urgent: urgent, Background: background } = this.#waiting;
-    if (urgent.size === 0) {
-      return background.size === 0 ? undefined : "Background";
-    }
-    const isBackgroundDue = this.#urgentGranted >= urgentInARow && background.size > 0;
-    return isBackgroundDue && this.#buckets.background.waitMs() === 0 ? "Background" : "Urgent";
+  #next(): Waiting | undefined {
+    const [urgent] = this.#waiting.Urgent;
+    const [background] = this.#waiting.Background;
+    const isBackgroundDue = this.#urgentGranted >= urgentInARow && this.#buckets.Background.waitMs() === 0;
+    return (isBackgroundDue ? background : undefined) ?? urgent ?? background;
   }
 
   #waitMs(urgency: Urgency): number {
-    return urgency === "Urgent"
-      ? this.#buckets.all.waitMs()
-      : Math.max(this.#buckets.all.waitMs(), this.#buckets.background.waitMs());
-  }
-
-  #grant(urgency: Urgency): void {
-    const [granted] = this.#waiting[urgency];
-    if (granted === undefined) {
-      return;
-    }
-    this.#buckets.all.tryTake();
-    if (urgency === "Background") {
-      this.#buckets.background.tryTake();
-    }
-    this.#urgentGranted = urgency === "Urgent" ? this.#urgentGranted + 1 : 0;
-    this.#leave(granted);
-    granted.grant();
+    const { Urgent: all, Background: background } = this.#buckets;
+    return urgency === "Urgent" ? all.waitMs() : Math.max(all.waitMs(), background.waitMs());
   }
 
   #leave(waiting: Waiting): void {
-    const { urgency } = waiting.caller;
-    waiting.timer?.cancel();
-    this.#waiting[urgency].delete(waiting);
-    this.#options.observer.budgetWaited(urgency, this.#waitedSeconds(waiting));
+    waiting.timer.cancel();
+    this.#waiting[waiting.caller.urgency].delete(waiting);
+    const waitedMs = this.#options.clock.monotonicMs() - waiting.sinceMs;
+    this.#options.observer.budgetWaited(waiting.caller.urgency, waitedMs / 1_000);
   }
 
   #refuse(waiting: Waiting): void {
@@ -191,12 +172,8 @@ export class RequestBudget {
     waiting.refuse(
       new ControlPlaneError("Throttled", "the request budget of the operator is used up", {
         effect: "NotApplied",
-        retryAfterMs: Math.ceil(((ahead + 1) / this.#buckets.size.perSecond) * 1_000),
+        retryAfterMs: Math.ceil(((ahead + 1) / this.#buckets.perSecond) * 1_000),
       }),
     );
-  }
-
-  #waitedSeconds({ sinceMs }: Waiting): number {
-    return (this.#options.clock.monotonicMs() - sinceMs) / 1_000;
   }
 }

@@ -1,67 +1,44 @@
 /** The methods of `ControlPlane`: each one makes a request and hands it to `call`. */
-import { z } from "zod";
 import type { BranchPath, ControlPlane, Mutation, ObjectChange, RoleChange } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneSubject } from "../domain/control-plane-error.ts";
-import type { Call, Request } from "./call.ts";
+import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import type { Operation } from "../domain/operation.ts";
+import type { AnswerTexts, Call, Request } from "./call.ts";
 import type { ListReport } from "./unreadable-objects.ts";
 import {
+  answers,
   changesToWire,
   creationToWire,
-  endpointFromWire,
   expectEach,
-  operationFromWire,
-  operationsFromWire,
+  listIn,
+  objects,
   presentText,
   readEach,
   readEntries,
   readValue,
-  roleFromWire,
-  UnusableContentError,
-  wireDatabase,
-  wireDatabaseChange,
-  wireDatabaseList,
-  wireEndpoint,
-  wireEndpointList,
-  wireMutation,
-  wireOperation,
-  wireOperationList,
-  wirePassword,
-  wireRole,
-  wireRoleChange,
-  wireRoleList,
 } from "./wire.ts";
 
-type Path = Pick<Request<unknown>, "template" | "ids" | "subject">;
+/** @see docs/sandbox.md */
+const projectPath = "/projects/{project_id}";
+const endpointPath = `${projectPath}/endpoints/{endpoint_id}`;
+const branchPath = `${projectPath}/branches/{branch_id}`;
 
-const branch = "/projects/{project_id}/branches/{branch_id}";
+type Place = Pick<Request<unknown>, "subject" | "template" | "ids" | "query" | "body">;
+type Read<Value> = Request<Value>["read"];
 
-/** Every path that the operator uses, with the kind of object that a 404 there is about. @see docs/sandbox.md */
-const paths = {
-  endpoints: (projectId: string) => path("Project", "/projects/{project_id}/endpoints", [projectId]),
-  endpoint: (...ids: [projectId: string, endpointId: string]) =>
-    path("Endpoint", "/projects/{project_id}/endpoints/{endpoint_id}", ids),
-  operations: (projectId: string) => path("Project", "/projects/{project_id}/operations", [projectId]),
-  operation: (...ids: [projectId: string, operationId: string]) =>
-    path("Operation", "/projects/{project_id}/operations/{operation_id}", ids),
-  roles: ({ projectId, branchId }: BranchPath) => path("Branch", `${branch}/roles`, [projectId, branchId]),
-  role: ({ projectId, branchId }: BranchPath, name: string) =>
-    path("Role", `${branch}/roles/{role_name}`, [projectId, branchId, name]),
-  databases: ({ projectId, branchId }: BranchPath) => path("Branch", `${branch}/databases`, [projectId, branchId]),
-  database: ({ projectId, branchId }: BranchPath, name: string) =>
-    path("Database", `${branch}/databases/{database_name}`, [projectId, branchId, name]),
-};
-
-function path(subject: Path["subject"], template: string, ids: readonly string[]): Path {
+/** @param subject the kind of object that a 404 is about if its message names none */
+function at(subject: ControlPlaneSubject, template: string, ...ids: readonly string[]): Place {
   return { subject, template, ids };
 }
 
-function below(parent: Path, action: string): Path {
-  return { ...parent, template: `${parent.template}/${action}` };
+/** @param purpose completes "cannot …" */
+function to(method: Request<unknown>["method"]) {
+  return <Value>(place: Place, purpose: string, read: Read<Value>): Request<Value> => ({
+    ...{ method, purpose, ...place, read },
+  });
 }
 
-function to(method: Request<unknown>["method"], place: Path, purpose: string) {
-  return { method, purpose, ...place };
-}
+const [get, post, patch, remove] = [to("GET"), to("POST"), to("PATCH"), to("DELETE")];
 
 interface TypedCallsOptions {
   readonly serviceUrl: string;
@@ -76,203 +53,177 @@ export function controlPlaneOf({ serviceUrl, call, onListed = () => {} }: TypedC
 function endpointCalls(call: Call, onListed: ListReport) {
   return {
     listEndpoints: (projectId) =>
-      call({
-        ...to("GET", paths.endpoints(projectId), "list the project's endpoints"),
-        read(json) {
-          const { entries, unreadableIds } = readEntries(readValue(json, wireEndpointList).endpoints, wireEndpoint);
-          expectEach(entries, "project_id", projectId, "an endpoint of another project");
+      call(
+        get(at("Project", `${projectPath}/endpoints`, projectId), "list the project's endpoints", (json) => {
+          const { entries: endpoints, unreadableIds } = readEntries(listIn(json, "endpoints"), objects.endpoint);
+          expectEach(endpoints, ["projectId", projectId], "an endpoint of another project");
           onListed(projectId, "endpoints", unreadableIds);
-          return { endpoints: entries.map(endpointFromWire), unreadableIds };
-        },
-      }),
-    getEndpoint: (projectId, endpointId) =>
-      undefinedIfAbsent(
-        call({
-          ...to("GET", paths.endpoint(projectId, endpointId), "read the endpoint"),
-          read(json) {
-            const { endpoint } = readValue(json, z.object({ endpoint: wireEndpoint }));
-            expectEach([endpoint], "id", endpointId, "another endpoint");
-            return endpointFromWire(endpoint);
-          },
+          return { endpoints, unreadableIds };
         }),
-        "Project",
       ),
-    createEndpoint: (projectId, creation) =>
-      call({
-        ...to("POST", paths.endpoints(projectId), "create the endpoint"),
-        body: creationToWire(creation),
-        read: mutationOf("project_id", projectId, "an endpoint of another project"),
-      }),
-    updateEndpoint: (projectId, endpointId, changes) =>
-      call({
-        ...to("PATCH", paths.endpoint(projectId, endpointId), "update the endpoint"),
-        body: changesToWire(changes),
-        read: mutationOf("id", endpointId, "another endpoint"),
-      }),
-    changePower: (projectId, endpointId, action) =>
-      call({
-        ...to("POST", below(paths.endpoint(projectId, endpointId), action), `${action} the compute`),
-        read: mutationOf("id", endpointId, "another endpoint"),
-      }),
-    deleteEndpoint: (projectId, endpointId) =>
-      undefinedIfAbsent(
-        call({
-          ...to("DELETE", paths.endpoint(projectId, endpointId), "delete the endpoint"),
-          read: orNothing(mutationOf("id", endpointId, "another endpoint")),
-        }),
-        "Project",
-      ),
+    getEndpoint: (...ids) =>
+      unlessAbsent(call, get(at("Endpoint", endpointPath, ...ids), "read the endpoint", endpointOf("id", ids[1]))),
+    createEndpoint: (projectId, creation) => {
+      const place = { ...at("Project", `${projectPath}/endpoints`, projectId), body: creationToWire(creation) };
+      return call(post(place, "create the endpoint", mutationOf("projectId", projectId)));
+    },
+    updateEndpoint: (projectId, id, changes) => {
+      const place = { ...at("Endpoint", endpointPath, projectId, id), body: changesToWire(changes) };
+      return call(patch(place, "update the endpoint", mutationOf("id", id)));
+    },
+    changePower: (projectId, id, action) => {
+      const place = at("Endpoint", `${endpointPath}/${action}`, projectId, id);
+      return call(post(place, `${action} the compute`, mutationOf("id", id)));
+    },
+    deleteEndpoint: (...ids) =>
+      unlessAbsent(call, remove(at("Endpoint", endpointPath, ...ids), "delete the endpoint", mutationOf("id", ids[1]))),
   } satisfies Partial<ControlPlane>;
 }
 
 function operationCalls(call: Call, onListed: ListReport) {
   return {
-    listOperations: (projectId, { limit, cursor }) =>
-      call({
-        ...to("GET", paths.operations(projectId), "list the project's operations"),
-        query: { limit: String(limit), ...(cursor !== undefined && { cursor }) },
-        read(json, { clean }) {
-          const { operations, pagination } = readValue(json, wireOperationList);
-          if (operations.length > limit) {
-            throw new UnusableContentError("more operations than it was asked for");
-          }
-          const { entries, unreadableIds } = readEntries(operations, wireOperation);
-          expectEach(entries, "project_id", projectId, "an operation of another project");
+    listOperations: (projectId, { limit, cursor }) => {
+      const query = { limit: String(limit), ...(cursor !== undefined && { cursor }) };
+      const place = { ...at("Project", `${projectPath}/operations`, projectId), query };
+      return call(
+        get(place, "list the project's operations", (json, { clean }) => {
+          const list = listIn(json, "operations", limit);
+          const { entries, unreadableIds } = readEntries(list, objects.operation);
+          expectEach(entries, ["projectId", projectId], "an operation of another project");
           // Only the newest page is reported: the operations on older pages were reported before.
           if (cursor === undefined) onListed(projectId, "operations", unreadableIds);
           // An empty page is the last one, whatever cursor it has.
-          const next = operations.length === 0 ? undefined : presentText(pagination?.cursor);
-          return { operations: entries.map((each) => operationFromWire(each, clean)), unreadableIds, cursor: next };
-        },
-      }),
-    getOperation: (projectId, operationId) =>
-      undefinedIfAbsent(
-        call({
-          ...to("GET", paths.operation(projectId, operationId), "read the operation"),
-          read(json, { clean }) {
-            const { operation } = readValue(json, z.object({ operation: wireOperation }));
-            expectEach([operation], "id", operationId, "another operation");
-            return operationFromWire(operation, clean);
-          },
+          const next = list.length === 0 ? undefined : presentText(readValue(json, answers.page).pagination?.cursor);
+          return { operations: entries.map(cleaned(clean)), unreadableIds, cursor: next };
         }),
-        "Project",
+      );
+    },
+    getOperation: (...ids) =>
+      unlessAbsent(
+        call,
+        get(
+          at("Operation", `${projectPath}/operations/{operation_id}`, ...ids),
+          "read the operation",
+          (json, texts) => {
+            const { operation: found } = readValue(json, answers.operation);
+            expectEach([found], ["id", ids[1]], "another operation");
+            return cleaned(texts.clean)(found);
+          },
+        ),
       ),
   } satisfies Partial<ControlPlane>;
 }
 
 function objectCalls(call: Call) {
+  const inBranch = (template: string, { projectId, branchId }: BranchPath) =>
+    at("Branch", `${branchPath}/${template}`, projectId, branchId);
+  const ofRole = (template: string, { projectId, branchId }: BranchPath, name: string) =>
+    at("Role", `${branchPath}/roles/{role_name}${template}`, projectId, branchId, name);
   return {
-    listRoles: (place) =>
-      call({
-        ...to("GET", paths.roles(place), "list the branch's roles"),
-        read(json) {
-          const roles = readEach(readValue(json, wireRoleList).roles, wireRole);
-          expectEach(roles, "branch_id", place.branchId, "objects of another branch");
-          return roles.map(roleFromWire);
-        },
-      }),
-    createRole: (place, name) =>
-      call({
-        ...to("POST", paths.roles(place), "create the role"),
-        body: { role: { name } },
-        read: roleChangeOf(name),
-      }),
-    deleteRole: (place, name) =>
-      undefinedIfAbsent(
-        call({
-          ...to("DELETE", paths.role(place, name), "delete the role"),
-          read: orNothing(roleChangeOf(name)),
+    listRoles: (branch) =>
+      call(
+        get(inBranch("roles", branch), "list the branch's roles", (json) => {
+          const roles = readEach(listIn(json, "roles"), objects.role);
+          expectEach(roles, ["branchId", branch.branchId], "objects of another branch");
+          return roles.map(({ name, updatedTime }) => ({ name, updatedTime }));
         }),
-        "Project",
-        "Branch",
       ),
-    revealPassword: (place, name) =>
-      call({
-        ...to("GET", below(paths.role(place, name), "reveal_password"), "read the role's password"),
-        read: (json, { password }) => password(readValue(json, wirePassword).password),
-      }).catch((error: unknown) => {
+    createRole: (branch, name) => {
+      const place = { ...inBranch("roles", branch), body: { role: { name } } };
+      return call(post(place, "create the role", roleChangeOf(name)));
+    },
+    deleteRole: (branch, name) =>
+      unlessAbsent(call, remove(ofRole("", branch, name), "delete the role", roleChangeOf(name))),
+    revealPassword: (branch, name) =>
+      call(
+        get(ofRole("/reveal_password", branch, name), "read the role's password", (json, texts) =>
+          texts.password(readValue(json, answers.password).password),
+        ),
+      ).catch((error: unknown) => {
         if (error instanceof ControlPlaneError && error.reason === "PreconditionFailed") return undefined;
         throw error;
       }),
-    resetPassword: (place, name) =>
-      call({
-        ...to("POST", below(paths.role(place, name), "reset_password"), "reset the role's password"),
-        read: roleChangeOf(name),
-      }),
-    listDatabases: (place) =>
-      call({
-        ...to("GET", paths.databases(place), "list the branch's databases"),
-        read(json) {
-          const databases = readEach(readValue(json, wireDatabaseList).databases, wireDatabase);
-          expectEach(databases, "branch_id", place.branchId, "objects of another branch");
-          return databases.map((wire) => ({ name: wire.name, ownerName: wire.owner_name }));
-        },
-      }),
-    createDatabase: (place, { name, ownerName }) =>
-      call({
-        ...to("POST", paths.databases(place), "create the database"),
-        body: { database: { name, owner_name: ownerName } },
-        read: databaseChangeOf(name),
-      }),
-    deleteDatabase: (place, name) =>
-      undefinedIfAbsent(
-        call({
-          ...to("DELETE", paths.database(place, name), "delete the database"),
-          read: orNothing(databaseChangeOf(name)),
+    resetPassword: (branch, name) =>
+      call(post(ofRole("/reset_password", branch, name), "reset the role's password", roleChangeOf(name))),
+    listDatabases: (branch) =>
+      call(
+        get(inBranch("databases", branch), "list the branch's databases", (json) => {
+          const databases = readEach(listIn(json, "databases"), objects.database);
+          expectEach(databases, ["branchId", branch.branchId], "objects of another branch");
+          return databases.map(({ name, ownerName }) => ({ name, ownerName }));
         }),
-        "Project",
-        "Branch",
       ),
+    createDatabase: (branch, { name, ownerName }) => {
+      const body = { database: { name, owner_name: ownerName } };
+      const place = { ...inBranch("databases", branch), body };
+      return call(post(place, "create the database", databaseChangeOf(name)));
+    },
+    deleteDatabase: ({ projectId, branchId }, name) => {
+      const place = at("Database", `${branchPath}/databases/{database_name}`, projectId, branchId, name);
+      return unlessAbsent(call, remove(place, "delete the database", databaseChangeOf(name)));
+    },
   } satisfies Partial<ControlPlane>;
 }
 
-type Read<Value> = Request<Value>["read"];
-
 /** The answer must show the endpoint of the request: this field has this value. */
-function mutationOf(field: "id" | "project_id", value: string, otherwise: string): Read<Mutation> {
-  return (json, { clean }) => {
-    const { endpoint, operations } = readValue(json, wireMutation);
-    expectEach([endpoint], field, value, otherwise);
-    return { endpoint: endpointFromWire(endpoint), operations: operationsFromWire(operations, clean) };
+function endpointOf(field: "id" | "projectId", value: string): Read<ObservedEndpoint> {
+  return (json) => {
+    const { endpoint: found } = readValue(json, answers.endpoint);
+    expectEach([found], [field, value], field === "id" ? "another endpoint" : "an endpoint of another project");
+    return found;
   };
+}
+
+function mutationOf(field: "id" | "projectId", value: string): Read<Mutation> {
+  const read = endpointOf(field, value);
+  return (json, texts) => ({ endpoint: read(json, texts), operations: startedBy(json, texts) });
 }
 
 /** The answer must show the role of the request. It may hold a new password. */
 function roleChangeOf(name: string): Read<RoleChange> {
-  return (json, { clean, password }) => {
-    const { role, operations } = readValue(json, wireRoleChange);
-    expectEach([role], "name", name, "another role");
+  return (json, texts) => {
+    const { role: changed } = readValue(json, answers.role);
+    expectEach([changed], ["name", name], "another role");
     return {
-      role: roleFromWire(role),
-      password: typeof role.password === "string" ? password(role.password) : undefined,
-      operations: operationsFromWire(operations, clean),
+      role: { name, updatedTime: changed.updatedTime },
+      password: typeof changed.password === "string" ? texts.password(changed.password) : undefined,
+      operations: startedBy(json, texts),
     };
   };
 }
 
 function databaseChangeOf(name: string): Read<ObjectChange> {
-  return (json, { clean }) => {
-    const { database, operations } = readValue(json, wireDatabaseChange);
-    expectEach([database], "name", name, "another database");
-    return { operations: operationsFromWire(operations, clean) };
+  return (json, texts) => {
+    const { database: changed } = readValue(json, answers.database);
+    expectEach([changed], ["name", name], "another database");
+    return { operations: startedBy(json, texts) };
   };
 }
 
-/** A deletion that is answered with 204 found no object. */
-function orNothing<Value>(read: Read<Value>): Read<Value | undefined> {
-  return (json, texts) => (json === undefined ? undefined : read(json, texts));
+/** The operations that a write started: none if the answer has no such list. */
+function startedBy(json: unknown, { clean }: AnswerTexts): readonly Operation[] {
+  const { operations = null } = json as { readonly operations?: unknown };
+  return operations === null ? [] : readEach(listIn(json, "operations"), objects.operation).map(cleaned(clean));
 }
 
-/** A 404 about a container of the object is thrown, because the object may still exist. */
-async function undefinedIfAbsent<Value>(
-  found: Promise<Value>,
-  ...containers: readonly ControlPlaneSubject[]
-): Promise<Value | undefined> {
+function cleaned(clean: AnswerTexts["clean"]) {
+  return (found: Operation): Operation => ({ ...found, error: found.error && clean(found.error) });
+}
+
+/**
+ * Returns `undefined` if the answer is a documented 404 about the object, or a 204 to its deletion. A 404 about a
+ * container of the object is thrown, because the object may still exist.
+ */
+async function unlessAbsent<Value>(call: Call, request: Request<Value>): Promise<Value | undefined> {
   try {
-    return await found;
+    return await call<Value | undefined>({
+      ...request,
+      read: (json, texts) =>
+        json === undefined && request.method === "DELETE" ? undefined : request.read(json, texts),
+    });
   } catch (error) {
     const isNotFound = error instanceof ControlPlaneError && error.reason === "NotFound";
-    if (isNotFound && !containers.some((container) => container === error.subject)) {
+    if (isNotFound && error.subject !== "Project" && error.subject !== "Branch") {
       return undefined;
     }
     throw error;
