@@ -172,23 +172,21 @@ export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions)
 
 export type CredentialState = "Accepted" | "Refused" | "Unclear";
 
-/** The control plane answers like this only after it has accepted the key. */
-const reasonsThatProveTheKey: ReadonlySet<ControlPlaneReason> = new Set([
-  "Malformed",
-  "Forbidden",
-  "NotFound",
-  "Conflict",
-  "PreconditionFailed",
-  "Rejected",
-  "Locked",
+/** The errors that concern the control plane as a whole. It answers with another error only after it accepted the key. */
+export const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
+  "Unauthorized",
+  "Throttled",
+  "Unavailable",
+  "ServerError",
+  "Unreachable",
+  "TimedOut",
+  "ConnectionLost",
+  "UnreadableAnswer",
 ]);
 
 export function credentialStateAfter(error: unknown): CredentialState {
-  if (!(error instanceof ControlPlaneError)) {
-    return "Unclear";
-  }
-  if (error.reason === "Unauthorized") {
+  if (error instanceof ControlPlaneError && error.reason === "Unauthorized") {
     return "Refused";
   }
-  return reasonsThatProveTheKey.has(error.reason) ? "Accepted" : "Unclear";
+  return error instanceof ControlPlaneError && !reasonsOfPlane.has(error.reason) ? "Accepted" : "Unclear";
 }

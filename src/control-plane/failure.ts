@@ -106,46 +106,39 @@ function connectFailure(cause: unknown): string {
   return typeof code === "string" ? (connectFailures.get(code) ?? `connection failed (${code})`) : "connection failed";
 }
 
-interface StatusMeaning {
-  readonly reason: ControlPlaneReason;
-  /** Whether a write with this answer may have been applied. */
-  readonly writeEffect: ControlPlaneEffect;
-}
-
-const notApplied = (reason: ControlPlaneReason): StatusMeaning => ({ reason, writeEffect: "NotApplied" });
-const unknownEffect = (reason: ControlPlaneReason): StatusMeaning => ({ reason, writeEffect: "Unknown" });
-
-/** Statuses whose meaning does not depend on the body, even if a proxy sent it. */
-const byStatus: ReadonlyMap<number, StatusMeaning> = new Map([
-  [400, notApplied("Malformed")],
-  [401, notApplied("Unauthorized")],
-  [403, notApplied("Forbidden")],
+/** Statuses whose meaning does not depend on the body, even if a proxy sent it. None of them was applied but 408. */
+const byStatus: ReadonlyMap<number, ControlPlaneReason> = new Map([
+  [400, "Malformed"],
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
   // A proxy answers 408 if the request did not arrive in time. It may have forwarded a part of the request.
-  [408, unknownEffect("TimedOut")],
-  [409, notApplied("Conflict")],
-  [412, notApplied("PreconditionFailed")],
-  [422, notApplied("Rejected")],
-  [423, notApplied("Locked")],
-  [429, notApplied("Throttled")],
-  [503, notApplied("Unavailable")],
+  [408, "TimedOut"],
+  [409, "Conflict"],
+  [412, "PreconditionFailed"],
+  [422, "Rejected"],
+  [423, "Locked"],
+  [429, "Throttled"],
+  [503, "Unavailable"],
 ]);
 
 /**
  * @param isDocumented whether the body has the documented error shape. A proxy's 404 must never count as absence.
+ * @returns the reason, and whether a write with this answer may have been applied
  * @see docs/control-plane.md, "Errors" (API v2, read 2026-08 to 2026-11)
  */
-export function meaningOf(status: number, isDocumented: boolean): StatusMeaning {
+export function meaningOf(
+  status: number,
+  isDocumented: boolean,
+): { readonly reason: ControlPlaneReason; readonly writeEffect: ControlPlaneEffect } {
   const fixed = byStatus.get(status);
   if (fixed !== undefined) {
-    return fixed;
-  }
-  if (status >= 500 && status <= 599) {
-    return unknownEffect("ServerError");
+    return { reason: fixed, writeEffect: fixed === "TimedOut" ? "Unknown" : "NotApplied" };
   }
   if (isDocumented && status >= 400 && status <= 499) {
-    return notApplied(status === 404 ? "NotFound" : "Rejected");
+    return { reason: status === 404 ? "NotFound" : "Rejected", writeEffect: "NotApplied" };
   }
-  return unknownEffect("UnreadableAnswer");
+  const isServerError = status >= 500 && status <= 599;
+  return { reason: isServerError ? "ServerError" : "UnreadableAnswer", writeEffect: "Unknown" };
 }
 
 /** A condition message must not contain texts that differ from answer to answer. */
@@ -154,18 +147,14 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/g, "[time]"],
 ];
 
-interface CleanTextOptions {
-  /** See `formsOf`. @default [] */
-  readonly secrets?: readonly string[];
-  /** @default 300 */
-  readonly maxLength?: number | undefined;
-}
-
 /** The result is much shorter, so it never holds the end of the searched text, where half a secret may stand. */
 const longestRead = 65_536;
 
-/** Returns one line of limited length without secrets, users of URLs, bearer tokens, request ids and times. */
-export function cleanText(text: string, { secrets = [], maxLength = 300 }: CleanTextOptions = {}): string {
+/**
+ * Returns one line of limited length without secrets, users of URLs, bearer tokens, request ids and times.
+ * @param secrets see `formsOf`
+ */
+export function cleanText(text: string, secrets: readonly string[] = [], maxLength = 300): string {
   const line = withoutSecrets(text.slice(0, longestRead).toWellFormed(), secrets)
     .replace(/\p{Cf}/gu, "")
     .replace(/[\p{Cc}\s]+/gu, " ")

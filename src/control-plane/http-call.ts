@@ -7,7 +7,7 @@ import type { Tracer } from "../domain/logger.ts";
 import { formsOf, RecentSecrets } from "../domain/without-secrets.ts";
 import { type HttpOutcome, parseJson } from "../http/exchange.ts";
 import { HttpTransport, type OriginRequest } from "../http/transport.ts";
-import { type AnswerTexts, isWrite, type KeyedCall, pathOf, type Request } from "./call.ts";
+import { isWrite, type KeyedCall, pathOf, type Request } from "./call.ts";
 import { type Clean, cleanText, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
 import { parseServiceUrl } from "./service-url.ts";
 import { UnusableContentError } from "./wire.ts";
@@ -50,8 +50,9 @@ export function createHttpClient(options: HttpCallOptions): HttpClient {
   const { maxResponseBytes = 16 * 1024 * 1024, connections = 256 } = options;
   const limits = { connectTimeoutMs: 5_000, maxResponseBytes, maxResponseValues, connections };
   const transport = new HttpTransport({ origin, clock, mayBeNearby, fence, ...limits });
-  const parts = { ...options, transport, basePath: pathname, passwords: new RecentSecrets() };
-  const send: KeyedCall = (request, key) => sendRequest(request, key, parts);
+  const parts = { ...options, transport, basePath: pathname };
+  const passwords = new RecentSecrets();
+  const send: KeyedCall = (request, key) => sendRequest(request, parts, { key, passwords });
   const call = tracer === undefined ? send : withSpans(send, tracer);
   return { serviceUrl, call, close: () => transport.close() };
 }
@@ -61,29 +62,30 @@ function withSpans(send: KeyedCall, tracer: Tracer): KeyedCall {
     tracer.inSpan(`${request.method} ${request.template}`, { "url.path": pathOf(request) }, () => send(request, key));
 }
 
-interface Parts extends HttpCallOptions {
-  readonly transport: HttpTransport;
-  /** The path of the base URL, without a trailing slash. */
-  readonly basePath: string;
-  /** The passwords in recent answers. No text of the control plane may show them. */
+/** `basePath`: the path of the base URL, without a trailing slash. */
+type Parts = HttpCallOptions & { readonly transport: HttpTransport; readonly basePath: string };
+
+/** What no text of the control plane may show: the key in use, and the passwords in recent answers. */
+interface Secrets {
+  readonly key: string;
   readonly passwords: RecentSecrets;
 }
 
-async function sendRequest<Value>(request: Request<Value>, key: string, parts: Parts): Promise<Value> {
+async function sendRequest<Value>(request: Request<Value>, parts: Parts, secrets: Secrets): Promise<Value> {
   const { clock, observer, tracer, transport, readTimeoutMs = 10_000, writeTimeoutMs = 8_000 } = parts;
-  const { method, template } = request;
+  const message = messageOf(request, parts, secrets.key);
   const startMs = clock.monotonicMs();
   const outcome = await (isWrite(request)
-    ? transport.sendFresh(messageOf(request, key, parts), writeTimeoutMs)
-    : transport.sendPooled(messageOf(request, key, parts), readTimeoutMs));
+    ? transport.sendFresh(message, writeTimeoutMs)
+    : transport.sendPooled(message, readTimeoutMs));
   if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
     throw outcome.cause;
   }
-  const result = resultOf(request, outcome, textsOf(key, parts.passwords));
+  const result = resultOf(request, outcome, secrets);
+  const { method, template: route } = request;
   const code = codeOf(outcome, result);
-  observer.requestEnded({ route: template, method, code, seconds: (clock.monotonicMs() - startMs) / 1_000 });
-  const status = Number(code);
-  tracer?.annotate({ "http.response.status_code": Number.isInteger(status) ? status : undefined });
+  observer.requestEnded({ route, method, code, seconds: (clock.monotonicMs() - startMs) / 1_000 });
+  tracer?.annotate({ "http.response.status_code": /^\d+$/.test(code) ? Number(code) : undefined });
   if ("value" in result) {
     return result.value;
   }
@@ -92,7 +94,7 @@ async function sendRequest<Value>(request: Request<Value>, key: string, parts: P
   throw result.error;
 }
 
-function messageOf(request: Request<unknown>, key: string, { basePath, userAgent }: Parts): OriginRequest {
+function messageOf(request: Request<unknown>, { basePath, userAgent }: Parts, key: string): OriginRequest {
   const query = request.query === undefined ? "" : `?${new URLSearchParams(request.query)}`;
   return {
     method: request.method,
@@ -110,37 +112,28 @@ function messageOf(request: Request<unknown>, key: string, { basePath, userAgent
 /** The maximum length of an operation's error text in characters. It goes into status, which must stay small. */
 const longestShownText = 1_000;
 
-function textsOf(key: string, passwords: RecentSecrets): AnswerTexts & { readonly cleanWords: Clean } {
-  const cleanWords: Clean = (text, maxLength) =>
-    cleanText(text, { secrets: [...formsOf(key), ...passwords.forms()], maxLength });
-  return {
-    cleanWords,
-    clean: (text) => cleanWords(text, longestShownText),
-    password(text) {
-      passwords.note(text);
-      return new Password(text);
-    },
-  };
-}
-
 type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneError };
 
-function resultOf<Value>(
-  request: Request<Value>,
-  outcome: HttpOutcome,
-  { cleanWords, ...texts }: ReturnType<typeof textsOf>,
-): Result<Value> {
+function resultOf<Value>(request: Request<Value>, outcome: HttpOutcome, { key, passwords }: Secrets): Result<Value> {
+  const clean: Clean = (text, maxLength) => cleanText(text, [...formsOf(key), ...passwords.forms()], maxLength);
   if (outcome.kind !== "Answered") {
     return { error: failureOfNoAnswer(outcome, request) };
   }
   if (outcome.status < 200 || outcome.status > 299) {
-    return { error: failureOfStatus(outcome, request, cleanWords) };
+    return { error: failureOfStatus(outcome, request, clean) };
   }
   try {
-    return { value: request.read(jsonOf(outcome), texts) };
+    const value = request.read(jsonOf(outcome), {
+      clean: (text) => clean(text, longestShownText),
+      password(text) {
+        passwords.note(text);
+        return new Password(text);
+      },
+    });
+    return { value };
   } catch (error) {
     if (error instanceof UnusableContentError) {
-      return { error: failureOfContent(outcome, request, cleanWords(error.message)) };
+      return { error: failureOfContent(outcome, request, clean(error.message)) };
     }
     throw error;
   }

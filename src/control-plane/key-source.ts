@@ -11,50 +11,43 @@ export interface KeySource {
   refused?(key: string): void;
 }
 
-type KeySourceOptions = { readonly key: string } | { readonly file: string; readonly clock: Clock };
-
 const fileOfKey = "the file named by CONTROL_PLANE_API_KEY_FILE";
 const readIntervalMs = 1_000;
 
-/** A file is read again after a second, when the key is asked for. */
-export function createKeySource(options: KeySourceOptions): KeySource {
-  if ("file" in options) {
-    return fileKeySource(options);
+/** A file is read again after a second, when the key is asked for. @throws ControlPlaneError for a text that is no key */
+export function createKeySource(
+  options: { readonly key: string } | { readonly file: string; readonly clock: Clock },
+): KeySource {
+  if ("key" in options) {
+    const fixed = checkedKey(options.key, "the API key of the settings");
+    return { current: async () => fixed };
   }
-  const key = checkedKey(options.key, "the API key of the settings");
-  return { current: async () => key };
-}
-
-function fileKeySource({ file, clock }: Extract<KeySourceOptions, { readonly file: string }>): KeySource {
+  const { file, clock } = options;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let key: Promise<string> | undefined;
-
-  const readKey = async () => {
-    try {
-      return checkedKey(await readFile(file, "utf8"), fileOfKey);
-    } catch (error) {
-      throw asKeyError(error);
-    }
-  };
   return {
     current() {
       if (key === undefined || clock.monotonicMs() - readAtMs >= readIntervalMs) {
         readAtMs = clock.monotonicMs();
-        key = readKey();
+        key = readKey(file);
       }
       return key;
     },
   };
 }
 
+async function readKey(file: string): Promise<string> {
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw noKey(`${fileOfKey} cannot be read (${error.code ?? "unknown error"})`, error);
+  });
+  return checkedKey(text, fileOfKey);
+}
+
 /** @param where where the key was read, for the message. @throws ControlPlaneError `Unauthorized` */
 function checkedKey(text: string, where: string): string {
   const key = withoutLineBreak(text);
-  if (key === "") {
-    throw keyError(`no API key: ${where} is empty`);
-  }
   if (!isApiKey(key)) {
-    throw keyError(`no API key: ${where} contains characters that a key cannot have`);
+    throw noKey(`${where} ${key === "" ? "is empty" : "contains characters that a key cannot have"}`);
   }
   return key;
 }
@@ -64,14 +57,6 @@ export function isApiKey(text: string): boolean {
   return /^[\x21-\x7e]{1,4096}$/.test(text);
 }
 
-function asKeyError(error: unknown): ControlPlaneError {
-  if (error instanceof ControlPlaneError) {
-    return error;
-  }
-  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-  return keyError(`no API key: ${fileOfKey} cannot be read (${code})`, error);
-}
-
-function keyError(message: string, cause?: unknown): ControlPlaneError {
-  return new ControlPlaneError("Unauthorized", message, { effect: "NotApplied", cause });
+function noKey(why: string, cause?: unknown): ControlPlaneError {
+  return new ControlPlaneError("Unauthorized", `no API key: ${why}`, { effect: "NotApplied", cause });
 }

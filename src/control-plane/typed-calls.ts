@@ -7,8 +7,7 @@ import type { AnswerTexts, Call, Request } from "./call.ts";
 import type { ListReport } from "./unreadable-objects.ts";
 import {
   answers,
-  changesToWire,
-  creationToWire,
+  endpointBody,
   expectEach,
   listIn,
   objects,
@@ -64,11 +63,11 @@ function endpointCalls(call: Call, onListed: ListReport) {
     getEndpoint: (...ids) =>
       unlessAbsent(call, get(at("Endpoint", endpointPath, ...ids), "read the endpoint", endpointOf("id", ids[1]))),
     createEndpoint: (projectId, creation) => {
-      const place = { ...at("Project", `${projectPath}/endpoints`, projectId), body: creationToWire(creation) };
+      const place = { ...at("Project", `${projectPath}/endpoints`, projectId), body: endpointBody(creation) };
       return call(post(place, "create the endpoint", mutationOf("projectId", projectId)));
     },
     updateEndpoint: (projectId, id, changes) => {
-      const place = { ...at("Endpoint", endpointPath, projectId, id), body: changesToWire(changes) };
+      const place = { ...at("Endpoint", endpointPath, projectId, id), body: endpointBody(changes) };
       return call(patch(place, "update the endpoint", mutationOf("id", id)));
     },
     changePower: (projectId, id, action) => {

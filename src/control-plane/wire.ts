@@ -148,26 +148,21 @@ export function presentText(text: string | null | undefined): string | undefined
 
 const wireTypes: Readonly<Record<EndpointType, string>> = { ReadWrite: "read_write", ReadOnly: "read_only" };
 
-/** Returns the body of a create. @see docs/control-plane.md, "Create" */
-export function creationToWire(creation: EndpointCreation): object {
-  return { endpoint: { ...changedFields(creation), type: wireTypes[creation.type], name: creation.name } };
-}
-
-export function changesToWire(changes: EndpointChanges): object {
-  return { endpoint: changedFields(changes) };
-}
-
-/** Returns the fields under the names of the API. JSON.stringify leaves out `undefined` members. */
-function changedFields(changes: EndpointChanges): Readonly<Record<string, unknown>> {
+/** Returns the body of a create or an update. JSON.stringify leaves out `undefined`. @see docs/control-plane.md, "Create" */
+export function endpointBody(fields: EndpointChanges & Partial<EndpointCreation>): object {
   return {
-    branch_id: changes.branchId,
-    autoscaling_limit_min_cu: changes.minUnits,
-    autoscaling_limit_max_cu: changes.maxUnits,
-    suspend_timeout_seconds: changes.suspendTimeoutSeconds,
-    pooler_enabled: changes.poolerEnabled,
-    pooler_mode: changes.poolerMode,
-    settings: changes.pgSettings === undefined ? undefined : { pg_settings: changes.pgSettings },
-    disabled: changes.disabled,
+    endpoint: {
+      branch_id: fields.branchId,
+      type: fields.type && wireTypes[fields.type],
+      name: fields.name,
+      autoscaling_limit_min_cu: fields.minUnits,
+      autoscaling_limit_max_cu: fields.maxUnits,
+      suspend_timeout_seconds: fields.suspendTimeoutSeconds,
+      pooler_enabled: fields.poolerEnabled,
+      pooler_mode: fields.poolerMode,
+      settings: fields.pgSettings && { pg_settings: fields.pgSettings },
+      disabled: fields.disabled,
+    },
   };
 }
 

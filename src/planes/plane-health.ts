@@ -1,5 +1,5 @@
 /** Finds out from the answers of a control plane whether it accepts the key, and whether it answers at all. */
-import { type CredentialState, credentialStateAfter } from "../control-plane/around-calls.ts";
+import { type CredentialState, credentialStateAfter, reasonsOfPlane } from "../control-plane/around-calls.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
 
@@ -9,18 +9,6 @@ export interface PlaneError {
   /** When it began to fail for this reason, in epoch milliseconds. Further failures do not change this. */
   readonly atMs: number;
 }
-
-/** The reasons of errors that concern the control plane as a whole. Other errors concern a project or an object. */
-const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
-  "Unauthorized",
-  "Throttled",
-  "Unavailable",
-  "ServerError",
-  "Unreachable",
-  "TimedOut",
-  "ConnectionLost",
-  "UnreadableAnswer",
-]);
 
 /** So many failed calls in a row, the first at least `failingForMs` ago. A refused key counts at once. */
 const failuresInRow = 3;
