@@ -11,6 +11,18 @@ const programVersion = typeof ENDPOINT_OPERATOR_VERSION === "string" ? ENDPOINT_
 const exitFailure = 1;
 const exitBadConfiguration = 2;
 
+/** As in `engines` of package.json. */
+const [leastMajor, leastMinor] = [22, 19];
+
+/** Ends the process with one line, because an older Node would end it with a stack trace later. */
+function refuseOldNode(version: string): void {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return;
+  const needed = `endpoint-operator needs Node ${leastMajor}.${leastMinor} or later, and this is Node ${version}.`;
+  process.stderr.write(`${needed} Install a newer Node, or use the image.\n`);
+  process.exit(exitBadConfiguration);
+}
+
 /** Returns a signal that the first SIGTERM or SIGINT aborts. A second one ends the process at once. */
 function stopOnSignal(): AbortSignal {
   const controller = new AbortController();
@@ -87,6 +99,7 @@ function buildProgram(): Command {
   return program;
 }
 
+refuseOldNode(process.versions.node);
 await buildProgram().parseAsync();
 // Everything is closed by now. A socket that is still open must not keep the process alive.
 process.exit();

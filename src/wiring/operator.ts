@@ -6,7 +6,7 @@ import type { Config } from "../config.ts";
 import { createKeySource, type KeySource } from "../control-plane/key-source.ts";
 import { RecentSecrets } from "../domain/without-secrets.ts";
 import { createConnection, withWriteSpans } from "../kubernetes/http/connection.ts";
-import { loadCredentialSource, readOwnAccount } from "../kubernetes/http/credentials.ts";
+import { loadCredentialSource, loaderOf, readOwnAccount } from "../kubernetes/http/credentials.ts";
 import { readClusterId } from "../kubernetes/http/objects.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
 import { findKindGaps } from "../kubernetes/served-kinds.ts";
@@ -186,7 +186,13 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
   endOnUnhandledErrors({ emitter: process, logger, exit });
   const stop = stopOnSignal();
   const tracing = await loadTracing(config, { logger, clock, instance, version });
-  const own = { clock, logger, credentials: loadCredentialSource(), version, random: Math.random };
+  const own = {
+    clock,
+    logger,
+    credentials: loadCredentialSource(loaderOf(config.kubeconfig)),
+    version,
+    random: Math.random,
+  };
   const source = await startKeys({ apiKey: config.apiKey, ...own });
   const keys = {
     current: async (): Promise<string> => {

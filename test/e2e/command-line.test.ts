@@ -90,6 +90,15 @@ describe("wrong or missing settings", () => {
   );
 });
 
+test("an older Node → exit code 2, and one line that says what to do", async () => {
+  const preload = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.19.0" } })';
+  const { code, stderr } = await run(["run"], {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
+  });
+  expect({ code, lines: stderr.trimEnd().split("\n").length }).toEqual({ code: 2, lines: 1 });
+  expect(stderr).toMatch(/needs Node 22\.19 or later, and this is Node 20\.19\.0\. Install a newer Node/);
+});
+
 describe("questions", () => {
   test.each([[["--help"]], [["run", "--help"]], [["sandbox", "--help"]]])(
     "%j → exit code 0 and the usage",

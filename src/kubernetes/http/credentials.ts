@@ -1,6 +1,8 @@
 /** The credentials for the API server, and the connections made with them. */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
+import { delimiter } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
@@ -76,6 +78,12 @@ function loadOrExplain(load: () => KubeConfig): KubeConfig {
   }
 }
 
+/** @param listed the value of KUBECONFIG; the library reads it again if it names one file or none */
+export function loaderOf(listed = ""): () => KubeConfig {
+  const files = listed.split(delimiter).filter((file) => file !== "");
+  return files.length > 1 ? () => mergedFiles(files) : loadByClientRules;
+}
+
 function loadByClientRules(): KubeConfig {
   const config = new KubeConfig();
   config.loadFromDefault();
@@ -84,6 +92,30 @@ function loadByClientRules(): KubeConfig {
     throw new KubeconfigError("no API server: set KUBECONFIG, or run in a pod with a service account");
   }
   return config;
+}
+
+/** Merges as kubectl does: the first file that has a name, or a current context, decides. Missing files are left out. */
+function mergedFiles(files: readonly string[]): KubeConfig {
+  const all = files
+    .filter((file) => existsSync(file))
+    .map((file) => {
+      const config = new KubeConfig();
+      config.loadFromFile(file);
+      return config;
+    });
+  if (all.length === 0) {
+    throw new KubeconfigError(`none of the files that KUBECONFIG lists exists: ${files.join(", ")}`);
+  }
+  const firstOfName = <Item extends { readonly name: string }>(items: readonly Item[]): Item[] =>
+    items.filter(({ name }, index) => items.findIndex((each) => each.name === name) === index);
+  const merged = new KubeConfig();
+  merged.loadFromOptions({
+    clusters: firstOfName(all.flatMap(({ clusters }) => clusters)),
+    users: firstOfName(all.flatMap(({ users }) => users)),
+    contexts: firstOfName(all.flatMap(({ contexts }) => contexts)),
+    currentContext: all.find(({ currentContext }) => currentContext)?.currentContext,
+  });
+  return merged;
 }
 
 async function credentialsOf(config: KubeConfig): Promise<Credentials> {
@@ -209,7 +241,7 @@ export class Sessions {
       return await untilAborted(deadline.signal, this.#source.current());
     } catch (error) {
       // The plugin's output may hold a secret, so it stays in the error's cause.
-      const message = "cannot reach the API server: the credentials of the kubeconfig or pod cannot be read";
+      const message = `cannot reach the API server: ${missingProgram(error) ?? "the credentials of the kubeconfig or pod cannot be read"}`;
       throw new KubernetesError("Unauthorized", message, { cause: error });
     } finally {
       deadline.end();
@@ -226,6 +258,14 @@ export class Sessions {
     }
     return dispatcher;
   }
+}
+
+/** Explains an exec plugin that cannot be started. @returns `undefined` for any other error */
+function missingProgram(error: unknown): string | undefined {
+  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  return code === "ENOENT" && syscall?.startsWith("spawn")
+    ? `the kubeconfig gets its credentials from the program ${path}, which is not on PATH; install it, or use a kubeconfig without it`
+    : undefined;
 }
 
 /**

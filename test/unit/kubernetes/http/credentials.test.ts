@@ -1,7 +1,16 @@
 /** Tests the credentials of a kubeconfig. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
-import { describe, expect, it } from "vitest";
-import { KubeconfigError, loadCredentialSource } from "../../../../src/kubernetes/http/credentials.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  KubeconfigError,
+  loadCredentialSource,
+  loaderOf,
+  Sessions,
+} from "../../../../src/kubernetes/http/credentials.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 
 const context = { name: "c", cluster: "one", user: "me" };
 
@@ -74,5 +83,34 @@ describe("credentials", () => {
     expect(() => loadCredentialSource(load({ context: { cluster: "two" } }))).toThrow(/names no cluster/);
     const socks = loadCredentialSource(load({ cluster: { proxyUrl: "socks5://proxy:1080" } }));
     await expect(socks.current()).rejects.toThrow(KubeconfigError);
+  });
+
+  it("a plugin that is not on PATH → the error names the program, and what to do", async () => {
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "no-such-plugin" };
+    const sessions = new Sessions(
+      loadCredentialSource(load({ user: { exec } })),
+      new FakeClock(),
+      new AbortController().signal,
+    );
+    await expect(sessions.current()).rejects.toThrow(/program no-such-plugin, which is not on PATH; install it/);
+  });
+
+  it("KUBECONFIG with several files → as kubectl merges them; without any of them the error names them", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-kubeconfig-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = async (name: string, context: string, server: string) => {
+      const clusters = [{ name: "shared", cluster: { server } }];
+      const contexts = [{ name: context, context: { cluster: "shared", user: "me", namespace: context } }];
+      const config = { clusters, users: [{ name: "me", user: { token: name } }], contexts, "current-context": context };
+      await writeFile(path.join(folder, name), JSON.stringify(config));
+      return path.join(folder, name);
+    };
+    const files = [await file("a", "first", "https://127.0.0.1:1"), await file("b", "second", "https://127.0.0.1:2")];
+    const missing = path.join(folder, "missing");
+    const source = loadCredentialSource(loaderOf([missing, ...files].join(path.delimiter)));
+    expect(source).toMatchObject({ server: "https://127.0.0.1:1", namespace: "first" });
+    expect((await source.current()).headers).toEqual({ authorization: "Bearer a" });
+    const none = loaderOf([missing, `${missing}-too`].join(path.delimiter));
+    expect(() => loadCredentialSource(none)).toThrow(`none of the files that KUBECONFIG lists exists: ${missing}`);
   });
 });
