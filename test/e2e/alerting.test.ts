@@ -86,7 +86,7 @@ describe("a real Prometheus and Alertmanager", () => {
     });
     expect(fired.annotations.summary).toBe(`${world.namespace}/orders: the operation start_compute failed`);
     expect(fired.annotations.description).toContain(`kubectl -n ${world.namespace} describe cpe orders`);
-    expect(fired.annotations.runbook_url).toBe("docs/runbooks/ComputeEndpointOperationFailed.md");
+    expect(fired.annotations.runbook_url).toBe("https://endpoint-operator.dev/runbooks/ComputeEndpointOperationFailed");
     const whereItPoints = ["-n", world.namespace, "describe", "cpe", "orders"];
     expect(await world.kubectl.run(whereItPoints)).toContain("no compute node has room");
 

@@ -200,7 +200,7 @@ const paged: readonly RegExp[] = [
   /^ {2}FIRING {2}ComputeEndpointOperationFailed {2}action=start_compute name=orders namespace=shop$/m,
   /^ {4}shop\/orders: the operation start_compute failed$/m,
   /kubectl -n shop describe cpe orders/,
-  /^ {4}docs\/runbooks\/ComputeEndpointOperationFailed\.md$/m,
+  /^ {4}https:\/\/endpoint-operator\.dev\/runbooks\/ComputeEndpointOperationFailed$/m,
   /^ {2}RESOLVED {2}ComputeEndpointOperationFailed {2}/m,
 ];
 

@@ -16,8 +16,10 @@ const namespace = "endpoint-operator-system";
 const url = "https://control-plane.example.com/api/v2";
 
 async function chartObjects(helm: Helm, chart: string, values: readonly string[]): Promise<readonly Manifest[]> {
-  const sets = values.flatMap((value) => ["--set", value]);
-  return objectsIn(await helm(["template", chart, pathOf(`charts/${chart}`), "--namespace", namespace, ...sets]));
+  const sets = [...(chart === "endpoint-operator" ? ["image.repository=endpoint-operator"] : []), ...values];
+  const options = sets.flatMap((value) => ["--set", value]);
+  const place = ["--namespace", namespace, "--api-versions", "monitoring.coreos.com/v1"];
+  return objectsIn(await helm(["template", chart, pathOf(`charts/${chart}`), ...place, ...options]));
 }
 
 async function kustomizeObjects(...folders: readonly string[]): Promise<readonly Manifest[]> {
@@ -29,14 +31,23 @@ function objectsIn(text: string): readonly Manifest[] {
   return parseAllDocuments(text, { version: "1.1" }).flatMap((document) => document.toJS() ?? []);
 }
 
+/** The labels of Helm. They also tell the pods of two releases apart. */
+const labelsOfHelm = [
+  "app.kubernetes.io/instance",
+  "app.kubernetes.io/managed-by",
+  "app.kubernetes.io/version",
+  "helm.sh/chart",
+];
+
 /**
- * By kind, namespace and name, without what differs on purpose: Helm leaves the Namespace to its user. kustomize rolls the Deployment by a hash in the name of the ConfigMap, and Helm by an
- * annotation.
+ * By kind, namespace and name, without what differs on purpose: the labels of Helm, and the Namespace, which Helm leaves
+ * to its user. kustomize rolls the Deployment by a hash in the name of the ConfigMap, and Helm by an annotation.
  */
 function comparable(manifests: readonly Manifest[]): Readonly<Record<string, Manifest>> {
   const entries = manifests.flatMap((manifest) => {
     if (manifest.kind === "Namespace") return [];
-    const object = JSON.parse(JSON.stringify(manifest).replaceAll(/(endpoint-operator-settings)-[a-z0-9]{10}/g, "$1"));
+    const text = JSON.stringify(manifest).replaceAll(/(endpoint-operator-settings)-[a-z0-9]{10}/g, "$1");
+    const object = JSON.parse(text, (key, value) => (labelsOfHelm.includes(key) ? undefined : value));
     delete object.spec?.template?.metadata?.annotations?.["checksum/settings"];
     return [[`${object.kind} ${object.metadata.namespace ?? ""}/${object.metadata.name}`, object] as const];
   });
@@ -92,7 +103,8 @@ describe("charts/endpoint-operator", () => {
     const file = path.join(await mkdtemp(path.join(tmpdir(), "endpoint-operator-values-")), "values.yaml");
     onTestFinished(() => rm(path.dirname(file), { recursive: true }));
     await writeFile(file, "settings:\n  CONTROL_PLANE_REQUESTS_PER_MINUTE: 1000000\n");
-    const chart = ["template", "x", pathOf("charts/endpoint-operator"), "--set", `controlPlane.url=${url}`];
+    const required = ["--set", `controlPlane.url=${url}`, "--set", "image.repository=x"];
+    const chart = ["template", "x", pathOf("charts/endpoint-operator"), ...required];
     const objects = objectsIn(await helm([...chart, "--values", file]));
     const { data } = objects.find(({ kind }) => kind === "ConfigMap");
     expect(data.CONTROL_PLANE_REQUESTS_PER_MINUTE).toBe("1000000");
@@ -111,6 +123,12 @@ describe("charts/endpoint-operator", () => {
 
   test.each([
     ["no URL", [], "controlPlane.url is required"],
+    ["no image", [`controlPlane.url=${url}`, "image.repository="], "image.repository is required"],
+    [
+      "neither a service account of its own nor the name of one",
+      [`controlPlane.url=${url}`, "serviceAccount.create=false"],
+      "serviceAccount.name is required",
+    ],
     ["a URL that does not end in /v2", ["controlPlane.url=https://x/v1"], "/controlPlane/url"],
     ["a setting that does not exist", [`controlPlane.url=${url}`, "settings.LOGLEVEL=info"], "LOGLEVEL"],
     ["a setting that another value states", [`controlPlane.url=${url}`, "settings.HEALTH_ADDR=:1"], "HEALTH_ADDR"],
@@ -151,10 +169,9 @@ describe("charts/endpoint-operator-crds", () => {
   });
 });
 
-test("both charts → Helm's linter finds no error", async (context) => {
+test("both charts → Helm's linter finds nothing, not even a warning", async (context) => {
   const helm = await helmOf(context);
   const charts = ["endpoint-operator", "endpoint-operator-crds"].map((name) => pathOf(`charts/${name}`));
-  expect(await helm(["lint", ...charts, "--set", `controlPlane.url=${url}`])).toContain(
-    "2 chart(s) linted, 0 chart(s) failed",
-  );
+  const required = ["--set", `controlPlane.url=${url}`, "--set", "image.repository=x"];
+  expect(await helm(["lint", "--strict", ...charts, ...required])).toContain("2 chart(s) linted, 0 chart(s) failed");
 });

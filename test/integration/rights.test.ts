@@ -42,8 +42,8 @@ function folders(...names: readonly string[]): Pick<Variant, "home" | "render"> 
 /** Returns the Helm chart with these values, in a namespace of another name. */
 function chart(...values: readonly string[]): Pick<Variant, "home" | "render"> {
   const home = "data-platform";
-  const sets = ["controlPlane.url=https://control-plane.example.com/api/v2", ...values];
-  const args = ["template", "x", pathOf("charts/endpoint-operator"), "--namespace", home];
+  const sets = ["controlPlane.url=https://control-plane.example.com/api/v2", "image.repository=x", ...values];
+  const args = ["template", "endpoint-operator", pathOf("charts/endpoint-operator"), "--namespace", home];
   const render: Variant["render"] = async (_, context) => {
     const helm = await helmOf(context);
     return [await helm([...args, ...sets.flatMap((value) => ["--set", value])])];

@@ -1,12 +1,11 @@
 /** Makes the templates of the operator's Helm chart. */
-import { stringify } from "yaml";
-import { runbookPathPattern } from "../monitoring/rule-files.ts";
+import { runbookUrlPattern } from "../monitoring/rule-files.ts";
 import { type DeploySources, type Manifest, manifestsOf } from "./deploy-sources.ts";
-import { block, expression, mergedKey, optionalBlock, templateText, verbatim } from "./template-text.ts";
+import { accountName, allLabels, fullname, helpersText, podLabels, yamlOf } from "./helpers-text.ts";
+import { deploymentOf } from "./pod-template.ts";
+import { expression, mergedKey, optionalBlock, templateText, verbatim } from "./template-text.ts";
 
-const nameLabel = { "app.kubernetes.io/name": "endpoint-operator" };
 const secretName = expression("{{ .Values.controlPlane.apiKeySecret.name }}");
-const secretKey = expression("{{ .Values.controlPlane.apiKeySecret.key }}");
 const releaseNamespace = expression("{{ $.Release.Namespace }}");
 
 /** Kinds without a namespace. */
@@ -15,50 +14,83 @@ const clusterKinds: ReadonlySet<string> = new Set(["ClusterRole", "ClusterRoleBi
 /** Returns the templates by file name. Each is made from an object of `deploy/`. Pure. */
 export function operatorTemplates(sources: DeploySources): ReadonlyMap<string, string> {
   const base = (name: string) => manifestsOf(sources, `deploy/base/${name}.yaml`);
-  const unchanged = ["service-account", "lease-role", "people-roles", "secrets-role", "disruption-budget"];
+  const unchanged = ["lease-role", "people-roles"];
   return new Map([
     ...unchanged.map((name) => [`${name}.yaml`, documents(base(name).map(placed))] as const),
     ["cluster-role.yaml", clusterRole(base("cluster-role"))],
     ["key-role.yaml", documents(base("key-role").map(placed).map(withSecretName))],
     ["metrics-auth.yaml", metricsAuth(manifestsOf(sources, "deploy/metrics-auth/metrics-auth.yaml"))],
     ["settings.yaml", settings(sources)],
-    ["deployment.yaml", documents(base("deployment").map(deployment))],
+    ["deployment.yaml", documents(base("deployment").map((manifest) => placed(deploymentOf(manifest))))],
+    ["service-account.yaml", serviceAccount(base("service-account"))],
+    ["secrets-role.yaml", onlyIf(".Values.secretsRole.create", documents(base("secrets-role").map(placed)))],
+    ["disruption-budget.yaml", disruptionBudget(base("disruption-budget"))],
     ["network-policy.yaml", networkPolicy(base("network-policy"))],
     ["watched-namespaces.yaml", watchedNamespaces(sources)],
     ["monitoring.yaml", monitoring(sources)],
     ["crd.yaml", onlyIf(".Values.crds.enabled", crdTemplate(sources))],
+    ["_helpers.tpl", helpersText(sources)],
   ]);
 }
 
 /** Returns the CRDs as a template: `helm upgrade` replaces them, `helm uninstall` keeps them. Pure. */
 export function crdTemplate({ crd }: DeploySources): string {
   const body = verbatim(crd.replace(/^#.*\n/gm, ""));
-  return body.replace(/^metadata:\n/gm, `metadata:\n  labels:\n    ${Object.entries(nameLabel)[0]?.join(": ")}\n`);
+  return body.replace(/^metadata:\n/gm, "metadata:\n  labels:\n    app.kubernetes.io/name: endpoint-operator\n");
 }
 
-/**
- * Sets the release's namespace and the common label, as kustomize does. References to the service account get the
- * namespace too.
- */
+/** Conditions name this role in the command that binds it, so every release uses the same one. */
+const sharedRole = "endpoint-operator-secrets";
+const ownName = /^endpoint-operator(?!-secrets$)/;
+
+/** Sets names, namespace and labels of the release, also where one object refers to another. */
 function placed(manifest: Manifest): Manifest {
   const { name, labels, namespace: _, ...metadata } = manifest.metadata;
-  const subjects = manifest.subjects as readonly Record<string, unknown>[] | undefined;
+  const { "app.kubernetes.io/name": __, ...more } = (labels ?? {}) as Readonly<Record<string, string>>;
   return {
-    ...manifest,
+    ...(ofRelease(manifest) as Manifest),
     metadata: {
-      name,
+      name: nameOf(String(name)),
       ...(clusterKinds.has(manifest.kind) ? {} : { namespace: releaseNamespace }),
-      labels: { ...(labels as object | undefined), ...nameLabel },
+      labels: { ...allLabels, ...more },
       ...metadata,
     },
-    ...(subjects && { subjects: subjects.map((subject) => ({ ...subject, namespace: releaseNamespace })) }),
   };
+}
+
+function nameOf(name: string): string {
+  return name === sharedRole ? name : name.replace(ownName, fullname);
+}
+
+/** Renames what selects pods and what refers to other objects of the release. */
+function ofRelease(manifest: object): unknown {
+  return JSON.parse(JSON.stringify(manifest), (key, value) => {
+    if (key === "matchLabels") return podLabels;
+    if (key === "roleRef") return { ...value, name: nameOf(value.name) };
+    if (key === "subjects") return [{ kind: "ServiceAccount", name: accountName, namespace: releaseNamespace }];
+    if (key === "resourceNames") return value.map(nameOf);
+    return value;
+  });
 }
 
 /** Puts the Secret's name from the values into the Role. */
 function withSecretName({ rules, ...manifest }: Manifest): object {
   const named = (rules as readonly object[] | undefined)?.map((rule) => ({ ...rule, resourceNames: [secretName] }));
   return { ...manifest, ...(named && { rules: named }) };
+}
+
+function serviceAccount([account]: readonly Manifest[]): string {
+  if (account === undefined) throw new Error("service-account.yaml holds an account");
+  const { metadata, ...rest } = placed(account);
+  const named = { ...metadata, name: accountName, annotations: optionalBlock(".Values.serviceAccount.annotations") };
+  return onlyIf(".Values.serviceAccount.create", templateText({ ...rest, metadata: named }));
+}
+
+function disruptionBudget([budget]: readonly Manifest[]): string {
+  if (budget === undefined) throw new Error("disruption-budget.yaml holds a budget");
+  const { spec, ...rest } = placed(budget);
+  const own = { ...(spec as object), maxUnavailable: expression("{{ .Values.podDisruptionBudget.maxUnavailable }}") };
+  return onlyIf(".Values.podDisruptionBudget.enabled", templateText({ ...rest, spec: own }));
 }
 
 function documents(manifests: readonly unknown[]): string {
@@ -83,15 +115,15 @@ function clusterRole([role, binding]: readonly Manifest[]): string {
   // each of them gives what is needed of the others.
   const isClusterWide = ({ resourceNames, resources }: ClusterRule) =>
     resourceNames !== undefined || resources.every((resource) => resource.startsWith("cluster"));
-  const everywhere = stringify(all.filter((rule) => !isClusterWide(rule)));
-  const always = stringify(all.filter(isClusterWide));
+  const everywhere = yamlOf(all.filter((rule) => !isClusterWide(rule)));
+  const always = yamlOf(all.filter(isClusterWide));
   return `${templateText(rest)}rules:\n${onlyIf("not .Values.watchNamespaces", everywhere)}${always}---\n${documents([placed(binding)])}`;
 }
 
 function watchedNamespaces(sources: DeploySources): string {
   const inEach = manifestsOf(sources, "deploy/namespaced/watched-namespace.yaml").map((manifest) => {
-    const { labels: _, ...metadata } = placed(manifest).metadata;
-    return { ...placed(manifest), metadata: { ...metadata, namespace: expression("{{ . }}") } };
+    const { metadata, ...rest } = placed(manifest);
+    return { ...rest, metadata: { ...metadata, namespace: expression("{{ . }}") } };
   });
   return `{{- range .Values.watchNamespaces }}\n---\n${documents(inEach)}{{- end }}\n`;
 }
@@ -104,12 +136,20 @@ function settings(sources: DeploySources): string {
   const head = templateText({
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: "endpoint-operator-settings", namespace: releaseNamespace, labels: nameLabel },
+    metadata: { name: `${fullname}-settings`, namespace: releaseNamespace, labels: allLabels },
   });
   const [urlName] = [...sources.settings.keys()].filter((name) => name === "CONTROL_PLANE_URL");
   return `${head}data:
   ${urlName}: {{ required "controlPlane.url is required, for instance https://control-plane.example.com/api/v2" .Values.controlPlane.url | quote }}
   CONTROL_PLANE_API_KEY_SECRET: {{ printf "%s/%s" .Values.controlPlane.apiKeySecret.name .Values.controlPlane.apiKeySecret.key | quote }}
+  {{- $name := include "endpoint-operator.fullname" . }}
+  {{- if ne $name "endpoint-operator" }}
+  LEASE_NAME: {{ $name | quote }}
+  {{- end }}
+  {{- with .Values.listenAddress }}
+  METRICS_ADDR: {{ printf "%s:8080" . | quote }}
+  HEALTH_ADDR: {{ printf "%s:8081" . | quote }}
+  {{- end }}
   {{- if .Values.metricsAuth.enabled }}
   METRICS_AUTH: Token
   {{- end }}
@@ -120,38 +160,6 @@ function settings(sources: DeploySources): string {
   {{ $name }}: {{ if kindIs "float64" $value }}{{ $value | int64 | toString | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}
   {{- end }}
 `;
-}
-
-const imageReference =
-  "{{ .Values.image.repository }}{{ with .Values.image.digest }}@{{ . }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}";
-
-// biome-ignore lint/suspicious/noExplicitAny: a Deployment, rewritten by path
-function deployment(manifest: any): unknown {
-  const spec = structuredClone(manifest.spec);
-  const { template } = spec;
-  const [container] = template.spec.containers;
-  spec.replicas = expression("{{ .Values.replicas }}");
-  template.metadata.labels[mergedKey(".Values.podLabels")] = "";
-  template.metadata.annotations["checksum/settings"] = expression(
-    '{{ include (print $.Template.BasePath "/settings.yaml") . | sha256sum }}',
-  );
-  template.metadata.annotations[mergedKey(".Values.podAnnotations")] = "";
-  container.image = expression(imageReference);
-  container.imagePullPolicy = expression("{{ .Values.image.pullPolicy }}");
-  container.resources = block(".Values.resources");
-  const [keyFile] = container.env;
-  keyFile.value = `${keyFile.value.slice(0, keyFile.value.lastIndexOf("/"))}/${secretKey}`;
-  template.spec.volumes[0].secret.secretName = secretName;
-  template.spec.affinity = optionalBlock(".Values.affinity");
-  for (const field of [
-    "nodeSelector",
-    "tolerations",
-    "topologySpreadConstraints",
-    "priorityClassName",
-    "imagePullSecrets",
-  ])
-    template.spec[field] = optionalBlock(`.Values.${field}`);
-  return placed({ ...manifest, spec });
 }
 
 function networkPolicy(manifests: readonly Manifest[]): string {
@@ -170,7 +178,10 @@ function networkPolicy(manifests: readonly Manifest[]): string {
 }
 
 /** The last lines of the PodMonitor. They belong to its only endpoint, which stands at the end of the object. */
-const scrapeToken = `      {{- with .Values.metricsAuth }}
+const scrapeOptions = `      {{- with .Values.monitoring.podMonitor.interval }}
+      interval: {{ . }}
+      {{- end }}
+      {{- with .Values.metricsAuth }}
       {{- if .enabled }}
       authorization:
         credentials:
@@ -182,24 +193,32 @@ const scrapeToken = `      {{- with .Values.metricsAuth }}
 
 /** The rules as an expression of Helm, with the user's links to the runbooks. */
 const linkedRules = [
-  `regexReplaceAll ${JSON.stringify(runbookPathPattern)} (.Files.Get "files/rules.yaml")`,
+  `regexReplaceAll ${JSON.stringify(runbookUrlPattern)} (.Files.Get "files/rules.yaml")`,
   `(replace "{name}" "\${1}" .Values.monitoring.runbookUrl)`,
 ].join(" ");
 
 /** Rules and dashboard contain braces, so they are files of the chart that Helm does not read as templates. */
 function monitoring(sources: DeploySources): string {
   const [podMonitor] = manifestsOf(sources, "deploy/monitoring/pod-monitor.yaml");
-  const metadata = { name: "endpoint-operator", namespace: releaseNamespace, labels: nameLabel };
-  const rule = { apiVersion: "monitoring.coreos.com/v1", kind: "PrometheusRule", metadata };
-  const dashboard = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "endpoint-operator-dashboard", namespace: releaseNamespace, labels: { grafana_dashboard: "1" } },
-  };
-  const text = [
-    `${documents([podMonitor && placed(podMonitor)])}${scrapeToken}`,
-    `${templateText(rule)}spec:\n{{ ${linkedRules} | indent 2 }}\n`,
-    `${templateText(dashboard)}data:\n  compute-endpoints.json: |\n{{ .Files.Get "files/compute-endpoints.json" | trimSuffix "\\n" | indent 4 }}\n`,
+  if (podMonitor === undefined) throw new Error("pod-monitor.yaml holds a PodMonitor");
+  const named = (suffix: string, labels: object) => ({
+    name: fullname + suffix,
+    namespace: releaseNamespace,
+    labels: { ...allLabels, ...labels },
+  });
+  const more = (part: string) => ({ [mergedKey(`.Values.monitoring.${part}.labels`)]: "" });
+  const monitor = { ...placed(podMonitor), metadata: named("", more("podMonitor")) };
+  const rule = { apiVersion: "monitoring.coreos.com/v1", kind: "PrometheusRule", metadata: named("", more("rules")) };
+  const dashboard = { apiVersion: "v1", kind: "ConfigMap", metadata: named("-dashboard", more("dashboard")) };
+  const wanted = (part: string, needs = "") =>
+    `and .Values.monitoring.enabled .Values.monitoring.${part}.enabled${needs}`;
+  const ifServed = ' (include "endpoint-operator.hasPrometheusOperator" .)';
+  return [
+    onlyIf(wanted("podMonitor", ifServed), `${templateText(monitor)}${scrapeOptions}`),
+    onlyIf(wanted("rules", ifServed), `${templateText(rule)}spec:\n{{ ${linkedRules} | indent 2 }}\n`),
+    onlyIf(
+      wanted("dashboard"),
+      `${templateText(dashboard)}data:\n  compute-endpoints.json: |\n{{ .Files.Get "files/compute-endpoints.json" | trimSuffix "\\n" | indent 4 }}\n`,
+    ),
   ].join("---\n");
-  return onlyIf(".Values.monitoring.enabled", text);
 }

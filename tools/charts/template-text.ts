@@ -32,6 +32,21 @@ export function mergedKey(path: string): string {
 
 const textOf = (hex: string) => Buffer.from(hex, "hex").toString("utf8");
 
+/** Returns a placeholder for a value that a named template of the chart makes. Pure. */
+export function includedBlock(name: string): string {
+  return token("Included", name);
+}
+
+/** Returns a key that Helm replaces by the entries that a named template makes. Its own value is ignored. Pure. */
+export function includedEntries(name: string): string {
+  return token("Entries", name);
+}
+
+/** Returns a list item that is replaced by this text of a template, at the depth of the list's items. Pure. */
+export function items(text: string): string {
+  return token("Items", text);
+}
+
 /**
  * Writes a document as the text of a Helm template. Pure.
  * @param document plain data with the placeholders above.
@@ -48,6 +63,18 @@ export function templateText(document: unknown): string {
       /^( *)((?:- )?)([^\s:]+): Blockx([0-9a-f]+)x$/gm,
       (_, indent: string, dash: string, key: string, hex: string) =>
         `${indent}${dash}${key}:\n${indent}  {{- toYaml ${textOf(hex)} | nindent ${indent.length + dash.length + 2} }}`,
+    )
+    .replaceAll(
+      /^( *)([^\s:]+): Includedx([0-9a-f]+)x$/gm,
+      (_, indent: string, key: string, hex: string) =>
+        `${indent}${key}:\n${indent}  {{- include "${textOf(hex)}" $ | nindent ${indent.length + 2} }}`,
+    )
+    .replaceAll(
+      /^( *)Entriesx([0-9a-f]+)x: .*$/gm,
+      (_, indent: string, hex: string) => `${indent}{{- include "${textOf(hex)}" $ | nindent ${indent.length} }}`,
+    )
+    .replaceAll(/^( *)- Itemsx([0-9a-f]+)x$/gm, (_, indent: string, hex: string) =>
+      textOf(hex).replaceAll("INDENT", String(indent.length)).trimEnd().replaceAll(/^/gm, indent),
     )
     .replaceAll(/Expressionx([0-9a-f]+)x/g, (_, hex: string) => textOf(hex));
 }

@@ -1,5 +1,5 @@
 /** The values of the operator's Helm chart. */
-import { runbookPath } from "../monitoring/rule-files.ts";
+import { runbookUrl } from "../monitoring/rule-files.ts";
 import type { DeploySources } from "./deploy-sources.ts";
 import { manifestsOf } from "./deploy-sources.ts";
 
@@ -18,23 +18,22 @@ const fixedSettings: ReadonlySet<string> = new Set([
   "LEADER_ELECTION",
   "LEASE_NAME",
   "LEASE_NAMESPACE",
-  // No value of the chart mounts a file.
   "DATABASE_CA_FILE",
 ]);
 
 interface DeploymentSpec {
   readonly replicas: number;
+  readonly strategy: unknown;
   readonly template: {
     readonly spec: {
-      readonly affinity: unknown;
-      readonly terminationGracePeriodSeconds: number;
-      readonly containers: readonly [{ readonly imagePullPolicy: string; readonly resources: unknown }];
+      readonly securityContext: unknown;
+      readonly containers: readonly [Readonly<Record<string, unknown>>];
     };
   };
 }
 
 /** One value of the chart: its default, its JSON schema, and one line of description. */
-interface Value {
+export interface Value {
   readonly value: unknown;
   readonly schema: Readonly<Record<string, unknown>>;
   readonly comment: string;
@@ -56,14 +55,14 @@ export function operatorValues(sources: DeploySources): Readonly<Record<string, 
   return {
     ...connectionValues(sources),
     image: {
-      value: { repository: "endpoint-operator", tag: "", digest: "", pullPolicy: container.imagePullPolicy },
+      value: { repository: "", tag: "", digest: "", pullPolicy: container.imagePullPolicy },
       schema: closed({
-        repository: { ...text, minLength: 1 },
+        repository: text,
         tag: text,
         digest: { ...text, pattern: "^(sha256:[0-9a-f]{64})?$" },
         pullPolicy: { enum: ["Always", "IfNotPresent", "Never"] },
       }),
-      comment: "tag: empty means the version of the chart. digest: takes precedence over tag.",
+      comment: "repository is required. tag: empty means the version of the chart. digest: takes precedence over tag.",
     },
     imagePullSecrets: { value: [], schema: list(anyObject), comment: "References to Secrets, as a pod has them." },
     replicas: {
@@ -71,34 +70,110 @@ export function operatorValues(sources: DeploySources): Readonly<Record<string, 
       schema: { type: "integer", minimum: 1, maximum: 10 },
       comment: "One replica acts, the others stand by.",
     },
+    ...nameValues(),
+    ...accessValues(),
+    ...monitoringValues(),
+    ...podValues(spec),
+    ...connectionMore(),
+  };
+}
+
+const named = (name: string, key: string) => ({ name, key });
+const namedSchema = closed({ name: text, key: { ...text, minLength: 1 } });
+const flag = { type: "boolean" };
+
+function nameValues(): Readonly<Record<string, Value>> {
+  return {
+    nameOverride: { value: "", schema: text, comment: "In place of endpoint-operator in names and labels." },
+    fullnameOverride: { value: "", schema: text, comment: "The beginning of the names of all objects." },
+    commonLabels: { value: {}, schema: map, comment: "Labels of every object and of the pods." },
     crds: {
       value: { enabled: true },
-      schema: closed({ enabled: { type: "boolean" } }),
+      schema: closed({ enabled: flag }),
       comment:
-        "Installs and upgrades the CRD with this chart; it stays when the chart goes. false: use endpoint-operator-crds.",
+        "Installs and upgrades the CRDs; they stay when the chart goes. false: for the second release in a cluster, or with the chart endpoint-operator-crds.",
+    },
+    secretsRole: {
+      value: { create: true },
+      schema: closed({ create: flag }),
+      comment:
+        "The ClusterRole endpoint-operator-secrets, which namespaces bind. false: for the second release in a cluster.",
+    },
+    serviceAccount: {
+      value: { create: true, name: "", annotations: {} },
+      schema: closed({ create: flag, name: text, annotations: map }),
+      comment: "name: empty means the name of the release's objects.",
+    },
+  };
+}
+
+function accessValues(): Readonly<Record<string, Value>> {
+  return {
+    listenAddress: {
+      value: "",
+      schema: { ...text, pattern: "^(|[0-9.]+|\\[[0-9a-fA-F:]+\\])$" },
+      comment: "The address of metrics and probes. Empty: 0.0.0.0. For pods that have IPv6 only: [::].",
     },
     networkPolicy: {
       value: { enabled: true, egress: [] },
-      schema: closed({ enabled: { type: "boolean" }, egress: list(anyObject) }),
+      schema: closed({ enabled: flag, egress: list(anyObject) }),
       comment: "egress: rules of a NetworkPolicy. Empty: what the operator calls is not limited.",
     },
     metricsAuth: {
-      value: { enabled: false, tokenSecret: { name: "", key: "token" } },
-      schema: closed({
-        enabled: { type: "boolean" },
-        tokenSecret: closed({ name: text, key: { ...text, minLength: 1 } }),
-      }),
+      value: { enabled: false, tokenSecret: named("", "token") },
+      schema: closed({ enabled: flag, tokenSecret: namedSchema }),
       comment:
         "enabled: /metrics needs a bearer token that the API server accepts. tokenSecret: the token of Prometheus, for the PodMonitor.",
     },
+  };
+}
+
+function monitoringValues(): Readonly<Record<string, Value>> {
+  const part = { enabled: true, labels: {} };
+  const partSchema = { enabled: flag, labels: map };
+  return {
     monitoring: {
-      value: { enabled: false, runbookUrl: runbookPath("{name}") },
-      schema: closed({ enabled: { type: "boolean" }, runbookUrl: { type: "string", pattern: "\\{name\\}" } }),
+      value: {
+        enabled: false,
+        runbookUrl: runbookUrl("{name}"),
+        podMonitor: { ...part, interval: "" },
+        rules: part,
+        dashboard: { ...part, labels: { grafana_dashboard: "1" } },
+      },
+      schema: closed({
+        enabled: flag,
+        runbookUrl: { type: "string", pattern: "\\{name\\}" },
+        podMonitor: closed({ ...partSchema, interval: { ...text, pattern: "^([0-9]+(ms|s|m|h))?$" } }),
+        rules: closed(partSchema),
+        dashboard: closed(partSchema),
+      }),
       comment:
-        "PodMonitor, PrometheusRule and Grafana dashboard; needs the Prometheus operator. runbookUrl: the link in alerts, for instance https://docs.example.com/runbooks/{name}/; by default the page's path in the repository.",
+        "PodMonitor, PrometheusRule and Grafana dashboard. The first two are left out if the cluster does not have the Prometheus operator. runbookUrl: the link in alerts.",
     },
-    resources: { value: container.resources, schema: anyObject, comment: "Of the one container." },
-    ...podValues(spec),
+  };
+}
+
+function connectionMore(): Readonly<Record<string, Value>> {
+  return {
+    database: {
+      value: { caConfigMap: named("", "ca.crt") },
+      schema: closed({ caConfigMap: namedSchema }),
+      comment:
+        "caConfigMap: the ConfigMap with the authority of the databases' certificates, for the Secrets of applications.",
+    },
+    tracing: {
+      value: { headersSecret: named("", "headers") },
+      schema: closed({ headersSecret: namedSchema }),
+      comment:
+        "headersSecret: the Secret with the headers for the receiver of traces. The receiver itself is settings.OTEL_EXPORTER_OTLP_ENDPOINT.",
+    },
+    extraEnv: {
+      value: [],
+      schema: list(anyObject),
+      comment: "More environment variables of the container, for instance HTTPS_PROXY.",
+    },
+    extraVolumes: { value: [], schema: list(anyObject), comment: "More volumes of the pods." },
+    extraVolumeMounts: { value: [], schema: list(anyObject), comment: "Where the container mounts them." },
   };
 }
 
@@ -129,9 +204,28 @@ function connectionValues(sources: DeploySources): Readonly<Record<string, Value
   };
 }
 
-function podValues(spec: DeploymentSpec): Readonly<Record<string, Value>> {
+function podValues({ strategy, template }: DeploymentSpec): Readonly<Record<string, Value>> {
+  const { securityContext, containers } = template.spec;
+  const [container] = containers;
+  const object = (value: unknown, comment: string) => ({ value, schema: anyObject, comment });
   return {
-    affinity: { value: spec.template.spec.affinity, schema: anyObject, comment: "Of the pods." },
+    resources: object(container.resources, "Of the container."),
+    platform: {
+      value: "",
+      schema: { enum: ["", "Kubernetes", "OpenShift"] },
+      comment: "OpenShift: the pods get no fixed user id. Empty: as the cluster says.",
+    },
+    podSecurityContext: object(securityContext, "Of the pods."),
+    securityContext: object(container.securityContext, "Of the container."),
+    livenessProbe: object(container.livenessProbe, "Of the container."),
+    readinessProbe: object(container.readinessProbe, "Of the container."),
+    strategy: object(strategy, "Of the Deployment."),
+    podDisruptionBudget: {
+      value: { enabled: true, maxUnavailable: 1 },
+      schema: closed({ enabled: flag, maxUnavailable: { type: ["integer", "string"] } }),
+      comment: "A drained node may take one replica, never both at once.",
+    },
+    affinity: object({}, "Of the pods. Empty: replicas prefer different nodes."),
     nodeSelector: { value: {}, schema: map, comment: "Of the pods." },
     tolerations: { value: [], schema: list(anyObject), comment: "Of the pods." },
     topologySpreadConstraints: { value: [], schema: list(anyObject), comment: "Of the pods." },

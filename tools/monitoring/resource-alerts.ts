@@ -9,6 +9,9 @@ const notReady = `compute_endpoint_condition{type="Ready",status="False"}`;
 const stalled = `compute_endpoint_condition{type="Stalled",status="True"}`;
 const unauthorized = `compute_endpoint_condition{type="CredentialsValid",status="False"}`;
 
+/** The failure of one of these stops no database. */
+const harmlessActions = ["suspend_compute", "check_availability"];
+
 const failures = "compute_endpoint_operation_failures_total";
 
 /**
@@ -28,6 +31,7 @@ export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointOperationFailed",
     severity: "critical",
+    warningActions: harmlessActions,
     expr: fromLeader({
       alert: "ComputeEndpointOperationFailed",
       selector: "compute_endpoint_operation_failed",
@@ -44,6 +48,7 @@ export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointOperationFailedBriefly",
     severity: "critical",
+    warningActions: harmlessActions,
     expr: failedBriefly,
     for: "0s",
     summary: `${resource}: the operation {{ $labels.action }} failed, and has succeeded since`,

@@ -60,6 +60,18 @@ const operationFailed: readonly AlertCase[] = [
   },
   {
     alert: "ComputeEndpointOperationFailed",
+    name: "a suspend or a check fails → a warning, because no database stops",
+    series: {
+      [exported(podA)]: "1x40",
+      [failed(podA).replace("start_compute", "suspend_compute")]: "1x40",
+      [failed(podA).replace("start_compute", "check_availability")]: "1x40",
+    },
+    firing: {
+      "5m": ["suspend_compute", "check_availability"].map((action) => ({ labels: { ...orders, action } })),
+    },
+  },
+  {
+    alert: "ComputeEndpointOperationFailed",
     name: "two actions of a resource failed, one succeeds → the other goes on firing",
     series: {
       [exported(podA)]: "1x40",

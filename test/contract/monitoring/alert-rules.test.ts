@@ -45,12 +45,18 @@ function textOf(template: string, { labels = {}, value }: Firing): string {
   return text;
 }
 
+/** A failed suspend or check stops no database. */
+function severityOf({ labels: { severity = "" } }: Rule, { labels = {} }: Firing): string {
+  if (!severity.startsWith("{{")) return severity;
+  return ["suspend_compute", "check_availability"].includes(labels.action ?? "") ? "warning" : "critical";
+}
+
 /** Returns one case in the form of a file for `promtool test rules`. */
 function testFile({ alert, series, firing }: AlertCase): object {
   const rule = rules.get(alert);
   if (rule === undefined) throw new Error(`no rule ${alert}`);
   const expected = (each: Firing) => ({
-    exp_labels: { ...each.labels, ...rule.labels },
+    exp_labels: { ...rule.labels, severity: severityOf(rule, each), ...each.labels },
     exp_annotations: Object.fromEntries(
       Object.entries(rule.annotations).map(([name, template]) => [name, textOf(template, each)]),
     ),
