@@ -36,7 +36,11 @@ export interface ClusterAccess extends NamespaceReads, PlaneReads {
 /** @throws KubeconfigError */
 export function openCluster(version: string): ClusterAccess {
   const userAgent = `kubectl-endpoints/${version}`;
-  const connection = createConnection({ credentials: loadCredentialSource(), clock: systemClock, userAgent });
+  const connection = createConnection({
+    credentials: loadCredentialSource(),
+    clock: systemClock,
+    userAgent,
+  });
   const read = (what: string, path: string) =>
     connection.request({ what: `read ${what}`, method: "GET", path, timeoutMs });
   const getStored = (namespace: string, name: string) =>

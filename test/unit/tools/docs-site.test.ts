@@ -40,13 +40,13 @@ test("every link of every page → a file of the site, and an anchor of its page
 test("the runbook of every alert → a page of the site", () => {
   const addresses = ruleGroups().flatMap(({ rules }) => rules.map(({ annotations }) => annotations.runbook_url ?? ""));
   expect(addresses.length).toBeGreaterThan(5);
-  const pageOf = (address: string) => address.replace(/^docs\/(.*)\.md$/, "$1/index.html");
+  const pageOf = (address: string) => address.replace(/^https:\/\/endpoint-operator\.dev\/(.*)$/, "$1/index.html");
   expect(addresses.filter((address) => !site.files.has(pageOf(address)))).toEqual([]);
 });
 
 test.each([
   ["EndpointExists", "conditions/index.html"],
-  ["acknowledge failed operation", "using/index.html"],
+  ["acknowledge failed operation", "troubleshooting/index.html"],
   ["ComputeEndpointStalled", "runbooks/ComputeEndpointStalled/index.html"],
   ["helm uninstall", "upgrades/index.html"],
 ])("a search for %s → finds %s", (query, page) => {
