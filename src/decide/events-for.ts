@@ -86,18 +86,6 @@ function ownershipEvent({ origin, endpointId }: NonNullable<ComputeEndpointStatu
   }
 }
 
-/** Returns the event of a failed operation. Failures of one action with one error text become a series of one event. */
-export function eventOfFailure({
-  action,
-  error,
-}: {
-  readonly action: string;
-  readonly error?: string | undefined;
-}): ResourceEvent {
-  const said = error === undefined ? "" : `: ${error}`;
-  return warning("OperationFailed", "Observe", `Operation ${action} failed${said}`.slice(0, noteLimit));
-}
-
 function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
   const events: ResourceEvent[] = [...eventsOfStall(previous.conditions, next.conditions)];
   const credentials = conditionOf(next.conditions, "CredentialsValid");

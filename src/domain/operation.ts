@@ -86,7 +86,7 @@ export interface OperationsAge {
 /** Never throws. The caller counts each operation once: it stores the watermark before it calls this. */
 export interface OperationMetrics {
   countEnded(operation: EndedOperation): void;
-  /** Some operations were not read, or the operator gave up waiting for one. Their ends are not counted. */
+  /** Some operations were not read. Their ends are not counted. */
   logCutShort(): void;
   forgetResource(key: ResourceKey): void;
 }

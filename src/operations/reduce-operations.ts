@@ -3,30 +3,28 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import {
   compareNewestFirst,
   durationMsOf,
-  type EndedOperation,
   isInFlight,
   isLater,
   type Operation,
+  type OperationCause,
   outcomeOf,
 } from "../domain/operation.ts";
-import type { ResourceKey } from "../domain/resource-store.ts";
 import type { ComputeEndpointStatus, Ownership } from "../resource/status-schema.ts";
-import { createSnapshot, isBelieved, type OperationsSnapshot } from "./snapshot.ts";
-import { failuresAfter, shortError, shownOperations, withoutAcknowledged } from "./status-operations.ts";
 import {
   type AttributedOperation,
   advanceMark,
-  beginAdopted,
-  beginCreated,
+  type CountedOperation,
   formatMark,
   isWorthStoring,
   type LogMark,
   parseMark,
-} from "./watermark.ts";
+} from "./counting.ts";
+import { createdMsOf, type OperationsSnapshot } from "./snapshot.ts";
+import { failuresAfter, shortError, shownOperations } from "./status-operations.ts";
 
 export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "operationWatermark">;
 
-/** The resource whose operations are selected, and what this reconcile knows besides the snapshot. */
+/** What a reconcile knows of the resource, besides the snapshot. */
 export interface LogSubject {
   /** The ownership record that status will hold after this reconcile. */
   readonly ownership: Ownership | undefined;
@@ -34,20 +32,12 @@ export interface LogSubject {
   readonly previousOwnership: Ownership | undefined;
   /** The endpoint as this reconcile last saw it; `undefined`: it did not see the endpoint. */
   readonly endpoint: ObservedEndpoint | undefined;
-  /** Operations that answers of this reconcile named and that status does not hold yet. */
-  readonly answered: readonly Operation[];
+  /** Ids of operations that answers of this reconcile named. */
+  readonly answeredIds: readonly string[];
   /** Ids of operations that answers to earlier writes named, as far as this process remembers them. */
   readonly ownOperationIds: readonly string[];
   /** The operation that the annotation `acknowledge-operation` names; `undefined`: none. */
   readonly acknowledgedOperationId: string | undefined;
-}
-
-/** An ended operation that is counted once a stored watermark holds it. It has no name of a resource. */
-export interface CountedOperation extends Omit<EndedOperation, keyof ResourceKey> {
-  /** Epoch milliseconds of the control plane's clock. */
-  readonly createdMs: number;
-  /** The control plane's error text, shortened. `undefined`: there is none. */
-  readonly error?: string;
 }
 
 export interface OperationLogStep {
@@ -56,15 +46,8 @@ export interface OperationLogStep {
   readonly mustStore: boolean;
   /** Operations that ended since the last stored step. They are counted once a stored watermark holds them. */
   readonly ended: readonly CountedOperation[];
-  /**
-   * Ids of unfinished operations that status has no room for. They are never counted, so they are logged and the gap
-   * counter grows.
-   */
-  readonly dropped: readonly string[];
   /** Unfinished operations of the operator's own calls, newest first, without those that cannot be found. */
   readonly ownInFlight: readonly Operation[];
-  /** Up to which time the resource has used the snapshot; `undefined`: its log was not read, or has not begun. */
-  readonly usedMs: number | undefined;
 }
 
 /**
@@ -84,15 +67,14 @@ export function reduceOperations(
     return untouched(state, subject);
   }
   const isReplaced = ownership !== undefined && ownership.endpointId !== previousOwnership?.endpointId;
-  const stored = parseMark(state.operationWatermark);
+  const previous = parseMark(state.operationWatermark);
+  const stored = isReplaced ? undefined : previous;
   // Operations of a replaced endpoint are not shown any more.
   const before = isReplaced ? {} : state;
-  const log: Log = { snapshot: withAnswers(snapshot, subject.answered), state: before, subject, owner };
-  if (stored !== undefined && !isReplaced) {
-    return counted(log, stored, stored);
-  }
-  const begun = begunMark(log, stored, isReplaced);
-  return begun === undefined ? untouched(before, subject) : counted(log, undefined, begun);
+  const isCreated = isReplaced && ownership.origin !== "Adopted";
+  const log: Log = { snapshot, state: before, subject, owner, begins: stored === undefined };
+  const mark = stored ?? begunMark(log, previous, isCreated);
+  return mark === undefined ? untouched(before, subject) : counted(log, stored, mark);
 }
 
 interface Log {
@@ -100,50 +82,44 @@ interface Log {
   readonly state: OperationLogState;
   readonly subject: LogSubject;
   readonly owner: Ownership;
+  /** Whether the log of the endpoint begins now. */
+  readonly begins: boolean;
 }
 
 /** The log was not read, or has not begun: only the annotation can change the state. */
-function untouched(
-  { operations, failedActions, operationWatermark }: OperationLogState,
-  { acknowledgedOperationId }: LogSubject,
-): OperationLogStep {
-  const remembered = failedActions && withoutAcknowledged(failedActions, acknowledgedOperationId);
-  return {
-    state: { operations, failedActions: remembered, operationWatermark },
-    mustStore: false,
-    ended: [],
-    dropped: [],
-    ownInFlight: [],
-    usedMs: undefined,
-  };
+function untouched({ operations, failedActions = [], operationWatermark }: OperationLogState, subject: LogSubject) {
+  const remembered = failuresAfter(failedActions, [], new Map(), subject);
+  const state = { operations, failedActions: remembered, operationWatermark };
+  return { state, mustStore: false, ended: [], ownInFlight: [] };
 }
 
-/** Adds the operations that answers named, because lists may be older than an answer. */
-function withAnswers(snapshot: OperationsSnapshot, answered: readonly Operation[]): OperationsSnapshot {
-  const news = answered.filter((answer) => isBelieved(snapshot.byId.get(answer.id) ?? answer, answer));
-  if (news.length === 0) {
-    return snapshot;
-  }
-  const ids = new Set(news.map(({ id }) => id));
-  return createSnapshot({
-    ...snapshot,
-    operations: [...news, ...snapshot.operations.filter(({ id }) => !ids.has(id))],
-  });
-}
+/** The log of a created endpoint begins this many milliseconds before its creation, because clocks differ. */
+const beforeCreationMs = 60_000;
 
 /**
- * Begins the log of an endpoint. If its watermark cannot be parsed, the log begins like that of an adopted endpoint: it is
- * unknown what has been counted, and counting twice is worse than not counting.
+ * Begins the log of an endpoint. For an adopted one, or if the watermark cannot be parsed, operations that have ended by
+ * now are never counted. Unfinished ones are counted when they end, also those of an endpoint that this one replaces.
  * @returns `undefined`: there is no endpoint, or this reconcile did not see it.
  */
-function begunMark(log: Log, previous: LogMark | undefined, isReplaced: boolean): LogMark | undefined {
-  const { ownership, endpoint } = log.subject;
+function begunMark(log: Log, previous: LogMark | undefined, isCreated: boolean): LogMark | undefined {
+  const { endpoint, ownership } = log.subject;
   if (ownership === undefined || endpoint === undefined) {
     return undefined;
   }
-  return isReplaced && ownership.origin !== "Adopted"
-    ? beginCreated(endpoint, previous, log.snapshot)
-    : beginAdopted(endpoint, previous, log.snapshot, attribute(log, undefined, true).own);
+  const { counted: known = new Map<string, number>(), unfinishedIds = [] } = previous ?? {};
+  const createdMs = createdMsOf(endpoint);
+  if (isCreated) {
+    const floorMs = Math.max(createdMs - beforeCreationMs, previous?.floorMs ?? Number.NEGATIVE_INFINITY);
+    return { floorMs, counted: known, unfinishedIds };
+  }
+  const { own } = attribute(log, unfinishedIds);
+  const inFlightIds = own.filter(isInFlight).map(({ id }) => id);
+  const floorMs = Math.max(createdMs, newestMsOf(log.snapshot));
+  return { floorMs, counted: known, unfinishedIds: [...unfinishedIds, ...inFlightIds] };
+}
+
+function newestMsOf({ operations }: OperationsSnapshot): number {
+  return createdMsOf(operations[0]);
 }
 
 /**
@@ -152,67 +128,47 @@ function begunMark(log: Log, previous: LogMark | undefined, isReplaced: boolean)
  */
 function counted(log: Log, stored: LogMark | undefined, mark: LogMark): OperationLogStep {
   const { snapshot, subject, state } = log;
-  const { own, left } = attribute(log, mark, stored === undefined);
+  const { own, left } = attribute(log, mark.unfinishedIds);
   const step = advanceMark(mark, {
-    snapshot,
-    operations: [...own, ...left].sort((a, b) => compareNewestFirst(a.operation, b.operation)),
-    answeredIds: new Set(subject.answered.map(({ id }) => id)),
-    endpoint: subject.endpoint,
+    operations: [...own, ...left].sort(compareNewestFirst),
+    newestMs: newestMsOf(snapshot),
+    answeredIds: subject.answeredIds,
   });
   const isOwned = subject.ownership !== undefined;
-  const failures = () => failuresAfter(state.failedActions ?? [], step.ended, snapshot.byId, subject);
+  const operations = shownOperations(own, state.operations ?? [], snapshot);
+  const failedActions = failuresAfter(state.failedActions ?? [], step.ended, snapshot.byId, subject);
   return {
-    state: {
-      operations: isOwned ? shownOperations(own, state.operations ?? [], snapshot) : undefined,
-      failedActions: isOwned ? failures() : undefined,
-      operationWatermark: formatMark(step.mark),
-    },
-    mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark, snapshot),
+    state: { ...(isOwned && { operations, failedActions }), operationWatermark: formatMark(step.mark) },
+    mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark, snapshot.byId),
     ended: step.ended.map(countedOperation),
-    dropped: step.dropped,
-    ownInFlight: isOwned ? ownInFlightOf(own) : [],
-    usedMs: step.mark.floorMs,
+    ownInFlight: own.filter((operation) => isOwned && operation.cause === "SpecChange" && isInFlight(operation)),
   };
 }
 
-function countedOperation({ operation, cause }: AttributedOperation): CountedOperation {
+function countedOperation(operation: AttributedOperation): CountedOperation {
   return {
     operationId: operation.id,
     action: operation.action,
     outcome: outcomeOf(operation) === "Succeeded" ? "succeeded" : "failed",
-    cause,
+    cause: operation.cause,
     durationMs: durationMsOf(operation),
-    createdMs: Date.parse(operation.createdTime),
+    createdMs: createdMsOf(operation),
     ...shortError(operation),
   };
 }
-
-function ownInFlightOf(own: readonly AttributedOperation[]): readonly Operation[] {
-  return own
-    .filter(({ cause, operation }) => cause === "SpecChange" && isInFlight(operation))
-    .map(({ operation }) => operation);
-}
-
-/** Actions that the control plane starts by itself, unless they are part of a request. */
-const powerActions: readonly string[] = ["suspend_compute", "start_compute"];
 
 /**
  * Selects the operations of one resource, and adds to each what caused it. `own`, newest first: those of its endpoint,
  * of its branch, and of the operator's own calls. `left`: unfinished ones of a replaced endpoint, or of a former branch.
  * They are still counted, but not shown any more.
- *
- * @param mark names the branch whose operations count although they name no endpoint; `undefined`: the log begins now.
- * @param begins whether the log of the endpoint begins now.
  */
-function attribute({ snapshot, state, subject, owner }: Log, mark: LogMark | undefined, begins: boolean) {
+function attribute({ snapshot, state, subject, owner, begins }: Log, unfinishedIds: readonly string[]) {
   const { byEndpoint, byId } = snapshot;
-  const { endpoint, answered, ownOperationIds } = subject;
+  const { endpoint, answeredIds, ownOperationIds } = subject;
   const shownIds = (state.operations ?? []).filter(({ cause }) => cause === "SpecChange").map(({ id }) => id);
-  const ourIds = new Set([...shownIds, ...ownOperationIds, ...answered.map(({ id }) => id)]);
-  const branch = mark?.branch?.id === endpoint?.branchId ? mark?.branch : undefined;
+  const ourIds = new Set([...shownIds, ...ownOperationIds, ...answeredIds]);
   const withoutEndpoint = (byEndpoint.get("") ?? []).filter(
-    ({ id, branchId, createdTime }) =>
-      ourIds.has(id) || (branch !== undefined && branchId === branch.id && isLater(createdTime, branch.sinceTime)),
+    (operation) => ourIds.has(operation.id) || isOfBranch(operation, endpoint),
   );
   const own = [...(byEndpoint.get(owner.endpointId) ?? []), ...withoutEndpoint].sort(compareNewestFirst);
   if (begins && owner.origin !== "Adopted") {
@@ -222,31 +178,36 @@ function attribute({ snapshot, state, subject, owner }: Log, mark: LogMark | und
     }
   }
   const ownIds = new Set(own.map(({ id }) => id));
-  const awaited = (mark?.unfinishedIds ?? []).flatMap((id) => byId.get(id) ?? []);
-  const withCause = (operation: Operation): AttributedOperation => {
-    const { action } = operation;
-    const isByControlPlane =
-      action === "check_availability" ||
-      (powerActions.includes(action) && !isPartOfForeignChange(operation, byEndpoint, ourIds));
-    return { operation, cause: ourIds.has(operation.id) ? "SpecChange" : isByControlPlane ? "ControlPlane" : "Other" };
-  };
-  return { own: own.map(withCause), left: awaited.filter(({ id }) => !ownIds.has(id)).map(withCause) };
+  const left = unfinishedIds.flatMap((id) => byId.get(id) ?? []).filter(({ id }) => !ownIds.has(id));
+  const withCause = (operation: Operation) => ({ ...operation, cause: causeOf(operation, ourIds, byEndpoint) });
+  return { own: own.map(withCause), left: left.map(withCause) };
+}
+
+/** An operation that names no endpoint belongs to the read-write endpoint of its branch, if that is older. */
+function isOfBranch({ branchId, createdTime }: Operation, endpoint: ObservedEndpoint | undefined): boolean {
+  return endpoint?.type === "ReadWrite" && endpoint.branchId === branchId && isLater(createdTime, endpoint.createdTime);
 }
 
 /**
- * Whether a request of another client started the operation. Operations of one request have the same endpoint and
- * creation time, and one of them is a configuration change. The operator's own changes are not checked here, because
- * their answers name all operations of the request.
+ * Returns what started an operation. The control plane starts and suspends computes by itself. But if the request of
+ * another client did so, an operation of the same endpoint and creation time changes the configuration. The operator's
+ * own changes are not checked in this way, because their answers name all operations of the request.
  */
-function isPartOfForeignChange(
-  { endpointId = "", createdTime }: Operation,
-  byEndpoint: OperationsSnapshot["byEndpoint"],
+function causeOf(
+  { id, action, endpointId = "", createdTime }: Operation,
   ourIds: ReadonlySet<string>,
-): boolean {
-  return (
-    endpointId !== "" &&
-    (byEndpoint.get(endpointId) ?? []).some(
-      (other) => other.action === "apply_config" && other.createdTime === createdTime && !ourIds.has(other.id),
-    )
+  byEndpoint: OperationsSnapshot["byEndpoint"],
+): OperationCause {
+  if (ourIds.has(id)) {
+    return "SpecChange";
+  }
+  if (action === "check_availability") {
+    return "ControlPlane";
+  }
+  const isPower = action === "suspend_compute" || action === "start_compute";
+  const ofEndpoint = endpointId === "" ? [] : (byEndpoint.get(endpointId) ?? []);
+  const isForeign = ofEndpoint.some(
+    (other) => other.action === "apply_config" && other.createdTime === createdTime && !ourIds.has(other.id),
   );
+  return isPower && !isForeign ? "ControlPlane" : "Other";
 }

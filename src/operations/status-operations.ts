@@ -1,8 +1,8 @@
 /** Computes what status shows of operations: the recent ones, and the failures of LastOperationSucceeded. */
-import { durationMsOf, isInFlight, type Operation, type OperationCause, outcomeOf } from "../domain/operation.ts";
+import { durationMsOf, isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
 import { type ComputeEndpointStatus, type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
+import type { AttributedOperation } from "./counting.ts";
 import { isBelieved, type OperationsSnapshot } from "./snapshot.ts";
-import type { AttributedOperation } from "./watermark.ts";
 
 /** The maximum number of characters of an operation's error in status. */
 const errorLimit = 256;
@@ -11,8 +11,8 @@ const errorLimit = 256;
  * Selects the operations that status shows, at most twenty: first the unfinished ones, then the most recent.
  *
  * An availability check is left out unless it failed, so that a resource at rest causes no writes. An entry changes
- * only if the operation has another status or number of failures, or if there is stronger evidence for its cause. An
- * ended entry that is not in the snapshot stays as it is, because a new process reads only a small part of the log.
+ * only if the operation has another status or number of failures. An ended entry that is not in the snapshot stays as
+ * it is, because a new process reads only a small part of the log.
  *
  * @param operations the operations of the resource, newest first.
  * @param previous the operations that status shows now.
@@ -24,8 +24,11 @@ export function shownOperations(
 ): StatusOperation[] {
   const stored = new Map(previous.map((entry) => [entry.id, entry]));
   const entries = operations
-    .filter(({ operation }) => operation.action !== "check_availability" || outcomeOf(operation) === "Failed")
-    .map((each) => entryOf(each, stored.get(each.operation.id)));
+    .filter((operation) => operation.action !== "check_availability" || outcomeOf(operation) === "Failed")
+    .map((operation) => {
+      const entry = stored.get(operation.id);
+      return entry !== undefined && isUnchanged(entry, operation) ? entry : statusOperation(operation, entry);
+    });
   const kept = previous.filter(
     (entry) => !snapshot.byId.has(entry.id) && (!isInFlight(entry) || snapshot.unseenIds.has(entry.id)),
   );
@@ -36,44 +39,30 @@ export function shortError({ error }: Pick<Operation, "error">): { readonly erro
   return error === undefined ? {} : { error: error.slice(0, errorLimit) };
 }
 
-type Timed = Pick<StatusOperation, "status" | "createdTime" | "updatedTime">;
-
-/**
- * Compares operations for status. Unfinished ones come first, and of those a running one before a scheduled one. Of two
- * with the same creation time, the one changed last comes first. `kubectl get -o wide` shows the first entry.
- */
-function compareForReading(a: Timed, b: Timed): number {
+/** Unfinished operations come first, and of those a running one before a scheduled one. `kubectl get` shows the first. */
+function compareForReading(a: StatusOperation, b: StatusOperation): number {
   return (
     Number(isInFlight(b)) - Number(isInFlight(a)) ||
     Number(a.status === "scheduling") - Number(b.status === "scheduling") ||
     Date.parse(b.createdTime) - Date.parse(a.createdTime) ||
-    Date.parse(b.updatedTime) - Date.parse(a.updatedTime) ||
     0
   );
 }
 
-/** How strong the evidence is: 2 = an answer to our own call, 1 = another operation in the log, 0 = none. */
-const evidence: Readonly<Record<OperationCause, number>> = { SpecChange: 2, Other: 1, ControlPlane: 0 };
-
-/** The stored entry may stay, because the operation that proved its cause may be forgotten by now. */
-function entryOf(seen: AttributedOperation, stored: StatusOperation | undefined): StatusOperation {
-  const { operation, cause } = seen;
-  if (stored === undefined) {
-    return statusOperation(seen);
-  }
+function isUnchanged(stored: StatusOperation, operation: Operation): boolean {
   const isSame = stored.status === operation.status && stored.failuresCount === operation.failuresCount;
-  const isKept = (isSame && evidence[stored.cause] >= evidence[cause]) || !isBelieved(stored, operation);
-  return isKept ? stored : statusOperation(seen);
+  return isSame || !isBelieved(stored, operation);
 }
 
-function statusOperation({ operation, cause }: AttributedOperation): StatusOperation {
+/** The cause stays as it was first found, because the operation that proved it may be forgotten by now. */
+function statusOperation(operation: AttributedOperation, stored?: StatusOperation): StatusOperation {
   const durationMs = isInFlight(operation) ? undefined : durationMsOf(operation);
   return {
     id: operation.id,
     action: operation.action,
     status: operation.status,
     failuresCount: operation.failuresCount,
-    cause,
+    cause: stored?.cause ?? operation.cause,
     createdTime: operation.createdTime,
     updatedTime: operation.updatedTime,
     ...(durationMs === undefined ? {} : { durationMilliseconds: Math.round(durationMs) }),
@@ -105,7 +94,7 @@ export function failuresAfter(
   const isHealed = (id: string) => outcomeOf(byId.get(id) ?? { status: "failed" }) === "Succeeded";
   const kept = previous.filter(({ operationId }) => !isHealed(operationId));
   const failures = new Map(kept.map((failure) => [failure.action, failure]));
-  for (const { operation } of [...ended].reverse()) {
+  for (const operation of [...ended].reverse()) {
     const { action, id, updatedTime } = operation;
     if (outcomeOf(operation) === "Failed") {
       failures.set(action, { action, operationId: id, time: updatedTime, ...shortError(operation) });
@@ -113,14 +102,8 @@ export function failuresAfter(
       failures.delete(action);
     }
   }
-  return withoutAcknowledged([...failures.values()], acknowledgedOperationId)
+  return [...failures.values()]
+    .filter(({ operationId }) => operationId !== acknowledgedOperationId)
     .sort((a, b) => (a.action < b.action ? -1 : 1))
     .slice(0, failedActionsLimit);
-}
-
-export function withoutAcknowledged(
-  failures: readonly FailedAction[],
-  acknowledgedOperationId: string | undefined,
-): FailedAction[] {
-  return failures.filter(({ operationId }) => operationId !== acknowledgedOperationId);
 }

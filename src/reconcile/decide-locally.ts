@@ -1,10 +1,11 @@
 /** The step "decide locally" for ComputeEndpoints: decides and stores what needs no control plane. */
 import type { Plan } from "../decide/plan.ts";
 import { localPlanOf } from "../decide/plan-resource.ts";
+import { countStored } from "../operations/counting.ts";
 import { hasFinalizer, isBeingDeleted } from "../resource/compute-endpoint.ts";
 import type { ReconcileContext } from "./ports.ts";
 import { noteStoredIntent, remember } from "./project-memory.ts";
-import { countStored, resourceFields } from "./report.ts";
+import { resourceFields } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 import { storeStep } from "./store-step.ts";
 
@@ -50,5 +51,5 @@ export function catchUp(context: ReconcileContext, { facts }: Round, worked: Wor
     remember(entry, { answeredCreate: undefined });
   }
   noteStoredIntent(entry, resource, facts.monotonicMs);
-  countStored(context, entry, resource);
+  countStored(context, entry.pending, resource);
 }

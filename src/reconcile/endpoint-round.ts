@@ -206,7 +206,8 @@ export class EndpointRound implements KindRound {
     const outcome = this.#outcomeOf(worked, { plan, sent, change });
     // Sending has changed the memory and the resource, so the resource is observed again.
     const result = { local: round.observe(worked), observation, plan, outcome };
-    await storeStep(this.#context, round, { worked, step: result, operations: this.#look.operations });
+    // The answer has named operations that the reads before did not show.
+    await storeStep(this.#context, round, { worked, step: result, operations: round.project.operations.snapshot() });
   }
 
   #outcomeOf(

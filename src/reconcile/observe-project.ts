@@ -4,8 +4,9 @@ import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import { holdsProjectLock, type Operation } from "../domain/operation.ts";
+import { parseMark } from "../operations/counting.ts";
+import type { HistoryRange } from "../operations/reader.ts";
 import type { OperationsSnapshot } from "../operations/snapshot.ts";
-import { type HistoryRange, historyRangeOf } from "../operations/watermark.ts";
 import { inParallel } from "./in-parallel.ts";
 import type { KindLook } from "./ports.ts";
 import type { ProjectMemory } from "./project-memory.ts";
@@ -29,28 +30,14 @@ export async function observeProject(
   round: Round,
 ): Promise<Pick<KindLook, "operations" | "snapshot">> {
   const { project } = round;
+  // A resource whose records are not proven its own counts nothing, so its watermark would never move.
   const ranges = round.worked
     .filter((worked) => round.isObservable(worked))
-    .flatMap(({ resource: { uid, status } }) => historyRangeOf(uid, status.operationWatermark) ?? []);
-  expectOwnOperations(round);
+    .flatMap(({ resource: { status } }) => parseMark(status.operationWatermark) ?? []);
   const operations = await readOperations(context, project, ranges);
   const isLocked = lockHolderOf(project, context.clock.monotonicMs()) !== undefined;
   const known = isLocked ? project.snapshot : undefined;
   return { operations, snapshot: known ?? (await readEndpoints(context, project)) };
-}
-
-/**
- * Adds the unfinished operations of our own calls to the operations that the reader awaits. A new process knows them
- * only from status.
- */
-function expectOwnOperations({ worked, project }: Round): void {
-  for (const { resource } of worked) {
-    for (const { id, cause, durationMilliseconds } of resource.status.operations ?? []) {
-      if (cause === "SpecChange" && durationMilliseconds === undefined) {
-        project.operations.expect(id);
-      }
-    }
-  }
 }
 
 /** The maximum number of endpoints that one reconcile reads by id. */
@@ -68,7 +55,7 @@ export async function readOperations(
 ): Promise<OperationsSnapshot> {
   const { projectId } = project;
   const startedAtMs = clock.monotonicMs();
-  const snapshot = await project.operations.read(controlPlane, { projectId, ranges });
+  const snapshot = await project.operations.read(controlPlane, projectId, ranges);
   project.operationsReadAtMs = startedAtMs;
   noteLockHolders(project, snapshot, clock.monotonicMs());
   return snapshot;

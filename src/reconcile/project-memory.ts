@@ -4,8 +4,8 @@ import type { Clock } from "../domain/clock.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import type { OperationsAge } from "../domain/operation.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
+import type { CountedOperation } from "../operations/counting.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
-import type { CountedOperation } from "../operations/reduce-operations.ts";
 import { type ComputeEndpoint, noProject } from "../resource/compute-endpoint.ts";
 
 /**

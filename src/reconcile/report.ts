@@ -1,15 +1,14 @@
 /** The step "report" of a reconcile: metrics, events, log lines and spans. */
-import { eventOfFailure, eventsFor } from "../decide/events-for.ts";
+import { eventsFor } from "../decide/events-for.ts";
 import type { Outcome, ResourceStep } from "../decide/observation.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
 import type { EventRecorder, ResourceEvent, StoredIdentity } from "../domain/resource-store.ts";
-import type { CountedOperation, OperationLogStep } from "../operations/reduce-operations.ts";
-import { holds } from "../operations/watermark.ts";
+import type { CountedOperation } from "../operations/counting.ts";
+import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import type { ResourceEntry } from "./project-memory.ts";
 
 /** The maximum number of operation ids in one log line or span. */
 const operationIdsLimit = 20;
@@ -37,47 +36,10 @@ export interface StoredStep {
 export function reportStep(targets: ReportTargets, { step, status, log, hasChanged }: StoredStep): void {
   const { resource } = step.local;
   if (hasChanged) {
-    reportDropped(targets, resource, log.dropped);
     publish(targets, resource, eventsFor(step, status));
     targets.logger.info(stepFields(step, log.ended), "reconciled: the status changed");
   } else if (step.outcome.kind === "Accepted") {
     targets.logger.info(stepFields(step, log.ended), "reconciled: only the endpoint changed");
-  }
-}
-
-/**
- * Counts the pending operations that a stored status holds, and publishes an event for each failure. Call it with every
- * status that the API server returns or shows. Nothing else counts.
- */
-export function countStored(
-  { metrics, events }: Pick<ReportTargets, "metrics" | "events">,
-  { pending }: Pick<ResourceEntry, "pending">,
-  resource: ComputeEndpoint,
-): void {
-  for (const operation of pending.values()) {
-    if (holds(resource.status.operationWatermark, operation)) {
-      pending.delete(operation.operationId);
-      metrics.countEnded({ ...resource.key, ...operation });
-      if (operation.outcome === "failed") {
-        events.record(resource, eventOfFailure(operation));
-      }
-    }
-  }
-}
-
-/** Reports operations that status has no room for, in the log and a metric. They are never counted as ended. */
-function reportDropped(
-  { metrics, logger }: Pick<ReportTargets, "metrics" | "logger">,
-  resource: ComputeEndpoint,
-  dropped: readonly string[],
-): void {
-  if (dropped.length > 0) {
-    metrics.logCutShort();
-    const fields = { dropped: dropped.length, operationIds: dropped.slice(0, operationIdsLimit) };
-    logger.warn(
-      { ...resourceFields(resource), ...fields },
-      "too many operations have not ended: the oldest are not counted",
-    );
   }
 }
 

@@ -6,7 +6,8 @@ import type { PlanOf } from "../decide/plan.ts";
 import { rulesOf } from "../decide/plan-table.ts";
 import { answeredOperations, latestEndpoint, recordsAfter, statusFor } from "../decide/status-for.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import { type CountedOperation, type LogSubject, reduceOperations } from "../operations/reduce-operations.ts";
+import { countStored } from "../operations/counting.ts";
+import { type LogSubject, type OperationLogStep, reduceOperations } from "../operations/reduce-operations.ts";
 import type { OperationsSnapshot } from "../operations/snapshot.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
@@ -14,15 +15,7 @@ import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { hasMoved } from "./in-parallel.ts";
 import type { ReconcileContext } from "./ports.ts";
 import { type ResourceEntry, remember } from "./project-memory.ts";
-import {
-  countedField,
-  countStored,
-  publish,
-  reportStep,
-  resourceFields,
-  type StoredStep,
-  traceStep,
-} from "./report.ts";
+import { countedField, publish, reportStep, resourceFields, type StoredStep, traceStep } from "./report.ts";
 import type { Round, WorkedResource } from "./round.ts";
 
 /**
@@ -57,11 +50,8 @@ export async function storeStep(context: ReconcileContext, round: Round, toStore
   entry.version = stored.resourceVersion;
   entry.storeFailures = 0;
   forgetStored(worked, stored);
-  countStored(context, entry, { ...resource, status: stored.status });
+  countStored(context, entry.pending, { ...resource, status: stored.status });
   reportStep(context, stored);
-  if (stored.log.usedMs !== undefined) {
-    round.project.operations.noteUsed(resource.uid, stored.log.usedMs);
-  }
   if (hasNewStanding(resource.status, stored.status)) {
     round.wakeWaiting();
   }
@@ -115,7 +105,7 @@ async function release(
     addPending(worked.entry, ended);
     const { operationWatermark } = state;
     current = await context.store.patchStatus(resource, { ...resource.status, operationWatermark });
-    countStored(context, worked.entry, current);
+    countStored(context, worked.entry.pending, current);
   }
   publish(context, resource, releaseEvents(plan, resource.status));
   await context.store.removeFinalizer(current);
@@ -189,7 +179,7 @@ async function storeStatus(
   }
 }
 
-function addPending({ pending }: ResourceEntry, ended: readonly CountedOperation[]): void {
+function addPending({ pending }: ResourceEntry, ended: OperationLogStep["ended"]): void {
   for (const operation of ended) {
     pending.set(operation.operationId, operation);
   }
@@ -201,7 +191,7 @@ export function subjectOf(step: ResourceStep): LogSubject {
     ownership: recordsAfter(step).ownership,
     previousOwnership: resource.status.ownership,
     endpoint: latestEndpoint(step),
-    answered: answeredOperations(step),
+    answeredIds: answeredOperations(step).map(({ id }) => id),
     ownOperationIds: memory.ownOperationIds,
     acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
   };

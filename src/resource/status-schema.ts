@@ -78,13 +78,6 @@ const acknowledged = z
   })
   .describe("The last request that the control plane accepted for this spec.");
 
-const logBranch = z
-  .object({
-    id: z.string().describe("The branch whose read-write endpoint this is."),
-    sinceTime: time("Operations of the branch without an endpoint belong to this resource if they were created later."),
-  })
-  .describe("The branch whose operations count although they name no endpoint. Absent for a replica.");
-
 const operationWatermark = z
   .object({
     floorTime: time("Operations created until then have been counted, or are among unfinishedIds."),
@@ -97,7 +90,6 @@ const operationWatermark = z
       )
       .describe("Operations created after floorTime that have been counted."),
     unfinishedIds: z.array(z.string()).describe("Operations that had not ended. They are counted when they end."),
-    branch: logBranch.optional(),
   })
   .describe("How far the operation log has been counted. All times are of the control plane's clock.");
 
@@ -174,7 +166,6 @@ export type CreateIntent = z.output<typeof createIntent>;
 export type StatusOperation = z.output<typeof operation>;
 export type Acknowledged = z.output<typeof acknowledged>;
 export type OperationWatermark = z.output<typeof operationWatermark>;
-export type LogBranch = z.output<typeof logBranch>;
 export type Condition = z.output<typeof condition>;
 
 /** The members of status that decide which endpoint the operator may change. Each is parsed by itself. */

@@ -285,12 +285,6 @@ export class OperatorParts {
           "operations of this time range were not read and are not counted",
         );
       },
-      onLost(operationId: string) {
-        logger.warn(
-          { projectId, operationId },
-          "the control plane does not show this operation; the operator no longer waits for it",
-        );
-      },
     };
   }
 

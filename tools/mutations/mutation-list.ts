@@ -121,7 +121,7 @@ export const mutations: readonly Mutation[] = [
   // Operations are counted once.
   {
     rule: "what has ended is counted",
-    file: "reconcile/report.ts",
+    file: "operations/counting.ts",
     find: "if (holds(",
     replace: "if (!holds(",
     caughtBy: { workload: "create" },

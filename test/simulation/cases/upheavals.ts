@@ -55,12 +55,7 @@ export const upheavalCases: readonly NamedCase[] = [
         machines: [rightClock, rightClock],
         hasElection: true,
         operationLatencyMs: { min: 2_000, max: 8_000 },
-        newFields: [
-          "status.acknowledged.operationIds",
-          "status.createIntent.fields",
-          "status.lastHandledWakeAt",
-          "status.operationWatermark.branch",
-        ],
+        newFields: ["status.acknowledged.operationIds", "status.createIntent.fields", "status.lastHandledWakeAt"],
       },
       steps: [
         apply(1_000, "orders", readWrite(branch(1), size(1))),

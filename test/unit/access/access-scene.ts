@@ -258,8 +258,7 @@ export class AccessScene {
   }
 
   #log() {
-    const { operations } = this;
-    return createSnapshot({ operations, newestListedMs: 0, unseenIds: new Set() });
+    return createSnapshot(this.operations, new Set());
   }
 
   #configOf(branchId: string, status: string): Operation {

@@ -1,12 +1,10 @@
 /** Tests which operations belong to a resource, and what caused them. */
 import { describe, expect, it } from "vitest";
-import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation, OperationCause } from "../../../src/domain/operation.ts";
 import { type LogSubject, reduceOperations } from "../../../src/operations/reduce-operations.ts";
 import {
   at,
   begunState,
-  branch,
   endedIds,
   endpoint,
   operation,
@@ -23,75 +21,37 @@ function shownOf(operations: readonly Operation[], change: Partial<LogSubject> =
   return step?.state.operations ?? [];
 }
 
-const idsOf = (operations: readonly Operation[], change: Partial<LogSubject> = {}) =>
-  shownOf(operations, change).map(({ id }) => id);
-
-const causeOf = (operations: readonly Operation[], change: Partial<LogSubject> = {}): OperationCause | undefined =>
-  shownOf(operations, change)[0]?.cause;
-
-const onBranch = (change: Partial<Operation> = {}) => operation("a", -9, { endpointId: undefined, ...change });
+const ofBranch = (change: Partial<Operation> = {}) => operation("a", -9, { endpointId: undefined, ...change });
 
 describe("whose operation it is", () => {
-  it("nothing is owned → nothing is shown", () => {
-    const nothing = subject({ ownership: undefined, previousOwnership: undefined });
-    expect(reduceOperations({}, snapshot([operation("a", -9)]), nothing)).toMatchObject({ state: {}, ended: [] });
+  const nothing = { ownership: undefined, previousOwnership: undefined };
+  it.each<[string, Operation, Partial<LogSubject>, boolean]>([
+    ["nothing is owned → not ours", operation("a", -9), nothing, false],
+    ["it names our endpoint → ours", operation("a", -9), {}, true],
+    ["it names another endpoint of our branch → not ours", operation("a", -9, { endpointId: "ep-else-2" }), {}, false],
+    ["it names no endpoint, our read-write endpoint is on its branch → ours", ofBranch(), {}, true],
+    ["… ours is a replica of that branch → not ours", ofBranch(), { endpoint: endpoint({ type: "ReadOnly" }) }, false],
+    ["… ours was not seen → not ours", ofBranch(), { endpoint: undefined }, false],
+    ["it names no endpoint and another branch → not ours", ofBranch({ branchId: otherBranch }), {}, false],
+    ["it names neither → not ours", ofBranch({ branchId: undefined }), {}, false],
+    ["it names no endpoint and is older than ours → not ours", ofBranch({ createdTime: at(-3_601) }), {}, false],
+    [
+      "it names neither, our call started it → ours",
+      ofBranch({ branchId: undefined }),
+      { ownOperationIds: ["a"] },
+      true,
+    ],
+  ])("%s", (_name, given, change, isOurs) => {
+    expect(shownOf([given], change).map(({ id }) => id)).toEqual(isOurs ? ["a"] : []);
   });
 
-  it("it names our endpoint → ours, newest first", () => {
-    expect(idsOf([operation("a", -9), operation("b", -1)])).toEqual(["b", "a"]);
-  });
-
-  it("it names another endpoint of our branch → not ours", () => {
-    expect(idsOf([operation("a", -9, { endpointId: "ep-else-2" })])).toEqual([]);
-  });
-
-  it("it names no endpoint, the branch's read-write endpoint is ours → ours", () => {
-    expect(idsOf([onBranch()])).toEqual(["a"]);
-  });
-
-  it("it names no endpoint, ours is a replica of that branch → not ours", () => {
-    expect(idsOf([onBranch()], { endpoint: endpoint({ type: "ReadOnly" }) })).toEqual([]);
-  });
-
-  it("it names no endpoint, and another branch or none → not ours", () => {
-    expect(idsOf([onBranch({ branchId: otherBranch })])).toEqual([]);
-    expect(idsOf([onBranch({ branchId: undefined })])).toEqual([]);
-  });
-
-  it("it names no endpoint and began before ours was on the branch → not ours", () => {
-    expect(idsOf([onBranch({ createdTime: at(-3_601) })])).toEqual([]);
-  });
-
-  it("it names neither, but an answer to our own call named it → ours", () => {
-    expect(idsOf([onBranch({ branchId: undefined })], { ownOperationIds: ["a"] })).toEqual(["a"]);
-  });
-});
-
-describe("an endpoint that moves to another branch", () => {
-  const there = endpoint({ branchId: otherBranch });
-  const branchOf = (seen: ObservedEndpoint | undefined, listed: readonly Operation[] = []) =>
-    reduceAll([{ listed, subject: { endpoint: seen } }])[0];
-
-  it("seen there → that branch's operations count, from the newest listed one on, and the mark is stored", () => {
-    const step = branchOf(there, [operation("x", -5, { endpointId: "ep-else-2" })]);
-    expect(step?.state.operationWatermark?.branch).toEqual({ id: otherBranch, sinceTime: at(-5) });
-    expect(step?.mustStore).toBe(true);
-  });
-
-  it.each([
-    ["seen where it was", endpoint()],
-    ["not seen", undefined],
-    ["a replica", endpoint({ type: "ReadOnly", branchId: otherBranch })],
-  ])("%s → the same branch", (_name, seen) => {
-    expect(branchOf(seen)?.state.operationWatermark?.branch?.id).toBe(branch);
-  });
-
-  it("an operation of the branch that was left ends → is counted by the resource that met it in flight", () => {
-    const running = onBranch({ status: "running" });
+  it("ours moves to another branch while an operation of the old one runs → counted when it ends, not shown", () => {
+    const running = ofBranch({ status: "running" });
+    const there = { endpoint: endpoint({ branchId: otherBranch }) };
     const steps = reduceAll([
       { listed: [running] },
-      { listed: [running], subject: { endpoint: there } },
-      { listed: [onBranch()], subject: { endpoint: there } },
+      { listed: [running], subject: there },
+      { listed: [ofBranch()], subject: there },
     ]);
     expect(steps.map(endedIds)).toEqual([[], [], ["a"]]);
     expect(steps.at(-1)?.state.operations).toEqual([]);
@@ -99,55 +59,44 @@ describe("an endpoint that moves to another branch", () => {
 });
 
 describe("the cause", () => {
-  const cases: readonly (readonly [string, Operation, OperationCause])[] = [
-    ["a suspend", operation("a", -9, { action: "suspend_compute" }), "ControlPlane"],
-    ["a start", operation("a", -9, { action: "start_compute" }), "ControlPlane"],
-    ["a failed check", operation("a", -9, { action: "check_availability", status: "failed" }), "ControlPlane"],
-    ["a change of configuration", operation("a", -9, { action: "apply_config" }), "Other"],
-    ["an unknown action", operation("a", -9, { action: "defragment_everything" }), "Other"],
+  const cases: readonly (readonly [string, OperationCause])[] = [
+    ["suspend_compute", "ControlPlane"],
+    ["start_compute", "ControlPlane"],
+    ["check_availability", "ControlPlane"],
+    ["apply_config", "Other"],
+    ["defragment_everything", "Other"],
   ];
+  const failed = (action: string) => operation("a", -9, { action, status: "failed" });
 
-  it.each(cases)("%s that no answer of ours named → follows from its action", (_name, given, want) => {
-    expect(causeOf([given])).toBe(want);
+  it.each(cases)("%s that no answer of ours named → %s", (action, want) => {
+    expect(shownOf([failed(action)])[0]?.cause).toBe(want);
   });
 
-  it.each(cases)("%s that an answer of ours named → SpecChange", (_name, given) => {
-    expect(causeOf([given], { ownOperationIds: ["a"] })).toBe("SpecChange");
-    expect(causeOf([], { answered: [given] })).toBe("SpecChange");
+  it.each(cases)("%s that an answer of ours named → SpecChange", (action) => {
+    expect(shownOf([failed(action)], { ownOperationIds: ["a"] })[0]?.cause).toBe("SpecChange");
+    expect(shownOf([failed(action)], { answeredIds: ["a"] })[0]?.cause).toBe("SpecChange");
   });
 
   it("stored as ours before a restart → SpecChange", () => {
     const running = operation("a", -9, { action: "apply_config", status: "running" });
     const steps = reduceAll([
-      { listed: [], subject: { answered: [running] } },
+      { listed: [running], subject: { answeredIds: ["a"] } },
       { listed: [operation("a", -9, { action: "apply_config" })] },
     ]);
     expect(steps.at(-1)?.ended).toMatchObject([{ cause: "SpecChange" }]);
   });
 
-  describe("of a suspend in the same second as", () => {
-    const suspend = operation("b", -9, { action: "suspend_compute" });
-    const change = (of: Partial<Operation>) => operation("a", -9, { action: "apply_config", ...of });
-    const suspendCause = (others: readonly Operation[], given: Partial<LogSubject> = {}) =>
-      shownOf([suspend, ...others], given).find(({ id }) => id === "b")?.cause;
-
-    it("another client's change of this endpoint → Other", () => {
-      expect(suspendCause([change({})])).toBe("Other");
-    });
-
-    it("another client's change, but it is an availability check → ControlPlane", () => {
-      const check = operation("c", -9, { action: "check_availability", status: "failed" });
-      expect(shownOf([check, change({})]).find(({ id }) => id === "c")?.cause).toBe("ControlPlane");
-    });
-
-    it("a change of another endpoint → ControlPlane", () => {
-      expect(suspendCause([change({ endpointId: "ep-else-2" })])).toBe("ControlPlane");
-      expect(suspendCause([change({ endpointId: undefined })])).toBe("ControlPlane");
-    });
-
-    it("our own change, whose answer did not name it → ControlPlane", () => {
-      expect(suspendCause([change({})], { ownOperationIds: ["a"] })).toBe("ControlPlane");
-    });
+  const ofOther = { endpointId: "ep-else-2" };
+  it.each<[string, string, Partial<Operation>, Partial<LogSubject>, OperationCause]>([
+    ["a suspend, and another client's change of this endpoint", "suspend_compute", {}, {}, "Other"],
+    ["a check, and another client's change of this endpoint", "check_availability", {}, {}, "ControlPlane"],
+    ["a suspend, and a change of another endpoint", "suspend_compute", ofOther, {}, "ControlPlane"],
+    ["a suspend, and a change of no endpoint", "suspend_compute", { endpointId: undefined }, {}, "ControlPlane"],
+    ["a suspend, and our own change", "suspend_compute", {}, { ownOperationIds: ["a"] }, "ControlPlane"],
+  ])("%s in the same second → %5$s", (_name, action, change, given, want) => {
+    const others = [operation("a", -9, { action: "apply_config", ...change })];
+    const shown = shownOf([operation("b", -9, { action, status: "failed" }), ...others], given);
+    expect(shown.find(({ id }) => id === "b")?.cause).toBe(want);
   });
 
   it.each([

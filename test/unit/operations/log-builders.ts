@@ -48,14 +48,8 @@ export function ownership(change: Partial<Ownership> = {}): Ownership {
 }
 
 /** Makes a snapshot that shows these operations. */
-export function snapshot(
-  operations: readonly Operation[],
-  change: Partial<Omit<OperationsSnapshot, "byEndpoint" | "byId">> = {},
-): OperationsSnapshot {
-  const newestListedMs = Math.max(
-    ...operations.map(({ createdTime }) => Date.parse(createdTime)).filter(Number.isFinite),
-  );
-  return createSnapshot({ operations, newestListedMs, unseenIds: new Set(), ...change });
+export function snapshot(operations: readonly Operation[], unseenIds: readonly string[] = []): OperationsSnapshot {
+  return createSnapshot(operations, new Set(unseenIds));
 }
 
 /** Makes a resource that has owned its endpoint for some time. No answer of this reconcile names an operation. */
@@ -65,7 +59,7 @@ export function subject(change: Partial<LogSubject> = {}): LogSubject {
     ownership: owner,
     previousOwnership: owner,
     endpoint: endpoint(),
-    answered: [],
+    answeredIds: [],
     ownOperationIds: [],
     acknowledgedOperationId: undefined,
     ...change,
@@ -80,7 +74,6 @@ export function stored(state: OperationLogState): OperationLogState {
 /** One read of the log: its operations, and other differences. */
 export interface Look {
   readonly listed: readonly Operation[];
-  readonly snapshot?: Parameters<typeof snapshot>[1];
   readonly subject?: Partial<LogSubject>;
 }
 
@@ -94,7 +87,7 @@ export function begunState(change: Partial<LogSubject> = {}): OperationLogState 
 export function reduceAll(looks: readonly Look[], from: OperationLogState = begunState()): readonly OperationLogStep[] {
   let state = from;
   return looks.map((look) => {
-    const step = reduceOperations(state, snapshot(look.listed, look.snapshot), subject(look.subject));
+    const step = reduceOperations(state, snapshot(look.listed), subject(look.subject));
     state = stored(step.state);
     return step;
   });

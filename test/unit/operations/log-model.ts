@@ -1,9 +1,9 @@
 /** A model of a control plane's operation log, for random histories. */
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { compareNewestFirst, type Operation } from "../../../src/domain/operation.ts";
+import { parseMark } from "../../../src/operations/counting.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import { type OperationLogState, reduceOperations } from "../../../src/operations/reduce-operations.ts";
-import { historyRangeOf } from "../../../src/operations/watermark.ts";
 import { endpoint, operation, ownership, project, stored, subject } from "./log-builders.ts";
 
 /** The next event at the control plane or in the operator. */
@@ -106,8 +106,8 @@ export class LogModel {
 
   async look({ lag, lost, failsById }: { lag: number; lost: number; failsById: boolean }): Promise<void> {
     const listed = this.#history.at(-1 - lag) ?? this.#history[0] ?? [];
-    const ranges = this.#resources.flatMap(({ uid, state }) => historyRangeOf(uid, state.operationWatermark) ?? []);
-    const snapshot = await this.#reader.read(this.#source(listed, failsById), { projectId: project, ranges });
+    const ranges = this.#resources.flatMap(({ state }) => parseMark(state.operationWatermark) ?? []);
+    const snapshot = await this.#reader.read(this.#source(listed, failsById), project, ranges);
     for (const [index, resource] of this.#resources.entries()) {
       const owner = ownership({ endpointId: resource.endpointId });
       const step = reduceOperations(resource.state, snapshot, {
@@ -120,7 +120,6 @@ export class LogModel {
       if (index !== lost) {
         if (step.mustStore) resource.state = stored(step.state);
         this.counted.push(...step.ended.map(({ operationId }) => operationId));
-        if (step.usedMs !== undefined) this.#reader.noteUsed(resource.uid, step.usedMs);
       }
     }
   }
@@ -129,7 +128,7 @@ export class LogModel {
     const { pageSize } = this.#nature;
     const onGap = (gap: unknown) => void this.gaps.push(gap);
     const clock = { nowMs: () => 0, monotonicMs: () => this.#monotonicMs, after: () => ({ cancel: () => {} }) };
-    return new ProjectOperations({ clock, pageSize, deepPageSize: 20, onGap });
+    return new ProjectOperations({ clock, pageSize, onGap });
   }
 
   #source(listed: readonly Operation[], failsById: boolean) {

@@ -2,13 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
-import {
-  type OperationLogGap,
-  ProjectOperations,
-  type ProjectOperationsOptions,
-} from "../../../src/operations/reader.ts";
+import { type HistoryRange, ProjectOperations, type ProjectOperationsOptions } from "../../../src/operations/reader.ts";
 import type { OperationsSnapshot } from "../../../src/operations/snapshot.ts";
-import type { HistoryRange } from "../../../src/operations/watermark.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { nowMs, operation as operationAt, project } from "./log-builders.ts";
 
@@ -20,42 +15,33 @@ const idsOf = ({ operations }: OperationsSnapshot) => operations.map(({ id }) =>
 const newestFirst = (operations: readonly Operation[]) => [...operations].reverse().map(({ id }) => id);
 
 /** Makes the operation history range of a resource whose watermark is at operation n. */
-const range = (n: number, uid = "uid-a", unfinishedIds: readonly string[] = []): HistoryRange => ({
-  ...{ uid, unfinishedIds, floorMs: createdMs(n) },
+const range = (n: number, unfinishedIds: readonly string[] = []): HistoryRange => ({
+  ...{ unfinishedIds, floorMs: createdMs(n) },
 });
 
 /** A project's log, a control plane that pages it, and a reader. */
 class Scene {
   readonly clock = new FakeClock();
-  readonly gaps: OperationLogGap[] = [];
-  readonly lost: string[] = [];
+  readonly gaps: unknown[] = [];
   readonly calls: string[] = [];
   readonly reader: ProjectOperations;
   /** The operations, oldest first. */
   listed: readonly Operation[] = [];
   readonly byId = new Map<string, Operation>();
   ranges: readonly HistoryRange[] = [];
-  beforeAnswer: (call: string) => void = () => {};
+  unreadableIds: readonly string[] = [];
+  /** Calls that fail. */
+  failing: RegExp | undefined;
 
   constructor(options: Partial<ProjectOperationsOptions> = {}) {
-    this.reader = new ProjectOperations({
-      ...{ clock: this.clock, pageSize: 10, deepPageSize: 50 },
-      onGap: (gap) => void this.gaps.push(gap),
-      onLost: (id) => void this.lost.push(id),
-      ...options,
-    });
+    const onGap = (gap: unknown) => void this.gaps.push(gap);
+    this.reader = new ProjectOperations({ clock: this.clock, pageSize: 10, onGap, ...options });
   }
 
-  async read(): Promise<OperationsSnapshot> {
+  async read(listed = this.listed): Promise<OperationsSnapshot> {
+    this.listed = listed;
     this.calls.length = 0;
-    return this.reader.read(this, { projectId: project, ranges: this.ranges });
-  }
-
-  /** Reads the log, and notes that every resource has used the snapshot. */
-  async reduce(): Promise<OperationsSnapshot> {
-    const snapshot = await this.read();
-    for (const { uid } of this.ranges) this.reader.noteUsed(uid, snapshot.newestListedMs);
-    return snapshot;
+    return this.reader.read(this, project, this.ranges);
   }
 
   get pages(): number {
@@ -74,8 +60,6 @@ class Scene {
     return { operations: all.slice(Number(cursor), end), unreadableIds: this.unreadableIds, cursor: next };
   }
 
-  unreadableIds: readonly string[] = [];
-
   async getOperation(_projectId: string, id: string): Promise<Operation | undefined> {
     this.#answer(`get ${id}`);
     return this.byId.get(id);
@@ -83,92 +67,98 @@ class Scene {
 
   #answer(call: string): void {
     this.calls.push(call);
-    this.beforeAnswer(call);
+    if (this.failing?.test(call) === true) {
+      throw new ControlPlaneError("ServerError", "cannot", { effect: "NotApplied" });
+    }
   }
 }
 
-const failing = (pattern: RegExp) => (call: string) => {
-  if (pattern.test(call)) throw new ControlPlaneError("ServerError", "cannot", { effect: "NotApplied" });
-};
-
 describe("a first read", () => {
-  it("no resource looks back → one page, newest first", async () => {
+  const cases = [
+    { name: "no resource looks back → one page", log: [1, 35], ranges: [], pages: 1, oldest: 26 },
+    {
+      name: "two floors → back to the lower one",
+      log: [1, 400],
+      ranges: [range(300), range(390)],
+      pages: 3,
+      oldest: 191,
+    },
+    { name: "a floor below the whole log → all of it", log: [1, 30], ranges: [range(-1_000)], pages: 2, oldest: 1 },
+  ] as const;
+
+  it.each(cases)("$name, newest first, without a gap", async ({ log: [from, to], ranges, pages, oldest }) => {
     const scene = new Scene();
-    scene.listed = many(1, 35);
-    expect(idsOf(await scene.read())).toEqual(newestFirst(many(26, 35)));
-    expect(scene.pages).toBe(1);
-  });
-  it("a watermark lies far back → goes back to it in few pages that grow, and no further", async () => {
-    const scene = new Scene();
-    scene.listed = many(1, 400);
-    scene.ranges = [range(300), range(390, "uid-b")];
-    const ids = idsOf(await scene.read());
-    expect([scene.pages, ids.includes("op-300"), ids.includes("op-250")]).toEqual([4, true, false]);
-    expect(scene.gaps).toEqual([]);
-  });
-  it("a watermark older than the whole log → ends with the list, nothing is missing", async () => {
-    const scene = new Scene();
-    scene.listed = many(1, 30);
-    scene.ranges = [range(-1_000)];
-    expect(idsOf(await scene.read())).toHaveLength(30);
-    expect(scene.gaps).toEqual([]);
+    scene.ranges = ranges;
+    expect(idsOf(await scene.read(many(from, to)))).toEqual(newestFirst(many(oldest, to)));
+    expect([scene.pages, scene.gaps]).toEqual([pages, []]);
   });
 
-  it("a watermark beyond the bound of pages → reports the gap once, and does not try again", async () => {
+  it("a floor beyond the bound of pages → the gap is reported once, and not tried again", async () => {
     const scene = new Scene({ maxPages: 3 });
-    scene.listed = many(1, 400);
     scene.ranges = [range(100)];
-    await scene.reduce();
-    expect(scene.gaps).toEqual([{ fromMs: createdMs(100), untilMs: createdMs(301) + 10_000 }]);
-    scene.listed = many(1, 402);
-    await scene.reduce();
-    expect([scene.pages, scene.gaps.length]).toEqual([1, 1]);
-    expect(idsOf(await scene.reduce()).length).toBeLessThanOrEqual(20 + 10);
+    await scene.read(many(1, 400));
+    await scene.read(many(1, 402));
+    expect(scene.gaps).toEqual([{ fromMs: createdMs(100), untilMs: createdMs(191) + 10_000 }]);
+    expect(scene.pages).toBe(1);
   });
 });
 
 describe("later reads", () => {
   it("at rest → one page each, however far back the first one went", async () => {
     const scene = new Scene();
-    scene.listed = many(1, 400);
     scene.ranges = [range(100)];
-    await scene.reduce();
+    await scene.read(many(1, 400));
     for (let n = 0; n < 3; n += 1) {
-      await scene.clock.advance(30_000);
-      await scene.reduce();
+      await scene.read();
       expect(scene.pages).toBe(1);
     }
   });
 
   it("new operations → back to the first page that reaches what the read before has shown", async () => {
     const scene = new Scene();
-    scene.listed = many(1, 12);
-    await scene.read();
-    scene.listed = many(1, 15);
-    await scene.read();
+    await scene.read(many(1, 12));
+    await scene.read(many(1, 15));
     expect(scene.pages).toBe(1);
-    scene.listed = many(1, 45);
-    expect(idsOf(await scene.read())).toEqual(expect.arrayContaining(newestFirst(many(3, 45))));
+    expect(idsOf(await scene.read(many(1, 45)))).toEqual(expect.arrayContaining(newestFirst(many(3, 45))));
     expect(scene.pages).toBe(2);
   });
 
   it("more new operations than the bound of pages → a gap, reported once", async () => {
     const scene = new Scene({ maxPages: 2 });
-    scene.listed = many(1, 5);
     scene.ranges = [range(0)];
-    await scene.reduce();
-    scene.listed = many(1, 500);
-    await scene.reduce();
-    await scene.reduce();
+    for (const to of [5, 500, 500]) await scene.read(many(1, to));
     expect(scene.gaps).toEqual([{ fromMs: createdMs(5), untilMs: createdMs(451) + 10_000 }]);
   });
-  it("one of two resources has used it → is kept for the other", async () => {
+
+  it("the stored floors rise → what is below the lowest one is forgotten", async () => {
     const scene = new Scene();
-    scene.listed = many(1, 100);
-    scene.ranges = [range(50), range(60, "uid-b")];
+    scene.ranges = [range(50)];
+    await scene.read(many(1, 100));
+    scene.ranges = [range(60), range(95)];
     await scene.read();
-    scene.reader.noteUsed("uid-a", createdMs(100));
-    expect(idsOf(await scene.read())).toEqual(expect.arrayContaining(newestFirst(many(60, 100))));
+    expect(idsOf(await scene.read())).toEqual(newestFirst(many(61, 100)));
+  });
+
+  it("a page cannot be read → nothing of the run is used, and the next read goes back as far", async () => {
+    const scene = new Scene();
+    scene.ranges = [range(1)];
+    scene.failing = /^list 10/;
+    await expect(scene.read(many(1, 30))).rejects.toThrow("cannot");
+    scene.failing = undefined;
+    expect(idsOf(await scene.read())).toHaveLength(30);
+  });
+
+  it("a page holds nothing readable → the read goes on with the next one", async () => {
+    const pages = [
+      { operations: [], unreadableIds: ["bad"], cursor: "1" },
+      { operations: [nth(1)], unreadableIds: [], cursor: undefined },
+    ];
+    const source = {
+      listOperations: async (_projectId: string, { cursor = "0" }: { cursor?: string }) =>
+        pages[Number(cursor)] ?? { operations: [], unreadableIds: [], cursor: undefined },
+      getOperation: async () => undefined,
+    };
+    expect(idsOf(await new Scene().reader.read(source, project, []))).toEqual(["op-1"]);
   });
 });
 
@@ -176,11 +166,9 @@ describe("asking by id", () => {
   it("an unfinished operation behind the pages → asked for until it has ended", async () => {
     const scene = new Scene();
     const running = nth(1, { status: "running" });
-    scene.listed = [running, ...many(2, 5)];
-    await scene.read();
-    scene.listed = [running, ...many(2, 12)];
+    await scene.read([running, ...many(2, 5)]);
     scene.byId.set(running.id, running);
-    await scene.read();
+    await scene.read([running, ...many(2, 12)]);
     expect(scene.calls).toContain("get op-1");
     scene.byId.set(running.id, { ...running, status: "failed" });
     expect((await scene.read()).byId.get("op-1")?.status).toBe("failed");
@@ -192,16 +180,16 @@ describe("asking by id", () => {
     const scene = new Scene();
     const started = nth(7, { status: "running" });
     scene.reader.noteAnswer([started]);
+    expect(idsOf(scene.reader.snapshot())).toEqual([started.id]);
     expect(idsOf(await scene.read())).toEqual([started.id]);
-    scene.listed = [started];
-    await scene.read();
+    await scene.read([started]);
     expect(scene.polls).toBe(0);
   });
 
-  it("in flight for an hour → asked for every few minutes only", async () => {
+  it("one that never ends → asked for ever more rarely", async () => {
     const scene = new Scene();
     scene.byId.set("op-9", nth(9, { status: "running" }));
-    scene.reader.expect("op-9");
+    scene.ranges = [range(0, ["op-9"])];
     let polls = 0;
     for (let n = 0; n < 120; n += 1) {
       await scene.read();
@@ -213,65 +201,46 @@ describe("asking by id", () => {
   });
 
   it("many → a bounded number in each read, all of them within three reads", async () => {
-    const scene = new Scene({ maxPolls: 4 });
-    for (const each of many(1, 10)) {
-      scene.reader.expect(each.id);
-      scene.byId.set(each.id, { ...each, status: "running" });
-    }
+    const scene = new Scene();
+    const running = many(1, 50).map((each) => ({ ...each, status: "running" }));
+    for (const each of running) scene.byId.set(each.id, each);
+    scene.ranges = [
+      range(
+        0,
+        running.map(({ id }) => id),
+      ),
+    ];
+    const polls: number[] = [];
     for (let n = 0; n < 3; n += 1) {
       await scene.read();
-      expect(scene.polls).toBe(4);
+      polls.push(scene.polls);
     }
-    expect(idsOf(await scene.read())).toHaveLength(10);
+    expect([polls, idsOf(scene.reader.snapshot()).length]).toEqual([[20, 20, 20], 50]);
   });
 });
 
 describe("an operation that no read shows", () => {
-  const lostAfter = async (scene: Scene) => {
-    scene.reader.noteAnswer([nth(9, { status: "running" })]);
-    const snapshots: OperationsSnapshot[] = [];
-    for (let n = 0; n < 6; n += 1) {
-      snapshots.push(await scene.read());
-      await scene.clock.advance(20_000);
-    }
-    return snapshots;
-  };
-
-  it("does not exist by id → waited for 60 s, reported once, then nothing waits for it", async () => {
-    const scene = new Scene();
-    const snapshots = await lostAfter(scene);
-    expect(snapshots.map((each) => idsOf(each).length)).toEqual([1, 1, 1, 0, 0, 0]);
-    expect(scene.lost).toEqual(["op-9"]);
-    scene.ranges = [range(0, "uid-a", ["op-9"])];
-    await scene.read();
-    expect([scene.lost, idsOf(await scene.read())]).toEqual([["op-9"], []]);
-  });
-
-  it("its read by id answers 500 → nothing else fails; after 60 s nothing waits for it; when it works, its end is shown", async () => {
-    const scene = new Scene();
-    scene.beforeAnswer = failing(/^get/);
-    const snapshots = await lostAfter(scene);
-    expect(snapshots.map((each) => idsOf(each).length)).toEqual([1, 1, 1, 0, 0, 0]);
-    expect(scene.lost).toEqual(["op-9"]);
-    scene.beforeAnswer = () => {};
-    scene.byId.set("op-9", nth(9, { status: "failed" }));
-    await scene.clock.advance(600_000);
-    expect(await scene.read()).toMatchObject({ operations: [{ status: "failed" }] });
-  });
-  it("a page holds nothing readable → the read goes on with the next one", async () => {
-    const scene = new Scene();
-    const pages = [
-      { operations: [], unreadableIds: ["bad"], cursor: "1" },
-      { operations: [nth(1)], unreadableIds: [], cursor: undefined },
-    ];
-    const source = {
-      listOperations: async (_projectId: string, { cursor = "0" }: { cursor?: string }) =>
-        pages[Number(cursor)] ?? { operations: [], unreadableIds: [], cursor: undefined },
-      getOperation: async () => undefined,
-    };
-    const snapshot = await scene.reader.read(source, { projectId: project, ranges: [] });
-    expect(idsOf(snapshot)).toEqual(["op-1"]);
-  });
+  it.each([
+    ["does not exist by id", undefined],
+    ["cannot be read by id", /^get/],
+  ])(
+    "%s → waited for 60 s, then nothing waits for it; nothing else fails; a later read shows its end",
+    async (_, failing) => {
+      const scene = new Scene();
+      scene.failing = failing;
+      scene.reader.noteAnswer([nth(9, { status: "running" })]);
+      const shown: number[] = [];
+      for (let n = 0; n < 6; n += 1) {
+        shown.push(idsOf(await scene.read()).length);
+        await scene.clock.advance(20_000);
+      }
+      expect(shown).toEqual([1, 1, 1, 0, 0, 0]);
+      scene.failing = undefined;
+      scene.byId.set("op-9", nth(9, { status: "failed" }));
+      await scene.clock.advance(600_000);
+      expect(await scene.read()).toMatchObject({ operations: [{ status: "failed" }] });
+    },
+  );
 });
 
 describe("two reads of one operation", () => {
@@ -287,9 +256,8 @@ describe("two reads of one operation", () => {
 
   it.each(times)("%s, then %s → %s; the time of the later one is %i s off", async (first, later, shown, seconds) => {
     const scene = new Scene();
-    scene.listed = [nth(1, { status: first })];
-    await scene.read();
-    scene.listed = [nth(1, { status: later, updatedTime: nth(1 + seconds).createdTime })];
-    expect((await scene.read()).byId.get("op-1")).toMatchObject({ status: shown });
+    await scene.read([nth(1, { status: first })]);
+    const snapshot = await scene.read([nth(1, { status: later, updatedTime: nth(1 + seconds).createdTime })]);
+    expect(snapshot.byId.get("op-1")).toMatchObject({ status: shown });
   });
 });

@@ -38,7 +38,7 @@ export function intentStatus(projectId: string, branchId: string): StatusPatch {
 
 /** Returns the status after the create was answered. */
 export function inFlightStatus(
-  { projectId, branchId, resourceUid }: { projectId: string; branchId: string; resourceUid: string },
+  { projectId, resourceUid }: { projectId: string; resourceUid: string },
   { endpoint, operations }: CreateAnswer,
 ): StatusPatch {
   const ids = operations.map(({ id }) => id);
@@ -59,13 +59,13 @@ export function inFlightStatus(
     compute: { minUnits: 0.25, maxUnits: 1, size: "0.25-1", maxConnections: 112 },
     acknowledged: acknowledged(1, ids),
     operations: operations.map((operation) => ({ ...operationOf(operation), status: "running" })),
-    operationWatermark: watermark(branchId, operations, ids),
+    operationWatermark: watermark(operations, ids),
     conditions: conditions({ isReady: false, reason: "OperationInFlight", message: "start_compute is running." }),
   };
 }
 
 /** Returns the status after the operations have ended. */
-export function readyStatus(branchId: string, { operations }: CreateAnswer): StatusPatch {
+export function readyStatus({ operations }: CreateAnswer): StatusPatch {
   const ids = operations.map(({ id }) => id);
   return {
     state: "active",
@@ -76,21 +76,17 @@ export function readyStatus(branchId: string, { operations }: CreateAnswer): Sta
       status: "finished",
       durationMilliseconds: 200,
     })),
-    operationWatermark: watermark(branchId, operations, []),
+    operationWatermark: watermark(operations, []),
     conditions: conditions({ isReady: true, reason: "UpToDate", message: "The endpoint is as spec says." }),
   };
 }
 
 const serviceUrl = "http://127.0.0.1/api/v2";
 
-function watermark(
-  branchId: string,
-  operations: CreateAnswer["operations"],
-  unfinishedIds: string[],
-): OperationWatermark {
+function watermark(operations: CreateAnswer["operations"], unfinishedIds: string[]): OperationWatermark {
   const createdTime = operations[0]?.created_at ?? now();
   const counted = operations.map(({ id }) => ({ id, createdTime })).filter(({ id }) => !unfinishedIds.includes(id));
-  return { floorTime: createdTime, counted, unfinishedIds, branch: { id: branchId, sinceTime: createdTime } };
+  return { floorTime: createdTime, counted, unfinishedIds };
 }
 
 function acknowledged(unmatchedAttempts: number, operationIds: string[]): Acknowledged {

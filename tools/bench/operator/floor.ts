@@ -81,7 +81,7 @@ class Floor {
       const finalized = next && this.#addFinalizer(next);
       const { stored, answer } = await this.#create(projectId, current);
       await this.#untilFinished(projectId, answer);
-      const ready = readyStatus(stored.metadata.name, answer);
+      const ready = readyStatus(answer);
       settled.push(this.#patch(stored, { status: ready }, "/status"));
       [current, rest] = [await finalized, others];
     }
@@ -103,7 +103,7 @@ class Floor {
       suspend_timeout_seconds: -1,
     };
     const answer = await this.#call<CreateAnswer>("POST", `/projects/${projectId}/endpoints`, { endpoint });
-    const status = inFlightStatus({ projectId, branchId, resourceUid: noted.metadata.uid }, answer);
+    const status = inFlightStatus({ projectId, resourceUid: noted.metadata.uid }, answer);
     const stored = await this.#patch(noted, { status }, "/status");
     return { stored, answer };
   }

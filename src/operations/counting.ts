@@ -1,0 +1,170 @@
+/**
+ * Decides which operations are counted, and counts them. The watermark of a resource marks how far its operations are
+ * counted. Ended operations are pending in memory until the operator sees a stored watermark that holds them.
+ */
+import {
+  type EndedOperation,
+  isInFlight,
+  type Operation,
+  type OperationCause,
+  type OperationMetrics,
+  outcomeOf,
+} from "../domain/operation.ts";
+import { type EventRecorder, type ResourceEvent, type ResourceKey, warning } from "../domain/resource-store.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { OperationWatermark } from "../resource/status-schema.ts";
+import type { HistoryRange } from "./reader.ts";
+import { createdMsOf } from "./snapshot.ts";
+
+export interface AttributedOperation extends Operation {
+  readonly cause: OperationCause;
+}
+
+/**
+ * The parsed watermark, in epoch milliseconds of the control plane's clock. It holds an operation whose id it counts, and
+ * one that is at or below the floor and not unfinished.
+ */
+export interface LogMark extends HistoryRange {
+  /** Operations that were counted and created after `floorMs`: their creation times by id. */
+  readonly counted: ReadonlyMap<string, number>;
+}
+
+/** An ended operation that is counted once a stored watermark holds it. It has no name of a resource. */
+export interface CountedOperation extends Omit<EndedOperation, keyof ResourceKey> {
+  /** Epoch milliseconds of the control plane's clock. */
+  readonly createdMs: number;
+  /** The control plane's error text, shortened. Absent: there is none. */
+  readonly error?: string;
+}
+
+/** The maximum number of counted ids, and of unfinished ids. */
+const idsLimit = 32;
+
+/**
+ * The floor stays this many milliseconds behind the newest operation. Clocks of the control plane's machines differ by
+ * seconds, and an operation may show an unknown status before it ends.
+ */
+const floorBehindMs = 600_000;
+
+/**
+ * If the floor of the watermark has risen by this many milliseconds, the watermark is stored although nothing else
+ * changed. This limits how far back a new process reads, and how many operations a process keeps.
+ */
+const longestBehindMs = 21_600_000;
+
+export interface MarkInput {
+  /** Newest first. */
+  readonly operations: readonly AttributedOperation[];
+  /** When the newest operation of the project was created; epoch milliseconds. */
+  readonly newestMs: number;
+  /** Ids of operations that answers of this reconcile named. They are new, whatever their times are. */
+  readonly answeredIds: readonly string[];
+}
+
+/** Finds the operations that ended and are not counted yet, and moves the mark past them. */
+export function advanceMark(before: LogMark, { operations, newestMs, answeredIds }: MarkInput) {
+  const isDue = (operation: Operation) =>
+    before.unfinishedIds.includes(operation.id) ||
+    (!before.counted.has(operation.id) && createdMsOf(operation) > before.floorMs);
+  const ended = operations.filter((operation) => hasEnded(operation) && isDue(operation));
+  const inFlightIds = operations
+    .filter((operation) => isInFlight(operation) && (isDue(operation) || answeredIds.includes(operation.id)))
+    .map(({ id }) => id);
+  const shownIds = new Set(operations.map(({ id }) => id));
+  const unseenIds = before.unfinishedIds.filter((id) => !shownIds.has(id));
+  const endedTimes = ended.map((operation) => [operation.id, createdMsOf(operation)] as const);
+  const floorMs = Math.max(before.floorMs, newestMs - floorBehindMs);
+  const mark: LogMark = {
+    ...boundCounted([...before.counted, ...endedTimes], floorMs),
+    // The oldest have no room, and are never counted. One that no read shows is older than all that are shown.
+    unfinishedIds: [...inFlightIds, ...unseenIds].slice(0, idsLimit).sort(),
+  };
+  return { mark, ended };
+}
+
+/** Whether an operation has ended. An operation with an unknown status counts as not ended. */
+function hasEnded(operation: Operation): boolean {
+  const outcome = outcomeOf(operation);
+  return outcome === "Succeeded" || outcome === "Failed";
+}
+
+/** Forgets the operations at or below the floor. If too many are left, the floor rises to the newest forgotten one. */
+function boundCounted(counted: readonly (readonly [string, number])[], floorMs: number) {
+  const newestFirst = counted.filter(([, createdMs]) => createdMs > floorMs).sort(([, a], [, b]) => b - a);
+  const raisedMs = newestFirst[idsLimit]?.[1] ?? floorMs;
+  return { floorMs: raisedMs, counted: new Map(newestFirst.filter(([, createdMs]) => createdMs > raisedMs)) };
+}
+
+/**
+ * Whether a mark must be stored although nothing was counted. A new process must find every unfinished operation, and
+ * must not read too far back.
+ */
+export function isWorthStoring(
+  stored: LogMark | undefined,
+  next: LogMark,
+  byId: ReadonlyMap<string, Operation>,
+): boolean {
+  return (
+    stored === undefined ||
+    next.floorMs - stored.floorMs >= longestBehindMs ||
+    next.unfinishedIds.some((id) => !stored.unfinishedIds.includes(id) && createdMsOf(byId.get(id)) <= next.floorMs)
+  );
+}
+
+/**
+ * Counts the pending operations that a stored status holds, and publishes an event for each failure. Call it with every
+ * status that the API server returns or shows. Nothing else counts.
+ */
+export function countStored(
+  { metrics, events }: { readonly metrics: OperationMetrics; readonly events: EventRecorder },
+  pending: Map<string, CountedOperation>,
+  resource: ComputeEndpoint,
+): void {
+  for (const operation of pending.values()) {
+    if (holds(resource.status.operationWatermark, operation)) {
+      pending.delete(operation.operationId);
+      metrics.countEnded({ ...resource.key, ...operation });
+      if (operation.outcome === "failed") {
+        events.record(resource, eventOfFailure(operation));
+      }
+    }
+  }
+}
+
+function holds(stored: OperationWatermark | undefined, { operationId, createdMs }: CountedOperation): boolean {
+  const mark = parseMark(stored);
+  return (
+    mark !== undefined &&
+    !mark.unfinishedIds.includes(operationId) &&
+    (mark.counted.has(operationId) || createdMs <= mark.floorMs)
+  );
+}
+
+/** Failures of one action with one error text become a series of one event. */
+function eventOfFailure({ action, error }: CountedOperation): ResourceEvent {
+  return warning("OperationFailed", "Observe", `Operation ${action} failed${error === undefined ? "" : `: ${error}`}`);
+}
+
+/** Reads the stored form of a mark. @returns `undefined` if there is none, or its floor cannot be parsed */
+export function parseMark(stored: OperationWatermark | undefined): LogMark | undefined {
+  const floorMs = Date.parse(stored?.floorTime ?? "");
+  if (stored === undefined || !Number.isFinite(floorMs)) {
+    return undefined;
+  }
+  const counted = new Map(stored.counted.map(({ id, createdTime }) => [id, Date.parse(createdTime)]));
+  return { floorMs, counted, unfinishedIds: stored.unfinishedIds };
+}
+
+/** Writes the stored form of a mark. Equal marks give equal text. */
+export function formatMark({ floorMs, counted, unfinishedIds }: LogMark): OperationWatermark {
+  const oldestFirst = [...counted].sort(([a, aMs], [b, bMs]) => aMs - bMs || (a < b ? -1 : 1));
+  return {
+    floorTime: timeText(floorMs),
+    counted: oldestFirst.map(([id, ms]) => ({ id, createdTime: timeText(ms) })),
+    unfinishedIds: [...unfinishedIds],
+  };
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
