@@ -1,29 +1,13 @@
 /** Tests DatabaseAccesses: roles, databases, Secrets, rotation and deletion. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
-import { type AccessWorld, startAccessWorld } from "../support/access-world.ts";
-import { adminKubectl, isWrite, readAuditEvents } from "../support/api-server.ts";
+import { startAccessWorld } from "../support/access-world.ts";
+import { adminKubectl, createTestNamespace, isWrite, readAuditEvents } from "../support/api-server.ts";
+import { branchPath, databasesOf, passwordOf, rolesOf } from "../support/branch-objects.ts";
 import "../support/patience.ts";
 import { branches, project } from "../support/world.ts";
 
 const endpoint = { branchId: branches.orders, type: "ReadWrite" };
-const branchPath = `/projects/${project}/branches/${branches.orders}`;
-
-async function rolesOf({ world }: AccessWorld, path = branchPath): Promise<readonly string[]> {
-  const { roles } = await world.sandbox.api<{ roles: readonly { name: string }[] }>("GET", `${path}/roles`);
-  return roles.map(({ name }) => name);
-}
-
-async function databasesOf({ world }: AccessWorld): Promise<readonly string[]> {
-  const answer = await world.sandbox.api<{ databases: readonly { name: string }[] }>("GET", `${branchPath}/databases`);
-  return answer.databases.map(({ name }) => name);
-}
-
-async function passwordOf({ world }: AccessWorld, role: string): Promise<string> {
-  const path = `${branchPath}/roles/${role}/reveal_password`;
-  return (await world.sandbox.api<{ password: string }>("GET", path)).password;
-}
-
 test("a new access → role, database and a Secret in the Service Binding layout; the resource is Ready", async () => {
   const access = await startAccessWorld();
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a placeholder of the resource
@@ -147,34 +131,6 @@ test("three accesses share a role whose rotation is due → one reset, and all S
   expect(resets).toHaveLength(1);
 });
 
-test("the endpoint is made again in another project, and the first project is deleted → a deletion ends, the role goes", async () => {
-  const access = await startAccessWorld();
-  const { sandbox } = access.world;
-  const gone = { database: { name: "orders", deletionPolicy: "Delete" } };
-  await access.world.apply("orders", endpoint);
-  await access.apply("app", gone);
-  await access.untilReady("app");
-  await access.world.delete("orders");
-  await access.world.untilGone("orders");
-  const made = await sandbox.api<{ project: { id: string }; branch: { id: string }; endpoints: { id: string }[] }>(
-    "POST",
-    "/projects",
-    { project: { name: "second" } },
-  );
-  const { project: second, branch, endpoints } = made;
-  await sandbox.untilUnlocked(second.id);
-  for (const { id } of endpoints) await sandbox.api("DELETE", `/projects/${second.id}/endpoints/${id}`);
-  await sandbox.untilUnlocked(second.id);
-  await sandbox.api("DELETE", `/projects/${project}`);
-  await access.world.apply("orders", { projectId: second.id, branchId: branch.id, type: "ReadWrite" });
-  await access.until("app", "in the other project", ({ status }) => status.endpoint?.projectId === second.id);
-  const path = `/projects/${second.id}/branches/${branch.id}`;
-  expect(await rolesOf(access, path)).toContain("orders_app");
-  await access.delete("app");
-  await access.untilGone("app");
-  expect(await rolesOf(access, path)).not.toContain("orders_app");
-});
-
 test("the password is reset by another client → the Secret follows", async () => {
   const access = await startAccessWorld();
   await access.world.apply("orders", endpoint);
@@ -220,59 +176,32 @@ test("the Secret is edited, then deleted → restored each time", async () => {
   await access.world.untilEventsWith("app", "SecretRestored");
 });
 
-test("deleted with both policies Delete → database, role and Secret go; the endpoint stays", async () => {
+test("a namespace applies 45 accesses at once → an access of another namespace does not wait for them", async () => {
   const access = await startAccessWorld();
-  await access.world.apply("orders", endpoint);
-  const spec = {
-    database: { name: "orders", deletionPolicy: "Delete" },
-    role: { name: "orders_app", deletionPolicy: "Delete" },
+  const { kubectl, namespace } = access.world;
+  const other = await createTestNamespace("other");
+  await access.allowSecrets(other);
+  await access.world.restartOperator({ WATCH_NAMESPACES: `${namespace},${other}` });
+  const apiVersion = "endpoint-operator.dev/v1alpha1";
+  const accessIn = (place: string, name: string) => ({
+    ...{ apiVersion, kind: "DatabaseAccess", metadata: { name, namespace: place } },
+    spec: { endpointRef: { name: "orders" }, database: { name }, role: { name } },
+  });
+  const staging = { projectId: project, branchId: branches.staging, type: "ReadWrite" };
+  const endpointOfOther = {
+    ...{ apiVersion, kind: "ComputeEndpoint", metadata: { name: "orders", namespace: other }, spec: staging },
   };
-  await access.apply("app", spec);
-  await access.untilReady("app");
-  await access.delete("app");
-  await access.untilGone("app");
-  expect(await rolesOf(access)).not.toContain("orders_app");
-  expect(await databasesOf(access)).not.toContain("orders");
-  expect(await access.secret("app")).toBeUndefined();
-  expect(await access.world.sandbox.endpoints(project)).toHaveLength(1);
-});
-
-test("deleted without a policy → the database stays, and so does the role that owns it", async () => {
-  const access = await startAccessWorld();
-  await access.world.apply("orders", endpoint);
-  await access.apply("app", {});
-  await access.untilReady("app");
-  await access.world.delete("orders");
-  await access.delete("app");
-  await access.untilGone("app");
-  expect(await databasesOf(access)).toContain("orders");
-  expect(await rolesOf(access)).toContain("orders_app");
-  expect(await access.secret("app")).toBeUndefined();
-});
-
-/** Applies two DatabaseAccesses that name the same role and database. `creator` has created both. */
-async function startSharing(): Promise<AccessWorld> {
-  const access = await startAccessWorld();
-  await access.world.apply("orders", endpoint);
-  for (const name of ["creator", "other"]) {
-    await access.apply(name, {
-      database: { name: "orders", deletionPolicy: "Delete" },
-      role: { name: "orders_app", deletionPolicy: "Delete" },
-    });
-    await access.untilReady(name);
-  }
-  return access;
-}
-
-test("the creator of a shared role and database is deleted → both stay, also when the other one is deleted", async () => {
-  const access = await startSharing();
-  await access.delete("creator");
-  await access.untilGone("creator");
-  expect((await access.secret("other"))?.data.password).toBe(await passwordOf(access, "orders_app"));
-  await access.delete("other");
-  await access.untilGone("other");
-  expect(await rolesOf(access)).toContain("orders_app");
-  expect(await databasesOf(access)).toContain("orders");
+  const apply = (items: readonly object[]) =>
+    kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+  await apply([access.world.manifest("orders", endpoint), endpointOfOther]);
+  await access.world.untilReady("orders");
+  await kubectl.run(["-n", other, "wait", "--for=condition=Ready", "cpe/orders", "--timeout=60s"]);
+  await apply(Array.from({ length: 45 }, (_, at) => accessIn(namespace, `many-${String(at).padStart(2, "0")}`)));
+  await apply([accessIn(other, "single")]);
+  await kubectl.run(["-n", other, "wait", "--for=condition=Ready", "dba/single", "--timeout=60s"]);
+  const path = "--output=jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}";
+  const states = (await kubectl.run(["-n", namespace, "get", "dba", path])).split(" ");
+  expect(states.filter((state) => state === "True").length, String(states)).toBeLessThan(12);
 });
 
 test.each(["roles", "databases"])(

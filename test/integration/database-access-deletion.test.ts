@@ -1,0 +1,110 @@
+/** Tests the deletion of DatabaseAccesses. */
+import { expect, test } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import { type AccessWorld, startAccessWorld } from "../support/access-world.ts";
+import { databasesOf, passwordOf, rolesOf } from "../support/branch-objects.ts";
+import "../support/patience.ts";
+import { branches, project } from "../support/world.ts";
+
+const endpoint = { branchId: branches.orders, type: "ReadWrite" };
+test("the endpoint is made again in another project, and the first project is deleted → a deletion ends, the role goes", async () => {
+  const access = await startAccessWorld();
+  const { sandbox } = access.world;
+  const gone = { database: { name: "orders", deletionPolicy: "Delete" } };
+  await access.world.apply("orders", endpoint);
+  await access.apply("app", gone);
+  await access.untilReady("app");
+  await access.world.delete("orders");
+  await access.world.untilGone("orders");
+  const made = await sandbox.api<{ project: { id: string }; branch: { id: string }; endpoints: { id: string }[] }>(
+    "POST",
+    "/projects",
+    { project: { name: "second" } },
+  );
+  const { project: second, branch, endpoints } = made;
+  await sandbox.untilUnlocked(second.id);
+  for (const { id } of endpoints) await sandbox.api("DELETE", `/projects/${second.id}/endpoints/${id}`);
+  await sandbox.untilUnlocked(second.id);
+  await sandbox.api("DELETE", `/projects/${project}`);
+  await access.world.apply("orders", { projectId: second.id, branchId: branch.id, type: "ReadWrite" });
+  await access.until("app", "in the other project", ({ status }) => status.endpoint?.projectId === second.id);
+  const path = `/projects/${second.id}/branches/${branch.id}`;
+  expect(await rolesOf(access, path)).toContain("orders_app");
+  await access.delete("app");
+  await access.untilGone("app");
+  expect(await rolesOf(access, path)).not.toContain("orders_app");
+});
+
+test("deleted with both policies Delete → database, role and Secret go; the endpoint stays", async () => {
+  const access = await startAccessWorld();
+  await access.world.apply("orders", endpoint);
+  const spec = {
+    database: { name: "orders", deletionPolicy: "Delete" },
+    role: { name: "orders_app", deletionPolicy: "Delete" },
+  };
+  await access.apply("app", spec);
+  await access.untilReady("app");
+  await access.delete("app");
+  await access.untilGone("app");
+  expect(await rolesOf(access)).not.toContain("orders_app");
+  expect(await databasesOf(access)).not.toContain("orders");
+  expect(await access.secret("app")).toBeUndefined();
+  expect(await access.world.sandbox.endpoints(project)).toHaveLength(1);
+});
+
+test("deleted during an outage → not Ready at once, then it names the outage; after the outage it goes", async () => {
+  const access = await startAccessWorld();
+  const { sandbox } = access.world;
+  await access.world.apply("orders", endpoint);
+  await access.apply("app", { database: { name: "orders", deletionPolicy: "Delete" } });
+  await access.untilReady("app");
+  await sandbox.fault({ method: "*", path: "/api/v2/**" }, { kind: "status", status: 503, message: "out of order" });
+  const begunMs = performance.now();
+  await access.delete("app");
+  await access.untilReason("app", "Deleting");
+  expect(performance.now() - begunMs).toBeLessThan(10_000);
+  const { status } = await access.untilReason("app", "ServiceUnavailable");
+  expect(performance.now() - begunMs).toBeLessThan(45_000);
+  expect(conditionOf(status.conditions, "Ready")?.message).toContain("set both deletionPolicy fields to Retain");
+  await sandbox.clearFaults();
+  await access.untilGone("app");
+  expect(await databasesOf(access)).not.toContain("orders");
+});
+
+test("deleted without a policy → the database stays, and so does the role that owns it", async () => {
+  const access = await startAccessWorld();
+  await access.world.apply("orders", endpoint);
+  await access.apply("app", {});
+  await access.untilReady("app");
+  await access.world.delete("orders");
+  await access.delete("app");
+  await access.untilGone("app");
+  expect(await databasesOf(access)).toContain("orders");
+  expect(await rolesOf(access)).toContain("orders_app");
+  expect(await access.secret("app")).toBeUndefined();
+});
+
+/** Applies two DatabaseAccesses that name the same role and database. `creator` has created both. */
+async function startSharing(): Promise<AccessWorld> {
+  const access = await startAccessWorld();
+  await access.world.apply("orders", endpoint);
+  for (const name of ["creator", "other"]) {
+    await access.apply(name, {
+      database: { name: "orders", deletionPolicy: "Delete" },
+      role: { name: "orders_app", deletionPolicy: "Delete" },
+    });
+    await access.untilReady(name);
+  }
+  return access;
+}
+
+test("the creator of a shared role and database is deleted → both stay, also when the other one is deleted", async () => {
+  const access = await startSharing();
+  await access.delete("creator");
+  await access.untilGone("creator");
+  expect((await access.secret("other"))?.data.password).toBe(await passwordOf(access, "orders_app"));
+  await access.delete("other");
+  await access.untilGone("other");
+  expect(await rolesOf(access)).toContain("orders_app");
+  expect(await databasesOf(access)).toContain("orders");
+});
