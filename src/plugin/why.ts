@@ -119,7 +119,7 @@ export const nextSteps: Readonly<Record<ConditionReason, string>> = {
   Adopting: "Wait. This state ends by itself.",
   Creating: "Wait. If it lasts, read the operator's log.",
   CreateUnresolved: "Wait. This state ends by itself within CREATE_SETTLE_SECONDS.",
-  Deleting: 'Wait. If it lasts, see docs/troubleshooting.md, "Deletion that does not end".',
+  Deleting: 'Wait. If it lasts, see docs/troubleshooting.md, "A deletion hangs".',
   Forgetting: "Find out which client deletes the endpoint. The operator creates another one.",
   Moving: "Wait. If it lasts, look at the operation in the control plane.",
   Updating: "Wait. If it lasts, look at the operation in the control plane.",
