@@ -38,11 +38,8 @@ export function createControlPlaneMetrics(
     "How long requests to the control plane waited for the operator's own request budget.",
     { labelNames: ["urgency"], buckets: budgetBucketsSeconds },
   );
-  registry.computed(
-    "control_plane_unreadable_objects",
-    "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.",
-    () => [[{}, unreadableCount()]],
-  );
+  const unreadable = "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.";
+  registry.values({ control_plane_unreadable_objects: [unreadable, unreadableCount] });
   const ofPlane = createPlaneMetrics(registry);
   return {
     ...ofPlane,

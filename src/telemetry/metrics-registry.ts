@@ -29,8 +29,18 @@ export class MetricsRegistry extends Registry {
   }
 
   /** At each scrape, so that an object that is gone leaves no series. @param series must not throw */
-  computed(name: string, help: string, series: () => Iterable<Series>, type: "gauge" | "counter" = "gauge"): void {
-    this.registerMetric(new Computed({ name, help, series, type }));
+  computed(name: string, help: string, series: () => Iterable<Series>): void {
+    this.registerMetric(new Computed({ name, help, series }));
+  }
+
+  /** Metrics of one series each, computed at each scrape. A function that returns `undefined` leaves the series out. */
+  values(metrics: Readonly<Record<string, readonly [help: string, value: () => number | undefined]>>, labels = {}) {
+    for (const [name, [help, read]] of Object.entries(metrics)) {
+      this.computed(name, help, () => {
+        const value = read();
+        return value === undefined ? [] : [[labels, value]];
+      });
+    }
   }
 }
 
@@ -38,7 +48,6 @@ interface ComputedMetric {
   readonly name: string;
   readonly help: string;
   readonly series: () => Iterable<Series>;
-  readonly type: "gauge" | "counter";
 }
 
 /** It stores nothing, because prom-client would hash and copy thousands of series. */
@@ -51,10 +60,11 @@ class Computed extends Gauge {
   }
 
   override async get() {
-    const { series, type } = this.#metric;
+    const { name, series } = this.#metric;
     const values = Array.from(series(), ([labels, value]) => ({ labels, value }));
     // prom-client's types declare a number for `type`, but its code uses this text.
-    return { ...(await super.get()), type: type as never, values };
+    const type = (name.endsWith("_total") ? "counter" : "gauge") as never;
+    return { ...(await super.get()), type, values };
   }
 }
 

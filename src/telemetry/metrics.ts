@@ -51,19 +51,15 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const boundAction = createBoundedLabel(maxActions);
   const operations = createOperationCounters(registry, boundAction);
   registerResourceGauges(registry, options, boundAction);
-  registry.computed(
-    "compute_endpoint_orphans",
-    "Endpoints that carry the token of this cluster and belong to no resource.",
-    () => [[{}, options.orphanCount()]],
-  );
+  const orphans = "Endpoints that carry the token of this cluster and belong to no resource.";
+  registry.values({ compute_endpoint_orphans: [orphans, options.orphanCount] });
   const controlPlane = createControlPlaneMetrics(registry, options.unreadableCount);
   const reconciles = createReconcileMetrics(registry, options.workers);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);
   const { leaseName, isLeader } = options.leader;
-  registry.computed("leader_election_master_status", "1 while this process is the leader and may act.", () => [
-    [{ name: leaseName }, Number(isLeader())],
-  ]);
+  const leader = "1 while this process is the leader and may act.";
+  registry.values({ leader_election_master_status: [leader, () => Number(isLeader())] }, { name: leaseName });
   const eventLoopDelayed = createProcessMetrics(registry, options.version);
   const access = createAccessMetrics(registry, options.accesses ?? { resources: () => [], nowMs: () => 0 });
   const render = () => registry.metrics();
@@ -95,16 +91,14 @@ function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningS
   const retries = registry.counter("workqueue_retries_total", "Keys added again after a failure.", labelNames, [
     queueLabels,
   ]);
-  registry.computed(
-    "workqueue_unfinished_work_seconds",
-    "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.",
-    () => [[queueLabels, stats().unfinishedWorkSeconds]],
-  );
-  registry.computed(
-    "workqueue_longest_running_processor_seconds",
-    "How long the longest work in progress has been running.",
-    () => [[queueLabels, stats().longestRunningSeconds]],
-  );
+  const unfinished =
+    "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.";
+  const longest = "How long the longest work in progress has been running.";
+  const running = {
+    workqueue_unfinished_work_seconds: [unfinished, () => stats().unfinishedWorkSeconds],
+    workqueue_longest_running_processor_seconds: [longest, () => stats().longestRunningSeconds],
+  } as const;
+  registry.values(running, queueLabels);
   depth.set(queueLabels, 0);
   return {
     added: () => adds.inc(queueLabels),
@@ -163,31 +157,16 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
 
 /** Registers the metrics of the watch. The counters have client-go's names. */
 function registerWatchMetrics(registry: MetricsRegistry, stats: () => ReflectorStats): void {
-  const labels = { name: controller };
-  registry.computed(
-    "reflector_lists_total",
-    "Complete lists read from the API server.",
-    () => [[labels, stats().lists]],
-    "counter",
-  );
-  registry.computed(
-    "reflector_watches_total",
-    "Watches opened on the API server.",
-    () => [[labels, stats().watches]],
-    "counter",
-  );
-  registry.computed("reflector_synced", "1 once the first list is in the cache.", () => [
-    [labels, Number(stats().hasSynced)],
-  ]);
-  registry.computed("reflector_watching", "1 while a watch is open.", () => [[labels, Number(stats().isWatching)]]);
-  registry.computed(
-    "reflector_silent_seconds",
-    "Seconds since the last byte of the API server, bookmarks included; grows when the watch is stale.",
-    () => {
-      const { silentForMs } = stats();
-      return silentForMs === undefined ? [] : [[labels, silentForMs / 1000]];
-    },
-  );
+  const silence = "Seconds since the last byte of the API server, bookmarks included; grows when the watch is stale.";
+  const silentSeconds = ({ silentForMs }: ReflectorStats) => silentForMs && silentForMs / 1_000;
+  const metrics = {
+    reflector_lists_total: ["Complete lists read from the API server.", () => stats().lists],
+    reflector_watches_total: ["Watches opened on the API server.", () => stats().watches],
+    reflector_synced: ["1 once the first list is in the cache.", () => Number(stats().hasSynced)],
+    reflector_watching: ["1 while a watch is open.", () => Number(stats().isWatching)],
+    reflector_silent_seconds: [silence, () => silentSeconds(stats())],
+  } as const;
+  registry.values(metrics, { name: controller });
 }
 
 /** From the usual lateness to one that makes probes fail. */
@@ -195,31 +174,21 @@ const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 
 /** Makes the metrics of the process. @returns a function that reports how late a timer has fired, in seconds */
 function createProcessMetrics(registry: MetricsRegistry, version: string): Metrics["eventLoopDelayed"] {
-  registry.computed("endpoint_operator_build_info", "Always 1; the label version names the running version.", () => [
-    [{ version }, 1],
-  ]);
-  registry.computed("process_start_time_seconds", "When the process started, in seconds since 1970.", () => [
-    [{}, Math.round(performance.timeOrigin / 1000)],
-  ]);
-  registry.computed("process_resident_memory_bytes", "Memory the process holds.", () => [
-    [{}, process.memoryUsage.rss()],
-  ]);
-  registry.computed("nodejs_heap_size_used_bytes", "Memory that the JavaScript heap uses.", () => [
-    [{}, getHeapStatistics().used_heap_size],
-  ]);
+  const build = "Always 1; the label version names the running version.";
+  registry.values({ endpoint_operator_build_info: [build, () => 1] }, { version });
+  const startedSeconds = Math.round(performance.timeOrigin / 1_000);
+  const cpuSeconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1_000_000;
+  const cpu = "Processor time the process has used, user and system.";
+  registry.values({
+    process_start_time_seconds: ["When the process started, in seconds since 1970.", () => startedSeconds],
+    process_resident_memory_bytes: ["Memory the process holds.", () => process.memoryUsage.rss()],
+    nodejs_heap_size_used_bytes: ["Memory that the JavaScript heap uses.", () => getHeapStatistics().used_heap_size],
+    process_cpu_seconds_total: [cpu, () => cpuSeconds(process.cpuUsage())],
+  });
   const delay = registry.histogram(
     "endpoint_operator_event_loop_delay_seconds",
     "How late timers fire, measured ten times a second: how long the event loop was blocked.",
     { buckets: delayBucketsSeconds },
-  );
-  registry.computed(
-    "process_cpu_seconds_total",
-    "Processor time the process has used, user and system.",
-    () => {
-      const { user, system } = process.cpuUsage();
-      return [[{}, (user + system) / 1_000_000]];
-    },
-    "counter",
   );
   return (seconds) => delay.observe(seconds);
 }

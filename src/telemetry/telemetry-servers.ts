@@ -24,7 +24,7 @@ interface HttpListenerOptions extends ServerOptions {
   /** The name of the setting that has the address, for error messages. */
   readonly setting: string;
   /** The routes for GET and HEAD, by their exact path. Each gets the Authorization header; "" if there is none. */
-  readonly routes: Readonly<Record<string, (authorization: string) => Promise<HttpAnswer>>>;
+  readonly routes: Readonly<Record<string, (authorization: string) => HttpAnswer | Promise<HttpAnswer>>>;
   /** The maximum number of open connections. Further connections are refused. @default 256 */
   readonly maxConnections?: number;
 }
@@ -59,28 +59,21 @@ async function startHttpListener(options: HttpListenerOptions): Promise<HttpList
     },
   );
   server.maxConnections = options.maxConnections ?? 256;
-  await listen(server, options);
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () => close(server, options.clock),
-  };
-}
-
-async function listen(server: Server, { address, setting }: HttpListenerOptions): Promise<void> {
+  const { host, port } = options.address;
   try {
-    await once(server.listen(address.port, address.host), "listening");
+    await once(server.listen(port, host), "listening");
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? "failed";
-    throw new Error(`cannot listen on ${setting} ${address.host}:${address.port}: ${reason}`, { cause: error });
+    throw new Error(`cannot listen on ${options.setting} ${host}:${port}: ${reason}`, { cause: error });
   }
+  return { port: (server.address() as AddressInfo).port, close: () => close(server, options.clock) };
 }
 
 async function close(server: Server, clock: Clock): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
+  const closed = new Promise<unknown>((resolve) => server.close(resolve));
   server.closeIdleConnections();
   const timer = clock.after(closeGraceMs, () => server.closeAllConnections());
-  await promise;
+  await closed;
   timer.cancel();
 }
 
@@ -117,59 +110,50 @@ function plainText(status: number, body: string): HttpAnswer {
 /** Enough for a few Prometheus servers, and for people. Each connection may hold a whole scrape in memory. */
 const maxScrapers = 32;
 
-interface HealthServerOptions extends ServerOptions {
+/** @throws Error that names HEALTH_ADDR when the server cannot listen there */
+export function startHealthServer({
+  liveChecks = [],
+  readyChecks,
+  ...server
+}: ServerOptions & {
   /** @default none: any answer means that the process is alive */
   readonly liveChecks?: readonly HealthCheck[];
   readonly readyChecks: readonly HealthCheck[];
-}
-
-interface MetricsServerOptions extends ServerOptions {
-  readonly metrics: Pick<Metrics, "render">;
-  /** Decides whether a scrape is allowed. @default every scrape is allowed */
-  readonly access?: ScrapeAccess | undefined;
-}
-
-/** @throws Error that names HEALTH_ADDR when the server cannot listen there */
-export function startHealthServer(options: HealthServerOptions): Promise<HttpListener> {
-  const { liveChecks = [], readyChecks, ...server } = options;
-  const routes = {
-    "/livez": async () => answerHealth(liveChecks),
-    "/readyz": async () => answerHealth(readyChecks),
-  };
+}): Promise<HttpListener> {
+  const routes = { "/livez": () => answerHealth(liveChecks), "/readyz": () => answerHealth(readyChecks) };
   return startHttpListener({ ...server, setting: "HEALTH_ADDR", routes });
 }
 
 const scrapeType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** @throws Error that names METRICS_ADDR when the server cannot listen there */
-export function startMetricsServer(options: MetricsServerOptions): Promise<HttpListener> {
-  const { metrics, access, ...server } = options;
-  const scrape = createSharedScrape(metrics.render);
-  const routes = {
-    "/metrics": async (authorization: string) => {
-      const decision = access === undefined ? "Allowed" : await access(authorization);
-      return decision === "Allowed"
-        ? { status: 200, contentType: scrapeType, body: await scrape() }
-        : refusedScrapes[decision];
-    },
-  };
-  return startHttpListener({ ...server, setting: "METRICS_ADDR", routes, maxConnections: maxScrapers });
-}
-
-/** Makes a function that writes the metrics. Scrapes at the same time share one text and its bytes. */
-function createSharedScrape(render: Metrics["render"]): () => Promise<Buffer> {
+export function startMetricsServer({
+  metrics,
+  access = async () => "Allowed",
+  ...server
+}: ServerOptions & {
+  readonly metrics: Pick<Metrics, "render">;
+  /** Decides whether a scrape is allowed. @default every scrape is allowed */
+  readonly access?: ScrapeAccess | undefined;
+}): Promise<HttpListener> {
+  /** Scrapes at the same time share one text and its bytes. */
   let current: Promise<Buffer> | undefined;
-  const begin = async () => {
+  const scrape = async () => {
+    current ??= metrics.render().then((text) => Buffer.from(text));
     try {
-      return Buffer.from(await render());
+      return await current;
     } finally {
       current = undefined;
     }
   };
-  return () => {
-    current ??= begin();
-    return current;
+  const answerScrape = async (authorization: string) => {
+    const decision = await access(authorization);
+    return decision === "Allowed"
+      ? { status: 200, contentType: scrapeType, body: await scrape() }
+      : refusedScrapes[decision];
   };
+  const routes = { "/metrics": answerScrape };
+  return startHttpListener({ ...server, setting: "METRICS_ADDR", routes, maxConnections: maxScrapers });
 }
 
 const refusedScrapes: Readonly<Record<Exclude<ScrapeDecision, "Allowed">, HttpAnswer>> = {
