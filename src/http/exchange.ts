@@ -1,7 +1,8 @@
 /** Sends one HTTP request within limits of time and size, and reads its headers and its body. */
 import type { Dispatcher } from "undici";
-import type { Clock, Timer } from "../domain/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
+import { type CallDeadline, createCallDeadline } from "./call-deadline.ts";
 
 export interface HttpRequest {
   /** Scheme, host and port of the server. */
@@ -77,9 +78,8 @@ type Answer = Pick<Extract<HttpOutcome, { readonly kind: "Answered" }>, "status"
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits;
   readonly #resolve: (outcome: HttpOutcome) => void;
-  readonly #deadline: Timer;
+  readonly #deadline: CallDeadline;
   readonly #dueMs: number;
-  readonly #onAbort = () => this.#stop("ConnectionLost", new Error("given up"));
   #controller: Dispatcher.DispatchController | undefined;
   #answer: Answer | undefined;
   #chunks: Buffer[] = [];
@@ -91,13 +91,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#limits = limits;
     this.#resolve = resolve;
     this.#dueMs = limits.clock.monotonicMs() + limits.timeoutMs;
-    this.#deadline = limits.clock.after(limits.timeoutMs, () => this.#stop("TimedOut", new Error("deadline passed")));
-    for (const signal of limits.signals ?? []) {
-      signal?.addEventListener("abort", this.#onAbort, { once: true });
-      if (signal?.aborted === true) {
-        this.#onAbort();
-      }
-    }
+    this.#deadline = createCallDeadline(limits.clock, limits.timeoutMs, limits.signals ?? []);
+    const { signal, isTimedOut } = this.#deadline;
+    const giveUp = () =>
+      isTimedOut()
+        ? this.#stop("TimedOut", new Error("deadline passed"))
+        : this.#stop("ConnectionLost", new Error("given up"));
+    signal.addEventListener("abort", giveUp, { once: true });
+    if (signal.aborted) giveUp();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -164,18 +165,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       return;
     }
     this.#isSettled = true;
-    this.#deadline.cancel();
-    for (const signal of this.#limits.signals ?? []) {
-      signal?.removeEventListener("abort", this.#onAbort);
-    }
+    this.#deadline.end();
     const timedOut = bodyEnd === "TimedOut";
-    if (this.#answer !== undefined) {
-      this.#resolve({ kind: "Answered", ...this.#answer, body: Buffer.concat(this.#chunks), bodyEnd, cause });
-    } else if (this.#controller === undefined) {
-      this.#resolve({ kind: "NotSent", timedOut, cause });
-    } else {
-      this.#resolve({ kind: "Lost", timedOut, cause });
-    }
+    this.#resolve(
+      this.#answer === undefined
+        ? { kind: this.#controller === undefined ? "NotSent" : "Lost", timedOut, cause }
+        : { kind: "Answered", ...this.#answer, body: Buffer.concat(this.#chunks), bodyEnd, cause },
+    );
     this.#chunks = [];
   }
 }
@@ -235,24 +231,19 @@ const unknownDateRetryAfterMs = 60_000;
  * A date is compared with the `Date` header of the same answer, because the operator's clock may differ.
  * @returns 0 to ten minutes, in milliseconds; `undefined` for a missing or unreadable header. @see RFC 9110, 10.2.3
  */
-export function parseRetryAfter(header: string | undefined, date: string | undefined): number | undefined {
-  const text = header?.trim() ?? "";
-  const delayMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : delayUntilMs(text, date);
-  return delayMs === undefined ? undefined : Math.min(Math.max(0, Math.ceil(delayMs)), longestRetryAfterMs);
-}
-
-function delayUntilMs(text: string, date: string | undefined): number | undefined {
-  const untilMs = parseHttpDate(text);
-  const sentMs = parseHttpDate(date);
-  if (untilMs === undefined) {
+export function parseRetryAfter(header = "", date = ""): number | undefined {
+  const [text, untilMs] = [header.trim(), parseHttpDate(header)];
+  const isSeconds = /^\d+(\.\d+)?$/.test(text);
+  if (!isSeconds && Number.isNaN(untilMs)) {
     return undefined;
   }
-  return sentMs === undefined ? unknownDateRetryAfterMs : untilMs - sentMs;
+  const delayMs = isSeconds ? Number(text) * 1_000 : untilMs - parseHttpDate(date);
+  return Number.isNaN(delayMs)
+    ? unknownDateRetryAfterMs
+    : Math.min(Math.max(0, Math.ceil(delayMs)), longestRetryAfterMs);
 }
 
-/** @returns epoch milliseconds; `undefined` for a missing or unreadable date */
-function parseHttpDate(text: string | undefined): number | undefined {
-  // Every form of an HTTP date begins with the name of a day. `Date.parse` alone would read "-5" as a year.
-  const epochMs = /^[A-Za-z]{3,9},? /.test(text?.trim() ?? "") ? Date.parse(text ?? "") : Number.NaN;
-  return Number.isNaN(epochMs) ? undefined : epochMs;
+/** Every form of an HTTP date begins with the name of a day. `Date.parse` alone would read "-5" as a year. */
+function parseHttpDate(text: string): number {
+  return /^[A-Za-z]{3,9},? /.test(text.trim()) ? Date.parse(text) : Number.NaN;
 }

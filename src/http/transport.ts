@@ -29,28 +29,29 @@ const callEnded = new Error("the call has ended");
 /** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */
 export class HttpTransport {
   readonly #options: HttpTransportOptions;
+  readonly #connecting: Client.Options;
   readonly #pool: Pool;
 
   constructor(options: HttpTransportOptions) {
+    const { origin, connections, connectTimeoutMs, mayBeNearby = true } = options;
+    const lookup = mayBeNearby ? {} : { lookup: farLookup() };
     this.#options = options;
-    const { origin, connections } = options;
-    this.#pool = new Pool(origin, { ...common, connect: connectOptions(options), connections });
+    this.#connecting = { ...common, connect: { timeout: connectTimeoutMs, ...lookup } };
+    this.#pool = new Pool(origin, { ...this.#connecting, connections });
   }
 
   /** The server may have closed the kept connection, so a `Lost` read is worth a second try. */
   sendPooled(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
-    const { origin, clock, maxResponseBytes, maxResponseValues } = this.#options;
-    const limits = { clock, timeoutMs, maxResponseBytes, maxResponseValues };
-    return exchange(this.#pool, { ...request, origin }, limits);
+    const { origin, ...limits } = this.#options;
+    return exchange(this.#pool, { ...request, origin }, { ...limits, timeoutMs, fence: undefined });
   }
 
   /** If the server had closed a kept connection, it would be unknown whether a write was applied. */
   async sendFresh(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
-    const { origin, clock, maxResponseBytes, maxResponseValues, fence } = this.#options;
-    const client = new Client(origin, { ...common, connect: connectOptions(this.#options) });
-    const limits = { clock, timeoutMs, maxResponseBytes, maxResponseValues, fence, isLastOnConnection: true };
+    const { origin, ...limits } = this.#options;
+    const client = new Client(origin, this.#connecting);
     try {
-      return await exchange(client, { ...request, origin }, limits);
+      return await exchange(client, { ...request, origin }, { ...limits, timeoutMs, isLastOnConnection: true });
     } finally {
       // The close is not awaited, because the call must end at its deadline, whatever the socket does.
       void client.destroy(callEnded);
@@ -123,10 +124,6 @@ const common = { allowH2: false, keepAliveTimeout: 30_000, pipelining: 1 } as co
 /** TCP keep-alive probes. Their interval is shorter than the idle limits of the usual load balancers. */
 const keepAliveProbe = { keepAlive: true, keepAliveInitialDelay: 30_000, allowH2: false } as const;
 
-function connectOptions({ connectTimeoutMs, mayBeNearby = true }: HttpTransportOptions) {
-  return { timeout: connectTimeoutMs, ...(mayBeNearby ? {} : { lookup: farLookup() }) };
-}
-
 /** @param route.proxyUrl `undefined`: directly */
 export function createAgent(
   route: { readonly tls: TlsMaterial; readonly proxyUrl: string | undefined },
@@ -139,23 +136,19 @@ export function createAgent(
     : new ProxyAgent({ ...common, uri: proxyUrl, requestTls: { ...socket, ...tls }, connect: socket });
 }
 
-class NearbyAddressError extends Error {
-  override readonly name = "NearbyAddressError";
-  readonly code = "ERR_NEARBY_ADDRESS";
-}
-
 /** Each connection looks its host up, and uses only checked addresses. Errors: `ERR_NEARBY_ADDRESS` if none is left. */
 export function farLookup(resolve: typeof systemLookup = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error !== null) {
-        callback(error, []);
+    resolve(hostname, { ...options, all: true }, (failure, addresses) => {
+      if (failure !== null) {
+        callback(failure, []);
         return;
       }
       const far = addresses.filter(({ address }) => !isNearbyHost(hostOf(address)));
       const [first] = far;
       if (first === undefined) {
-        callback(new NearbyAddressError("every address of the host is on this machine or link"), []);
+        const error = new Error("every address of the host is on this machine or link");
+        callback(Object.assign(error, { code: "ERR_NEARBY_ADDRESS" }), []);
       } else if (options.all === true) {
         callback(null, far);
       } else {
