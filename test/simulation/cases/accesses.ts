@@ -31,6 +31,9 @@ const access = (atMs: number, { name = "app", role, database, secret }: AccessPa
 const annotate = (atMs: number, annotation: string, value: string | null, name = "app") =>
   ({ atMs, action: { kind: "AnnotateAccess", name, annotations: { [annotation]: value } } }) as const;
 
+const cut = (atMs: number, isOn: boolean) =>
+  ({ atMs, action: { kind: "Cut", replica: 0, server: "control plane", isOn } }) as const;
+
 const remove = (atMs: number) => ({ atMs, action: { kind: "DeleteAccess", name: "app" } }) as const;
 
 const personsRole = (atMs: number, branchId = branch(1)) =>
@@ -195,6 +198,35 @@ export const accessCases: readonly NamedCase[] = [
       const written = world.log.entries.findLast(({ text }) => text === "asks the API server to patch Secret shop/app");
       const atMs = written?.atMs ?? Number.POSITIVE_INFINITY;
       return atMs < 140_000 ? [] : [`the Secret was written at ${atMs} ms`];
+    },
+  },
+  {
+    id: "outage of both kinds",
+    name: "the control plane goes away, and a DatabaseAccess needs it → after half a minute, both kinds say so; a short outage changes nothing",
+    why: "Ready stays True for ten minutes, and a person looks for the fault elsewhere",
+    plan: planOf({
+      world: { hasAccesses: true },
+      steps: [
+        endpoint(1_000),
+        access(10_000),
+        cut(60_000, true),
+        cut(80_000, false),
+        cut(120_000, true),
+        annotate(121_000, annotations.reconcileRequestedAt, "1"),
+        cut(240_000, false),
+      ],
+      quietFromMs: 250_000,
+    }),
+    judge: ({ log }) => {
+      const reports = (what: string, fromMs: number, untilMs: number) =>
+        log.entries.filter(
+          ({ text, atMs }) =>
+            text === `asks the API server to patch status of ${what}` && atMs > fromMs && atMs < untilMs,
+        ).length;
+      return ["ComputeEndpoint shop/orders", "DatabaseAccess shop/app"].flatMap((what) => [
+        ...(reports(what, 60_000, 120_000) === 0 ? [] : [`${what} reports a short outage`]),
+        ...(reports(what, 150_000, 195_000) === 1 ? [] : [`${what} does not report the outage`]),
+      ]);
     },
   },
 ];
