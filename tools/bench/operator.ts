@@ -1,6 +1,4 @@
 // Measures the operator, and a bare loop that makes only the calls that cannot be avoided: `npm run bench`.
-// `--part NAME` measures only one promise. Both print their results as tables.
-
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -8,55 +6,66 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startApiServer } from "../api-server/api-server.ts";
 import { untilEstablished } from "../api-server/established.ts";
-import { apiServerAssets } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { buildProgram } from "../build.ts";
-import { createKubectl } from "../demo/scene/kubectl.ts";
+import { runTool, UsageError } from "../process/command-line.ts";
+import { createKubectl } from "../process/kubectl.ts";
+import { type BenchPlan, measureSize } from "./operator/measure-size.ts";
 import { parts } from "./operator/parts.ts";
-import { benchPlan } from "./operator/plan.ts";
 import { reportText } from "./operator/report.ts";
-import { runBenchmark } from "./operator/run.ts";
 import { openWorld } from "./operator/world.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const usage = `Usage: npm run bench -- [--only 100/10 | --only 1000/100 | --part NAME] [--names]
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: "string" },
-    part: { type: "string" },
-    names: { type: "boolean", default: false },
-  },
-});
+Measures the operator against a bare loop, and prints tables. It runs on Linux.
+  --only RESOURCES/PROJECTS   one size alone, with a short rest
+  --part NAME                 one promise alone: ${Object.keys(parts).join(", ")}
+  --names                     the control plane shows the names of endpoints`;
 
-const part = options.part === undefined ? undefined : parts[options.part];
-if (options.part !== undefined && part === undefined) {
-  throw new Error(`--part: there is no part ${options.part}; there are ${Object.keys(parts).join(", ")}`);
+const sizes: readonly (readonly [resources: number, projects: number])[] = [
+  [100, 10],
+  [1_000, 100],
+];
+
+/** The floor has no request budget, so the operator gets one without effect: the comparison is about their own work. */
+const settings = { CONTROL_PLANE_REQUESTS_PER_MINUTE: "1000000", CONTROL_PLANE_REQUESTS_PER_SECOND: "100000" };
+
+function plansFor(only: string | undefined): readonly BenchPlan[] {
+  const chosen = sizes.filter(([resources, projects]) => only === undefined || only === `${resources}/${projects}`);
+  if (chosen.length === 0) throw new UsageError(`there is no size ${only}`);
+  const restSeconds = only === undefined ? 60 : 25;
+  const common = { rounds: 4, edits: 100, restSeconds, settings, restSettings: { RESYNC_SECONDS: "20" } };
+  return chosen.map(([resources, projects]) => ({ resources, projects, ...common }));
 }
 
-const plan = benchPlan(options.only);
-const progress = (line: string) => console.error(line);
-await using stack = new AsyncDisposableStack();
-const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-program-"));
-stack.defer(() => rm(folder, { recursive: true, force: true }));
-const { program } = await buildProgram(path.join(folder, "dist"));
-const assets = await resolveAssets(apiServerAssets as readonly ["kube-apiserver", "etcd", "kubectl"], { progress });
-const apiServer = await startApiServer({ assets });
-stack.defer(() => apiServer.stop());
-const kubectl = createKubectl({
-  binary: assets.kubectl,
-  env: { ...process.env, KUBECONFIG: apiServer.kubeconfigFile, KUBECACHEDIR: path.join(folder, "kubectl-cache") },
-  cwd: root,
-  signal: new AbortController().signal,
-});
-await kubectl.run(["apply", "--server-side", "-k", "crds"]);
-await kubectl.run(["apply", "--server-side", "-k", "deploy/base"]);
-await untilEstablished(kubectl);
-const { url: server, caFile, token, auditLogFile } = apiServer;
-const sandboxProfile = options.names ? "public" : "seed";
-const world = await openWorld({ server, caFile, token, auditLogFile }, { program, sandboxProfile });
-stack.defer(() => world.close());
-if (part === undefined) {
-  console.log(reportText(await runBenchmark(world, plan, progress)));
-} else {
-  console.log(await part({ world, settings: plan.settings ?? {}, say: progress }));
+async function main(args: readonly string[], signal: AbortSignal): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { only: { type: "string" }, part: { type: "string" }, names: { type: "boolean", default: false } },
+  });
+  const plans = plansFor(values.only);
+  const part = values.part === undefined ? undefined : parts[values.part];
+  if (values.part !== undefined && part === undefined) throw new UsageError(`there is no part ${values.part}`);
+  const say = (line: string) => console.error(line);
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-program-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const { program } = await buildProgram(path.join(folder, "dist"));
+  const assets = await resolveAssets(["etcd", "kube-apiserver", "kubectl"], { progress: say, signal });
+  const apiServer = await startApiServer({ assets });
+  stack.defer(() => apiServer.stop());
+  const cwd = fileURLToPath(new URL("../../", import.meta.url));
+  const { kubeconfigFile, url: server } = apiServer;
+  const kubectl = createKubectl({ binary: assets.kubectl, kubeconfigFile, cacheFolder: folder, cwd, signal });
+  await kubectl.run(["apply", "--server-side", "-k", "crds"]);
+  await kubectl.run(["apply", "--server-side", "-k", "deploy/base"]);
+  await untilEstablished(kubectl);
+  const sandboxProfile = values.names ? "public" : "seed";
+  const world = await openWorld({ ...apiServer, server, kubectl }, { program, sandboxProfile });
+  stack.defer(() => world.close());
+  if (part !== undefined) console.log(await part({ world, settings, say }));
+  else for (const plan of plans) console.log(`${reportText(await measureSize(world, plan, say))}\n`);
+  return 0;
 }
+
+await runTool({ usage, main });

@@ -22,6 +22,7 @@ export class ComponentError extends Error {
 export interface Component {
   readonly name: string;
   readonly process: GuardedProcess;
+  readonly logFile: string;
   /** Returns what it has written since this start. */
   readLog(): Promise<string>;
   /** Makes an error with this message and the end of its log. */
@@ -33,19 +34,22 @@ export async function startComponent(options: {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** The whole environment. @default the environment of this process */
+  readonly env?: NodeJS.ProcessEnv;
   readonly logFile: string;
   readonly graceMs: number;
 }): Promise<Component> {
-  const { name, command, args, logFile, graceMs } = options;
+  const { name, logFile, ...command } = options;
   const logStart = await stat(logFile).then(
     (entry) => entry.size,
     () => 0,
   );
-  const child = await startGuardedProcess({ command, args, output: { file: logFile }, graceMs });
+  const child = await startGuardedProcess({ ...command, output: { file: logFile } });
   const readLog = async () => (await readFile(logFile)).subarray(logStart).toString("utf8");
   return {
     name,
     process: child,
+    logFile,
     readLog,
     failure: async (message) => {
       const lines = (await readLog()).trimEnd().split("\n").slice(-quotedLines);

@@ -15,69 +15,64 @@ export interface DirectServer {
   stop(): Promise<void>;
 }
 
-/**
- * Starts the same PostgreSQL with the same settings, on a copy of an idle compute's data. It has its own TLS and TCP.
- * @param uri the connection string of the compute; role, password and database are the same.
- */
-export async function startDirectServer(options: {
+/** The server to start: the same PostgreSQL with the same settings, on a copy of an idle compute's data. */
+export interface DirectServerOptions {
   readonly postgres: string;
   readonly user: SystemUser;
   readonly source: string;
   /** The directory of the copy. It must not exist. */
   readonly target: string;
+  /** The connection string of the compute; role, password and database are the same. */
   readonly uri: string;
-}): Promise<DirectServer> {
-  const { postgres, user, source, target } = options;
-  await copyIdleData({ source, target, user });
+}
+
+/** Starts the server, with its own TLS and TCP, and waits until it answers. */
+export async function startDirectServer({ postgres, user, source, target, uri }: DirectServerOptions) {
+  // PostgreSQL removes its pid file last, so without the file no server uses the data.
+  const isIdle = () => !existsSync(path.join(source, "postmaster.pid")) || undefined;
+  await waitUntil(isIdle, { what: `no server uses ${source}` });
+  await copyAtRest({ source, target, user });
+  await writeOwnFiles(target, user);
   const [port = 0] = await findFreePorts(1);
-  const { cert, key } = CertificateAuthority.create(Date.now()).issue(["localhost", "127.0.0.1"], Date.now());
-  for (const [name, text] of [
-    ["server.crt", cert],
-    ["server.key", key],
-  ] as const) {
-    writeFileSync(path.join(target, name), text, { mode: 0o600 });
-    if (user.uid !== undefined && user.gid !== undefined) chownSync(path.join(target, name), user.uid, user.gid);
-  }
-  // The copied settings name the archive directory of the compute.
-  const archive = path.join(target, "archive");
-  mkdirSync(archive, { mode: 0o700 });
-  if (user.uid !== undefined && user.gid !== undefined) chownSync(archive, user.uid, user.gid);
-  appendFileSync(path.join(target, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
-  const tls = { ssl: "on", ssl_cert_file: "server.crt", ssl_key_file: "server.key" };
   const own = {
-    ...{ ...tls, listen_addresses: "127.0.0.1", port, unix_socket_directories: "" },
+    ...{ ssl: "on", ssl_cert_file: "server.crt", ssl_key_file: "server.key" },
+    ...{ listen_addresses: "127.0.0.1", port, unix_socket_directories: "" },
     archive_command: `ln -f "%p" "archive/%f"`,
   };
   const settings = Object.entries(own).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = new GuardedProcess({ program: postgres, args: ["-D", target, ...settings], user });
-  const { username, password, pathname } = new URL(options.uri);
-  const uri = `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}?sslmode=require`;
-  const stop = async (): Promise<void> => {
-    server.stop();
-    await server.ended;
+  const { username, password, pathname } = new URL(uri);
+  const direct: DirectServer = {
+    uri: `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}?sslmode=require`,
+    stop: async () => {
+      server.stop();
+      await server.ended;
+    },
   };
-  try {
-    await waitUntil(() => answers(uri, server), { what: "the server that is asked directly answers" });
-  } catch (error) {
-    await stop();
+  const answers = async () => {
+    if (server.hasEnded) throw new Error(`the server that is asked directly ended: ${server.lastWords()}`);
+    return (await isAnswering(direct.uri)) || undefined;
+  };
+  await waitUntil(answers, { what: "the server that is asked directly answers" }).catch(async (error: unknown) => {
+    await direct.stop();
     throw error;
+  });
+  return direct;
+}
+
+/** Writes certificate and key, the directory of the archive, and the rule that lets clients in. */
+async function writeOwnFiles(target: string, { uid, gid }: SystemUser): Promise<void> {
+  const { cert, key } = CertificateAuthority.create(Date.now()).issue(["localhost", "127.0.0.1"], Date.now());
+  const files = { "server.crt": cert, "server.key": key };
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(target, name), text, { mode: 0o600 });
+  mkdirSync(path.join(target, "archive"), { mode: 0o700 });
+  for (const name of [...Object.keys(files), "archive"]) {
+    if (uid !== undefined && gid !== undefined) chownSync(path.join(target, name), uid, gid);
   }
-  return { uri, stop };
+  appendFileSync(path.join(target, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
 }
 
-/**
- * Copies the data of a compute. PostgreSQL removes its pid file last, so without the file no server uses the data.
- * @throws Error when a server uses the data at the end of the copy
- */
-async function copyIdleData(copy: Parameters<typeof copyAtRest>[0]): Promise<void> {
-  const pidFile = path.join(copy.source, "postmaster.pid");
-  await waitUntil(() => !existsSync(pidFile) || undefined, { what: `no server uses ${copy.source}` });
-  await copyAtRest(copy);
-  if (existsSync(pidFile)) throw new Error(`a server was started on ${copy.source} while its data was copied`);
-}
-
-async function answers(uri: string, server: GuardedProcess): Promise<true | undefined> {
-  if (server.hasEnded) throw new Error(`the server that is asked directly ended: ${server.lastWords()}`);
+async function isAnswering(uri: string): Promise<boolean> {
   const client = new pg.Client(uri.replace("sslmode=require", "sslmode=no-verify"));
   client.on("error", () => {});
   try {
@@ -85,6 +80,6 @@ async function answers(uri: string, server: GuardedProcess): Promise<true | unde
     await client.end();
     return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

@@ -1,96 +1,77 @@
 /** Measures how long it takes to bring up new resources. */
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { startComponent, waitForComponent } from "../../process/component.ts";
 import { waitUntil } from "../../process/wait-until.ts";
-import type { AuditTally } from "./audit-tail.ts";
+import { type AuditTally, auditLogSize, tallyRequests } from "./audit-log.ts";
 import type { FloorTask } from "./floor.ts";
-import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
-import { OperatorProcess } from "./operator-process.ts";
-import { isReady, listPopulation, type Population, sizeOf } from "./population.ts";
-import type { SandboxServer } from "./sandbox-server.ts";
-import { type BenchWorld, writeTask } from "./world.ts";
+import { OperatorProcess, type ProcessUsage, type Stage, usageOf } from "./operator-process.ts";
+import { isReady, listPopulation, type Population, type StoredResource, sizeOf } from "./population.ts";
+import { apiKey } from "./sandbox-server.ts";
+import { users } from "./world.ts";
 
-/** The costs of the bring-up of resources that no operator has seen before. */
-export interface BringUp {
-  readonly resources: number;
-  /** The time from the first request for the resources to the answer of the last write, by the API server's clock. */
-  readonly seconds: number;
-  /** The processor time of the process, including its start. */
-  readonly cpuMs: number;
-  readonly peakRssBytes: number;
-  /** The number of reconciles. The floor has none. */
-  readonly reconciles: number;
-  /** The number of writes of the resources. */
-  readonly kubernetesWrites: number;
-  /** Writes of the resources that the API server refused. */
-  readonly kubernetesRefusals: number;
-  readonly kubernetesReads: number;
-  readonly kubernetesEvents: number;
+/** The requests of one process, to the API server and to the control plane. */
+export interface RequestTally extends AuditTally {
   readonly controlPlaneReads: number;
   readonly controlPlaneWrites: number;
 }
 
-/** Where resources are brought up. */
-export interface BringUpStage {
-  readonly world: BenchWorld;
-  readonly sandbox: SandboxServer;
-  readonly population: Population;
-  /** Further environment variables of the operator. @default none */
-  readonly settings?: Readonly<Record<string, string>>;
+/** The costs of the bring-up of resources that no operator has seen before. */
+export interface BringUp extends RequestTally, ProcessUsage {
+  readonly resources: number;
+  /** The number of reconciles. The floor has none. */
+  readonly reconciles: number;
 }
 
-/** The maximum number of calls at the same time, in the floor and by default in the operator. */
-const workers = 16;
-
 /** Brings up a population with an operator, which then goes on running. */
-export async function bringUpByOperator(stage: BringUpStage): Promise<{
+export async function bringUpByOperator(stage: Stage): Promise<{
   readonly result: BringUp;
   readonly operator: OperatorProcess;
 }> {
-  const measured = await beginMeasure(stage, stage.world.operator.user);
-  const operator = await startOperator(stage);
-  await measured.untilAllReady();
-  const result = await measured.end(await operator.usage());
-  return { result: { ...result, reconciles: await operator.reconciles() }, operator };
+  const counted = await beginCount(stage, users.operator);
+  const operator = await OperatorProcess.start(stage);
+  await untilAllReady(stage);
+  const resources = sizeOf(stage.population);
+  const [usage, reconciles] = [await operator.usage(), await operator.reconciles()];
+  return { result: { resources, ...usage, reconciles, ...(await counted()) }, operator };
 }
 
-/** Starts an operator for one population, and waits until it is ready. */
-export function startOperator({ world, sandbox, population, settings }: BringUpStage) {
-  return OperatorProcess.start({
-    program: world.program,
-    settings: {
-      CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,
-      CONTROL_PLANE_API_KEY: sandbox.apiKey,
-      KUBECONFIG: world.operator.kubeconfigFile,
-      WATCH_NAMESPACES: population.namespace,
-      ...settings,
-    },
-  });
-}
-
-/** Brings up a population with the floor. */
-export async function bringUpByFloor(stage: BringUpStage): Promise<BringUp> {
+/** Brings up a population with the floor. @param example a resource that an operator has brought up */
+export async function bringUpByFloor(stage: Stage, example: StoredResource): Promise<BringUp> {
   const { world, sandbox, population } = stage;
-  const task: FloorTask = {
-    kube: world.floor.access,
-    namespace: population.namespace,
-    sandboxOrigin: sandbox.origin,
-    apiKey: sandbox.apiKey,
-    workers,
+  const { namespace } = population;
+  const file = path.join(world.folder, `${namespace}.json`);
+  const task: FloorTask = { kube: world.floorAccess, namespace, sandboxOrigin: sandbox.origin, apiKey, example };
+  await writeFile(file, JSON.stringify(task), { mode: 0o600 });
+  const counted = await beginCount(stage, users.floor);
+  const floor = await startComponent({
+    name: "floor",
+    command: process.execPath,
+    args: [fileURLToPath(new URL("./floor.ts", import.meta.url)), file],
+    logFile: path.join(world.folder, `${namespace}.log`),
+    graceMs: 1_000,
+  });
+  const isDone = async () => (await floor.readLog()).includes("floor done");
+  // The benchmark lists the resources meanwhile, as it does beside an operator, because that takes processor time.
+  await Promise.all([waitForComponent(floor, performance.now() + longestMs(population), isDone), untilAllReady(stage)]);
+  const usage = await usageOf(floor.process.pid);
+  await floor.process.stop();
+  return { resources: sizeOf(population), ...usage, reconciles: 0, ...(await counted()) };
+}
+
+/** Begins to count requests. @returns a function that returns the requests of the user, and all to the control plane */
+export async function beginCount(
+  { world: { auditLogFile: file }, sandbox, population: { namespace } }: Stage,
+  user: string,
+): Promise<() => Promise<RequestTally>> {
+  const since = await auditLogSize(file);
+  const before = await sandbox.counts();
+  return async () => {
+    const { reads, writes } = await sandbox.counts();
+    const tally = await tallyRequests({ file, user, namespace, since });
+    return { ...tally, controlPlaneReads: reads - before.reads, controlPlaneWrites: writes - before.writes };
   };
-  const file = await writeTask(world, population.namespace, task);
-  const measured = await beginMeasure(stage, world.floor.user);
-  const program = fileURLToPath(new URL("./floor.ts", import.meta.url));
-  const floor = await InspectedProcess.start({ args: [program, file], env: {} });
-  const wait = { what: "the floor is done", timeoutMs: longestMs(population), lastSeen: () => floor.output() };
-  const untilDone = async () => {
-    const end = await waitUntil(() => /floor (done|failed)/.exec(floor.output())?.[1], wait);
-    if (end === "failed") throw new Error(floor.output());
-  };
-  // The benchmark reads the audit log meanwhile, as it does beside an operator, because that takes processor time.
-  await Promise.all([untilDone(), measured.untilAllReady()]);
-  const result = await measured.end(await floor.usage());
-  await floor.stop();
-  return result;
 }
 
 /** Returns a generous time limit, because the machine may be busy. */
@@ -98,53 +79,8 @@ function longestMs(population: Population): number {
   return 300_000 + sizeOf(population) * 300;
 }
 
-/** Begins to count requests. @returns a function that returns the requests of the user, and all to the control plane */
-export async function beginCount(
-  { world: { audit }, sandbox, population: { namespace } }: BringUpStage,
-  user: string,
-): Promise<() => Promise<AuditTally & Pick<BringUp, "controlPlaneReads" | "controlPlaneWrites">>> {
-  const since = await audit.read();
-  const before = await sandbox.counts();
-  return async () => {
-    await audit.read();
-    const tally = audit.tally({ user, namespace }, since);
-    const { reads, writes } = await sandbox.counts();
-    return { ...tally, controlPlaneReads: reads - before.reads, controlPlaneWrites: writes - before.writes };
-  };
-}
-
-async function beginMeasure(stage: BringUpStage, user: string) {
-  const { world, population } = stage;
-  const counted = await beginCount(stage, user);
-  const resources = sizeOf(population);
-  let last = { writes: -1, seenAtMs: 0 };
-  return {
-    /** The list is read only when writes pause, because with so many resources a list is work for the API server. */
-    untilAllReady: () =>
-      waitUntil(
-        async () => {
-          const writes = await world.audit.readWrites();
-          if (writes !== last.writes) last = { writes, seenAtMs: Date.now() };
-          if (Date.now() - last.seenAtMs < 700) return undefined;
-          const stored = await listPopulation(world.kube, population.namespace);
-          return stored.length === resources && stored.every(isReady) ? true : undefined;
-        },
-        { what: "all are Ready", timeoutMs: longestMs(population), pauseMs: 250 },
-      ),
-    async end({ cpuMs, peakRssBytes }: ProcessUsage): Promise<BringUp> {
-      const { writes, refused, reads, events, firstMs = 0, lastWriteMs = 0, ...ofControlPlane } = await counted();
-      return {
-        resources,
-        seconds: (lastWriteMs - firstMs) / 1000,
-        cpuMs,
-        peakRssBytes,
-        reconciles: 0,
-        kubernetesWrites: writes,
-        kubernetesRefusals: refused,
-        kubernetesReads: reads,
-        kubernetesEvents: events,
-        ...ofControlPlane,
-      };
-    },
-  };
+/** Lists the resources only now and then, because with so many of them a list is work for the API server. */
+async function untilAllReady({ world, population }: Stage): Promise<void> {
+  const areReady = async () => (await listPopulation(world.kube, population.namespace)).every(isReady) || undefined;
+  await waitUntil(areReady, { what: "all are Ready", timeoutMs: longestMs(population), pauseMs: 1_000 });
 }

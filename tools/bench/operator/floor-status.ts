@@ -1,14 +1,7 @@
-/** The statuses that the floor stores. */
-import { createHash, randomUUID } from "node:crypto";
-import type {
-  Acknowledged,
-  ComputeEndpointStatus,
-  Condition,
-  OperationWatermark,
-  StatusOperation,
-} from "../../../src/resource/status-schema.ts";
-
-// The floor's statuses are as large as the operator's at the same point, but nothing is computed for them.
+/** The statuses that the floor stores. They are as large as the operator's, but nothing is computed for them. */
+import { randomUUID } from "node:crypto";
+import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
+import type { StoredResource } from "./population.ts";
 
 /** The answer to a create. */
 export interface CreateAnswer {
@@ -17,111 +10,66 @@ export interface CreateAnswer {
 }
 
 /** A merge patch of a status: `null` removes a member. */
-type StatusPatch = { readonly [Name in keyof ComputeEndpointStatus]: ComputeEndpointStatus[Name] | null };
+export type StatusPatch = { readonly [Name in keyof ComputeEndpointStatus]: ComputeEndpointStatus[Name] | null };
 
-/** Returns the status before the create is sent. */
-export function intentStatus(projectId: string, branchId: string): StatusPatch {
-  return {
-    observedGeneration: 1,
-    createIntent: {
-      attempt: randomUUID(),
-      token: hash(branchId).slice(0, 24),
-      serviceUrl,
-      projectId,
-      branchId,
-      type: "ReadWrite",
-      preIds: [],
-    },
-    conditions: conditions({ isReady: false, reason: "Creating", message: "The endpoint is being created." }),
-  };
-}
+/** Makes the statuses of resources from the status that an operator has stored for another one. */
+export class FloorStatuses {
+  readonly #example: ComputeEndpointStatus;
 
-/** Returns the status after the create was answered. */
-export function inFlightStatus(
-  { projectId, resourceUid }: { projectId: string; resourceUid: string },
-  { endpoint, operations }: CreateAnswer,
-): StatusPatch {
-  const ids = operations.map(({ id }) => id);
-  return {
-    createIntent: null,
-    ownership: {
-      endpointId: endpoint.id,
-      origin: "Created",
-      resourceUid,
-      clusterId: resourceUid,
-      serviceUrl,
-      projectId,
-    },
-    host: endpoint.host,
-    poolerHost: endpoint.host.replace(endpoint.id, `${endpoint.id}-pooler`),
-    state: "init",
-    pendingState: "active",
-    compute: { minUnits: 0.25, maxUnits: 1, size: "0.25-1", maxConnections: 112 },
-    acknowledged: acknowledged(1, ids),
-    operations: operations.map((operation) => ({ ...operationOf(operation), status: "running" })),
-    operationWatermark: watermark(operations, ids),
-    conditions: conditions({ isReady: false, reason: "OperationInFlight", message: "start_compute is running." }),
-  };
-}
+  /** @param example a resource that an operator has brought up to Ready */
+  constructor({ status }: StoredResource) {
+    if (status === undefined) throw new Error("the example has no status");
+    this.#example = status;
+  }
 
-/** Returns the status after the operations have ended. */
-export function readyStatus({ operations }: CreateAnswer): StatusPatch {
-  const ids = operations.map(({ id }) => id);
-  return {
-    state: "active",
-    pendingState: null,
-    acknowledged: acknowledged(0, ids),
-    operations: operations.map((operation) => ({
-      ...operationOf(operation),
-      status: "finished",
-      durationMilliseconds: 200,
-    })),
-    operationWatermark: watermark(operations, []),
-    conditions: conditions({ isReady: true, reason: "UpToDate", message: "The endpoint is as spec says." }),
-  };
-}
+  /** Returns the status before the create is sent. */
+  intent({ metadata, spec: { projectId } }: StoredResource): StatusPatch {
+    const { serviceUrl = "" } = this.#example.ownership ?? {};
+    const token = metadata.uid.replaceAll("-", "").slice(0, 24);
+    return {
+      observedGeneration: 1,
+      createIntent: {
+        ...{ attempt: randomUUID(), token, serviceUrl },
+        ...{ projectId, branchId: metadata.name, type: "ReadWrite", preIds: [] },
+      },
+      conditions: this.#conditions("Creating"),
+    };
+  }
 
-const serviceUrl = "http://127.0.0.1/api/v2";
+  /** Returns the status after the create was answered. */
+  inFlight({ metadata, spec: { projectId } }: StoredResource, answer: CreateAnswer): StatusPatch {
+    const { ownership } = this.#example;
+    const owner = { endpointId: answer.endpoint.id, resourceUid: metadata.uid, projectId };
+    return {
+      ...this.#example,
+      createIntent: null,
+      ...(ownership && { ownership: { ...ownership, ...owner } }),
+      host: answer.endpoint.host,
+      operations: this.#operations(answer, "running"),
+      conditions: this.#conditions("OperationInFlight"),
+    };
+  }
 
-function watermark(operations: CreateAnswer["operations"], unfinishedIds: string[]): OperationWatermark {
-  const createdTime = operations[0]?.created_at ?? now();
-  const counted = operations.map(({ id }) => ({ id, createdTime })).filter(({ id }) => !unfinishedIds.includes(id));
-  return { floorTime: createdTime, counted, unfinishedIds };
-}
+  /** Returns the status after the operations have ended: the parts that the operator then changes. */
+  ready(answer: CreateAnswer): StatusPatch {
+    const { ownership, host, poolerHost, compute, ...changing } = this.#example;
+    return { ...changing, operations: this.#operations(answer, "finished") };
+  }
 
-function acknowledged(unmatchedAttempts: number, operationIds: string[]): Acknowledged {
-  const fields = ["minUnits", "maxUnits", "suspendTimeoutSeconds"];
-  return { generation: 1, hash: hash("fields"), fields, attempts: 1, unmatchedAttempts, time: now(), operationIds };
-}
+  #operations({ operations }: CreateAnswer, status: string): ComputeEndpointStatus["operations"] {
+    const [example] = this.#example.operations ?? [];
+    return example && operations.map(({ id, created_at: createdTime }) => ({ ...example, id, createdTime, status }));
+  }
 
-function operationOf({
-  id,
-  created_at: createdTime,
-}: CreateAnswer["operations"][number]): Omit<StatusOperation, "status"> {
-  return { id, action: "start_compute", failuresCount: 0, cause: "SpecChange", createdTime, updatedTime: createdTime };
-}
-
-interface Progress {
-  readonly isReady: boolean;
-  readonly reason: string;
-  readonly message: string;
-}
-
-function conditions({ isReady, reason, message }: Progress): Condition[] {
-  const common = { observedGeneration: 1, lastTransitionTime: now() };
-  const nothingFailed = "No operation has failed, or a later one of the same action succeeded.";
-  return [
-    { ...common, type: "Ready", status: isReady ? "True" : "False", reason, message } as const,
-    ...(isReady ? [] : [{ ...common, type: "Reconciling", status: "True", reason, message } as const]),
-    { ...common, type: "LastOperationSucceeded", status: "True", reason: "NoFailure", message: nothingFailed },
-    { ...common, type: "CredentialsValid", status: "True", reason: "Accepted", message: "The key is accepted." },
-  ];
-}
-
-function hash(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
-function now(): string {
-  return new Date().toISOString();
+  #conditions(reason: string): ComputeEndpointStatus["conditions"] {
+    const all = this.#example.conditions ?? [];
+    const ready = all.find(({ type }) => type === "Ready");
+    if (ready === undefined) return all;
+    const others = all.filter((each) => each !== ready);
+    return [
+      { ...ready, status: "False", reason },
+      { ...ready, type: "Reconciling", status: "True", reason },
+      ...others,
+    ];
+  }
 }

@@ -3,9 +3,9 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "undici";
-import { send } from "../common/load.ts";
-import { type CreateAnswer, inFlightStatus, intentStatus, readyStatus } from "./floor-status.ts";
-import { type KubeAccess, KubeClient } from "./kube-client.ts";
+import { send } from "../load.ts";
+import { type CreateAnswer, FloorStatuses } from "./floor-status.ts";
+import { type KubeAccess, KubeClient, mostConnections } from "./kube-client.ts";
 import { listPopulation, resourcesPath, type StoredResource } from "./population.ts";
 
 const finalizer = "endpoint-operator.dev/endpoint";
@@ -19,46 +19,21 @@ export interface FloorTask {
   readonly namespace: string;
   readonly sandboxOrigin: string;
   readonly apiKey: string;
-  /** The maximum number of calls at the same time. */
-  readonly workers: number;
-}
-
-/**
- * Limits the calls at the same time to the operator's number of workers. A resource that waits for an operation does
- * not count.
- */
-class CallLimit {
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  async run<Value>(call: () => Promise<Value>): Promise<Value> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await call();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
-  }
+  /** A resource that an operator has brought up. */
+  readonly example: StoredResource;
 }
 
 class Floor {
   readonly #task: FloorTask;
   readonly #kube: KubeClient;
   readonly #pool: Pool;
-  readonly #limit: CallLimit;
+  readonly #statuses: FloorStatuses;
 
   constructor(task: FloorTask, kube: KubeClient) {
     this.#task = task;
     this.#kube = kube;
-    this.#pool = new Pool(task.sandboxOrigin, { connections: task.workers, pipelining: 1 });
-    this.#limit = new CallLimit(task.workers);
+    this.#pool = new Pool(task.sandboxOrigin, { connections: mostConnections, pipelining: 1 });
+    this.#statuses = new FloorStatuses(task.example);
   }
 
   async run(): Promise<void> {
@@ -81,8 +56,7 @@ class Floor {
       const finalized = next && this.#addFinalizer(next);
       const { stored, answer } = await this.#create(projectId, current);
       await this.#untilFinished(projectId, answer);
-      const ready = readyStatus(answer);
-      settled.push(this.#patch(stored, { status: ready }, "/status"));
+      settled.push(this.#patch(stored, { status: this.#statuses.ready(answer) }, "/status"));
       [current, rest] = [await finalized, others];
     }
     await Promise.all(settled);
@@ -93,18 +67,16 @@ class Floor {
   }
 
   async #create(projectId: string, resource: StoredResource) {
-    const branchId = resource.metadata.name;
-    const noted = await this.#patch(resource, { status: intentStatus(projectId, branchId) }, "/status");
+    const noted = await this.#patch(resource, { status: this.#statuses.intent(resource) }, "/status");
     const endpoint = {
-      branch_id: branchId,
+      branch_id: resource.metadata.name,
       type: "read_write",
       autoscaling_limit_min_cu: 0.25,
       autoscaling_limit_max_cu: 1,
       suspend_timeout_seconds: -1,
     };
     const answer = await this.#call<CreateAnswer>("POST", `/projects/${projectId}/endpoints`, { endpoint });
-    const status = inFlightStatus({ projectId, resourceUid: noted.metadata.uid }, answer);
-    const stored = await this.#patch(noted, { status }, "/status");
+    const stored = await this.#patch(noted, { status: this.#statuses.inFlight(noted, answer) }, "/status");
     return { stored, answer };
   }
 
@@ -120,24 +92,14 @@ class Floor {
 
   #patch(resource: StoredResource, changes: Changes, subresource: "" | "/status" = ""): Promise<StoredResource> {
     const { name, uid, resourceVersion } = resource.metadata;
-    return this.#limit.run(() =>
-      this.#kube.request<StoredResource>({
-        method: "PATCH",
-        path: `${resourcesPath(this.#task.namespace, name)}${subresource}?${writeQuery}`,
-        contentType: "application/merge-patch+json",
-        body: { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } },
-      }),
-    );
+    const path = `${resourcesPath(this.#task.namespace, name)}${subresource}?${writeQuery}`;
+    return this.#kube.patch(path, { ...changes, metadata: { ...changes.metadata, uid, resourceVersion } });
   }
 
-  #call<Body>(method: "GET" | "POST", path: string, body?: object): Promise<Body> {
+  async #call<Body>(method: "GET" | "POST", path: string, body?: object): Promise<Body> {
     const headers = { authorization: `Bearer ${this.#task.apiKey}`, "content-type": "application/json" };
     const request = { method, path: `/api/v2${path}`, headers, ...(body && { body: JSON.stringify(body) }) };
-    return this.#limit.run(async () => {
-      const answer = await send(this.#pool, request);
-      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
-      return JSON.parse(answer.body.toString()) as Body;
-    });
+    return JSON.parse(await send(this.#pool, request)) as Body;
   }
 }
 
@@ -154,7 +116,8 @@ try {
   await new Floor(task, await KubeClient.open(task.kube)).run();
   console.log("floor done");
 } catch (error) {
-  console.log("floor failed:", error);
+  console.error(error);
+  process.exit(1);
 }
-// The benchmark first asks for the used processor time and memory, and then ends the process.
+// The benchmark first reads the used processor time and memory, and then ends the process.
 setInterval(() => {}, 60_000);

@@ -1,15 +1,32 @@
 /** Runs the operator that a benchmark measures. */
 import { readFile } from "node:fs/promises";
-import { operatorPorts } from "../../demo/scene/program.ts";
-import { isAnswering, waitUntil } from "../../process/wait-until.ts";
-import { InspectedProcess, type ProcessUsage } from "./inspected-process.ts";
+import path from "node:path";
+import { type RunningOperator, startOperator } from "../../process/programs.ts";
+import { waitUntil } from "../../process/wait-until.ts";
+import { cpuMsOf, peakRssBytesOf } from "../usage.ts";
+import type { Population } from "./population.ts";
+import { apiKey, type SandboxServer } from "./sandbox-server.ts";
+import type { BenchWorld } from "./world.ts";
 
-/** The settings of one operator, in addition to those of every benchmark. */
-export interface OperatorSettings {
-  /** The path of the bundle. */
-  readonly program: string;
-  /** The environment variables. */
+/** Where resources are brought up. */
+export interface Stage {
+  readonly world: BenchWorld;
+  readonly sandbox: SandboxServer;
+  readonly population: Population;
+  /** Further environment variables of the operator. */
   readonly settings: Readonly<Record<string, string>>;
+}
+
+/** The resources that a process has used since its start. */
+export interface ProcessUsage {
+  /** User and system time of all threads. */
+  readonly cpuMs: number;
+  readonly peakRssBytes: number;
+}
+
+/** Reads what a process has used so far. */
+export async function usageOf(pid: number): Promise<ProcessUsage> {
+  return { cpuMs: await cpuMsOf(pid), peakRssBytes: await peakRssBytesOf(pid) };
 }
 
 /** Returns the flags of Node with which the image starts the operator. */
@@ -19,75 +36,79 @@ async function imageFlags(): Promise<readonly string[]> {
   return (JSON.parse(words) as readonly string[]).filter((word) => word.startsWith("--"));
 }
 
-/** An operator with default settings, as a process of its own. */
+/** An idle process uses less than this share of a processor for this time. */
+const idle = { share: 0.1, forMs: 600 } as const;
+
+let starts = 0;
+
+/** An operator with default settings and without leader election, as a process of its own. */
 export class OperatorProcess {
-  readonly process: InspectedProcess;
   /** The milliseconds from its start until `/readyz` answered 200. */
   readonly readyMs: number;
-  readonly #metricsUrl: string;
+  readonly #operator: RunningOperator;
 
-  private constructor(process: InspectedProcess, readyMs: number, metricsUrl: string) {
-    this.process = process;
+  private constructor(operator: RunningOperator, readyMs: number) {
+    this.#operator = operator;
     this.readyMs = readyMs;
-    this.#metricsUrl = metricsUrl;
   }
 
-  /** Starts the operator and waits until it is ready. */
-  static async start({ program, settings }: OperatorSettings): Promise<OperatorProcess> {
+  /** Starts an operator for one population, and waits until it is ready. */
+  static async start({ world, sandbox, population, settings }: Stage): Promise<OperatorProcess> {
+    starts += 1;
     const startedMs = performance.now();
-    const nodeFlags = await imageFlags();
-    const addresses = { METRICS_ADDR: "127.0.0.1:0", HEALTH_ADDR: "127.0.0.1:0" };
-    const env = { ...addresses, LEADER_ELECTION: "false", ...settings };
-    const process = await InspectedProcess.start({ args: [program, "run"], env, nodeFlags });
-    const wait = { what: "the operator is ready", lastSeen: () => process.output() };
-    const ports = await waitUntil(() => operatorPorts(process.output()), wait);
-    await waitUntil(async () => (await isAnswering(`http://127.0.0.1:${ports.healthPort}/readyz`)) || undefined, wait);
-    return new OperatorProcess(process, performance.now() - startedMs, `http://127.0.0.1:${ports.metricsPort}/metrics`);
+    const operator = await startOperator({
+      program: world.program,
+      nodeFlags: await imageFlags(),
+      settings: {
+        LEADER_ELECTION: "false",
+        CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,
+        CONTROL_PLANE_API_KEY: apiKey,
+        KUBECONFIG: world.operatorKubeconfig,
+        WATCH_NAMESPACES: population.namespace,
+        ...settings,
+      },
+      logFile: path.join(world.folder, `operator-${starts}.log`),
+    });
+    return new OperatorProcess(operator, performance.now() - startedMs);
   }
 
   usage(): Promise<ProcessUsage> {
-    return this.process.usage();
+    return usageOf(this.#operator.component.process.pid);
   }
 
-  /** Returns the number of finished reconciles. */
-  async reconciles(): Promise<number> {
-    const text = await (await fetch(this.#metricsUrl)).text();
-    const counts = text.matchAll(/^controller_runtime_reconcile_total\{[^}]*\} (\d+)/gm);
-    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  /** Returns the sum of all series of a metric. */
+  async metric(name: string): Promise<number> {
+    const page = await (await fetch(this.#operator.metricsUrl)).text();
+    const values = page.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "gm"));
+    return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
+  }
+
+  reconciles(): Promise<number> {
+    return this.metric("controller_runtime_reconcile_total");
   }
 
   /**
-   * Waits until the process is idle for a while.
-   * @param leastReconciles the wait also lasts until this number of reconciles has ended, because a process that
-   *   waits for slow answers looks idle too. @default 0
+   * Waits until the process is idle for a while and has made some reconciles, because a process that waits for slow
+   * answers looks idle too.
    * @returns the milliseconds until the idle time began
    */
-  async untilQuiet(leastReconciles = 0): Promise<number> {
-    const { inspector } = this.process;
+  async untilQuiet(leastReconciles: number): Promise<number> {
     const startedMs = performance.now();
-    let quietSinceMs: number | undefined;
-    await inspector.evaluate("void (globalThis.benchLoop = performance.eventLoopUtilization())");
+    let since = { ms: startedMs, cpuMs: (await this.usage()).cpuMs };
     return waitUntil(
       async () => {
-        const beganMs = performance.now();
-        const busy = await inspector.evaluate<number>(
-          "(() => { const before = globalThis.benchLoop; globalThis.benchLoop = performance.eventLoopUtilization();" +
-            " return performance.eventLoopUtilization(globalThis.benchLoop, before).utilization })()",
-        );
-        quietSinceMs = busy < quietUtilization ? (quietSinceMs ?? beganMs) : undefined;
-        if (quietSinceMs === undefined || performance.now() - quietSinceMs < quietForMs) return undefined;
-        const isDone = leastReconciles === 0 || (await this.reconciles()) >= leastReconciles;
-        return isDone ? Math.max(0, quietSinceMs - startedMs) : undefined;
+        const now = { ms: performance.now(), cpuMs: (await this.usage()).cpuMs };
+        if (now.cpuMs - since.cpuMs > idle.share * idle.forMs) since = now;
+        if (now.ms - since.ms < idle.forMs) return undefined;
+        return (await this.reconciles()) >= leastReconciles ? since.ms - startedMs : undefined;
       },
       { what: `the operator has made ${leastReconciles} reconciles and is quiet`, pauseMs: 100 },
     );
   }
 
   async stop(): Promise<void> {
-    const { code } = await this.process.stop();
-    if (code !== 0) throw new Error(`the operator ended with ${code}: ${this.process.output().slice(-2_000)}`);
+    const { component } = this.#operator;
+    const { code } = await component.process.stop();
+    if (code !== 0) throw await component.failure(`the operator ended with ${code}`);
   }
 }
-
-const quietUtilization = 0.1;
-const quietForMs = 600;

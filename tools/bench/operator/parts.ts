@@ -1,15 +1,17 @@
-/** The parts of the benchmark that `--part` runs: each measures one promise, and prints a ratio. */
+/** The parts of the benchmark that `--part` runs: each measures one promise. */
 import { waitUntil } from "../../process/wait-until.ts";
-import { table } from "../common/table.ts";
-import { bringUpByOperator, startOperator } from "./bring-up.ts";
+import { quantile, table } from "../figures.ts";
+import { bringUpByOperator } from "./bring-up.ts";
+import { OperatorProcess, type Stage } from "./operator-process.ts";
 import { createPopulation, isReady, listPopulation, type Population, planPopulation, sizeOf } from "./population.ts";
-import { type LoggedRequest, SandboxServer } from "./sandbox-server.ts";
+import { SandboxServer } from "./sandbox-server.ts";
+import { measureEdits } from "./settled.ts";
 import type { BenchWorld } from "./world.ts";
 
 /** What a part of the benchmark needs. */
 export interface PartOptions {
   readonly world: BenchWorld;
-  /** The environment of the operator in parts that compare work, and not budgets. */
+  /** The environment of the operator. */
   readonly settings: Readonly<Record<string, string>>;
   readonly say: (line: string) => void;
 }
@@ -21,76 +23,66 @@ export const parts: Readonly<Record<string, (options: PartOptions) => Promise<st
   memory: measureMemory,
 };
 
+/** Runs work beside a sandbox with these populations, whose resources are created one population after the other. */
+async function withSandbox<Result>(
+  { world, settings }: PartOptions,
+  populations: readonly Population[],
+  work: (stages: readonly Stage[]) => Promise<Result>,
+): Promise<Result> {
+  const sandbox = await SandboxServer.start(world, populations);
+  try {
+    return await work(populations.map((population) => ({ world, sandbox, population, settings })));
+  } finally {
+    await sandbox.stop();
+  }
+}
+
 const burstSizes = [20, 100, 300] as const;
 
-/**
- * Returns the sizes of the bursts. Where the control plane shows no names, each create lists the whole project, so 1,000
- * resources would show nothing new.
- */
-const sizesOf = ({ sandboxProfile }: BenchWorld) => (sandboxProfile === "public" ? [...burstSizes, 1_000] : burstSizes);
-
-/** Brings up more and more resources in one project, and measures what one further resource reads. */
-async function measureBursts({ world, settings, say }: PartOptions): Promise<string> {
-  await using stack = new AsyncDisposableStack();
-  const sizes = sizesOf(world);
-  const populations = sizes.map((resources) => planPopulation(`burst${resources}`, { resources, projects: 1 }));
-  const sandbox = await SandboxServer.start(world, populations);
-  stack.defer(() => sandbox.stop());
-  const rows: string[][] = [];
-  const readEach: number[] = [];
-  for (const population of populations) {
-    const count = sizeOf(population);
-    const sequence = await sandbox.lastSequence();
-    await createPopulation(world.kube, population);
-    const { result, operator } = await bringUpByOperator({ world, sandbox, population, settings });
-    const read = endpointsRead(await sandbox.requestsSince(sequence));
-    await operator.stop();
-    readEach.push(read / count);
-    const calls = (result.controlPlaneReads + result.controlPlaneWrites) / count;
-    say(`burst of ${count}: ${result.seconds.toFixed(1)} s`);
-    rows.push([String(count), result.seconds.toFixed(1), calls.toFixed(2), (read / count).toFixed(1)]);
-  }
-  const ratio = (readEach.at(-1) ?? 0) / (readEach[1] ?? 1);
-  const head = ["resources of one project", "s to Ready", "calls each", "endpoints read each"];
-  return `${table(head, rows)}\n\nEndpoints read for each of ${sizes.at(-1)}, by those for each of ${sizes[1]}: ${ratio.toFixed(2)}.`;
+/** Brings up more and more resources in one project. Twice as many should take twice as long. */
+async function measureBursts(options: PartOptions): Promise<string> {
+  const populations = burstSizes.map((resources) => planPopulation(`burst${resources}`, { resources, projects: 1 }));
+  const rows = await withSandbox(options, populations, async (stages) => {
+    const measured: (readonly [count: number, secondsEach: number, callsEach: number])[] = [];
+    for (const stage of stages) {
+      const count = sizeOf(stage.population);
+      await createPopulation(stage.world.kube, stage.population);
+      const { result, operator } = await bringUpByOperator(stage);
+      await operator.stop();
+      options.say(`burst of ${count}: ${result.seconds.toFixed(1)} s`);
+      const calls = result.controlPlaneReads + result.controlPlaneWrites;
+      measured.push([count, result.seconds / count, calls / count]);
+    }
+    return measured;
+  });
+  const secondsEach = (size: number) => rows.find(([count]) => count === size)?.[1] ?? 0;
+  const cells = rows.map(([count, time, calls]) => [String(count), time.toFixed(3), calls.toFixed(2)]);
+  const ratio = secondsEach(300) / secondsEach(100);
+  const head = ["resources of one project", "s to Ready each", "calls each"];
+  return `${table(head, cells)}\n\nTime of 300 by three times that of 100, at most 1.1: ${ratio.toFixed(2)}.`;
 }
 
-const memorySizes = [1_000, 5_000] as const;
-const mostMemoryMiB = 256;
-
-/** Brings up many resources, ten in each project, and measures the memory of the operator's process. */
-async function measureMemory({ world, settings, say }: PartOptions): Promise<string> {
+/** Brings up many resources, ten in each project. Measures the memory of the operator's process, and then edits. */
+async function measureMemory(options: PartOptions): Promise<string> {
   const rows: string[][] = [];
-  for (const resources of memorySizes) {
+  for (const resources of [1_000, 5_000]) {
     const population = planPopulation(`memory${resources}`, { resources, projects: resources / 10 });
-    await using stack = new AsyncDisposableStack();
-    const sandbox = await SandboxServer.start(world, [population]);
-    stack.defer(() => sandbox.stop());
-    await createPopulation(world.kube, population);
-    const { result, operator } = await bringUpByOperator({ world, sandbox, population, settings });
-    stack.defer(() => operator.stop());
-    const { inspector } = operator.process;
-    const { heapUsed, heapTotal } = await inspector.evaluate<NodeJS.MemoryUsage>("process.memoryUsage()");
-    const inMiB = (bytes: number) => (bytes / 2 ** 20).toFixed(0);
-    const { seconds, peakRssBytes } = result;
-    say(`${resources} are Ready: ${seconds.toFixed(1)} s, peak ${inMiB(peakRssBytes)} MiB`);
-    rows.push([String(resources), seconds.toFixed(1), inMiB(peakRssBytes), inMiB(heapTotal), inMiB(heapUsed)]);
+    await withSandbox(options, [population], async (stages) => {
+      const [stage] = stages as readonly [Stage];
+      await createPopulation(stage.world.kube, population);
+      const { result, operator } = await bringUpByOperator(stage);
+      const inMiB = (bytes: number) => (bytes / 2 ** 20).toFixed(0);
+      const heap = inMiB(await operator.metric("nodejs_heap_size_used_bytes"));
+      const peak = inMiB(result.peakRssBytes);
+      options.say(`${resources} are Ready: ${result.seconds.toFixed(1)} s, peak ${peak} MiB`);
+      const changes = (await measureEdits(stage, 100)).map(({ changeMs }) => changeMs);
+      await operator.stop();
+      const editMs = [0.5, 0.99].map((share) => quantile(changes, share).toFixed(0));
+      rows.push([String(resources), result.seconds.toFixed(1), peak, heap, ...editMs]);
+    });
   }
-  const head = ["resources", "s to Ready", "peak RSS MiB", "heap MiB at the end", "of it used"];
-  return `${table(head, rows)}\n\nThe peak with ${memorySizes.at(-1)} should be at most ${mostMemoryMiB} MiB.`;
-}
-
-/** Counts endpoints in the answers to lists and reads by id. A list shows the endpoints that were created before it. */
-function endpointsRead(requests: readonly LoggedRequest[]): number {
-  let created = 0;
-  let read = 0;
-  for (const { method, path, status } of requests) {
-    const [, endpointId] = /\/endpoints(?:\/([^/?]+))?(?:\?|$)/.exec(path) ?? ["", "other"];
-    if (method === "POST" && endpointId === undefined && status === 201) created += 1;
-    if (method === "GET" && endpointId === undefined) read += created;
-    if (method === "GET" && endpointId !== undefined && endpointId !== "other") read += 1;
-  }
-  return read;
+  const head = ["resources", "s to Ready", "peak RSS MiB", "heap MiB", "edit: ms to its change, median", "p99"];
+  return `${table(head, rows)}\n\nAt most 160 and 236 MiB, and 50 ms at p99.`;
 }
 
 const hangingProjects = 30;
@@ -98,44 +90,29 @@ const healthyCreates = 30;
 
 /** Creates endpoints in a healthy project, first alone and then beside projects whose calls are never answered. */
 async function measureHanging(options: PartOptions): Promise<string> {
-  const { world, say } = options;
-  await using stack = new AsyncDisposableStack();
   const alone = planPopulation("alone", { resources: healthyCreates, projects: 1 });
   const beside = planPopulation("beside", { resources: healthyCreates, projects: 1 });
   const hanging = planPopulation("hanging", { resources: hangingProjects, projects: hangingProjects });
-  const sandbox = await SandboxServer.start(world, [alone, beside, hanging]);
-  stack.defer(() => sandbox.stop());
-  await sandbox.holdAnswers("/projects/hanging-*/**");
-  for (const population of [alone, beside, hanging]) await createPopulation(world.kube, population);
-  const aloneMs = await timeToReady({ ...options, sandbox, population: alone, watched: [alone] });
-  say(`alone: ${(aloneMs / 1000).toFixed(1)} s`);
-  const besideMs = await timeToReady({ ...options, sandbox, population: beside, watched: [beside, hanging] });
-  say(`beside ${hangingProjects} projects that hang: ${(besideMs / 1000).toFixed(1)} s`);
-  const rows = [
-    ["alone", (aloneMs / 1000).toFixed(1)],
-    [`beside ${hangingProjects} projects whose calls hang`, (besideMs / 1000).toFixed(1)],
-    ["ratio, at most 1.1", (besideMs / aloneMs).toFixed(2)],
-  ];
-  return table([`${healthyCreates} creates in a healthy project`, "s to Ready"], rows);
+  return await withSandbox(options, [alone, beside, hanging], async ([ofAlone, ofBeside]) => {
+    if (ofAlone === undefined || ofBeside === undefined) throw new Error("a population is missing");
+    await ofAlone.sandbox.holdAnswers("/projects/hanging-*/**");
+    for (const population of [alone, beside, hanging]) await createPopulation(options.world.kube, population);
+    const aloneMs = await timeToReady(ofAlone, [alone]);
+    const besideMs = await timeToReady(ofBeside, [beside, hanging]);
+    const rows = [
+      ["alone", (aloneMs / 1000).toFixed(1)],
+      [`beside ${hangingProjects} projects whose calls hang`, (besideMs / 1000).toFixed(1)],
+      ["ratio, at most 1.1", (besideMs / aloneMs).toFixed(2)],
+    ];
+    return table([`${healthyCreates} creates in a healthy project`, "s to Ready"], rows);
+  });
 }
 
-/** Returns the milliseconds from the operator's ready state until every resource of the population is Ready. */
-async function timeToReady({
-  world,
-  settings,
-  sandbox,
-  population,
-  watched,
-}: PartOptions & {
-  readonly sandbox: SandboxServer;
-  readonly population: Population;
-  readonly watched: readonly Population[];
-}): Promise<number> {
+/** Returns the milliseconds from the operator's ready state until every resource of the stage is Ready. */
+async function timeToReady(stage: Stage, watched: readonly Population[]): Promise<number> {
+  const { world, population, settings } = stage;
   const namespaces = watched.map(({ namespace }) => namespace).join(",");
-  const operator = await startOperator({
-    ...{ world, sandbox, population },
-    settings: { ...settings, WATCH_NAMESPACES: namespaces },
-  });
+  const operator = await OperatorProcess.start({ ...stage, settings: { ...settings, WATCH_NAMESPACES: namespaces } });
   try {
     const startedMs = performance.now();
     const areReady = async () => (await listPopulation(world.kube, population.namespace)).every(isReady) || undefined;

@@ -1,5 +1,6 @@
 /** Creates the resources that a benchmark brings up. */
-import { inParallel } from "./in-parallel.ts";
+import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
+import { inParallel } from "../load.ts";
 import type { KubeClient } from "./kube-client.ts";
 
 /** A project of the sandbox. Each of its branches gets one resource with the branch's name. */
@@ -14,33 +15,21 @@ export interface Population {
   readonly projects: readonly BenchProject[];
 }
 
-/** The parts of a stored resource that the benchmark reads. */
-export interface StoredResource {
-  readonly metadata: {
-    readonly name: string;
-    readonly uid: string;
-    readonly resourceVersion: string;
-    readonly generation: number;
-  };
-  readonly spec: { readonly projectId: string };
-  readonly status?: {
-    readonly ownership?: { readonly endpointId: string };
-    readonly operations?: readonly { readonly id: string; readonly durationMilliseconds?: number }[];
-    readonly conditions?: readonly {
-      readonly type: string;
-      readonly status: string;
-      readonly observedGeneration: number;
-    }[];
-  };
+/** The number of resources and projects. */
+export interface Size {
+  readonly resources: number;
+  readonly projects: number;
 }
 
-const apiVersion = "endpoint-operator.dev/v1alpha1";
+/** The parts of a stored resource that the benchmark reads. */
+export interface StoredResource {
+  readonly metadata: Readonly<Record<"name" | "uid" | "resourceVersion", string>> & { readonly generation: number };
+  readonly spec: { readonly projectId: string };
+  readonly status?: ComputeEndpointStatus;
+}
 
 /** Plans a population. @param name lower case, unique among the populations of one API server */
-export function planPopulation(
-  name: string,
-  size: { readonly resources: number; readonly projects: number },
-): Population {
+export function planPopulation(name: string, size: Size): Population {
   const perProject = Math.ceil(size.resources / size.projects);
   const projects = Array.from({ length: size.projects }, (_, index) => {
     const id = `${name}-${index}`;
@@ -59,38 +48,27 @@ export function fixtureOf(populations: readonly Population[]): string {
   const projects = populations
     .flatMap((population) => population.projects)
     .map(({ id, branches }) => ({
-      id,
-      name: id,
-      regionId: "aws-us-east-2",
+      ...{ id, name: id, regionId: "aws-us-east-2" },
       branches: branches.map((branch, index) => ({ id: branch, name: branch, primary: index === 0 })),
     }));
   return JSON.stringify({ projects });
 }
 
 export function resourcesPath(namespace: string, name?: string): string {
-  return `/apis/endpoint-operator.dev/v1alpha1/namespaces/${namespace}/computeendpoints${name === undefined ? "" : `/${name}`}`;
+  const all = `/apis/endpoint-operator.dev/v1alpha1/namespaces/${namespace}/computeendpoints`;
+  return name === undefined ? all : `${all}/${name}`;
 }
 
 /** Creates the namespace and the resources. No operator may run yet. */
-export async function createPopulation(kube: KubeClient, population: Population): Promise<void> {
-  const { namespace, projects } = population;
-  const metadata = { name: namespace };
-  await kube.request({
-    method: "POST",
-    path: "/api/v1/namespaces",
-    body: { apiVersion: "v1", kind: "Namespace", metadata },
-  });
-  const resources = projects.flatMap(({ id, branches }) => branches.map((branch) => ({ projectId: id, branch })));
-  await inParallel(resources, 16, ({ projectId, branch }) =>
-    kube.request({
-      method: "POST",
-      path: resourcesPath(namespace),
-      body: {
-        apiVersion,
-        kind: "ComputeEndpoint",
-        metadata: { name: branch, namespace },
-        spec: specOf(projectId, branch),
-      },
+export async function createPopulation(kube: KubeClient, { namespace, projects }: Population): Promise<void> {
+  await kube.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const resources = projects.flatMap(({ id, branches }) => branches.map((name) => ({ name, projectId: id })));
+  await inParallel(resources, 16, ({ name, projectId }) =>
+    kube.post(resourcesPath(namespace), {
+      apiVersion: "endpoint-operator.dev/v1alpha1",
+      kind: "ComputeEndpoint",
+      metadata: { name, namespace },
+      spec: specOf(projectId, name),
     }),
   );
 }
@@ -101,13 +79,10 @@ function specOf(projectId: string, branchId: string): object {
   return { projectId, branchId, type: "ReadWrite", compute, suspend: { mode: "Never" } };
 }
 
+/** Lists the resources from the API server's cache, like the list of a reflector. */
 export async function listPopulation(kube: KubeClient, namespace: string): Promise<readonly StoredResource[]> {
-  const { items } = await kube.request<{ readonly items: readonly StoredResource[] }>({
-    method: "GET",
-    // With this parameter the list comes from the API server's cache, like the list of a reflector.
-    path: `${resourcesPath(namespace)}?resourceVersion=0`,
-  });
-  return items;
+  const path = `${resourcesPath(namespace)}?resourceVersion=0`;
+  return (await kube.get<{ readonly items: readonly StoredResource[] }>(path)).items;
 }
 
 /** Whether the resource is Ready for its present generation. */

@@ -1,17 +1,9 @@
 /** Runs the sandbox of a benchmark. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { type BenchServer, startBenchServer } from "../common/bench-server.ts";
-import { type BenchRequest, send } from "../common/load.ts";
+import { startSandbox } from "../../process/programs.ts";
 import { fixtureOf, type Population } from "./population.ts";
 import type { BenchWorld } from "./world.ts";
-
-/** The requests to the API since the start, by method and route. */
-export interface RequestCounts {
-  readonly reads: number;
-  readonly writes: number;
-}
 
 /** A request in the sandbox's log. */
 export interface LoggedRequest {
@@ -20,61 +12,52 @@ export interface LoggedRequest {
   readonly time: string;
   readonly method: string;
   readonly path: string;
-  /** The status of the answer; absent: there is no answer yet. */
-  readonly status?: number;
 }
 
-const apiKey = "bench-key";
-const operationLatencyMs = 200;
-const headers = { authorization: `Bearer ${apiKey}` };
+/** The API key of every sandbox of the benchmark. */
+export const apiKey = "bench-key";
 
 /** The sandbox as a process of its own, with the projects of some populations and without a rate limit. */
 export class SandboxServer {
-  readonly apiKey = apiKey;
-  readonly #server: BenchServer;
-  readonly #folder: string;
+  readonly origin: string;
+  readonly stop: () => Promise<void>;
 
-  private constructor(server: BenchServer, folder: string) {
-    this.#server = server;
-    this.#folder = folder;
+  private constructor(origin: string, stop: () => Promise<void>) {
+    this.origin = origin;
+    this.stop = stop;
   }
 
   static async start(
-    { program, sandboxProfile }: Pick<BenchWorld, "program" | "sandboxProfile">,
+    { program, sandboxProfile, folder }: Pick<BenchWorld, "program" | "sandboxProfile" | "folder">,
     populations: readonly Population[],
   ): Promise<SandboxServer> {
-    const folder = await mkdtemp(path.join(tmpdir(), "operator-bench-sandbox-"));
-    const fixture = path.join(folder, "fixture.json");
+    const name = populations[0]?.namespace;
+    const fixture = path.join(folder, `${name}-fixture.json`);
     await writeFile(fixture, fixtureOf(populations));
     const options = {
-      port: 0,
-      "api-key": apiKey,
-      fixture,
-      "operation-latency": operationLatencyMs,
-      "rate-limit": "off",
-      profile: sandboxProfile,
+      ...{ port: 0, "api-key": apiKey, fixture, profile: sandboxProfile },
+      ...{ "operation-latency": 200, "rate-limit": "off" },
     };
-    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    return new SandboxServer(await startBenchServer([program, "sandbox", ...args], 16), folder);
+    const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, String(value)]);
+    const logFile = path.join(folder, `${name}-sandbox.log`);
+    const { origin, component } = await startSandbox({ program, args, logFile });
+    return new SandboxServer(origin, async () => {
+      await component.process.stop();
+    });
   }
 
-  get origin(): string {
-    return this.#server.origin;
-  }
-
-  async counts(): Promise<RequestCounts> {
-    const { counts } = await this.#send<{ counts: readonly { method: string; count: number }[] }>(
-      "/sandbox/v1/requests/counts",
-    );
-    const { reads = [], writes = [] } = Object.groupBy(counts, ({ method }) => (method === "GET" ? "reads" : "writes"));
-    const sum = (all: typeof counts) => all.reduce((total, { count }) => total + count, 0);
-    return { reads: sum(reads), writes: sum(writes) };
+  /** Returns the requests to the API since the start: reads, and writes. */
+  async counts(): Promise<{ readonly reads: number; readonly writes: number }> {
+    type Counts = { readonly counts: readonly { readonly method: string; readonly count: number }[] };
+    const { counts } = await this.#ask<Counts>("/requests/counts");
+    const sum = (isRead: boolean) =>
+      counts.filter(({ method }) => (method === "GET") === isRead).reduce((total, { count }) => total + count, 0);
+    return { reads: sum(true), writes: sum(false) };
   }
 
   /** Returns the requests after a sequence number, oldest first. The log holds about ten thousand. */
   async requestsSince(sequence: number): Promise<readonly LoggedRequest[]> {
-    const path = `/sandbox/v1/requests?since=${sequence}`;
-    return (await this.#send<{ requests: readonly LoggedRequest[] }>(path)).requests;
+    return (await this.#ask<{ requests: readonly LoggedRequest[] }>(`/requests?since=${sequence}`)).requests;
   }
 
   /** Returns the sequence number of the latest request. */
@@ -82,28 +65,16 @@ export class SandboxServer {
     return (await this.requestsSince(0)).at(-1)?.sequence ?? 0;
   }
 
-  /**
-   * From now on, requests to these paths are not answered. @param path below `/api/v2`; `*` within a segment, `**`
-   * across segments
-   */
+  /** From now on, requests to these paths are not answered. @param path below `/api/v2`, with wildcards */
   async holdAnswers(path: string): Promise<void> {
-    const fault = { match: { method: "*", path }, effect: { kind: "hold" } };
-    await this.#send("/sandbox/v1/faults", fault);
+    await this.#ask("/faults", { match: { method: "*", path }, effect: { kind: "hold" } });
   }
 
-  async stop(): Promise<void> {
-    await this.#server.stop();
-    await rm(this.#folder, { recursive: true, force: true });
-  }
-
-  /** Reads, or sends a body. */
-  async #send<Body>(path: string, sent?: object): Promise<Body> {
-    const request: BenchRequest =
-      sent === undefined
-        ? { method: "GET", path, headers }
-        : { method: "POST", path, headers: { "content-type": "application/json" }, body: JSON.stringify(sent) };
-    const { status, body } = await send(this.#server.pool, request);
-    if (status >= 300) throw new Error(`${path}: ${status} ${body}`);
-    return JSON.parse(body.toString()) as Body;
+  async #ask<Body>(path: string, sent?: object): Promise<Body> {
+    const headers = { "content-type": "application/json" };
+    const post = { method: "POST", headers, body: JSON.stringify(sent) };
+    const answer = await fetch(`${this.origin}/sandbox/v1${path}`, sent && post);
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as Body;
   }
 }

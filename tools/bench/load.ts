@@ -1,0 +1,31 @@
+/** Sends requests. */
+import type { Dispatcher } from "undici";
+
+/** One request. */
+export interface BenchRequest {
+  readonly method: Dispatcher.HttpMethod;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Sends one request. @returns the body of the answer. @throws Error for an answer that is not 2xx */
+export async function send(server: Dispatcher, { method, path, headers = {}, body }: BenchRequest): Promise<string> {
+  const answer = await server.request({ method, path, headers, body: body ?? null });
+  const text = await answer.body.text();
+  if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
+  return text;
+}
+
+/** Works on every item in their order, at most `atOnce` at the same time. It ends with the first failure. */
+export async function inParallel<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const waiting = items.values();
+  const worker = async () => {
+    for (const item of waiting) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
