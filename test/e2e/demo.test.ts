@@ -168,9 +168,9 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
     heading(2),
     /^ {2}orders +False +\S+ +init +start_compute +running$/m,
     /^ {2}orders +True +UpToDate +active +start_compute +finished$/m,
-    /^ok {2}Ready in \d+\.\d s/m,
+    /^ok {2}Ready; start_compute was seen in flight \(\d+\.\d s\)/m,
     heading(3),
-    /^ok {2}all three Ready in/m,
+    /^ok {2}all three are Ready/m,
     heading(4),
     /^ {2}orders +False +\S+ +\S+ +suspend_compute +\S+$/m,
     /^ {2}orders +False +\S+ +\S+ +start_compute +\S+$/m,
@@ -191,6 +191,7 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
     /"orders-app" deleted/,
     /"orders-replica-3" deleted/,
     /^ {2}\{"endpoints":\[\{"id":"ep-quiet-dawn-123456"/m,
+    /^ok {2}the four endpoints are gone; ep-quiet-dawn-123456, which the project had before, is still there/m,
     later(9),
   ];
 };
@@ -245,7 +246,7 @@ describe("npm run demo", () => {
       await demo.saveLog();
       const lines = demo.output.slice(demo.output.indexOf("All of it is still running")).split("\n");
       const setup = lines.filter((line) => /^ +(export [A-Z]+|[A-Z_]+)=/.test(line));
-      const script = [...setup, "kubectl get cpe -A", ...lines.filter((line) => /^ +curl -s \$METRICS/.test(line))];
+      const script = [...setup, "kubectl get cpe -A", ...lines.filter((line) => /^ +curl -s "?\$[MP]/.test(line))];
       const { stdout } = await promisify(execFile)("sh", ["-ec", script.join("\n")], { cwd: repositoryRoot });
       for (const name of ["orders", "orders-replica-1", "orders-replica-2", "orders-replica-3"]) {
         expect(stdout).toMatch(new RegExp(`^shop +${name} .* True +UpToDate`, "m"));

@@ -93,7 +93,7 @@ describe("manifests", () => {
   });
 
   test.each([
-    ["adopt-staging.yaml", ["computeendpoint.endpoint-operator.dev/staging"]],
+    ["adopt-main.yaml", ["computeendpoint.endpoint-operator.dev/main"]],
     ["orders-app.yaml", ["databaseaccess.endpoint-operator.dev/orders-app"]],
     [
       "own-control-plane.yaml",

@@ -1,20 +1,14 @@
 // Shows the operator on a real API server: `npm run demo`, or `npm run demo -- --keep` to go on by hand.
 import { parseArgs } from "node:util";
 import { runTool } from "../process/command-line.ts";
-import { keepRunning } from "./keep-running.ts";
-import { type Computes, findComputes } from "./scene/computes.ts";
-import { DemoWorld } from "./scene/demo-world.ts";
-import { secondsSince } from "./scene/narrate.ts";
-import type { Step } from "./scene/story.ts";
-import { standardTerminal, type Terminal } from "./scene/terminal.ts";
+import { findComputes } from "./scene/computes.ts";
+import { secondsSince } from "./scene/names.ts";
+import { Terminal } from "./scene/terminal.ts";
+import { DemoWorld } from "./scene/world.ts";
 import { connect } from "./steps/connect.ts";
-import { create } from "./steps/create.ts";
-import { fail, recover } from "./steps/fail.ts";
-import { idle } from "./steps/idle.ts";
-import { page } from "./steps/page.ts";
-import { remove } from "./steps/remove.ts";
-import { replicate } from "./steps/replicate.ts";
-import { resize } from "./steps/resize.ts";
+import { create, idle, remove, replicate, resize } from "./steps/endpoints.ts";
+import { fail, page, recover } from "./steps/failure.ts";
+import { keepRunning } from "./steps/keep.ts";
 import { startStage } from "./steps/start.ts";
 
 const usage = `Usage: npm run demo -- [--keep]
@@ -25,8 +19,6 @@ Starts an API server, the sandbox and the operator, and shows what they do with 
 const exitFailure = 1;
 const exitInterrupted = 130;
 
-const steps: readonly Step[] = [create, replicate, resize, idle, connect, fail, recover, remove, page];
-
 interface DemoOptions {
   readonly terminal: Terminal;
   readonly isKept: boolean;
@@ -34,19 +26,17 @@ interface DemoOptions {
 }
 
 /** Runs the demo. @returns the exit code */
-async function runDemo({ terminal, isKept, interruption }: DemoOptions): Promise<number> {
+async function runDemo(options: DemoOptions): Promise<number> {
+  const { terminal, interruption } = options;
   const startMs = performance.now();
-  const world = await DemoWorld.create(interruption);
+  const world = new DemoWorld(interruption, (line) => terminal.say(line));
   try {
-    await playStory(world, { terminal, isKept, interruption });
+    await playStory(world, options);
     return 0;
   } catch (error) {
-    if (interruption.aborted) {
-      terminal.say("Interrupted; ending what was started.");
-      return exitInterrupted;
-    }
-    await tellFailure(terminal, world, error);
-    return exitFailure;
+    if (!interruption.aborted) await tellFailure(terminal, world, error);
+    else terminal.say("Interrupted; ending what was started.");
+    return interruption.aborted ? exitInterrupted : exitFailure;
   } finally {
     await world.stop();
     terminal.heading(`Every process has ended, nothing is left on this machine (${secondsSince(startMs)} in all).`);
@@ -55,31 +45,28 @@ async function runDemo({ terminal, isKept, interruption }: DemoOptions): Promise
 
 async function playStory(world: DemoWorld, { terminal, isKept, interruption }: DemoOptions): Promise<void> {
   const computes = await findComputes();
-  const chosen = steps.filter((step) => isPlayed(step, { isKept, computes }));
-  const heading = (index: number, title: string) => terminal.heading(`${index}/${chosen.length + 1}  ${title}`);
+  const ofDatabases = computes.kind === "Found" ? [connect] : [];
+  const steps = [create, replicate, resize, idle, ...ofDatabases, fail, recover, ...(isKept ? [] : [remove]), page];
+  const heading = (index: number, title: string) => terminal.heading(`${index}/${steps.length + 1}  ${title}`);
   heading(1, "An API server, a control plane and the operator start");
-  const story = { terminal, world, ...(await startStage(terminal, world, computes)) };
-  for (const [index, { title, play }] of chosen.entries()) {
+  const story = await startStage(terminal, world, computes);
+  for (const [index, { title, play }] of steps.entries()) {
     heading(index + 2, title);
-    await play(story);
+    const startMs = performance.now();
+    const shown = await play(story);
+    if (shown !== undefined) terminal.success(`${shown} (${secondsSince(startMs)})`);
   }
   if (isKept) await keepRunning(story, interruption);
-}
-
-function isPlayed(
-  step: Step,
-  { isKept, computes }: { readonly isKept: boolean; readonly computes: Computes },
-): boolean {
-  if (step === remove) return !isKept;
-  return step !== connect || computes.kind === "Found";
 }
 
 /** Prints the reason last, because people look there first. */
 async function tellFailure(terminal: Terminal, world: DemoWorld, error: unknown): Promise<void> {
   terminal.heading("The demo could not go on");
-  for (const { name, lines } of await world.logTails()) {
+  for (const { name, readLog } of world.programs) {
+    const lines = (await readLog()).trimEnd().split("\n");
+    const shown = lines.filter((line) => !line.includes("API key")).slice(-8);
     terminal.say(`The last lines of the ${name}'s log:`);
-    terminal.quote(lines.join("\n"));
+    terminal.quote(shown.join("\n"));
   }
   const reason = world.signal.aborted ? world.signal.reason : error;
   terminal.failure(reason instanceof Error ? reason.message : String(reason));
@@ -91,7 +78,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   // The program that reads our output has ended, so the demo ends too.
   process.stdout.on("error", () => closed.abort());
   const interruption = AbortSignal.any([signal, closed.signal]);
-  return await runDemo({ terminal: standardTerminal(process.stdout), isKept: values.keep, interruption });
+  return await runDemo({ terminal: new Terminal(process.stdout), isKept: values.keep, interruption });
 }
 
 await runTool({ usage, main });

@@ -1,73 +1,62 @@
 /** Runs the example application of the demo. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { waitUntil } from "../../process/wait-until.ts";
-import { repositoryRoot } from "./demo-world.ts";
-import { inNamespace } from "./names.ts";
+import { inNamespace, samples } from "./names.ts";
 import type { Story } from "./story.ts";
+import { repositoryRoot } from "./world.ts";
 
 const script = "tools/demo/application.ts";
 
 /** The last line of each answer of the application. */
 const answerEnd = /^\([\d.]+ s from connecting to the answer\)\n/m;
 
+interface StoredSecret {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly data: Readonly<Record<string, string>>;
+}
+
 /** A process that gets only the directory with its Secret. It ends with `stop`, or when the demo ends. */
 export class Application {
   readonly #story: Story;
   readonly #root: string;
-  readonly #secretName: string;
   #child: ChildProcess | undefined;
   #output = "";
   #version = "";
 
-  constructor(story: Story, secretName: string) {
+  constructor(story: Story) {
     this.#story = story;
-    this.#root = story.world.file("bindings");
-    this.#secretName = secretName;
+    this.#root = story.stage.world.file("bindings");
   }
 
   /** Shows the command that starts the application, and starts it. */
   start(): void {
-    const { terminal, world } = this.#story;
+    const { terminal, signal } = this.#story;
     terminal.command([`SERVICE_BINDING_ROOT=${this.#root}`, "node", script]);
-    const { PATH } = process.env;
-    const child = spawn(process.execPath, [path.join(repositoryRoot, script)], {
-      env: { PATH, SERVICE_BINDING_ROOT: this.#root },
-      stdio: ["pipe", "pipe", "pipe"],
-      signal: world.signal,
-    });
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text: string) => {
-        this.#output += text;
-      });
-    }
+    const env = { PATH: process.env.PATH, SERVICE_BINDING_ROOT: this.#root };
+    const child = spawn(process.execPath, [path.join(repositoryRoot, script)], { env, stdio: "pipe", signal });
+    const take = (text: string) => {
+      this.#output += text;
+    };
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", take);
     // If the demo ends, the application ends too, and later steps fail by themselves.
-    child.on("error", () => {});
-    child.stdin.on("error", () => {});
+    for (const emitter of [child, child.stdin]) emitter.on("error", () => {});
     this.#child = child;
   }
 
   /** Acts like a kubelet: when the Secret has changed, it writes each key of the Secret as a file. */
   async mountSecret(): Promise<void> {
-    const { kubectl, world } = this.#story;
-    const { data, metadata } = await waitUntil(
-      async () => {
-        const secret = await kubectl.getJson<StoredSecret>(inNamespace("get", "secret", this.#secretName));
-        return secret.metadata.resourceVersion === this.#version ? undefined : secret;
-      },
-      { what: `a new version of the Secret ${this.#secretName}`, signal: world.signal },
-    );
+    const words = inNamespace("get", "secret", samples.accessSecret, "--output=json");
+    const { data, metadata } = await this.#story.waitFor("a new version of the Secret", async () => {
+      const secret = JSON.parse(await this.#story.client.run(words)) as StoredSecret;
+      return secret.metadata.resourceVersion === this.#version ? undefined : secret;
+    });
     this.#version = metadata.resourceVersion;
-    const folder = path.join(this.#root, this.#secretName);
-    const next = `${this.#root}-next`;
-    await mkdir(next, { recursive: true });
+    const folder = path.join(this.#root, samples.accessSecret);
+    await mkdir(folder, { recursive: true });
     for (const [name, text] of Object.entries(data)) {
-      await writeFile(path.join(next, name), Buffer.from(text, "base64"), { mode: 0o600 });
+      await writeFile(path.join(folder, name), Buffer.from(text, "base64"), { mode: 0o600 });
     }
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(this.#root, { recursive: true });
-    await rename(next, folder);
   }
 
   /**
@@ -77,43 +66,22 @@ export class Application {
    * @returns what the application printed.
    */
   async ask(hostKey: string, statement: string, words: string): Promise<string> {
-    const { terminal, world } = this.#story;
-    terminal.say(`> ${hostKey} ${statement}`);
-    let last = "";
-    const look = async () => {
-      last = await this.#answerTo(`${hostKey} ${statement}\n`);
-      return last.includes(words) || undefined;
-    };
-    try {
-      await waitUntil(look, { what: "the application finds its data", timeoutMs: 20_000, signal: world.signal });
-    } finally {
-      terminal.quote(last);
-    }
-    return last;
+    const look = () => this.#answerTo(`${hostKey} ${statement}\n`);
+    this.#story.say(`> ${hostKey} ${statement}`);
+    return await this.#story.quoteWhen(statement, look, (answer) => answer.includes(words));
   }
 
   async #answerTo(line: string): Promise<string> {
     this.#output = "";
     this.#child?.stdin?.write(line);
-    const hasEnded = () => this.#child?.exitCode !== null || this.#child.signalCode !== null;
-    await waitUntil(() => answerEnd.test(this.#output) || hasEnded() || undefined, {
-      what: "the application answers",
-      timeoutMs: 60_000,
-      signal: this.#story.world.signal,
+    return await this.#story.waitFor("the application answers", () => {
+      const hasEnded = this.#child?.exitCode !== null || this.#child.signalCode !== null;
+      if (hasEnded) throw new Error(`the application ended by itself: ${this.#output}`);
+      return answerEnd.test(this.#output) ? this.#output : undefined;
     });
-    if (hasEnded()) throw new Error(`the application ended by itself: ${this.#output}`);
-    return this.#output;
   }
 
-  /** Ends the application and removes the mounted Secret. */
-  async stop(): Promise<void> {
-    this.#child?.stdin?.end();
+  stop(): void {
     this.#child?.kill();
-    await rm(this.#root, { recursive: true, force: true });
   }
-}
-
-interface StoredSecret {
-  readonly metadata: { readonly resourceVersion: string };
-  readonly data: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-/** The names of the samples in the demo. */
+/** The names of the samples in the demo, and words that several steps use. */
 
 /** The namespace, project and resources of the samples, and their files, relative to the repository. */
 export const samples = {
@@ -29,4 +29,9 @@ export function inNamespace(...args: readonly string[]): readonly string[] {
 /** Returns arguments that list the resources with the operation of each. */
 export function operationColumns(...more: readonly string[]): readonly string[] {
   return inNamespace("get", "cpe", ...more, `-o=custom-columns-file=${samples.columnsFile}`);
+}
+
+/** Returns the seconds since `startMs` (of performance.now) as text. */
+export function secondsSince(startMs: number): string {
+  return `${((performance.now() - startMs) / 1000).toFixed(1)} s`;
 }

@@ -1,32 +1,26 @@
 /** Prints the demo. */
 import { stripVTControlCharacters, styleText } from "node:util";
 
-/** The output of the demo. */
-export interface TerminalOptions {
-  readonly write: (text: string) => void;
-  /** The maximum length of a line. */
-  readonly columns: number;
-  readonly isColoured: boolean;
-}
-
 type Style = Parameters<typeof styleText>[0];
 
-/** Commands, output and explanations are indented differently, so that a reader can distinguish them. */
-const indents = { quote: "  ", continued: "    " } as const;
+/** Further lines of one output or command. */
+const continued = "    ";
 
-/** Prints the demo. Each call ends its line, and no line is longer than `columns`. */
+/** Prints the demo. Each call ends its line, and no line is longer than 100 columns or the terminal is wide. */
 export class Terminal {
-  readonly #options: TerminalOptions;
+  readonly #stream: NodeJS.WriteStream;
+  readonly #columns: number;
 
-  constructor(options: TerminalOptions) {
-    this.#options = options;
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    this.#columns = Math.min(100, stream.isTTY && stream.columns >= 40 ? stream.columns : 100);
   }
 
   /** Begins a step. */
   heading(text: string): void {
-    this.#lines("", []);
+    this.#print("");
     this.#lines(text, [""], "bold");
-    this.#lines("", []);
+    this.#print("");
   }
 
   /** Prints a sentence of the demo. */
@@ -43,18 +37,18 @@ export class Terminal {
   }
 
   /** Prints a command for a person to copy. Nothing stands before it that a shell would not accept. */
-  offer(words: readonly string[]): void {
+  offer(...words: readonly string[]): void {
     this.#shell(" ", words);
   }
 
   #shell(prompt: string, words: readonly string[]): void {
-    const room = this.#options.columns - " \\".length;
+    const room = this.#columns - " \\".length;
     const lines: string[] = [];
     let line = prompt;
     for (const word of words) {
       const isFull = line.length + 1 + word.length > room;
       if (isFull) lines.push(`${line} \\`);
-      line = isFull ? `${indents.continued}${word}` : `${line} ${word}`;
+      line = isFull ? `${continued}${word}` : `${line} ${word}`;
       // A word that is too long for a line continues at the very start of the next line, so that the shell joins it.
       for (; line.length > room; line = line.slice(room)) lines.push(`${line.slice(0, room)}\\`);
     }
@@ -63,70 +57,38 @@ export class Terminal {
 
   /** Prints the output of a program. */
   quote(text: string): void {
-    for (const line of text.trimEnd().split("\n")) this.#lines(line, [indents.quote, indents.continued]);
+    for (const line of text.trimEnd().split("\n")) this.#lines(line, ["  ", continued]);
   }
 
   /** Prints that the expected state was reached. */
   success(text: string): void {
-    this.#lines(text, ["ok  ", indents.continued], "green");
+    this.#lines(text, ["ok  ", continued], "green");
   }
 
   /** Prints that the expected state was not reached. Further lines stand below the first one. */
   failure(text: string): void {
     const [first = "", ...rest] = text.trimEnd().split("\n");
-    this.#lines(first, ["FAILED  ", indents.continued], "red");
-    for (const line of rest) this.#lines(line, [indents.continued]);
+    this.#lines(first, ["FAILED  ", continued], "red");
+    for (const line of rest) this.#lines(line, [continued]);
   }
 
-  #lines(text: string, prefixes: readonly string[], style?: Style): void {
-    const [first = "", rest = first] = prefixes;
-    const { columns } = this.#options;
-    for (const line of wrap(printable(text), { columns, indents: [first, rest] })) this.#print(line, style);
+  /** Breaks a text at blanks, or anywhere if there are none, and removes characters that would move the cursor. */
+  #lines(text: string, [first = "", rest = first]: readonly string[], style?: Style): void {
+    let left = stripVTControlCharacters(text).replaceAll("\t", "  ").replaceAll("\r", "");
+    let indent = first;
+    while (indent.length + left.length > this.#columns) {
+      const room = this.#columns - indent.length;
+      const blank = left.lastIndexOf(" ", room);
+      const end = blank > 0 ? blank : room;
+      this.#print(`${indent}${left.slice(0, end)}`.trimEnd(), style);
+      left = left.slice(end).trimStart();
+      indent = rest;
+    }
+    this.#print(`${indent}${left}`.trimEnd(), style);
   }
 
   #print(line: string, style?: Style): void {
-    const { isColoured, write } = this.#options;
-    write(`${isColoured && style !== undefined ? styleText(style, line, { validateStream: false }) : line}\n`);
+    // The function knows NO_COLOR, and terminals without colours.
+    this.#stream.write(`${style === undefined ? line : styleText(style, line, { stream: this.#stream })}\n`);
   }
-}
-
-/**
- * Breaks a line at blanks, or anywhere if there are none, into lines of at most `columns`. It keeps blanks inside
- * lines.
- */
-export function wrap(
-  text: string,
-  { columns, indents: [first, rest] }: { readonly columns: number; readonly indents: readonly [string, string] },
-): readonly string[] {
-  const lines: string[] = [];
-  let left = text;
-  let indent = first;
-  while (indent.length + left.length > columns) {
-    const room = columns - indent.length;
-    const blank = left.lastIndexOf(" ", room);
-    const end = blank > 0 ? blank : room;
-    lines.push(`${indent}${left.slice(0, end)}`.trimEnd());
-    left = left.slice(end).trimStart();
-    indent = rest;
-  }
-  return [...lines, `${indent}${left}`.trimEnd()];
-}
-
-/** Removes characters that would move the cursor. */
-function printable(text: string): string {
-  return stripVTControlCharacters(text).replaceAll("\t", "  ").replaceAll("\r", "");
-}
-
-/**
- * Makes the terminal for standard output. It has at most 100 columns, and colours only if the user can see and wants
- * them.
- */
-export function standardTerminal(stream: NodeJS.WriteStream): Terminal {
-  const isTerminal = stream.isTTY === true;
-  return new Terminal({
-    write: (text) => stream.write(text),
-    columns: Math.min(100, isTerminal && stream.columns >= 40 ? stream.columns : 100),
-    // hasColors knows NO_COLOR and TERM=dumb.
-    isColoured: isTerminal && stream.hasColors(),
-  });
 }

@@ -1,89 +1,72 @@
-/** Watches resources with kubectl, as a person would. */
-import { waitUntil } from "../../process/wait-until.ts";
-import type { KubectlWatch } from "./kubectl.ts";
-import { shellWords } from "./shell-words.ts";
-import type { Story } from "./story.ts";
+/** Watches resources with kubectl, as a person would in a second terminal. */
+import { createInterface } from "node:readline";
+import { type Shell, shellWords } from "./shell.ts";
 
 /** A row of `kubectl get --watch`, by column. */
 export type Row = Readonly<Record<string, string>>;
 
+/** The watch: what is shown, and until when. */
+export interface RowWatch {
+  /** The arguments of `kubectl`, with `--watch`. */
+  readonly args: readonly string[];
+  /** The expected state in words. */
+  readonly what: string;
+  readonly isWanted: (rows: readonly Row[]) => boolean;
+  /** What happens while kubectl watches. Its commands are shown before the rows. */
+  readonly act: () => Promise<void>;
+  /** False: there is no resource yet. True: the first rows come before `act`, so that every change is seen. */
+  readonly hasRows: boolean;
+}
+
 /** Widths for the values in this demo. kubectl itself widens a column only when it must. */
 const columnWidths: Readonly<Record<string, number>> = { NAME: 16, READY: 6, REASON: 17, STATE: 6, OPERATION: 15 };
 
-/** Watches the resources like a person in a second terminal. */
-export class RowWatch {
-  readonly rows: Row[] = [];
-  readonly #story: Story;
-  readonly #args: readonly string[];
-  readonly #lines: string[] = [];
-  readonly #watch: KubectlWatch;
-  #header: readonly string[] | undefined;
-  #failure: unknown;
-  #isShown = false;
-
-  /**
-   * Starts to watch, and shows nothing yet.
-   * @param args the arguments of `kubectl`, with `--watch`
-   */
-  constructor(story: Story, args: readonly string[]) {
-    this.#story = story;
-    this.#args = args;
-    this.#watch = story.kubectl.watch(args, (line) => this.#add(line));
-    this.#watch.ended.catch((error: unknown) => {
-      this.#failure = error;
+/** Starts to watch, acts, and shows the command and its rows until they are as expected. */
+export async function watchRows(shell: Shell, { args, what, isWanted, act, hasRows }: RowWatch): Promise<void> {
+  const child = shell.client.start(args);
+  const rows: Row[] = [];
+  const lines: string[] = [];
+  let show = (line: string): void => void lines.push(line);
+  const take = createRowReader(rows, (line) => show(line));
+  createInterface({ input: child.stdout }).on("line", take);
+  let failure = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    failure += text;
+  });
+  const until = (state: string, isTrue: () => boolean) =>
+    shell.waitFor(state, () => {
+      if (child.exitCode !== null) throw new Error(`kubectl ${args.join(" ")} ended by itself: ${failure}`);
+      return isTrue() || undefined;
     });
+  try {
+    if (hasRows) await until("the first row", () => rows.length > 0);
+    await act();
+    shell.terminal.command(shellWords(["kubectl", ...args]));
+    for (const line of lines) shell.terminal.quote(line);
+    show = (line) => shell.terminal.quote(line);
+    await until(what, () => isWanted(rows));
+  } finally {
+    show = () => {};
+    child.kill();
   }
+}
 
-  /** Waits for the first rows. Every later change is then seen. */
-  async started(): Promise<void> {
-    await this.#until("the first row", () => this.rows.length > 0);
-  }
-
-  /** Shows the command and its rows until they are as expected. Then it ends the watch. */
-  async show(what: string, isWanted: (rows: readonly Row[]) => boolean): Promise<void> {
-    const { terminal } = this.#story;
-    terminal.command(shellWords(["kubectl", ...this.#args]));
-    this.#isShown = true;
-    for (const line of this.#lines) terminal.quote(line);
-    try {
-      await this.#until(what, () => isWanted(this.rows));
-    } finally {
-      await this.stop();
-    }
-  }
-
-  /** Ends the watch. */
-  async stop(): Promise<void> {
-    this.#isShown = false;
-    await this.#watch.stop();
-  }
-
-  async #until(what: string, isTrue: () => boolean): Promise<void> {
-    await waitUntil(
-      () => {
-        if (this.#failure !== undefined) throw this.#failure;
-        return isTrue() || undefined;
-      },
-      { what, signal: this.#story.world.signal },
-    );
-  }
-
-  #add(output: string): void {
+/** Returns a function that takes the lines of kubectl, and leaves out a row that would only repeat the last one. */
+function createRowReader(rows: Row[], show: (line: string) => void): (output: string) => void {
+  let header: readonly string[] | undefined;
+  return (output) => {
     const cells = output.trim().split(/\s+/);
-    const header = this.#header ?? cells;
-    const line = aligned(header, cells);
-    if (this.#header === undefined) this.#header = cells;
-    else {
-      const row: Row = Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""]));
-      // kubectl prints a row for every change of the object. A row without a visible change would only repeat the last
-      // one.
-      const before = this.rows.findLast(({ NAME }) => NAME === row.NAME);
-      if (before !== undefined && aligned(header, Object.values(before)) === line) return;
-      this.rows.push(row);
+    if (header === undefined) {
+      header = cells;
+      show(aligned(header, cells));
+      return;
     }
-    this.#lines.push(line);
-    if (this.#isShown) this.#story.terminal.quote(line);
-  }
+    const row: Row = Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""]));
+    const before = rows.findLast(({ NAME }) => NAME === row.NAME);
+    if (JSON.stringify(before) === JSON.stringify(row)) return;
+    rows.push(row);
+    show(aligned(header, cells));
+  };
 }
 
 function aligned(header: readonly string[], cells: readonly string[]): string {
@@ -91,4 +74,16 @@ function aligned(header: readonly string[], cells: readonly string[]): string {
     .map((cell, index) => cell.padEnd(columnWidths[header[index] ?? ""] ?? 0))
     .join("   ")
     .trimEnd();
+}
+
+/** The statuses of an operation that has not ended. */
+const inFlight: readonly (string | undefined)[] = ["scheduling", "running"];
+
+/** Whether the resource is Ready, and rows showed each of these actions in progress before. */
+export function isSettled(rows: readonly Row[], name: string, ...actions: readonly string[]): boolean {
+  const own = rows.filter((row) => row.NAME === name);
+  const last = own.at(-1);
+  const wasInFlight = (action: string) =>
+    own.some(({ OPERATION, STATUS }) => OPERATION === action && inFlight.includes(STATUS));
+  return actions.every(wasInFlight) && last?.READY === "True" && !inFlight.includes(last.STATUS);
 }

@@ -1,7 +1,6 @@
 /** The step in which an application connects. */
 import { Application } from "../scene/application.ts";
 import { inNamespace, samples } from "../scene/names.ts";
-import { advanceClock, kubectl, secondsSince } from "../scene/narrate.ts";
 import type { Step, Story } from "../scene/story.ts";
 
 /** The suspend delay in the sample. */
@@ -17,50 +16,43 @@ const read = "SELECT text FROM greeting";
 export const connect: Step = {
   title: "An application connects, and has nothing but its Secret",
   async play(story) {
-    const { terminal } = story;
-    const startMs = performance.now();
-    terminal.say(
-      "A DatabaseAccess makes a role, a database and a Secret. The namespace allows the operator its Secrets:",
-    );
-    await kubectl(story, [
-      ...["create", "rolebinding", "endpoint-operator-secrets", `--namespace=${samples.namespace}`],
-      ...["--clusterrole=endpoint-operator-secrets", "--serviceaccount=endpoint-operator-system:endpoint-operator"],
-    ]);
-    await kubectl(story, ["apply", "-f", samples.accessFile]);
-    await kubectl(story, inNamespace("wait", "--for=condition=Ready", `dba/${samples.access}`, "--timeout=60s"));
-    terminal.say("A kubelet would mount the Secret as a directory. Here the demo does that, for a process of its own:");
-    const application = new Application(story, samples.accessSecret);
-    await using _ = { [Symbol.asyncDispose]: () => application.stop() };
+    story.say("A DatabaseAccess makes a role, a database and a Secret. The namespace allows the operator its Secrets:");
+    const role = ["--clusterrole=endpoint-operator-secrets"];
+    const account = ["--serviceaccount=endpoint-operator-system:endpoint-operator"];
+    const binding = ["rolebinding", "endpoint-operator-secrets", `--namespace=${samples.namespace}`];
+    await story.kubectl("create", ...binding, ...role, ...account);
+    await story.kubectl("apply", "-f", samples.accessFile);
+    await story.kubectl(...inNamespace("wait", "--for=condition=Ready", `dba/${samples.access}`, "--timeout=60s"));
+    story.say("A kubelet would mount the Secret as a directory. Here the demo does that, for a process of its own:");
+    const application = new Application(story);
     await application.mountSecret();
     application.start();
-    await useAllAddresses(application);
-    await wakeIt(story, application);
-    await rotate(story, application);
-    terminal.success(`it connected, woke the endpoint and survived the rotation (${secondsSince(startMs)})`);
+    try {
+      await application.ask("host", `CREATE TABLE greeting AS SELECT '${words}' AS text`, "");
+      await application.ask("pooled-host", read, words);
+      await application.ask("read-host", read, words);
+      await wakeIt(story, application);
+      await rotate(story, application);
+    } finally {
+      application.stop();
+    }
+    return "it connected, woke the endpoint and survived the rotation";
   },
 };
 
-async function useAllAddresses(application: Application): Promise<void> {
-  await application.ask("host", `CREATE TABLE greeting AS SELECT '${words}' AS text`, "");
-  await application.ask("pooled-host", read, words);
-  await application.ask("read-host", read, words);
-}
-
 async function wakeIt(story: Story, application: Application): Promise<void> {
-  story.terminal.say(
-    `The clock jumps over ${suspendSeconds} s without a connection. The control plane suspends the compute:`,
-  );
-  await advanceClock(story, suspendSeconds);
+  story.say(`The clock jumps over ${suspendSeconds} s without a connection. The control plane suspends the compute:`);
+  await story.advanceClock(suspendSeconds);
   const idle = ["--for=jsonpath={.status.state}=idle", `cpe/${samples.primary}`, "--timeout=60s"];
-  await kubectl(story, inNamespace("wait", ...idle));
-  story.terminal.say("Its server has ended. The next connection starts it again and waits for it:");
+  await story.kubectl(...inNamespace("wait", ...idle));
+  story.say("Its server has ended. The next connection starts it again and waits for it:");
   await application.ask("host", read, words);
 }
 
 async function rotate(story: Story, application: Application): Promise<void> {
-  story.terminal.say("The password is rotated. The operator writes the new one into the Secret:");
+  story.say("The password is rotated. The operator writes the new one into the Secret:");
   const annotation = "endpoint-operator.dev/rotate-requested-at=now";
-  await kubectl(story, inNamespace("annotate", "dba", samples.access, annotation));
+  await story.kubectl(...inNamespace("annotate", "dba", samples.access, annotation));
   await application.mountSecret();
   const output = await application.ask("host", read, words);
   if (!output.includes("the password is refused")) throw new Error("the old password still works");
