@@ -9,9 +9,9 @@ import { chooseSystemUser, type SystemUser } from "../../src/sandbox/computes/po
 import { buildProgram } from "../build.ts";
 import { type RunningSandbox, startSandbox } from "../process/programs.ts";
 import { waitUntil } from "../process/wait-until.ts";
+import { median, table } from "./common/figures.ts";
 import { startDirectServer } from "./computes/direct-server.ts";
 import { fillTables, findPgbench, transactionsPerSecond } from "./computes/pgbench.ts";
-import { median, table } from "./figures.ts";
 
 const { values: options } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
 

@@ -33,7 +33,7 @@ export const groups: readonly Group[] = [
   { text: "Runbooks", pages: [], folder: "docs/runbooks" },
   {
     text: "Project",
-    pages: ["CHANGELOG.md", ...inDocs("releases", "reliability", "code", "benchmarks-sandbox", "benchmarks-computes")],
+    pages: ["CHANGELOG.md", ...inDocs("releases", "reliability", "code")],
   },
   { text: "Decisions", pages: [], folder: "docs/decisions" },
 ];

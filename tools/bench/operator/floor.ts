@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "undici";
-import { send } from "../load.ts";
+import { send } from "../common/load.ts";
 import { type CreateAnswer, FloorStatuses } from "./floor-status.ts";
 import { type KubeAccess, KubeClient, mostConnections } from "./kube-client.ts";
 import { listPopulation, resourcesPath, type StoredResource } from "./population.ts";

@@ -1,7 +1,7 @@
 /** Makes plain calls to an API server. */
 import { readFile } from "node:fs/promises";
 import { Pool } from "undici";
-import { send } from "../load.ts";
+import { send } from "../common/load.ts";
 
 /** The address of an API server, and one user of it. */
 export interface KubeAccess {

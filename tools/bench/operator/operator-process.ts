@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { type RunningOperator, startOperator } from "../../process/programs.ts";
 import { waitUntil } from "../../process/wait-until.ts";
-import { cpuMsOf, peakRssBytesOf } from "../usage.ts";
+import { cpuMsOf, peakRssBytesOf } from "../common/usage.ts";
 import type { Population } from "./population.ts";
 import { apiKey, type SandboxServer } from "./sandbox-server.ts";
 import type { BenchWorld } from "./world.ts";

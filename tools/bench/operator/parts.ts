@@ -1,6 +1,6 @@
 /** The parts of the benchmark that `--part` runs: each measures one promise. */
 import { waitUntil } from "../../process/wait-until.ts";
-import { quantile, table } from "../figures.ts";
+import { quantile, table } from "../common/figures.ts";
 import { bringUpByOperator } from "./bring-up.ts";
 import { OperatorProcess, type Stage } from "./operator-process.ts";
 import { createPopulation, isReady, listPopulation, type Population, planPopulation, sizeOf } from "./population.ts";

@@ -1,6 +1,6 @@
 /** Creates the resources that a benchmark brings up. */
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
-import { inParallel } from "../load.ts";
+import { inParallel } from "../common/load.ts";
 import type { KubeClient } from "./kube-client.ts";
 
 /** A project of the sandbox. Each of its branches gets one resource with the branch's name. */

@@ -1,5 +1,5 @@
 /** Writes the results of the benchmark as tables. */
-import { median, quantile, table } from "../figures.ts";
+import { median, quantile, table } from "../common/figures.ts";
 import type { BringUp } from "./bring-up.ts";
 import type { SizeResult } from "./measure-size.ts";
 
