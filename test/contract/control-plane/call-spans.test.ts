@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
 import { recordSpans } from "../../support/recorded-spans.ts";
-import { branch, clientOf, failureOf, leanEndpoint, project } from "./client-fixture.ts";
+import { branch, leanEndpoint, project } from "../../support/wire-objects.ts";
+import { clientOf, failureOf } from "./client-fixture.ts";
 import { type Answer, json, startRawService } from "./raw-service.ts";
 
 /** Makes one call within the span of a reconcile. @returns the span of the call */

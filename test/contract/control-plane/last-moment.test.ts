@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { LeaderFenceError } from "../../../src/domain/leader-fence.ts";
-import { clientOf, everyCall } from "./client-fixture.ts";
+import { everyCall } from "../../support/wire-objects.ts";
+import { clientOf } from "./client-fixture.ts";
 
 /** Starts a server that counts the requests that reach it. */
 async function startService() {

@@ -1,6 +1,7 @@
 /** Tests what each HTTP status means. */
 import { describe, expect, test } from "vitest";
-import { meaningOf } from "../../../src/control-plane/failure.ts";
+import { failureOfStatus, meaningOf } from "../../../src/control-plane/failure.ts";
+import { read } from "./fake-calls.ts";
 
 describe("meaningOf", () => {
   test.each([
@@ -41,4 +42,17 @@ describe("meaningOf", () => {
     expect(meaningOf(status, true)).toEqual({ reason: "UnreadableAnswer", writeEffect: "Unknown" });
     expect(meaningOf(status, false)).toEqual({ reason: "UnreadableAnswer", writeEffect: "Unknown" });
   });
+});
+
+test.each([
+  ["project not found", "Project"],
+  ["nothing here", "Endpoint"],
+  ["Branch not found", "Branch"],
+  ["no roles of the branch", "Role"],
+])("404: %s → NotFound of %s", (message, subject) => {
+  const body = Buffer.from(JSON.stringify({ code: "", message }));
+  const answer = { kind: "Answered", status: 404, retryAfter: undefined, date: undefined } as const;
+  const request = { ...read, subject: "Endpoint" } as const;
+  const error = failureOfStatus({ ...answer, body, bodyEnd: "Complete" }, request, (text) => text);
+  expect(error).toMatchObject({ reason: "NotFound", subject });
 });

@@ -1,9 +1,7 @@
 /** Tests the values of the metrics. */
 import { describe, expect, test } from "vitest";
 import type { EndedOperation } from "../../../src/domain/operation.ts";
-import type { WorkQueueObserver } from "../../../src/domain/worker.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import type { ReflectorStats } from "../../../src/telemetry/metrics.ts";
 import { metricsOf, quietWatch } from "../../support/metrics-of.ts";
 
 function resource(name: string, status: object, spec: object = {}): ComputeEndpoint {
@@ -36,29 +34,6 @@ function ended(change: Partial<EndedOperation> = {}): EndedOperation {
 }
 
 describe("ended operations", () => {
-  test("one ended well → duration and total, no failure", async () => {
-    const metrics = metricsOf();
-    metrics.operations.countEnded(ended());
-    expect(await metrics.series("compute_endpoint_operations_total")).toEqual([
-      'compute_endpoint_operations_total{action="start_compute",outcome="succeeded",cause="SpecChange"} 1',
-    ]);
-    expect(await metrics.series("compute_endpoint_operation_duration_seconds_sum")).toEqual([
-      'compute_endpoint_operation_duration_seconds_sum{action="start_compute",outcome="succeeded"} 0.812',
-    ]);
-    expect(await metrics.series("compute_endpoint_operation_failures_total")).toEqual([]);
-  });
-
-  test("durations → buckets from 0.1 s to 30 min", async () => {
-    const metrics = metricsOf();
-    metrics.operations.countEnded(ended({ durationMs: 50 }));
-    metrics.operations.countEnded(ended({ durationMs: 1_800_000 }));
-    const buckets = await metrics.series("compute_endpoint_operation_duration_seconds_bucket");
-    expect(buckets[0]).toContain('le="0.1"');
-    expect(buckets[0]).toMatch(/ 1$/);
-    expect(buckets.at(-2)).toContain('le="1800"');
-    expect(buckets.at(-2)).toMatch(/ 2$/);
-  });
-
   test("an unknown duration → counted, not timed", async () => {
     const metrics = metricsOf();
     metrics.operations.countEnded(ended({ durationMs: undefined }));
@@ -201,84 +176,21 @@ describe("gauges of resources", () => {
 });
 
 describe("the process", () => {
-  test("reconciles → controller-runtime's names", async () => {
+  test("reconciles → by result, an error also as one", async () => {
     const metrics = metricsOf();
     metrics.reconciles.workersChanged(1);
-    expect(await metrics.series("controller_runtime_active_workers")).toEqual([
-      'controller_runtime_active_workers{controller="computeendpoint"} 1',
-    ]);
     metrics.reconciles.reconcileEnded("requeue_after", 0.02);
     metrics.reconciles.reconcileEnded("error", 0.02);
-    metrics.reconciles.workersChanged(0);
-    expect(await metrics.series("controller_runtime_reconcile_total")).toEqual([
-      'controller_runtime_reconcile_total{controller="computeendpoint",result="success"} 0',
-      'controller_runtime_reconcile_total{controller="computeendpoint",result="error"} 1',
-      'controller_runtime_reconcile_total{controller="computeendpoint",result="requeue"} 0',
-      'controller_runtime_reconcile_total{controller="computeendpoint",result="requeue_after"} 1',
-    ]);
+    const values = (await metrics.series("controller_runtime_reconcile_total")).map((line) => line.split(" ")[1]);
+    expect(values).toEqual(["0", "1", "0", "1"]);
     expect((await metrics.series("controller_runtime_reconcile_errors_total"))[0]).toMatch(/ 1$/);
-    expect((await metrics.series("controller_runtime_active_workers"))[0]).toMatch(/ 0$/);
-    expect((await metrics.series("controller_runtime_max_concurrent_reconciles"))[0]).toMatch(/ 16$/);
+    expect((await metrics.series("controller_runtime_active_workers"))[0]).toMatch(/ 1$/);
   });
 
-  test("the queue → client-go's names, and its own observer fits", async () => {
-    const metrics = metricsOf();
-    const observer: WorkQueueObserver = metrics.queue;
-    observer.added();
-    observer.depthChanged(1);
-    observer.taken(0.002);
-    observer.finished(0.2);
-    observer.retried();
-    const labels = '{name="computeendpoint",controller="computeendpoint"}';
-    for (const [name, value] of [
-      ["workqueue_adds_total", 1],
-      ["workqueue_depth", 1],
-      ["workqueue_queue_duration_seconds_count", 1],
-      ["workqueue_work_duration_seconds_sum", 0.2],
-      ["workqueue_retries_total", 1],
-      ["workqueue_unfinished_work_seconds", 3],
-      ["workqueue_longest_running_processor_seconds", 2],
-    ]) {
-      expect(await metrics.series(String(name))).toEqual([`${name}${labels} ${value}`]);
-    }
-  });
-
-  test("the watch → lists and watches as they are now, silence once there was a list", async () => {
-    let now: ReflectorStats = quietWatch;
-    const { series } = metricsOf(undefined, () => now);
-    expect(await series("reflector_synced")).toEqual(['reflector_synced{name="computeendpoint"} 0']);
+  test("the watch → no silence before the first list", async () => {
+    const { series } = metricsOf(undefined, () => quietWatch);
     expect(await series("reflector_silent_seconds")).toEqual([]);
-    now = { hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 };
-    await series("reflector_lists_total");
-    for (const [name, value] of [
-      ["reflector_lists_total", 2],
-      ["reflector_watches_total", 3],
-      ["reflector_synced", 1],
-      ["reflector_watching", 1],
-      ["reflector_silent_seconds", 1.5],
-    ]) {
-      expect(await series(String(name))).toEqual([`${name}{name="computeendpoint"} ${value}`]);
-    }
-  });
-
-  test("requests → counted and timed by route, method and code", async () => {
-    const metrics = metricsOf();
-    const route = "/projects/{project_id}/endpoints";
-    metrics.controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
-    metrics.controlPlane.requestEnded({ route, method: "GET", code: "TimedOut", seconds: 8 });
-    metrics.controlPlane.throttled("TooManyRequests");
-    metrics.controlPlane.locked("ConflictingOperations");
-    expect(await metrics.series("control_plane_requests_total")).toEqual([
-      `control_plane_requests_total{route="${route}",method="GET",code="200"} 1`,
-      `control_plane_requests_total{route="${route}",method="GET",code="TimedOut"} 1`,
-    ]);
-    expect(await metrics.series("control_plane_request_duration_seconds_count")).toHaveLength(2);
-    expect(await metrics.series("control_plane_throttled_total")).toEqual([
-      'control_plane_throttled_total{reason="TooManyRequests",control_plane="settings"} 1',
-      'control_plane_throttled_total{reason="HeldBack",control_plane="settings"} 0',
-      'control_plane_throttled_total{reason="BudgetUsedUp",control_plane="settings"} 0',
-    ]);
-    expect((await metrics.series("control_plane_locked_total"))[0]).toMatch(/ 1$/);
+    expect(await series("reflector_synced")).toEqual(['reflector_synced{name="computeendpoint"} 0']);
   });
 
   test("a control plane of a team → series of its own, which go with it; the settings' series stay", async () => {
@@ -296,14 +208,5 @@ describe("the process", () => {
     controlPlane.keyForgotten(name);
     expect(await series("control_plane_calls_total")).toHaveLength(1);
     expect(await series("control_plane_throttled_total")).toHaveLength(3);
-  });
-
-  test("leader, orphans, version → one series each", async () => {
-    const { series } = metricsOf();
-    expect(await series("leader_election_master_status")).toEqual([
-      'leader_election_master_status{name="endpoint-operator"} 1',
-    ]);
-    expect(await series("compute_endpoint_orphans")).toEqual(["compute_endpoint_orphans 2"]);
-    expect(await series("endpoint_operator_build_info")).toEqual(['endpoint_operator_build_info{version="1.2.3"} 1']);
   });
 });
