@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { findAsset, resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { runCommand } from "../../tools/assets/run-command.ts";
 import { checkImageTools } from "../../tools/image/buildah.ts";
@@ -71,8 +72,18 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
       `endpoint-operator-${version}.cdx.json`,
       `endpoint-operator-${version}.tgz`,
       `endpoint-operator-crds-${version}.tgz`,
+      "install.yaml",
     ]);
     expect(await problemsIn(first())).toEqual([]);
+  });
+
+  test("install.yaml → the CRDs and what deploy/base has, with the image of this version", async () => {
+    const objects = parseAllDocuments(await readFile(files().install, "utf8")).map((document) => document.toJS());
+    const kinds = objects.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "CustomResourceDefinition")).toHaveLength(4);
+    expect(kinds).toEqual(expect.arrayContaining(["Namespace", "Deployment", "ClusterRole", "ConfigMap"]));
+    const { spec } = objects.find(({ kind }) => kind === "Deployment");
+    expect(spec.template.spec.containers[0].image).toBe(`endpoint-operator:${version}`);
   });
 
   // Without the cache this takes two minutes. With it, the build shares the base images and the npm packages with the
@@ -109,6 +120,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
       `endpoint-operator-${version}.cdx.json`,
       `endpoint-operator-${version}.tgz`,
       `endpoint-operator-crds-${version}.tgz`,
+      "install.yaml",
     ])("one byte of %s is changed → its checksum and its signature fail, and those of no other file", async (name) => {
       const copy = await copyOfRelease();
       await changeByte(path.join(copy, name));

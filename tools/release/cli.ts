@@ -20,7 +20,7 @@ import { releaseIn, releaseProblems } from "./verify.ts";
 
 const usage = `Usage: npm run release -- (--dry-run | --registry REGISTRY [--from FOLDER] | --verify FOLDER [--registry REGISTRY]) [OPTION]...
 
-Makes image, SBOM, charts, checksums, provenance and signatures in a folder, and verifies them.
+Makes image, SBOM, charts, install.yaml, checksums, provenance and signatures in a folder, and verifies them.
   --dry-run            signs with a key of this run and publishes nothing
   --registry REGISTRY  publishes image and charts after everything is verified, for instance to ghcr.io/owner, and verifies them there.
                        HEAD must have the tag of package.json's version. Signs with the identity of the workflow (keyless)
@@ -90,7 +90,7 @@ async function release(
   return await withSigning(cosign, signingChoice(values), async (signing) => {
     const trust = trustIn(signing, () => trustOf(values));
     if (values.from === undefined)
-      await makeRelease({ root, outDir, version, cosign, signing, cache, progress, signal });
+      await makeRelease({ root, outDir, version, registry: values.registry, cosign, signing, cache, progress, signal });
     const files = releaseFiles(outDir, version);
     const problems = await releaseProblems(files, cosign, trust);
     if (problems.length > 0) return failed([...problems, "Verification failed. Nothing was published."]);

@@ -15,6 +15,8 @@ export interface ReleaseFiles {
   readonly archive: string;
   readonly sbom: string;
   readonly charts: readonly string[];
+  /** CRDs and operator as one manifest. */
+  readonly install: string;
   readonly checksums: string;
   /** The content of the statements of provenance. */
   readonly predicate: string;
@@ -29,14 +31,20 @@ export function releaseFiles(outDir: string, version: string): ReleaseFiles {
     archive: at(`${imageName}-${version}.oci.tar`),
     sbom: at(`${imageName}-${version}.cdx.json`),
     charts: chartFolders.map((folder) => at(`${path.basename(folder)}-${version}.tgz`)),
+    install: at("install.yaml"),
     checksums: at("SHA256SUMS"),
     predicate: at("provenance.json"),
   };
 }
 
 /** Returns every file that is signed. Pure. */
-export function signedFiles({ archive, sbom, charts, checksums }: ReleaseFiles): readonly string[] {
-  return [archive, sbom, ...charts, checksums];
+export function signedFiles(files: ReleaseFiles): readonly string[] {
+  return [...listedFiles(files), files.checksums];
+}
+
+/** Returns every file that SHA256SUMS lists. Pure. */
+export function listedFiles({ archive, sbom, charts, install }: ReleaseFiles): readonly string[] {
+  return [archive, sbom, ...charts, install];
 }
 
 /** Returns the digest of the image in the layout, with `sha256:`. @throws Error when there is no image */

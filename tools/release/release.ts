@@ -8,8 +8,9 @@ import { sha256Of } from "../image/oci-layout.ts";
 import { sourceDateSeconds } from "../image/source-date.ts";
 import { packCharts } from "./charts.ts";
 import { attestFile, type Cosign, type Signing, signFile } from "./cosign.ts";
+import { writeInstallFile } from "./install-file.ts";
 import { builderOf, provenancePredicate } from "./provenance.ts";
-import { type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
+import { imageName, listedFiles, type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
 
 /** The options of a release. */
 export interface ReleaseOptions {
@@ -17,6 +18,8 @@ export interface ReleaseOptions {
   /** The output folder. It is emptied. */
   readonly outDir: string;
   readonly version: string;
+  /** The registry in which the release is published. @default none */
+  readonly registry?: string | undefined;
   readonly cosign: Cosign;
   readonly signing: Signing;
   /** The folder that keeps base images and npm packages for the next build. @default none: everything is made again */
@@ -30,11 +33,13 @@ export interface ReleaseOptions {
  * @throws CommandError, ImageToolsMissing, AssetError; the finished parts stay in `outDir`.
  */
 export async function makeRelease(options: ReleaseOptions): Promise<ReleaseFiles> {
-  const { root, outDir, version, cosign, signing, cache, progress, signal } = options;
+  const { root, outDir, version, registry, cosign, signing, cache, progress, signal } = options;
   const files = releaseFiles(outDir, version);
   await rm(outDir, { recursive: true, force: true });
   const { digest } = await buildImage({ root, outDir, cache, progress, signal });
   await packCharts(root, outDir, await sourceDateSeconds(root, process.env));
+  const image = registry === undefined ? `${imageName}:${version}` : `${registry}/${imageName}@${digest}`;
+  await writeInstallFile({ root, file: files.install, image, progress, signal });
   await writeChecksums(files);
   await writeFile(files.predicate, `${JSON.stringify(await predicateOf(root, version, digest), undefined, 2)}\n`);
   await withProgress(progress, "Signing the files", () => signRelease(files, cosign, signing));
@@ -53,9 +58,9 @@ async function predicateOf(root: string, version: string, imageDigest: string): 
   return provenancePredicate({ ...builderOf(process.env), commit, version, imageDigest });
 }
 
-async function writeChecksums({ archive, sbom, charts, checksums }: ReleaseFiles): Promise<void> {
+async function writeChecksums(files: ReleaseFiles): Promise<void> {
   const sumOf = async (file: string) => `${await sha256Of(file)}  ${path.basename(file)}\n`;
-  await writeFile(checksums, (await Promise.all([archive, sbom, ...charts].map(sumOf))).join(""));
+  await writeFile(files.checksums, (await Promise.all(listedFiles(files).map(sumOf))).join(""));
 }
 
 /** Returns the version in package.json. */

@@ -5,7 +5,7 @@ import { runCommand } from "../assets/run-command.ts";
 import { brokenBlobs, sha256Of } from "../image/oci-layout.ts";
 import { UsageError } from "../process/command-line.ts";
 import { type Cosign, signatureProblem, type Trust } from "./cosign.ts";
-import { imageDigest, type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
+import { imageDigest, listedFiles, type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
 
 /**
  * Finds the files of a release in a folder, by its SBOM.
@@ -34,11 +34,11 @@ export async function releaseProblems(release: ReleaseFiles, cosign: Cosign, tru
   ];
 }
 
-async function checksumProblems({ archive, sbom, charts, checksums }: ReleaseFiles): Promise<readonly string[]> {
-  const lines = (await readFile(checksums, "utf8").catch(() => "")).trimEnd().split("\n");
+async function checksumProblems(release: ReleaseFiles): Promise<readonly string[]> {
+  const lines = (await readFile(release.checksums, "utf8").catch(() => "")).trimEnd().split("\n");
   const stated = new Map(lines.map((line) => line.split("  ").reverse() as [string, string]));
   const problems = await Promise.all(
-    [archive, sbom, ...charts].map(async (file) => {
+    listedFiles(release).map(async (file) => {
       const name = path.basename(file);
       const found = await sha256Of(file).catch(() => "missing");
       const wanted = stated.get(name) ?? "nothing about it";
