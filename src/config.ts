@@ -109,6 +109,9 @@ const settings = {
   createSettleMs: ["CREATE_SETTLE_SECONDS", seconds(0.1, 3_600).default(150_000)],
   requestsPerMinute: ["CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
   requestsPerSecond: ["CONTROL_PLANE_REQUESTS_PER_SECOND", wholeNumber(1, 100_000).default(40)],
+  /** May hold a password, so it is never logged. `undefined`: control planes are reached directly. */
+  httpsProxy: ["HTTPS_PROXY", setting("must be an http or https URL", parseProxyUrl).optional()],
+  noProxy: ["NO_PROXY", z.string().default("")],
   /** In lower case; `*.` stands for every subdomain. `undefined`: all hosts except loopback and link-local ones. */
   tenantHosts: [
     "TENANT_CONTROL_PLANE_HOSTS",
@@ -230,6 +233,10 @@ function parsePlainUrl(text: string): string | undefined {
   }
   const hasMore = url.username !== "" || url.password !== "" || /[?#]/.test(text);
   return hasMore ? undefined : `${url.origin}${url.pathname.replace(/\/$/, "")}`;
+}
+
+function parseProxyUrl(text: string): string | undefined {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined;
 }
 
 function parseAddress(text: string): ListenAddress | undefined {

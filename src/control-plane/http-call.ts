@@ -6,7 +6,7 @@ import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Tracer } from "../domain/logger.ts";
 import { formsOf, RecentSecrets } from "../domain/without-secrets.ts";
 import { type HttpOutcome, parseJson } from "../http/exchange.ts";
-import { HttpTransport, type OriginRequest } from "../http/transport.ts";
+import { HttpTransport, type OriginRequest, type ProxyRoute } from "../http/transport.ts";
 import { isWrite, type KeyedCall, pathOf, type Request } from "./call.ts";
 import { type Clean, cleanText, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
 import { parseServiceUrl } from "./service-url.ts";
@@ -27,6 +27,7 @@ export interface HttpCallOptions {
   /** For reads. A read without an answer keeps its connection, and must not delay the others. @default 256 */
   readonly connections?: number;
   readonly mayBeNearby?: boolean | undefined;
+  readonly proxy?: ProxyRoute | undefined;
   /** The leader fence, asked right before a write is sent. @default every write is allowed */
   readonly fence?: LeaderFence | undefined;
 }
@@ -46,10 +47,10 @@ export interface HttpClient {
 export function createHttpClient(options: HttpCallOptions): HttpClient {
   const serviceUrl = parseServiceUrl(options.baseUrl);
   const { origin, pathname } = new URL(serviceUrl);
-  const { clock, mayBeNearby, fence, tracer } = options;
+  const { clock, mayBeNearby, proxy, fence, tracer } = options;
   const { maxResponseBytes = 16 * 1024 * 1024, connections = 256 } = options;
   const limits = { connectTimeoutMs: 5_000, maxResponseBytes, maxResponseValues, connections };
-  const transport = new HttpTransport({ origin, clock, mayBeNearby, fence, ...limits });
+  const transport = new HttpTransport({ origin, clock, mayBeNearby, proxy, fence, ...limits });
   const parts = { ...options, transport, basePath: pathname };
   const passwords = new RecentSecrets();
   const send: KeyedCall = (request, key) => sendRequest(request, parts, { key, passwords });

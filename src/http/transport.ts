@@ -2,11 +2,18 @@
 
 import { lookup as systemLookup } from "node:dns";
 import { isIPv6, type LookupFunction } from "node:net";
-import { Agent, type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from "undici";
+import { Agent, type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici";
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
 import { exchange, firstOf, type HttpOutcome, type HttpRequest } from "./exchange.ts";
+
+/** The proxy for https origins. */
+export interface ProxyRoute {
+  readonly url: string;
+  /** Hosts that are reached directly, as NO_PROXY lists them. Empty: none. */
+  readonly except: string;
+}
 
 interface HttpTransportOptions {
   readonly origin: string;
@@ -17,6 +24,8 @@ interface HttpTransportOptions {
   readonly connections: number;
   /** Whether a host name may lead to this machine or link. An address in `origin` is not checked. @default true */
   readonly mayBeNearby?: boolean | undefined;
+  /** A proxy looks host names up itself. @default every connection is direct */
+  readonly proxy?: ProxyRoute | undefined;
   /** The leader fence, asked right before `sendFresh` sends a request. @default nothing is asked */
   readonly fence?: LeaderFence | undefined;
 }
@@ -30,14 +39,14 @@ const callEnded = new Error("the call has ended");
 export class HttpTransport {
   readonly #options: HttpTransportOptions;
   readonly #connecting: Client.Options;
-  readonly #pool: Pool;
+  readonly #pool: Dispatcher;
 
   constructor(options: HttpTransportOptions) {
     const { origin, connections, connectTimeoutMs, mayBeNearby = true } = options;
     const lookup = mayBeNearby ? {} : { lookup: farLookup() };
     this.#options = options;
     this.#connecting = { ...common, connect: { timeout: connectTimeoutMs, ...lookup } };
-    this.#pool = new Pool(origin, { ...this.#connecting, connections });
+    this.#pool = this.#throughProxy() ?? new Pool(origin, { ...this.#connecting, connections });
   }
 
   /** The server may have closed the kept connection, so a `Lost` read is worth a second try. */
@@ -49,7 +58,7 @@ export class HttpTransport {
   /** If the server had closed a kept connection, it would be unknown whether a write was applied. */
   async sendFresh(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
     const { origin, ...limits } = this.#options;
-    const client = new Client(origin, this.#connecting);
+    const client = this.#throughProxy() ?? new Client(origin, this.#connecting);
     try {
       return await exchange(client, { ...request, origin }, { ...limits, timeoutMs, isLastOnConnection: true });
     } finally {
@@ -60,6 +69,14 @@ export class HttpTransport {
 
   close(): Promise<void> {
     return this.#pool.destroy();
+  }
+
+  #throughProxy(): Dispatcher | undefined {
+    const { proxy, connections, connectTimeoutMs: connectTimeout } = this.#options;
+    if (proxy === undefined) return undefined;
+    // An empty value, because undici would read the environment for a missing one.
+    const routes = { httpProxy: "", httpsProxy: proxy.url, noProxy: proxy.except };
+    return new EnvHttpProxyAgent({ ...this.#connecting, connections, connectTimeout, ...routes });
   }
 }
 

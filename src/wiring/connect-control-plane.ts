@@ -20,7 +20,8 @@ import type { ControlPlaneAccess } from "../reconcile/ports.ts";
 export const writeTimeoutMs = 8_000;
 
 export interface ConnectOptions {
-  readonly config: Pick<Config, "requestsPerSecond" | "requestsPerMinute">;
+  readonly config: Pick<Config, "requestsPerSecond" | "requestsPerMinute"> &
+    Partial<Pick<Config, "httpsProxy" | "noProxy">>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly clusterId: string;
@@ -112,5 +113,7 @@ function createClient(options: ClientOptions, { url, controlPlane, mayBeNearby }
     return { serviceUrl: parseServiceUrl(url), call: callOf({ url, controlPlane, fence }), close: async () => {} };
   }
   const userAgent = `endpoint-operator/${version}`;
-  return createHttpClient({ ...options, baseUrl: url, userAgent, writeTimeoutMs, mayBeNearby });
+  const { httpsProxy, noProxy: except = "" } = options.config;
+  const proxy = httpsProxy === undefined ? undefined : { url: httpsProxy, except };
+  return createHttpClient({ ...options, baseUrl: url, userAgent, writeTimeoutMs, mayBeNearby, proxy });
 }
