@@ -1,7 +1,7 @@
 /** Decides what a namespace may do in a project of a control plane. */
 import { fullGrant, noGrant, type ProjectGrant } from "../decide/project-grant.ts";
 import type { NamespaceGrants } from "../domain/resource-store.ts";
-import type { PlaneResource } from "../resource/control-plane-resource.ts";
+import { namespaceOfPlane } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, LabelSelector } from "../resource/control-plane-schema.ts";
 
 /**
@@ -45,25 +45,29 @@ interface GrantQuestion {
   readonly facts: NamespaceGrants;
 }
 
+/** `projects`: the rules of a ClusterControlPlane. */
+export interface GrantingPlane extends Pick<ControlPlaneSpec, "projects"> {
+  readonly id: string;
+}
+
 /**
  * Returns what a namespace may do in a project of the control plane. Pure and total.
  * The API key of a ControlPlane belongs to its namespace, so that namespace needs no grant. A ClusterControlPlane
- * grants by `projects`. If it has none, the annotation of the Namespace grants. The annotation never extends
- * `projects`, because its project ids, or its `*`, may be meant for another account. An invalid spec grants nothing.
+ * grants by `projects`. Without them, the annotation of the Namespace grants. The annotation never extends `projects`,
+ * because its project ids, or its `*`, may be meant for another account.
  */
 export function planeGrantOf(
-  { kind, spec }: Pick<PlaneResource, "kind" | "spec">,
+  { id, projects }: GrantingPlane,
   { namespace, projectId, facts }: GrantQuestion,
   mode: GrantMode,
 ): ProjectGrant {
-  if (kind === "ControlPlane") {
+  if (namespaceOfPlane(id) !== undefined) {
     return fullGrant;
   }
-  const rules = spec.kind === "Valid" ? spec.spec.projects : [];
-  if (rules === undefined) {
+  if (projects === undefined) {
     return projectGrantOf(projectId, facts, mode);
   }
-  const isGranted = rules.some((rule) => isForProject(rule, projectId) && isForNamespace(rule, namespace, facts));
+  const isGranted = projects.some((rule) => isForProject(rule, projectId) && isForNamespace(rule, namespace, facts));
   return isGranted ? fullGrant : noGrant;
 }
 

@@ -1,35 +1,33 @@
 /** Finds out from the answers of a control plane whether it accepts the key, and whether it answers at all. */
-import { type CredentialState, credentialStateAfter, reasonsOfPlane } from "../control-plane/around-calls.ts";
+import { credentialStateAfter, reasonsOfPlane } from "../control-plane/around-calls.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
 
 export interface PlaneError {
   readonly reason: ControlPlaneReason;
   readonly message: string;
-  /** When it began to fail for this reason, in epoch milliseconds. Further failures do not change this. */
+  /** When it began to fail, in epoch milliseconds. */
   readonly atMs: number;
 }
 
-/** So many failed calls in a row, the first at least `failingForMs` ago. A refused key counts at once. */
-const failuresInRow = 3;
+export interface PlaneState {
+  readonly credentials: "Accepted" | "Refused" | "Unknown";
+  /** Why the control plane as a whole gives no usable answers now; `undefined`: it does not count as failing. */
+  readonly currentError: PlaneError | undefined;
+}
+
+/** Calls must fail for this time before the control plane counts as failing. A refused key counts at once. */
 const failingForMs = 30_000;
 
 /** The longest backoff is shorter: without a failed call for this time, no resource tries any more. */
 const failureLastsMs = 600_000;
 
-export interface PlaneState {
-  readonly credentials: "Accepted" | "Refused" | undefined;
-  readonly lastError: PlaneError | undefined;
-  /** Why the control plane as a whole gives no usable answers now; `undefined`: it does not count as failing. */
-  readonly currentError: PlaneError | undefined;
-}
-
 export class PlaneHealth {
   readonly #clock: Clock;
   readonly #onChange: () => void;
-  #state: PlaneState = { credentials: undefined, lastError: undefined, currentError: undefined };
-  /** In monotonic milliseconds. `undefined`: the last call did not count as failed. */
-  #row: { readonly sinceMs: number; readonly lastMs: number; readonly count: number } | undefined;
+  #credentials: PlaneState["credentials"] = "Unknown";
+  /** Failed calls in a row, in monotonic milliseconds. The first error stays, so that status does not change often. */
+  #row: { readonly sinceMs: number; readonly lastMs: number; readonly error: PlaneError } | undefined;
 
   /** @param onChange called when credentials or the reason of the current error change; must not throw */
   constructor(clock: Clock, onChange: () => void) {
@@ -38,50 +36,50 @@ export class PlaneHealth {
   }
 
   get state(): PlaneState {
-    return this.#isRowOver() ? { ...this.#state, currentError: undefined } : this.#state;
+    const row = this.#recentRow();
+    const isFailing = row !== undefined && (row.lastMs - row.sinceMs >= failingForMs || isOfKey(row.error));
+    return { credentials: this.#credentials, currentError: isFailing ? row.error : undefined };
   }
 
-  /** `lastError` stays, and so does a current error that is not about the key. */
   forgetKey(): void {
-    const { currentError, lastError } = this.#state;
-    const isOfKey = currentError?.reason === "Unauthorized";
-    this.#state = { credentials: undefined, lastError, currentError: isOfKey ? undefined : currentError };
+    this.#credentials = "Unknown";
+    this.#row = this.#row && isOfKey(this.#row.error) ? undefined : this.#row;
   }
 
   /** A call has ended. @param error `undefined`: it succeeded */
   readonly noteCall = (error: unknown): void => {
-    if (error === undefined) {
-      this.#note("Accepted", undefined);
-    } else if (error instanceof ControlPlaneError) {
-      this.#note(credentialStateAfter(error), reasonsOfPlane.has(error.reason) ? error : undefined);
+    if (error === undefined || error instanceof ControlPlaneError) {
+      this.#note(error);
     }
   };
 
-  #isRowOver(): boolean {
-    return this.#row !== undefined && this.#clock.monotonicMs() - this.#row.lastMs >= failureLastsMs;
+  #recentRow() {
+    const isOver = this.#row !== undefined && this.#clock.monotonicMs() - this.#row.lastMs >= failureLastsMs;
+    return isOver ? undefined : this.#row;
   }
 
-  #note(shown: CredentialState, error: ControlPlaneError | undefined): void {
-    const nowMs = this.#clock.monotonicMs();
+  #note(error: ControlPlaneError | undefined): void {
     const before = this.state;
-    const { sinceMs = nowMs, count = 0 } = (this.#isRowOver() ? undefined : this.#row) ?? {};
-    this.#row = error && { sinceMs, lastMs: nowMs, count: count + 1 };
-    const credentials = shown === "Unclear" ? before.credentials : shown;
-    let { currentError } = before;
-    if (error === undefined) {
-      currentError = undefined;
-    } else if (
-      error.reason === "Unauthorized" ||
-      // While the control plane fails, `currentError` keeps its first reason; only a refused key replaces it. If each new
-      // reason did, the operator would write the status whenever the reason changes.
-      (currentError === undefined && count + 1 >= failuresInRow && nowMs - sinceMs >= failingForMs)
-    ) {
-      const { reason, message } = error;
-      currentError = currentError?.reason === reason ? currentError : { reason, message, atMs: this.#clock.nowMs() };
-    }
-    this.#state = { credentials, currentError, lastError: currentError ?? before.lastError };
-    if (before.credentials !== credentials || before.currentError?.reason !== currentError?.reason) {
+    const shown = error === undefined ? "Accepted" : credentialStateAfter(error);
+    this.#credentials = shown === "Unclear" ? before.credentials : shown;
+    this.#row = error && reasonsOfPlane.has(error.reason) ? this.#rowWith(error) : undefined;
+    const after = this.state;
+    if (before.credentials !== after.credentials || before.currentError?.reason !== after.currentError?.reason) {
       this.#onChange();
     }
   }
+
+  #rowWith({ reason, message }: ControlPlaneError) {
+    const [nowMs, atMs] = [this.#clock.monotonicMs(), this.#clock.nowMs()];
+    const { sinceMs = nowMs, error = { reason, message, atMs } } = this.#recentRow() ?? {};
+    return {
+      sinceMs,
+      lastMs: nowMs,
+      error: reason === "Unauthorized" && !isOfKey(error) ? { reason, message, atMs } : error,
+    };
+  }
+}
+
+function isOfKey({ reason }: PlaneError): boolean {
+  return reason === "Unauthorized";
 }

@@ -1,5 +1,4 @@
 /** Reconciles the resources that describe control planes: finalizer, key, status and deletion. */
-
 import type { Clock } from "../domain/clock.ts";
 import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
@@ -47,8 +46,13 @@ export class PlaneKeeper {
 
   /** After a KubernetesError or a refusal of the leader fence it is reconciled again later; neither is thrown. */
   async reconcile(planeId: string): Promise<Requeue> {
+    const plane = this.#options.planes.of(planeId);
+    const store = this.#options.storeOf(planeId);
+    if (store === undefined) {
+      return { kind: "Done" };
+    }
     try {
-      return await this.#reconcile(planeId);
+      return await this.#reconcile(plane, store);
     } catch (error) {
       if (!(error instanceof KubernetesError || error instanceof LeaderFenceError)) {
         throw error;
@@ -56,60 +60,46 @@ export class PlaneKeeper {
       if (error instanceof KubernetesError && error.reason !== "Conflict") {
         const message = "reconcile of a control plane failed; the operator tries again";
         this.#options.logger.warn({ planeId, err: error }, message);
-        await this.#reportRefused(planeId, error);
+        const { resource } = plane;
+        const of = resource && { resource, isFirst: false };
+        plane.note(of && (await reportRefusedWrite({ ...this.#options, store }, of, error)));
       }
       const delayMs = boundedRetryAfterMs(error);
       return delayMs > 0 ? { kind: "RequeueAfter", delayMs } : { kind: "Retry" };
     }
   }
 
-  async #reportRefused(planeId: string, error: KubernetesError): Promise<void> {
-    const { planes, storeOf, clock, events } = this.#options;
-    const { resource } = planes.of(planeId);
-    const store = storeOf(planeId);
-    if (resource !== undefined && store !== undefined) {
-      planes.note(planeId, await reportRefusedWrite({ clock, store, events }, { resource, isFirst: false }, error));
-    }
-  }
-
-  async #reconcile(planeId: string): Promise<Requeue> {
-    const { planes, storeOf, usersOf } = this.#options;
-    const store = storeOf(planeId);
-    if (store === undefined) {
-      planes.forgetUnused(planeId);
-      return { kind: "Done" };
-    }
-    const found = await store.current(keyOfPlane(planeId));
-    planes.note(planeId, found);
+  async #reconcile(plane: Plane, store: PlaneStore): Promise<Requeue> {
+    const { planes, usersOf } = this.#options;
+    const found = await store.current(keyOfPlane(plane.id));
+    plane.note(found);
     if (found === undefined) {
-      planes.forgetUnused(planeId);
-      return planes.ids().includes(planeId) ? { kind: "RequeueAfter", delayMs: restMs } : { kind: "Done" };
+      return planes.forgetUnused(plane.id) ? { kind: "Done" } : { kind: "RequeueAfter", delayMs: restMs };
     }
     const isDeleting = isBeingDeleted(found);
     const resource = isDeleting ? found : await store.addFinalizer(found);
-    planes.note(planeId, resource);
-    const plane = planes.of(planeId);
-    await plane.key.read();
-    const users = usersOf(planeId);
-    // Act: release the resource if it is being deleted and nothing needs it.
+    plane.note(resource);
+    await plane.key?.read();
+    const users = usersOf(plane.id);
     if (isDeleting && users === 0) {
       // If another object has the name by now, the finalizer is not removed from that one.
       const newest = plane.resource?.uid === resource.uid ? plane.resource : resource;
-      planes.note(planeId, await plane.whileLeaving(() => store.removeFinalizer(newest)));
+      plane.note(await plane.whileLeaving(() => store.removeFinalizer(newest)));
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users);
     return { kind: "RequeueAfter", delayMs: plane.health.state.credentials === "Refused" ? refusedAgainMs : restMs };
   }
 
-  async #storeStatus(store: PlaneStore, { id, resource, key, health }: Plane, users: number): Promise<void> {
-    const { clock, planes, events, mayRecordOfCluster } = this.#options;
-    const facts = { ...health.state, snapshot: key.known, users, nowMs: clock.nowMs() };
+  async #storeStatus(store: PlaneStore, plane: Plane, users: number): Promise<void> {
+    const { clock, events, mayRecordOfCluster } = this.#options;
+    const { resource, key, health } = plane;
+    const facts = { ...health.state, key: key?.known, users, nowMs: clock.nowMs() };
     const status = resource && planeStatus({ ...facts, resource });
     if (resource === undefined || status === undefined || isSameStored(status, resource.status)) {
       return;
     }
-    planes.note(id, await store.patchStatus(resource, status));
+    plane.note(await store.patchStatus(resource, status));
     if (mayRecordOfCluster || resource.kind === "ControlPlane") {
       for (const event of planeEvents(resource, status)) {
         events.record(resource, event);

@@ -1,32 +1,38 @@
-/** One control plane that a resource describes: its client, key, health and the memory of its projects. */
+/** One control plane: its client, key, health, grants and the memory of its projects. */
 
 import type { KeySource } from "../control-plane/key-source.ts";
+import type { Identity } from "../decide/identity.ts";
+import type { PlaneProblem, ProjectGrant } from "../decide/project-grant.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { SecretStore } from "../domain/resource-store.ts";
+import type { GrantSource, KindGap } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { ControlPlaneAccess } from "../reconcile/ports.ts";
+import type { ControlPlaneAccess, ControlPlaneUnit } from "../reconcile/ports.ts";
 import type { Projects } from "../reconcile/project-memory.ts";
-import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
-import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
+import {
+  kindOfPlane,
+  type PlaneResource,
+  planeLabel,
+  settingsPlane,
+  unreadablePlane,
+} from "../resource/control-plane-resource.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
+import { ApiKey } from "./api-key.ts";
+import { type GrantMode, planeGrantOf } from "./grants.ts";
 import { PlaneHealth } from "./plane-health.ts";
+import { planeProblems } from "./plane-problems.ts";
+import { type DatabaseSettings, type PlaneSource, type SourceOptions, sourceOf } from "./plane-source.ts";
+import { withAllowedHost } from "./tenant-hosts.ts";
 
-import { type PlaneSecrets, readPlaneSecrets, type SecretEntry, SecretKey } from "./secret-key.ts";
-import { mayBeNearby, type TenantHosts } from "./tenant-hosts.ts";
-
-export interface PlaneTarget {
-  readonly url: string;
+export interface PlaneTarget extends Pick<PlaneSource, "url" | "requestsPerMinute" | "mayBeNearby"> {
   readonly keys: KeySource;
-  /** The maximum number of requests per minute; `undefined`: the value of the settings. */
-  readonly requestsPerMinute: number | undefined;
-  readonly controlPlane: string;
-  readonly mayBeNearby: boolean;
+  /** Its name in ownership records; `undefined`: they name none. */
+  readonly recordedAs: string | undefined;
+  /** Its name in metrics. */
+  readonly label: string;
   /** A call has ended. It must not throw. @param error `undefined`: it succeeded */
   readonly onCallEnded: (error: unknown) => void;
   /** Whether this connection and its key are still in use. A call over a former connection may end later. */
   readonly isInUse: () => boolean;
-  /** Called when the Secret has another key after a refusal. Must not throw. */
-  readonly onNewKey: () => void;
 }
 
 export interface PlaneConnection {
@@ -37,41 +43,39 @@ export interface PlaneConnection {
   close(): Promise<void>;
 }
 
-export interface PlaneOptions {
+export interface PlaneOptions extends SourceOptions {
   readonly clock: Clock;
-  readonly secrets: Pick<SecretStore, "read" | "account">;
+  readonly clusterId: string;
   readonly connect: (target: PlaneTarget) => PlaneConnection;
-  readonly tenantHosts: TenantHosts;
   readonly newProjects: () => Projects;
+  readonly grantMode: GrantMode;
+  readonly namespaces: GrantSource;
+  /** Returns why the operator does not watch the kind of the control plane with this id; `undefined`: it does. */
+  readonly gapOf: (planeId: string) => KindGap | undefined;
   readonly onKey: (key: string) => void;
   /** Called when the status of a control plane may have changed. Must not throw. */
   readonly onNews: (planeId: string) => void;
   /** Called when the resources that use the control plane must be decided again. Must not throw. */
   readonly onUsable: (planeId: string) => void;
   /** Called when a control plane is no longer used or has no key. Must not throw. */
-  readonly onUnused: (planeId: string) => void;
+  readonly onUnused: (label: string) => void;
 }
 
-/** Calls in progress over a former connection have ended by then. */
-const closeAfterMs = 30_000;
-
-/** Where a control plane is, and which key is sent there. Equal texts mean the same. */
-interface Target {
-  /** uid and URL: a resource that is deleted and created again counts as another control plane. */
-  readonly place: string;
-  /** The place, and the Secrets whose values may be sent there. */
-  readonly keyPlace: string;
+/** A key is read only for this source, and sent only to its URL. */
+interface Link {
+  readonly source: PlaneSource;
+  readonly key: ApiKey;
+  readonly connection: PlaneConnection;
 }
 
 /** It connects again if the URL or the name or key of a Secret in spec changes. */
 export class Plane {
   readonly id: string;
   readonly #options: PlaneOptions;
-  readonly #former = new Set<PlaneConnection>();
   #resource: PlaneResource | undefined;
   #isLeaving = false;
-  #key: SecretKey;
-  #connection: PlaneConnection | undefined;
+  #place: string | undefined;
+  #link: Link | undefined;
   #health: PlaneHealth;
   #projects: Projects;
 
@@ -80,18 +84,86 @@ export class Plane {
     this.#options = options;
     this.#projects = options.newProjects();
     this.#health = this.#newHealth();
-    this.#key = this.#newKey(undefined);
   }
 
-  /** The key of the present spec. It is read only from the Secrets of this spec, and sent only to its URL. */
-  get key(): SecretKey {
-    return this.#key;
+  /** `undefined`: no resource describes it. */
+  get resource(): PlaneResource | undefined {
+    return this.#resource;
   }
 
-  /** Whether the last finalizer is removed, or is being removed now. Then nothing new may begin here. */
-  get isLeaving(): boolean {
-    const { deletionTimestamp, finalizers = [] } = this.#resource ?? {};
-    return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
+  /** `undefined`: there is no valid spec. */
+  get key(): ApiKey | undefined {
+    return this.#link?.key;
+  }
+
+  get health(): PlaneHealth {
+    return this.#health;
+  }
+
+  /** Another URL, or a resource that was created again, gets a new memory. */
+  get projects(): Projects {
+    return this.#projects;
+  }
+
+  /** Whether nothing describes it, and nothing is remembered of its projects. */
+  get isForgettable(): boolean {
+    return this.#link === undefined && this.#resource === undefined && this.#projects.size === 0;
+  }
+
+  get databases(): DatabaseSettings {
+    const { databases } = this.#link?.source ?? this.#options.settings;
+    const known = this.key?.known;
+    const authority = known?.kind === "Read" ? known.authority : undefined;
+    return authority === undefined ? databases : { ...databases, certificateAuthority: authority };
+  }
+
+  unit(): ControlPlaneUnit {
+    const problem = this.#problem();
+    const access = problem === undefined ? this.#link?.connection.access : undefined;
+    const identity: Identity = access?.identity ?? { clusterId: this.#options.clusterId, serviceUrl: "" };
+    const { id, projects } = this;
+    return { ...{ id, projects, access, identity, problem, isKnown: this.#isKnown() }, grantOf: this.#grantOf };
+  }
+
+  /** @param resource `undefined`: nothing describes it any more */
+  note(resource: PlaneResource | undefined): void {
+    const before = this.#resource;
+    const after = resource && withAllowedHost(resource, this.#options.tenantHosts);
+    this.#resource = after;
+    if (
+      before?.annotations[annotations.reconcileRequestedAt] !== after?.annotations[annotations.reconcileRequestedAt]
+    ) {
+      this.key?.forget();
+    }
+    this.use(sourceOf(after, this.#options));
+    if (!isSameStored(before?.spec, after?.spec)) {
+      this.#options.onUsable(this.id);
+    }
+  }
+
+  /** @param source `undefined`: the control plane cannot be used, and its connection is closed */
+  use(source: PlaneSource | undefined): void {
+    const before = this.#link;
+    if (before !== undefined && before.source.keyPlace === source?.keyPlace) {
+      if (before.source.requestsPerMinute !== source.requestsPerMinute) {
+        before.connection.setRequestsPerMinute(source.requestsPerMinute);
+      }
+      this.#link = { ...before, source };
+      return;
+    }
+    if (before !== undefined) {
+      // Changes in progress have connections of their own, and end as if nothing had happened.
+      void before.connection.close().catch(() => {});
+      this.#health.forgetKey();
+      if (source === undefined) this.#options.onUnused(planeLabel(this.id));
+    }
+    if (source !== undefined && source.place !== this.#place) {
+      // Knowledge from another URL proves nothing about this one.
+      this.#place = source.place;
+      this.#projects = this.#options.newProjects();
+      this.#health = this.#newHealth();
+    }
+    this.#link = source && this.#linkTo(source);
   }
 
   /** Runs the step that removes the last finalizer. Until it ends, nothing new begins at the control plane. */
@@ -104,143 +176,79 @@ export class Plane {
     }
   }
 
-  get resource(): PlaneResource | undefined {
-    return this.#resource;
-  }
-
-  get access(): ControlPlaneAccess | undefined {
-    return this.#connection?.access;
-  }
-
-  /** Another URL, or a resource that was created again, gets a new memory. */
-  get projects(): Projects {
-    return this.#projects;
-  }
-
-  get health(): PlaneHealth {
-    return this.#health;
-  }
-
-  /** Whether the Secrets were read or a read of them failed, or no valid spec names a Secret. */
-  get isKnown(): boolean {
-    return this.#connection === undefined || this.#key.known !== undefined;
-  }
-
-  /** Without a valid spec it only closes the connection. @param resource `undefined`: nothing describes it any more */
-  note(resource: PlaneResource | undefined): void {
-    const before = this.#resource;
-    const hasOtherSpec = !isSameStored(before?.spec, resource?.spec);
-    this.#resource = resource;
-    // If a person asks for a reconcile, the Secret is read now.
-    if (requestedAt(before) !== requestedAt(resource)) {
-      this.#key.forget();
-    }
-    this.#connect(before, resource);
-    if (hasOtherSpec) {
-      this.#options.onUsable(this.id);
-    }
-  }
-
   unreadableCount(): number {
-    return this.#connection?.unreadableCount() ?? 0;
+    return this.#link?.connection.unreadableCount() ?? 0;
   }
 
   async close(): Promise<void> {
-    const open = [...this.#former, ...(this.#connection === undefined ? [] : [this.#connection])];
-    await Promise.all(open.map((connection) => connection.close()));
+    await this.#link?.connection.close();
   }
 
-  #connect(before: PlaneResource | undefined, resource: PlaneResource | undefined): void {
-    const { connect, newProjects, tenantHosts, onUnused } = this.#options;
-    const spec = validSpecOf(resource);
-    const former = targetOf(before);
-    const target = targetOf(resource);
-    if (former?.keyPlace === target?.keyPlace) {
-      if (validSpecOf(before)?.requestsPerMinute !== spec?.requestsPerMinute) {
-        this.#connection?.setRequestsPerMinute(spec?.requestsPerMinute);
-      }
-      return;
+  readonly #grantOf = (namespace: string, projectId: string): ProjectGrant => {
+    const { namespaces, grantMode } = this.#options;
+    const question = { namespace, projectId, facts: namespaces.grantsOf(namespace) };
+    return planeGrantOf({ id: this.id, projects: this.#link?.source.projects }, question, grantMode);
+  };
+
+  /** Whether its description is known by now. Before, only deletions that leave everything in place are decided. */
+  #isKnown(): boolean {
+    return this.#link?.source.withoutKey === undefined || this.#link.key.known !== undefined;
+  }
+
+  #problem(): PlaneProblem | undefined {
+    const kind = kindOfPlane(this.id);
+    const gap = this.#options.gapOf(this.id);
+    if (kind !== undefined && gap !== undefined) {
+      return planeProblems.kindUnreadable(kind, gap);
     }
-    this.#closeLater();
-    this.#key = this.#newKey(resource);
-    this.#health.forgetKey();
-    if (resource === undefined || spec === undefined) {
-      onUnused(this.id);
-      return;
+    if (this.id === unreadablePlane) {
+      return planeProblems.refUnreadable;
     }
-    if (former?.place !== target?.place) {
-      // Knowledge from another URL proves nothing about this one.
-      this.#projects = newProjects();
-      this.#health = this.#newHealth();
+    if (kind !== undefined && (this.#resource === undefined || this.#hasLeft())) {
+      return planeProblems.notFound(this.id);
     }
-    const { url, requestsPerMinute } = spec;
-    const key = this.#key;
-    this.#connection = connect({
-      ...{ url, requestsPerMinute, keys: key, controlPlane: this.id, onCallEnded: this.#health.noteCall },
-      mayBeNearby: mayBeNearby(resource, url, tenantHosts),
-      isInUse: () => this.#key === key && key.known?.kind === "Read",
-      onNewKey: () => void this.#projects.retryRefused(),
-    });
+    if (this.#link === undefined) {
+      return planeProblems.notReady(this.id);
+    }
+    return this.#link.key.known?.kind === "Read" ? undefined : this.#link.source.withoutKey;
+  }
+
+  /** Whether the last finalizer is removed, or is being removed now. Then nothing new may begin here. */
+  #hasLeft(): boolean {
+    const { deletionTimestamp, finalizers = [] } = this.#resource ?? {};
+    return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
   }
 
   #newHealth(): PlaneHealth {
     return new PlaneHealth(this.#options.clock, () => this.#options.onNews(this.id));
   }
 
-  #closeLater(): void {
-    const connection = this.#connection;
-    this.#connection = undefined;
-    if (connection !== undefined) {
-      this.#former.add(connection);
-      this.#options.clock.after(closeAfterMs, () => {
-        this.#former.delete(connection);
-        void connection.close().catch(() => {});
-      });
-    }
-  }
-
-  /** A key belongs to one spec: after an edit of spec, neither connection can get the key of the other. */
-  #newKey(resource: PlaneResource | undefined): SecretKey {
-    const { clock, onKey, onNews, onUsable, onUnused, secrets } = this.#options;
-    const places = resource && secretsOf(resource);
-    const key: SecretKey = new SecretKey({
-      ...{ clock, onKey },
-      read: async () => places && (await readPlaneSecrets(secrets, places)),
+  #linkTo(source: PlaneSource): Link {
+    const { clock, connect, onKey } = this.#options;
+    const isInUse = () => this.#link?.key === key;
+    const key: ApiKey = new ApiKey({
+      ...{ clock, onKey, read: source.readKey, againMs: source.keyAgainMs },
       onChange: () => {
-        if (this.#key !== key) {
-          return;
-        }
-        this.#health.forgetKey();
-        this.#projects.retryRefused();
-        if (key.known?.kind !== "Read") {
-          onUnused(this.id);
-        }
-        onNews(this.id);
-        onUsable(this.id);
+        if (isInUse()) this.#keyChanged();
       },
     });
-    return key;
+    const { url, requestsPerMinute, mayBeNearby } = source;
+    const connection = connect({
+      ...{ url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.#health.noteCall },
+      ...{ recordedAs: this.id === settingsPlane ? undefined : this.id, label: planeLabel(this.id) },
+      isInUse: () => isInUse() && key.known?.kind === "Read",
+    });
+    return { source, key, connection };
   }
-}
 
-function validSpecOf(resource: PlaneResource | undefined): ControlPlaneSpec | undefined {
-  return resource?.spec.kind === "Valid" ? resource.spec.spec : undefined;
-}
-
-function secretsOf(resource: PlaneResource): PlaneSecrets | undefined {
-  const spec = validSpecOf(resource);
-  const entryOf = (ref: SecretRef): SecretEntry => ({ secret: secretPlace(resource, ref), key: ref.key });
-  const authority = spec?.connection?.caSecretRef;
-  return spec && { apiKey: entryOf(spec.apiKeySecretRef), authority: authority && entryOf(authority) };
-}
-
-function targetOf(resource: PlaneResource | undefined): Target | undefined {
-  const spec = validSpecOf(resource);
-  const place = [resource?.uid, spec?.url];
-  const keyPlace = JSON.stringify([...place, spec?.apiKeySecretRef, spec?.connection?.caSecretRef]);
-  return spec && { place: JSON.stringify(place), keyPlace };
-}
-
-function requestedAt(resource: PlaneResource | undefined): string | undefined {
-  return resource?.annotations[annotations.reconcileRequestedAt];
+  #keyChanged(): void {
+    const { onUnused, onNews, onUsable } = this.#options;
+    this.#health.forgetKey();
+    this.#projects.retryRefused();
+    if (this.key?.known?.kind !== "Read") {
+      onUnused(planeLabel(this.id));
+    }
+    onNews(this.id);
+    onUsable(this.id);
+  }
 }

@@ -1,10 +1,11 @@
+import { readFile } from "node:fs/promises";
 import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
-import { createKeySource } from "../control-plane/key-source.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
 import { objectPath, readClusterId } from "../kubernetes/http/objects.ts";
 import { parseNamespace } from "../kubernetes/namespace-watch.ts";
+import { ApiKey, keyIn, keyInFile } from "../planes/api-key.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { parseClusterControlPlane, parseControlPlane } from "../resource/control-plane-resource.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../resource/database-access.ts";
@@ -124,9 +125,11 @@ export function openService(env: Environment, version: string): ControlPlaneClie
   if (!baseUrl || !(key || file)) {
     throw new Error("Set CONTROL_PLANE_URL, and CONTROL_PLANE_API_KEY or CONTROL_PLANE_API_KEY_FILE.");
   }
-  const keys = key ? createKeySource({ key }) : createKeySource({ file: file ?? "", clock: systemClock });
-  const userAgent = `kubectl-endpoints/${version}`;
   const ignore = () => undefined;
+  const read = key ? async () => keyIn(key, "CONTROL_PLANE_API_KEY") : keyInFile(() => readFile(file ?? "", "utf8"));
+  const againMs = Number.POSITIVE_INFINITY;
+  const keys = new ApiKey({ clock: systemClock, read, againMs, onChange: ignore, onKey: ignore });
+  const userAgent = `kubectl-endpoints/${version}`;
   const observer = { requestEnded: ignore, throttled: ignore, budgetWaited: ignore, locked: ignore };
   return createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent });
 }

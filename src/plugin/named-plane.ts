@@ -1,6 +1,6 @@
 import type { PlaneProblem } from "../decide/project-grant.ts";
 import { keyText } from "../domain/resource-store.ts";
-import { planeProblems } from "../planes/plane-status.ts";
+import { planeProblems } from "../planes/plane-problems.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { type ControlPlaneRef, type PlaneResource, planeIdOf, planeName } from "../resource/control-plane-resource.ts";

@@ -1,6 +1,7 @@
 import { fullGrant, type GrantOf, type ProjectGrant } from "../decide/project-grant.ts";
 import type { NamespaceGrants } from "../domain/resource-store.ts";
 import { type GrantMode, planeGrantOf, projectGrantOf } from "../planes/grants.ts";
+import { idOfPlane } from "../resource/control-plane-resource.ts";
 import type { ReadPlane } from "./named-plane.ts";
 
 export type NamespaceFacts = Pick<NamespaceGrants, "annotation" | "labels">;
@@ -76,12 +77,13 @@ function ruleGrants(
   plane?: ReadPlane,
 ): KnownGrants {
   if (plane?.snapshot.kind !== "Found") return () => undefined;
-  const resource = plane.snapshot.plane;
-  const isBySelector = rulesOf(plane)?.some(({ namespaces }) => namespaces.selector !== undefined) ?? false;
+  const projects = rulesOf(plane);
+  const granting = { id: idOfPlane(plane.snapshot.plane), projects };
+  const isBySelector = projects?.some(({ namespaces }) => namespaces.selector !== undefined) ?? false;
   return (namespace, projectId) => {
     const found = facts.get(namespace);
     const read = { annotation: undefined, labels: undefined, isAnyAnnotated: false, ...found };
-    const grant = planeGrantOf(resource, { namespace, projectId, facts: read }, mode);
+    const grant = planeGrantOf(granting, { namespace, projectId, facts: read }, mode);
     // A selector may select a Namespace whose labels the user cannot read, so the refusal is not certain.
     return !grant.mayChange && found === undefined && isBySelector ? undefined : grant;
   };

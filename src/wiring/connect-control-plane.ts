@@ -33,44 +33,36 @@ export interface ConnectOptions {
   readonly callOf?: ((target: CallTarget) => KeyedCall) | undefined;
 }
 
-export interface CallTarget {
-  readonly url: string;
-  readonly controlPlane: string | undefined;
+export interface CallTarget extends Pick<PlaneTarget, "url" | "recordedAs"> {
   readonly fence: LeaderFence;
 }
 
-/** `controlPlane` and `onCallEnded` are absent for the control plane of the settings: no resource describes it. */
-export type ConnectTarget = Pick<PlaneTarget, "url" | "keys" | "onNewKey"> & Partial<PlaneTarget>;
-
 /** The caller must close the connection. @throws Error when the URL is not valid */
-export function connectControlPlane(options: ConnectOptions, target: ConnectTarget): PlaneConnection {
+export function connectControlPlane(options: ConnectOptions, target: PlaneTarget): PlaneConnection {
   const { config, clock, logger, clusterId } = options;
-  const { keys, controlPlane: describedBy, onNewKey, onCallEnded = () => {}, isInUse = () => true } = target;
-  const { requestsPerMinute = config.requestsPerMinute } = target;
-  const name = describedBy ?? "settings";
+  const { keys, recordedAs, label, onCallEnded, isInUse, requestsPerMinute = config.requestsPerMinute } = target;
   // A call of a former connection may end later. It must not bring back the metrics that were removed.
   const ifInUse = (report: () => void) => {
     if (isInUse()) report();
   };
   const observer: ControlPlaneObserver = {
     ...options.observer,
-    throttled: (reason) => ifInUse(() => options.observer.throttledAt(name, reason)),
+    throttled: (reason) => ifInUse(() => options.observer.throttledAt(label, reason)),
   };
   const client = createClient({ ...options, observer }, target);
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
   const counted: KeyedCall = (request, key) => {
-    ifInUse(() => options.observer.callBegan(name));
+    ifInUse(() => options.observer.callBegan(label));
     return held(request, key);
   };
-  const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(name, isAccepted));
-  const probing = holdAfterRefusedKey(counted, { clock, keys, onNewKey, onJudged });
+  const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(label, isAccepted));
+  const probing = holdAfterRefusedKey(counted, { clock, keys, onJudged });
   const unreadable = new UnreadableObjects({ clock, logger });
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const access: ControlPlaneAccess = {
-    identity:
-      describedBy === undefined ? { clusterId, serviceUrl } : { clusterId, serviceUrl, controlPlane: describedBy },
+    identity: { clusterId, serviceUrl, ...(recordedAs !== undefined && { controlPlane: recordedAs }) },
     forCaller(caller) {
       const own = withOneKey(probing.call, keys);
       const { call, reserve } = withBudget(noting(own.call, onCallEnded), budget, caller);
@@ -107,10 +99,10 @@ function noting(call: Call, onEnded: (error: unknown) => void): Call {
 
 type ClientOptions = Omit<ConnectOptions, "observer"> & Pick<HttpCallOptions, "observer">;
 
-function createClient(options: ClientOptions, { url, controlPlane, mayBeNearby }: ConnectTarget) {
+function createClient(options: ClientOptions, { url, recordedAs, mayBeNearby }: PlaneTarget) {
   const { callOf, fence, version } = options;
   if (callOf !== undefined) {
-    return { serviceUrl: parseServiceUrl(url), call: callOf({ url, controlPlane, fence }), close: async () => {} };
+    return { serviceUrl: parseServiceUrl(url), call: callOf({ url, recordedAs, fence }), close: async () => {} };
   }
   const userAgent = `endpoint-operator/${version}`;
   const { httpsProxy, noProxy: except = "" } = options.config;

@@ -1,161 +1,117 @@
-/** Wires the control planes that resources describe: their watches, their queue, and the keeper of their status. */
-import type { ConnectionSettings } from "../access/binding.ts";
+/** Wires the control planes: that of the settings, and those that resources describe. */
+import { readFile } from "node:fs/promises";
+import type { Config } from "../config.ts";
 import type { Logger } from "../domain/logger.ts";
-import type { KindGaps, ResourceKey } from "../domain/resource-store.ts";
-import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
-import { KindWatch, type KindWatchOptions } from "../kubernetes/kind-watch.ts";
+import type { KindGaps } from "../domain/resource-store.ts";
+import type { KindWatchOptions } from "../kubernetes/kind-watch.ts";
 import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
+import { keyIn, keyInFile, keyInSecretOrFile } from "../planes/api-key.ts";
+import type { PlaneOptions } from "../planes/plane.ts";
 import { PlaneKeeper, type PlaneKeeperOptions } from "../planes/plane-keeper.ts";
-import { Planes, type PlanesOptions } from "../planes/planes.ts";
+import type { SettingsSource } from "../planes/plane-source.ts";
+import { Planes } from "../planes/planes.ts";
+import { keyInSecrets, type SecretReads, secretAgainMs } from "../planes/secret-key.ts";
 import {
   idOfPlane,
   kindOfPlane,
   namespaceOfPlane,
   type PlaneResource,
-  settingsPlane,
+  projectKey,
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
-import { WorkQueue } from "../runtime/work-queue.ts";
-import { WorkerPool } from "../runtime/worker-pool.ts";
+import { WatchedKind, type WatchedKindOptions } from "./watched-kind.ts";
 
 export interface ControlPlanesOptions
-  extends Omit<PlanesOptions, "secrets" | "gapOf" | "onNews">,
+  extends Omit<PlaneOptions, "secrets" | "gapOf" | "onNews" | "settings" | "grantMode" | "tenantHosts">,
     Pick<PlaneKeeperOptions, "usersOf" | "events">,
-    Required<Pick<KindWatchOptions, "fence" | "random" | "onRestored">> {
-  readonly connection: KubernetesConnection;
-  /** Resolves when the next reconcile may begin. */
-  readonly turn: () => Promise<void>;
+    Pick<KindWatchOptions, "connection" | "fence" | "random" | "onRestored">,
+    Pick<WatchedKindOptions<PlaneResource>, "enqueue"> {
+  readonly config: Config;
   readonly account: string;
   readonly logger: Logger;
-  readonly watchNamespaces: readonly string[];
   /** Where the kinds are not watched, by the name of the kind. */
   readonly gaps: ReadonlyMap<string, KindGaps>;
-  /** How applications connect to the databases, if the resource of a control plane does not say it. */
-  readonly connectionSettings: ConnectionSettings;
+  /** The certificate authority of the databases as PEM, if no control plane has its own. */
+  readonly databaseAuthority?: string | undefined;
 }
 
-type PlaneWatch = KindWatch<PlaneResource, ControlPlaneStatus>;
+type WatchedPlanes = WatchedKind<PlaneResource, ControlPlaneStatus>;
+
+/** The interval at which a key file is read, in milliseconds, so that a changed one is used soon. */
+const fileAgainMs = 1_000;
 
 export class ControlPlanes {
   readonly planes: Planes;
-  readonly #connectionSettings: ConnectionSettings;
-  readonly #kinds: Readonly<Record<PlaneResource["kind"], PlaneWatch>>;
-  readonly #queue;
-  readonly #pool;
-  #isLeading = false;
+  readonly kinds: readonly WatchedPlanes[];
+  readonly keeper: PlaneKeeper;
+  readonly #enqueue: ControlPlanesOptions["enqueue"];
 
   constructor(options: ControlPlanesOptions) {
-    const { clock, logger, random, watchNamespaces, onUsable } = options;
-    this.#connectionSettings = options.connectionSettings;
-    this.#queue = new WorkQueue({ clock, random });
-    this.#kinds = {
-      ControlPlane: this.#watchOf("ControlPlane", watchNamespaces, options),
-      ClusterControlPlane: this.#watchOf("ClusterControlPlane", [], options),
+    const { config } = options;
+    this.#enqueue = options.enqueue;
+    const kinds = {
+      ControlPlane: this.#watched("ControlPlane", options),
+      ClusterControlPlane: this.#watched("ClusterControlPlane", options),
+    };
+    this.kinds = Object.values(kinds);
+    const kindOf = (planeId: string): WatchedPlanes | undefined => {
+      const kind = kindOfPlane(planeId);
+      return kind && kinds[kind];
     };
     const secrets = createSecretStore(options);
-    const storeOf = (planeId: string) => {
-      const kind = kindOfPlane(planeId);
-      return kind && this.#kinds[kind].store;
-    };
     this.planes = new Planes({
-      ...{ ...options, secrets },
+      ...{ ...options, secrets, settings: settingsSource(options, secrets) },
+      ...{ grantMode: config.projectGrants, tenantHosts: config.tenantHosts },
       onNews: (planeId) => this.enqueue(planeId),
-      onUsable: (planeId) => {
-        if (this.#isLeading) onUsable(planeId);
-      },
-      gapOf: (planeId) => {
-        const kind = kindOfPlane(planeId);
-        return kind && this.#kinds[kind].gapIn(namespaceOfPlane(planeId));
-      },
+      gapOf: (planeId) => kindOf(planeId)?.watch.gapIn(namespaceOfPlane(planeId)),
     });
-    const { planes } = this;
-    const keeper = new PlaneKeeper({
-      ...options,
-      planes,
-      storeOf,
-      mayRecordOfCluster: options.watchNamespaces.length === 0,
-    });
-    this.#pool = new WorkerPool({
-      ...{ clock, queue: this.#queue, turn: options.turn },
-      work: (planeId) => keeper.reconcile(planeId),
-      onError: (planeId, error) =>
-        logger.error(
-          { planeId, err: error },
-          "reconcile of a control plane failed with a bug; the operator tries again",
-        ),
+    this.keeper = new PlaneKeeper({
+      ...{ ...options, planes: this.planes, storeOf: (planeId) => kindOf(planeId)?.store },
+      mayRecordOfCluster: config.watchNamespaces.length === 0,
     });
   }
 
-  settingsOf(planeId: string): ConnectionSettings {
-    const settings = this.#connectionSettings;
-    if (planeId === settingsPlane) {
-      return settings;
-    }
-    const { resource, key } = this.planes.of(planeId);
-    const { port, sslMode, caSecretRef } =
-      (resource?.spec.kind === "Valid" ? resource.spec.spec.connection : undefined) ?? {};
-    const authority = key.known?.kind === "Read" ? key.known.authority : undefined;
-    return {
-      port: port ?? settings.port,
-      sslMode: sslMode ?? settings.sslMode,
-      certificateAuthority: caSecretRef === undefined ? settings.certificateAuthority : authority,
-    };
-  }
-
-  /** While this process does not lead, nothing is queued. */
+  /** Queues the control plane if a resource can describe it. */
   enqueue(planeId: string): void {
-    if (this.#isLeading && planeId !== settingsPlane) this.#queue.add(planeId, "Urgent");
+    if (kindOfPlane(planeId) !== undefined) this.#enqueue(keyOf(planeId), "Urgent");
   }
 
-  enqueueAll(): void {
-    for (const planeId of this.planes.ids()) {
-      this.enqueue(planeId);
-    }
-  }
-
-  start(): void {
-    for (const watch of Object.values(this.#kinds)) {
-      watch.start();
-    }
-  }
-
-  /** Lists all control planes from the API server now. @throws KubernetesError */
-  async listConsistently(): Promise<void> {
-    await Promise.all(Object.values(this.#kinds).map((watch) => watch.listConsistently()));
-  }
-
-  lead(): void {
-    this.#isLeading = true;
-    for (const { store } of Object.values(this.#kinds)) {
-      for (const resource of store.list()) {
-        this.#note(idOfPlane(resource), resource);
-      }
-    }
-    this.#pool.start();
-  }
-
-  /** @returns whether the running reconciles ended within `timeoutMs` */
-  stopWork(timeoutMs: number): Promise<boolean> {
-    return this.#pool.stop(timeoutMs);
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all([...Object.values(this.#kinds).map((watch) => watch.stop()), this.planes.close()]);
-  }
-
-  #note(planeId: string, resource: PlaneResource | undefined): void {
-    this.planes.note(planeId, resource);
-    this.enqueue(planeId);
-  }
-
-  #watchOf(kind: PlaneResource["kind"], namespaces: readonly string[], options: ControlPlanesOptions): PlaneWatch {
-    const watch: PlaneWatch = new KindWatch(kind === "ControlPlane" ? controlPlaneKind : clusterControlPlaneKind, {
+  #watched(kind: PlaneResource["kind"], options: ControlPlanesOptions): WatchedPlanes {
+    const [resourceKind, namespaces] =
+      kind === "ControlPlane" ? [controlPlaneKind, options.config.watchNamespaces] : [clusterControlPlaneKind, []];
+    const watched: WatchedPlanes = new WatchedKind(resourceKind, {
       ...{ ...options, namespaces, gaps: options.gaps.get(kind) },
-      onChange: (key: ResourceKey) => {
-        if (this.#isLeading) this.#note(idOfPlane({ kind, key }), watch.store.get(key));
-      },
+      keysOf: (resource) => [keyOf(idOfPlane(resource))],
+      onChange: (key) => this.planes.of(idOfPlane({ kind, key })).note(watched.store.get(key)),
     });
-    return watch;
+    return watched;
   }
+}
+
+/** The key of a control plane in the work queue. It names no project. */
+function keyOf(planeId: string): string {
+  return projectKey(planeId, "");
+}
+
+function settingsSource(options: ControlPlanesOptions, secrets: SecretReads): SettingsSource {
+  const { controlPlaneUrl: url, databasePort: port, databaseSslMode: sslMode } = options.config;
+  const databases = { port, sslMode, certificateAuthority: options.databaseAuthority };
+  return { url, databases, ...keyOfSettings(options, secrets) };
+}
+
+function keyOfSettings({ config: { apiKey }, connection, logger }: ControlPlanesOptions, secrets: SecretReads) {
+  if (apiKey.kind === "Value") {
+    const readKey = async () => keyIn(apiKey.value, "the API key of the settings");
+    return { readKey, keyAgainMs: Number.POSITIVE_INFINITY };
+  }
+  const file = keyInFile(() => readFile(apiKey.path, "utf8"));
+  if (apiKey.secret === undefined) {
+    return { readKey: file, keyAgainMs: fileAgainMs };
+  }
+  const { name, key } = apiKey.secret;
+  const secret = keyInSecrets(secrets, { secret: { namespace: connection.namespace, name }, key });
+  const message = "cannot read the API key from its Secret; the operator uses the mounted file";
+  const readKey = keyInSecretOrFile(secret, file, (reason) => logger.warn({ reason }, message));
+  return { readKey, keyAgainMs: secretAgainMs };
 }

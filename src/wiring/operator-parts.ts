@@ -1,29 +1,29 @@
 /** Makes all parts of the operator, each connected to the others. */
+import { AccessKind } from "../access/access-kind.ts";
+import { endpointIndex, indexesOf } from "../access/endpoint-reference.ts";
 import type { Config } from "../config.ts";
-import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
-import type { KindGaps, ResourceKey } from "../domain/resource-store.ts";
+import type { KindGaps } from "../domain/resource-store.ts";
 import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import type { CredentialSource } from "../kubernetes/http/credentials.ts";
 import { RequestLimit } from "../kubernetes/http/request-limit.ts";
-import { KindWatch } from "../kubernetes/kind-watch.ts";
 import { type Leadership, soleLeadership } from "../kubernetes/lease/leadership.ts";
 import { createLeaseClient } from "../kubernetes/lease/lease-client.ts";
 import { LeaseElector } from "../kubernetes/lease/lease-elector.ts";
 import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespace-watch.ts";
-import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
+import { computeEndpointKind, databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
+import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { ProjectOperations } from "../operations/reader.ts";
-import type { PlaneConnection } from "../planes/plane.ts";
 import { usersAmong } from "../planes/plane-status.ts";
-import type { ControlPlaneUnit } from "../reconcile/ports.ts";
-import { ProjectKeys } from "../reconcile/project-keys.ts";
 import { Projects } from "../reconcile/project-memory.ts";
 import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
-import { type ComputeEndpoint, projectKeysOf } from "../resource/compute-endpoint.ts";
-import { parseProjectKey, planeIndex, planeLabel } from "../resource/control-plane-resource.ts";
+import { type ComputeEndpoint, noProject, projectKeysOf } from "../resource/compute-endpoint.ts";
+import { kindOfPlane, parseProjectKey, planeIndex, planeLabel } from "../resource/control-plane-resource.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
+import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
@@ -32,19 +32,18 @@ import { WorkerPool } from "../runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { type ConnectOptions, connectControlPlane, writeTimeoutMs } from "./connect-control-plane.ts";
 import { ControlPlanes } from "./control-planes.ts";
-import { DatabaseAccesses } from "./database-accesses.ts";
+import { WatchedKind } from "./watched-kind.ts";
 
 /** The options of the operator. Everything that differs between tests and production is passed in here. */
 export interface OperatorOptions {
   readonly config: Config;
   readonly credentials: CredentialSource;
-  readonly keys: KeySource;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
   readonly instance: string;
   readonly random: () => number;
-  /** Logs leave out the keys of control planes that resources describe. @default nothing */
+  /** Called with each API key that is used, so that logs leave it out. @default nothing */
   readonly onKey?: ((key: string) => void) | undefined;
   /** Makes what sends the requests to a control plane; tests pass it in. @default HTTP */
   readonly callOf?: ConnectOptions["callOf"];
@@ -78,26 +77,23 @@ export type Foundation = OperatorOptions & {
 export class OperatorParts {
   readonly leadership: Leadership;
   readonly fence: ClosableFence;
-  readonly watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
+  readonly endpoints: WatchedKind<ComputeEndpoint, ComputeEndpointStatus>;
   readonly metrics: Metrics;
   readonly events: QueuedEventRecorder;
   readonly liveness: LivenessWatchdog;
   readonly #foundation: Foundation;
   readonly #requests: RequestLimit;
   readonly #failed = Promise.withResolvers<string>();
-  readonly #projectKeys = new ProjectKeys();
+  readonly #accesses: WatchedKind<DatabaseAccess, DatabaseAccessStatus>;
+  readonly #accessKind: AccessKind;
   readonly #grants: NamespaceWatch;
   readonly #queue: WorkQueue;
-  readonly #projects: Projects;
-  readonly #settings: PlaneConnection;
   readonly #planes: ControlPlanes;
-  readonly #accesses: DatabaseAccesses;
   readonly #pool: WorkerPool;
-  #isLeading = false;
 
   /** @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid */
   constructor(foundation: Foundation) {
-    const { config, clock, logger, random, instance } = foundation;
+    const { config, clock, logger, random, instance, gaps } = foundation;
     this.#requests = new RequestLimit({
       ...{ clock, size: config.workers },
       onChange: (inFlight) => this.metrics.reconciles.workersChanged(inFlight),
@@ -107,26 +103,25 @@ export class OperatorParts {
     this.#foundation = { ...foundation, connection };
     this.leadership = this.#createLeadership();
     this.fence = new ClosableFence(this.leadership);
-    const onRestored = () => this.#restored();
-    const watched = { connection, clock, logger, random, onRestored, namespaces: config.watchNamespaces };
-    this.watch = new KindWatch(computeEndpointKind, {
-      ...{ ...watched, fence: this.fence, onList: () => this.leadership.nudge() },
-      // A new leader reconciles every resource, so a standby does not have to remember changes.
-      onChange: (key, origin) => this.#isLeading && this.#changed(key, origin === "Listed" ? "Background" : "Urgent"),
+    const { watchNamespaces: namespaces, projectPollMs } = config;
+    const watched = { ...this.#watching(), namespaces };
+    this.endpoints = new WatchedKind(computeEndpointKind, {
+      ...{ ...watched, keysOf: projectKeysOf, onList: () => this.leadership.nudge() },
+      onChange: (key, priority) => this.#accesses.changedAt(endpointIndex(key), priority),
+    });
+    this.#accesses = new WatchedKind(databaseAccessKind(indexesOf), {
+      ...{ ...watched, gaps: gaps.get(databaseAccessNames.kind) },
+      keysOf: (resource) => this.#accessKind.projectsOf(resource),
     });
     this.#grants = createNamespaceWatch({
-      ...{ ...watched, readAgainMs: Math.min(longestReadAgainMs, config.projectPollMs) },
+      ...{ ...watched, readAgainMs: Math.min(longestReadAgainMs, projectPollMs) },
       onChange: (namespace) => this.#grantsChanged(namespace),
     });
     this.metrics = this.#createMetrics();
     this.#queue = new WorkQueue({ clock, random, observer: this.metrics.queue });
-    this.events = new QueuedEventRecorder({
-      ...{ connection, fence: this.fence, clock, logger, instance, random },
-    });
-    this.#projects = this.#newProjects();
-    this.#settings = this.#connectSettings();
+    this.events = new QueuedEventRecorder({ connection, fence: this.fence, clock, logger, instance, random });
     this.#planes = this.#createPlanes();
-    this.#accesses = this.#createAccesses();
+    this.#accessKind = this.#createAccessKind();
     this.#pool = this.#createPool();
     this.liveness = new LivenessWatchdog({
       ...{ clock, queueStats: () => this.#queue.stats() },
@@ -146,30 +141,43 @@ export class OperatorParts {
   }
 
   /** Stops taking keys from the queue. @returns whether the running reconciles ended within `timeoutMs` */
-  async stopWork(timeoutMs: number): Promise<boolean> {
-    const stopping = [this.#pool.stop(timeoutMs), this.#planes.stopWork(timeoutMs)];
+  stopWork(timeoutMs: number): Promise<boolean> {
+    const stopping = this.#pool.stop(timeoutMs);
     // A reconcile that waits for the request budget has nothing to finish. The wait can be longer than the shutdown.
-    for (const { access } of this.#units()) {
+    for (const { access } of this.#planes.planes.units()) {
       access?.stopWaiting();
     }
-    const stopped = await Promise.all(stopping);
-    return stopped.every((isInTime) => isInTime);
+    return stopping;
   }
 
   async close(): Promise<void> {
     this.liveness.stop();
-    await Promise.all(this.#watches().map((part) => part.stop()));
-    await this.#settings.close();
+    await Promise.all([...this.#watches().map((watch) => watch.stop()), this.#planes.planes.close()]);
+  }
+
+  #kinds() {
+    return [this.endpoints, this.#accesses, ...this.#planes.kinds];
   }
 
   #watches() {
-    return [this.watch, this.#grants, this.#accesses.watch, this.#planes];
+    return [...this.#kinds().map(({ watch }) => watch), this.#grants];
+  }
+
+  /** What every watch of resources needs. */
+  #watching() {
+    const { connection, clock, logger, random } = this.#foundation;
+    return {
+      ...{ connection, clock, logger, random, fence: this.fence },
+      onRestored: () =>
+        this.#stopForGood("the API server's resourceVersion went backwards, as after a restore of etcd"),
+      enqueue: (key: string, priority: WorkPriority) => this.#enqueue(key, priority),
+    };
   }
 
   #createLeadership(): Leadership {
     const { config, leaseConnection: connection, identity, clock, logger, random } = this.#foundation;
     const callbacks = {
-      mayLead: () => this.watch.hasSynced(),
+      mayLead: () => this.endpoints.watch.hasSynced(),
       onLeading: () => void this.#lead(),
       onLost: (why: string) => this.#stopForGood(why),
     };
@@ -186,12 +194,10 @@ export class OperatorParts {
       // A watch may have missed events before. The first effect needs the resources as they are stored now (S5 in
       // docs/reliability.md).
       await Promise.all(this.#watches().map((each) => each.listConsistently()));
-      this.#isLeading = true;
-      for (const { key } of this.watch.store.list()) {
-        this.#changed(key, "Background");
+      await Promise.all(this.#planes.planes.all().map(({ key }) => key?.read()));
+      for (const kind of this.#kinds()) {
+        kind.lead();
       }
-      this.#accesses.lead();
-      this.#planes.lead();
       this.#pool.start();
     } catch (error) {
       this.#foundation.logger.error(
@@ -208,26 +214,13 @@ export class OperatorParts {
     this.#failed.resolve(why);
   }
 
-  #restored(): void {
-    this.#stopForGood("the API server's resourceVersion went backwards, as after a restore of etcd");
-  }
-
-  /** None while this process does not lead: two replicas would both report every resource. */
-  #resources(): readonly ComputeEndpoint[] {
-    return this.#isLeading ? this.watch.store.list() : [];
-  }
-
-  #changed(key: ResourceKey, priority: WorkPriority): void {
-    const resource = this.watch.store.get(key);
-    for (const project of this.#projectKeys.noteChange(key, resource && projectKeysOf(resource))) {
-      this.#enqueue(project, priority);
+  /** An edit of a resource also makes the reads urgent that its project waits for, and its control plane counts again. */
+  #enqueue(key: string, priority: WorkPriority): void {
+    const { planeId, projectId } = parseProjectKey(key);
+    this.#queue.add(key, priority);
+    if (projectId === noProject) {
+      return;
     }
-    this.#accesses.endpointChanged(key, priority);
-  }
-
-  #enqueue(project: string, priority: WorkPriority): void {
-    const { planeId, projectId } = parseProjectKey(project);
-    this.#queue.add(project, priority);
     if (priority === "Urgent") {
       this.#planes.planes.unitOf(planeId).access?.makeUrgent(projectId);
     }
@@ -236,35 +229,29 @@ export class OperatorParts {
 
   /** @param namespace `undefined`: the grants of every namespace have changed */
   #grantsChanged(namespace: string | undefined): void {
-    this.#planes.enqueueAll();
-    for (const { key } of this.#resources()) {
-      if (namespace === undefined || key.namespace === namespace) {
-        this.#changed(key, "Urgent");
-      }
+    for (const { id } of this.#planes.planes.all()) {
+      this.#planes.enqueue(id);
     }
+    this.endpoints.changedIn(namespace);
   }
 
   #createMetrics(): Metrics {
     const { version, config, clock } = this.#foundation;
-    const units = () => this.#units();
+    const planes = () => this.#planes.planes.all();
     return createMetrics({
-      ...{ version, workers: config.workers, resources: () => this.#resources() },
+      ...{ version, workers: config.workers, resources: () => this.endpoints.resources() },
       accesses: { resources: () => this.#accesses.resources(), nowMs: () => clock.nowMs() },
-      orphanCount: () => units().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
-      unreadableCount: () => this.#settings.unreadableCount() + this.#planes.planes.unreadableCount(),
+      orphanCount: () => planes().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
+      unreadableCount: () => planes().reduce((sum, plane) => sum + plane.unreadableCount(), 0),
       nowMs: () => clock.nowMs(),
       operationsAges: () =>
-        units().flatMap(({ id, projects }) =>
+        planes().flatMap(({ id, projects }) =>
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
         ),
       queueStats: () => this.#queue.stats(),
-      watchStats: () => this.watch.stats(),
+      watchStats: () => this.endpoints.watch.stats(),
       leader: { leaseName: config.leaseName, isLeader: () => this.fence.mayStartEffect(0) },
     });
-  }
-
-  #units(): readonly ControlPlaneUnit[] {
-    return this.#planes.planes.units();
   }
 
   #newProjects(): Projects {
@@ -288,47 +275,24 @@ export class OperatorParts {
     };
   }
 
-  #connectSettings(): PlaneConnection {
-    const { config, keys } = this.#foundation;
-    return this.#connect({
-      ...{ url: config.controlPlaneUrl, keys },
-      onNewKey: () => {
-        // Projects that were refused with the former key do not wait for their next try.
-        for (const projectId of this.#projects.retryRefused()) {
-          this.#queue.add(projectId, "Urgent");
-        }
-      },
-    });
-  }
-
-  #connect(target: Parameters<typeof connectControlPlane>[1]): PlaneConnection {
-    return connectControlPlane({ ...this.#foundation, observer: this.metrics.controlPlane, fence: this.fence }, target);
-  }
-
   #createPlanes(): ControlPlanes {
-    const { config, connection, account, clock, logger, random, gaps, onKey = () => {} } = this.#foundation;
-    const { databasePort: port, databaseSslMode: sslMode, watchNamespaces, projectGrants, tenantHosts } = config;
+    const { onKey = () => {} } = this.#foundation;
     return new ControlPlanes({
-      ...{ connection, account, clock, logger, random, onKey, tenantHosts, watchNamespaces, gaps, fence: this.fence },
-      ...{ namespaces: this.#grants, grantMode: projectGrants, events: this.events },
-      turn: () => this.#requests.turn(),
-      onRestored: () => this.#restored(),
-      settings: { access: this.#settings.access, projects: this.#projects },
-      onUnused: (planeId) => this.metrics.controlPlane.keyForgotten(planeId),
+      ...{ ...this.#foundation, ...this.#watching(), onKey, namespaces: this.#grants, events: this.events },
       newProjects: () => this.#newProjects(),
-      connect: (target) => this.#connect(target),
+      connect: (target) =>
+        connectControlPlane({ ...this.#foundation, observer: this.metrics.controlPlane, fence: this.fence }, target),
+      onUnused: (label) => this.metrics.controlPlane.keyForgotten(label),
       onUsable: (planeId) => {
-        for (const { key } of this.watch.store.withIndex(planeIndex(planeId))) {
-          this.#changed(key, "Urgent");
-        }
-        this.#accesses.planeChanged(planeId);
+        this.endpoints.changedAt(planeIndex(planeId), "Urgent");
+        this.#accesses.changedAt(planeIndex(planeId), "Urgent");
       },
       usersOf: (planeId) => {
         const { grantOf } = this.#planes.planes.unitOf(planeId);
-        const endpoints = usersAmong(this.watch.store.withIndex(planeIndex(planeId)), grantOf).length;
-        return endpoints + this.#accesses.usersOf(planeId);
+        const [endpoints, accesses] = [this.endpoints.store, this.#accesses.store];
+        const index = planeIndex(planeId);
+        return usersAmong(endpoints.withIndex(index), grantOf).length + accesses.withIndex(index).length;
       },
-      connectionSettings: { port, sslMode, certificateAuthority: this.#foundation.databaseAuthority },
     });
   }
 
@@ -338,41 +302,43 @@ export class OperatorParts {
     return { clock, logger, random, events: this.events, policy: { createSettleMs, operationPollMs, resyncMs } };
   }
 
-  #createAccesses(): DatabaseAccesses {
-    const { config, connection, account, gaps } = this.#foundation;
-    return new DatabaseAccesses({
-      ...{ ...this.#common(), connection, account, fence: this.fence, namespaces: config.watchNamespaces },
-      ...{ findEndpoint: (key) => this.watch.store.get(key), observer: this.metrics.access },
-      settingsOf: (planeId) => this.#planes.settingsOf(planeId),
-      enqueue: (project, priority) => this.#enqueue(project, priority),
-      gaps: gaps.get(databaseAccessNames.kind),
-      onRestored: () => this.#restored(),
+  #createAccessKind(): AccessKind {
+    return new AccessKind({
+      ...{ ...this.#common(), store: this.#accesses.store, observer: this.metrics.access },
+      secrets: createSecretStore({ ...this.#foundation, fence: this.fence }),
+      findEndpoint: (key) => this.endpoints.store.get(key),
+      settingsOf: (planeId) => this.#planes.planes.of(planeId).databases,
     });
   }
 
   #createPool(): WorkerPool {
     const { config, clock, logger, tracer, forgets } = this.#foundation;
-    const { planes } = this.#planes;
+    const { planes, keeper } = this.#planes;
     const reconciler = new ProjectReconciler({
-      ...{ ...this.#common(), tracer, forgets, projectPollMs: config.projectPollMs, kinds: [this.#accesses.kind] },
-      ...{ store: this.watch.store, metrics: this.metrics.operations },
+      ...{ ...this.#common(), tracer, forgets, projectPollMs: config.projectPollMs, kinds: [this.#accessKind] },
+      ...{ store: this.endpoints.store, metrics: this.metrics.operations },
       unitOf: (planeId) => planes.unitOf(planeId),
     });
+    const reconcile = (key: string) => {
+      const { planeId, projectId } = parseProjectKey(key);
+      return projectId === noProject && kindOfPlane(planeId) !== undefined
+        ? keeper.reconcile(planeId)
+        : reconciler.reconcile(key);
+    };
     return new WorkerPool({
       ...{ clock, queue: this.#queue, turn: () => this.#requests.turn(), observer: this.metrics.reconciles },
       // While the lease is too short for any effect, a reconcile could only read, so none starts.
-      work: async (project) => {
+      work: async (key) => {
         try {
           if (this.fence.mayStartEffect(writeTimeoutMs)) {
-            return await reconciler.reconcile(project);
+            return await reconcile(key);
           }
         } catch (error) {
           if (!(error instanceof PutOffError)) throw error;
         }
         return { kind: "RequeueAfter", delayMs: notPermittedPauseMs };
       },
-      onError: (project, error) =>
-        logger.error({ project, err: error }, "reconcile of a project failed with a bug; the operator tries again"),
+      onError: (key, err) => logger.error({ key, err }, "a reconcile failed with a bug; the operator tries again"),
     });
   }
 }

@@ -3,15 +3,12 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { Config } from "../config.ts";
-import { createKeySource, type KeySource } from "../control-plane/key-source.ts";
 import { RecentSecrets } from "../domain/without-secrets.ts";
 import { createConnection, withWriteSpans } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource, loaderOf, readOwnAccount } from "../kubernetes/http/credentials.ts";
 import { readClusterId } from "../kubernetes/http/objects.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
 import { findKindGaps } from "../kubernetes/served-kinds.ts";
-import { readSecret } from "../kubernetes/store/secret-store.ts";
-import { readPlaneSecrets, SecretKey } from "../planes/secret-key.ts";
 import { monitorEventLoop } from "../runtime/liveness-watchdog.ts";
 import { endOnUnhandledErrors, shutDown } from "../runtime/shutdown.ts";
 import { systemClock } from "../runtime/system-clock.ts";
@@ -52,7 +49,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     const health = await startHealthServer({
       address: config.healthAddress,
       liveChecks: parts.liveness.checks,
-      readyChecks: watchChecks(() => parts.watch.stats(), watchStaleAfterMs),
+      readyChecks: watchChecks(() => parts.endpoints.watch.stats(), watchStaleAfterMs),
       clock,
       logger,
     });
@@ -124,44 +121,6 @@ export async function stopOperator(
   return isInTime;
 }
 
-type KeyPartsOptions = Pick<OperatorOptions, "credentials" | "clock" | "logger" | "version"> & Pick<Config, "apiKey">;
-
-export interface KeyParts {
-  readonly keys: KeySource;
-  stop(): Promise<void>;
-}
-
-/** Makes the source of the API key. If a Secret is set and has a usable key, the file is not used. */
-export async function startKeys({ apiKey, credentials, clock, logger, version }: KeyPartsOptions): Promise<KeyParts> {
-  const stop = async () => {};
-  if (apiKey.kind === "Value") return { keys: createKeySource({ key: apiKey.value }), stop };
-  const file = createKeySource({ file: apiKey.path, clock });
-  if (apiKey.secret === undefined) return { keys: file, stop };
-  const connection = createConnection({ credentials, clock, userAgent: `endpoint-operator/${version} (api key)` });
-  const { name, key } = apiKey.secret;
-  const secret = { namespace: connection.namespace, name };
-  const account = await readOwnAccount(credentials);
-  const secretKey: SecretKey = new SecretKey({
-    clock,
-    read: () =>
-      readPlaneSecrets({ account, read: (place) => readSecret(connection, place) }, { apiKey: { secret, key } }),
-    onChange: () => {
-      if (secretKey.known?.kind !== "Read") {
-        const message = "cannot read the API key from its Secret; the operator uses the mounted file";
-        logger.warn({ reason: secretKey.known?.message }, message);
-      }
-    },
-    onKey: () => {},
-  });
-  return {
-    keys: {
-      current: async () => ((await secretKey.read())?.kind === "Read" ? secretKey : file).current(),
-      refused: (refused) => secretKey.refused(refused),
-    },
-    stop: () => connection.close(),
-  };
-}
-
 export interface ProcessParts {
   readonly version: string;
   readonly instance: string;
@@ -175,35 +134,17 @@ export interface ProcessParts {
 export async function runOperator(config: Config, parts: ProcessParts): Promise<boolean> {
   const { version, instance, stopOnSignal, exit } = parts;
   const clock = systemClock;
-  // API keys in use, which the log must not show. A key from a file is added when it is read. The key of the settings
-  // is there from the start, because an error may contain it before its first use.
-  const ownKeys = new RecentSecrets(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
-  const tenantKeys = new RecentSecrets();
-  const logger = createPinoLogger({
-    level: config.logLevel,
-    knownSecrets: () => [...ownKeys.forms(), ...tenantKeys.forms()],
-  });
+  // The key of a file is added when it is read. A key of the settings is there from the start, because an error may
+  // contain it before its first use.
+  const keys = new RecentSecrets(config.apiKey.kind === "Value" ? [config.apiKey.value] : []);
+  const logger = createPinoLogger({ level: config.logLevel, knownSecrets: () => keys.forms() });
   endOnUnhandledErrors({ emitter: process, logger, exit });
   const stop = stopOnSignal();
   const tracing = await loadTracing(config, { logger, clock, instance, version });
-  const own = {
-    clock,
-    logger,
-    credentials: loadCredentialSource(loaderOf(config.kubeconfig)),
-    version,
-    random: Math.random,
-  };
-  const source = await startKeys({ apiKey: config.apiKey, ...own });
-  const keys = {
-    current: async (): Promise<string> => {
-      const key = await source.keys.current();
-      ownKeys.note(key);
-      return key;
-    },
-    refused: (key: string) => source.keys.refused?.(key),
-  };
+  const credentials = loadCredentialSource(loaderOf(config.kubeconfig));
+  const own = { clock, logger, credentials, version, random: Math.random };
   const operator = await startOperator({
-    ...{ config, ...tracing, ...own, keys, instance, onKey: (key) => tenantKeys.note(key) },
+    ...{ config, ...tracing, ...own, instance, onKey: (key) => keys.note(key) },
     databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
   });
   const stopped = stop.aborted ? undefined : once(stop, "abort").then(() => undefined);
@@ -214,9 +155,7 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
     return false;
   }
   logger.info({}, "operator stopping");
-  const isInTime = await operator.stop();
-  await source.stop();
-  return isInTime;
+  return await operator.stop();
 }
 
 async function loadTracing(

@@ -1,6 +1,5 @@
 /** Starts the whole operator inside a test, with a clock of the test. */
 import { parseConfig } from "../../src/config.ts";
-import { createKeySource } from "../../src/control-plane/key-source.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Logger } from "../../src/domain/logger.ts";
 import { type RunningOperator, startOperator } from "../../src/wiring/operator.ts";
@@ -33,6 +32,5 @@ export function startOperatorAt(
     ...environment,
   });
   const parts = { config, clock, logger, version: "0.0.0", instance: "test", random: () => 0.5 };
-  const keys = createKeySource({ key: "unused" });
-  return startOperator({ ...parts, keys, credentials: countingCredentials(api.url) });
+  return startOperator({ ...parts, credentials: countingCredentials(api.url) });
 }

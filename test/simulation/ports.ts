@@ -5,7 +5,6 @@
 export { type Config, parseConfig } from "../../src/config.ts";
 export type { KeyedCall, Request } from "../../src/control-plane/call.ts";
 export { meaningOf } from "../../src/control-plane/failure.ts";
-export { createKeySource } from "../../src/control-plane/key-source.ts";
 export { controlPlaneOf } from "../../src/control-plane/typed-calls.ts";
 export type { Clock, Timer } from "../../src/domain/clock.ts";
 export type {

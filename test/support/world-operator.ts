@@ -4,7 +4,7 @@ import { type Config, parseConfig } from "../../src/config.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
 import { startTracing } from "../../src/tracing/start-tracing.ts";
-import { type KeyParts, type RunningOperator, startKeys, startOperator } from "../../src/wiring/operator.ts";
+import { type RunningOperator, startOperator } from "../../src/wiring/operator.ts";
 import { saveOutput } from "./outputs.ts";
 import { quickSettings } from "./quick-settings.ts";
 import type { WorldOutputs } from "./world-outputs.ts";
@@ -25,18 +25,12 @@ const testEnvironment = { ...quickSettings, OPERATION_POLL_SECONDS: "0.5", RESYN
 
 const version = "0.0.0-test";
 
-/** One run. */
-interface Running {
-  readonly operator: RunningOperator;
-  readonly keys: KeyParts;
-}
-
 /** The operator of one world, in this process: one run after the other. During a handover there are two. */
 export class WorldOperator {
   /** The metrics of each ended run, as they were at its end. */
   readonly lastPages: string[] = [];
   readonly #options: WorldOperatorOptions;
-  #running: Running | undefined;
+  #running: RunningOperator | undefined;
 
   constructor(options: WorldOperatorOptions) {
     this.#options = options;
@@ -60,11 +54,9 @@ export class WorldOperator {
     });
     const credentials = loadCredentialSource(kubeConfig);
     const own = { credentials, clock: systemClock, logger: outputs.logger, version, random: Math.random };
-    const keys = await startKeys({ apiKey: config.apiKey, ...own });
-    const operator = await startOperator({
-      ...{ config, ...this.#tracing(config), ...own, keys: keys.keys, instance: this.#instance() },
+    this.#running = await startOperator({
+      ...{ config, ...this.#tracing(config), ...own, instance: this.#instance() },
     });
-    this.#running = { operator, keys };
   }
 
   /** Ends the run, if there is one. */
@@ -89,16 +81,14 @@ export class WorldOperator {
   /** Returns the answer of `/metrics` to a client with this token. */
   scrape(token?: string): Promise<Response> {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    return fetch(`http://127.0.0.1:${this.#running?.operator.metricsPort}/metrics`, { headers });
+    return fetch(`http://127.0.0.1:${this.#running?.metricsPort}/metrics`, { headers });
   }
 
-  async #end(running: Running | undefined): Promise<void> {
-    if (running === undefined) {
+  async #end(operator: RunningOperator | undefined): Promise<void> {
+    if (operator === undefined) {
       return;
     }
-    const { operator, keys } = running;
     await operator.stop();
-    await keys.stop();
     const page = await operator.metricsPage();
     saveOutput("metrics", page);
     this.lastPages.push(page);

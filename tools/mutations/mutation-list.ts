@@ -191,7 +191,7 @@ export const mutations: readonly Mutation[] = [
     rule: "a withdrawn grant ends",
     file: "planes/grants.ts",
     find: "return isGranted ? fullGrant : noGrant;",
-    replace: "return isGranted || rules.length > 0 ? fullGrant : noGrant;",
+    replace: "return isGranted || projects.length > 0 ? fullGrant : noGrant;",
     caughtBy: { planeSeeds: 60 },
   },
 ];

@@ -72,7 +72,8 @@ test("a control plane of a team whose name leads to this machine → no call rea
       observer: observer as never,
     },
     {
-      ...{ url: `http://localhost:${port}/v2`, keys: { current: async () => "key" }, onNewKey: () => {} },
+      ...{ url: `http://localhost:${port}/v2`, keys: { current: async () => "key" }, label: "team" },
+      ...{ recordedAs: undefined, onCallEnded: () => {}, isInUse: () => true },
       mayBeNearby: false,
     },
   );

@@ -13,7 +13,6 @@ import { SimConnection } from "../kubernetes/sim-connection.ts";
 import {
   clusterControlPlaneNames,
   controlPlaneNames,
-  createKeySource,
   databaseAccessNames,
   group,
   type KindGaps,
@@ -133,7 +132,6 @@ export class Replica {
         current: () => Promise.reject(),
         reload() {},
       },
-      keys: createKeySource({ key: secretKey }),
       clock: this.machine.clockOf(process),
       logger: loggerOf(world, process),
       version: "0.0.0",
@@ -142,7 +140,7 @@ export class Replica {
       forgets: () => world.forgets(),
       connection,
       leaseConnection: connection,
-      callOf: ({ url, controlPlane: planeId, fence }) => {
+      callOf: ({ url, recordedAs: planeId, fence }) => {
         const account = world.accountAt(url);
         const accepts = (key: string) => account.keys.has(key);
         const described = planeId === undefined ? undefined : { planeId, url, accepts };

@@ -1,23 +1,11 @@
 /** Tests what a namespace may do in a project of a control plane. */
 import { describe, expect, it } from "vitest";
 import { isSelected, planeGrantOf, projectGrantOf } from "../../../src/planes/grants.ts";
-import { parseClusterControlPlane, parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
+import type { ControlPlaneSpec } from "../../../src/resource/control-plane-schema.ts";
 
-const url = "https://control-plane.example.com/api/v2";
 const full = { mayChange: true, mayAdopt: true };
 const noAdoption = { mayChange: true, mayAdopt: false };
 const none = { mayChange: false, mayAdopt: false };
-
-const cluster = (projects?: object) =>
-  parseClusterControlPlane({
-    metadata: { name: "north", uid: "u-1", resourceVersion: "1", generation: 1 },
-    spec: { url, apiKeySecretRef: { namespace: "platform", name: "key", key: "api-key" }, projects },
-  });
-
-const own = parseControlPlane({
-  metadata: { name: "own", namespace: "shop", uid: "u-2", resourceVersion: "1", generation: 1 },
-  spec: { url, apiKeySecretRef: { name: "key", key: "api-key", namespace: "elsewhere" } },
-});
 
 const facts = (labels: Readonly<Record<string, string>> | undefined, annotation?: string) => ({
   ...{ annotation, isAnyAnnotated: annotation !== undefined, labels },
@@ -50,20 +38,24 @@ describe("what a namespace may do in a project", () => {
 describe("grants of a control plane", () => {
   const byName = [{ id: "p-1", namespaces: { names: ["shop"] } }];
   const byLabel = [{ id: "*", namespaces: { selector: { matchLabels: { team: "shop" } } } }];
-  it.each([
-    ["a ControlPlane → its namespace needs no grant", own, facts({}), full],
-    ["no projects, no annotation → as for the settings", cluster(), facts({}), none],
-    ["no projects, an annotation → granted", cluster(), facts({}, "p-1"), full],
-    ["named → granted", cluster(byName), facts({}), full],
-    ["named, and an annotation for another project → granted", cluster(byName), facts({}, "p-2"), full],
-    ["projects without the namespace, but an annotation → nothing", cluster([]), facts({}, "p-1"), none],
-    ["an empty list → nothing, in every mode", cluster([]), facts({}), none],
-    ["labels fit → granted", cluster(byLabel), facts({ team: "shop" }), full],
-    ["labels differ → nothing", cluster(byLabel), facts({ team: "crm" }), none],
-    ["a Namespace that cannot be read → not selected by labels", cluster(byLabel), facts(undefined), none],
-  ])("%s", (_, plane, namespaceFacts, want) => {
-    const mode = plane.spec.kind === "Valid" && plane.spec.spec.projects?.length === 0 ? "Open" : "Required";
-    expect(planeGrantOf(plane, { namespace: "shop", projectId: "p-1", facts: namespaceFacts }, mode)).toEqual(want);
+  const own = "ControlPlane/shop/own";
+  const cluster = "ClusterControlPlane/north";
+  it.each<[string, string, ControlPlaneSpec["projects"], ReturnType<typeof facts>, object]>([
+    ["a ControlPlane → its namespace needs no grant", own, undefined, facts({}), full],
+    ["no projects, no annotation → as for the settings", cluster, undefined, facts({}), none],
+    ["no projects, an annotation → granted", cluster, undefined, facts({}, "p-1"), full],
+    ["the settings, an annotation → granted", "", undefined, facts({}, "p-1"), full],
+    ["named → granted", cluster, byName, facts({}), full],
+    ["named, and an annotation for another project → granted", cluster, byName, facts({}, "p-2"), full],
+    ["projects without the namespace, but an annotation → nothing", cluster, [], facts({}, "p-1"), none],
+    ["an empty list → nothing, in every mode", cluster, [], facts({}), none],
+    ["labels fit → granted", cluster, byLabel, facts({ team: "shop" }), full],
+    ["labels differ → nothing", cluster, byLabel, facts({ team: "crm" }), none],
+    ["a Namespace that cannot be read → not selected by labels", cluster, byLabel, facts(undefined), none],
+  ])("%s", (_, id, projects, namespaceFacts, want) => {
+    const mode = projects?.length === 0 ? "Open" : "Required";
+    const question = { namespace: "shop", projectId: "p-1", facts: namespaceFacts };
+    expect(planeGrantOf({ id, projects }, question, mode)).toEqual(want);
   });
 
   it.each([

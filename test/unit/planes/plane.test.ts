@@ -1,11 +1,23 @@
-/** Tests which key is sent where when the spec of a control plane is edited. */
+/** Tests control planes: which key is sent where when a spec is edited, and what is known of one that does not exist. */
 import { expect, it } from "vitest";
-import { KubernetesError, keyText, type StoredSecret } from "../../../src/domain/resource-store.ts";
-import { Plane, type PlaneTarget } from "../../../src/planes/plane.ts";
+import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
+import { KubernetesError, keyText, type ResourceKey, type StoredSecret } from "../../../src/domain/resource-store.ts";
+import { keyIn } from "../../../src/planes/api-key.ts";
+import type { PlaneTarget } from "../../../src/planes/plane.ts";
+import { Planes } from "../../../src/planes/planes.ts";
 import type { Projects } from "../../../src/reconcile/project-memory.ts";
-import { parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
+import {
+  parseControlPlane,
+  parseProjectKey,
+  planeIdOf,
+  projectKey,
+  secretPlace,
+  settingsPlane,
+} from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
+const id = "ControlPlane/shop/own";
+const settingsUrl = "https://settings.example.com/v2";
 const northUrl = "https://north.example.com/v2";
 const southUrl = "https://south.example.com/v2";
 
@@ -17,72 +29,130 @@ function described(version: number, url: string, secretName: string, given: { ui
   });
 }
 
-/**
- * Makes a control plane with Secrets whose values are `key of NAME`. `answer` may delay or refuse a read.
- */
-function scene(answer: (secretName: string) => Promise<void> = async () => {}) {
+interface SceneOptions {
+  /** Delays or refuses a read. */
+  readonly answer?: (secretName: string) => Promise<void>;
+  /** The annotation of every Namespace. */
+  readonly annotation?: string | undefined;
+}
+
+/** Control planes with Secrets whose values are `key-of-NAME`. `targets` are the connections to described ones. */
+function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
   const clock = new FakeClock();
-  const targets: PlaneTarget[] = [];
-  const memories: Projects[] = [];
+  const connected: PlaneTarget[] = [];
   const unused: string[] = [];
+  const usable: string[] = [];
   const limits: (number | undefined)[] = [];
-  const plane = new Plane("ControlPlane/shop/own", {
+  const planes = new Planes({
     clock,
+    clusterId: "cluster-a",
+    settings: {
+      ...{ url: settingsUrl, readKey: async () => keyIn("key-of-settings", ""), keyAgainMs: 1_000 },
+      databases: { port: 5432, sslMode: "require", certificateAuthority: undefined },
+    },
     secrets: {
       account: "ops:operator",
-      read: async (key): Promise<StoredSecret> => {
+      read: async (key: ResourceKey): Promise<StoredSecret> => {
         await answer(key.name);
-        const data = { "api-key": `key-of-${key.name}` };
         const plain = { uid: keyText(key), resourceVersion: "1", type: "Opaque", ownerUids: [] };
-        return { key, ...plain, data };
+        return { key, ...plain, data: { "api-key": `key-of-${key.name}` } };
       },
     },
-    connect: (target) => {
-      targets.push(target);
-      const setRequestsPerMinute = (limit: number | undefined) => void limits.push(limit);
-      return { access: {} as never, unreadableCount: () => 0, setRequestsPerMinute, close: async () => {} };
+    connect(target) {
+      connected.push(target);
+      const { url: serviceUrl, recordedAs: controlPlane } = target;
+      return {
+        access: { identity: { clusterId: "cluster-a", serviceUrl, controlPlane } } as never,
+        unreadableCount: () => 0,
+        setRequestsPerMinute: (limit) => void limits.push(limit),
+        close: async () => {},
+      };
     },
-    newProjects: () => {
-      const memory = { retryRefused: () => 0 } as unknown as Projects;
-      memories.push(memory);
-      return memory;
-    },
-    tenantHosts: ["listed.example.com", "*.wild.example.com"],
+    newProjects: () => ({ retryRefused: () => [], size: 0 }) as unknown as Projects,
+    tenantHosts: ["*.example.com", "listed.example.com"],
+    grantMode: "WhenUsed",
+    namespaces: { grantsOf: () => ({ annotation, isAnyAnnotated: true, labels: {} }) },
+    gapOf: () => undefined,
     onKey: () => {},
     onNews: () => {},
-    onUsable: () => {},
-    onUnused: (planeId) => unused.push(planeId),
+    onUsable: (planeId) => usable.push(planeId),
+    onUnused: (label) => unused.push(label),
   });
-  return { clock, plane, targets, unused, limits };
+  const targets = () => connected.filter(({ label }) => label === id);
+  return { clock, planes, plane: planes.of(id), targets, unused, usable, limits };
 }
+
+it.each([
+  ["the settings", undefined, settingsPlane, "p-1"],
+  ["a ControlPlane", { kind: "ControlPlane", name: "own" }, id, `${id}/p-1`],
+  ["a ClusterControlPlane", { kind: "ClusterControlPlane", name: "own" }, "ClusterControlPlane/own", undefined],
+] as const)("the key of a project at %s → its own, and back", (_, ref, planeId, want) => {
+  expect(planeIdOf(ref, "shop")).toBe(planeId);
+  const key = projectKey(planeId, "p-1");
+  expect(key).toBe(want ?? `${planeId}/p-1`);
+  expect(parseProjectKey(key)).toEqual({ planeId, projectId: "p-1" });
+});
+
+it("a ControlPlane that names a namespace for its Secret → the Secret of its own namespace all the same", () => {
+  const ref = { namespace: "elsewhere", name: "key", key: "api-key" };
+  expect(secretPlace(described(1, northUrl, "north"), ref)).toEqual({ namespace: "shop", name: "key" });
+});
+
+it("the control plane of the settings → usable at once, and recorded without a name", async () => {
+  const { planes } = scene({ annotation: "p-1" });
+  const unit = planes.unitOf(settingsPlane);
+  expect(unit).toMatchObject({ problem: undefined, isKnown: true, identity: { serviceUrl: settingsUrl } });
+  expect(unit.identity.controlPlane).toBeUndefined();
+  expect(unit.grantOf("shop", "p-1")).toEqual(fullGrant);
+  expect(planes.forgetUnused(settingsPlane)).toBe(false);
+});
+
+it("a ControlPlane → not known before its Secret was read, then usable, and its resources are decided again", async () => {
+  const { plane, usable } = scene();
+  expect(plane.unit().problem?.reason).toBe("ControlPlaneNotFound");
+  plane.note(described(1, northUrl, "north"));
+  expect(plane.unit()).toMatchObject({ isKnown: false, access: undefined, identity: { serviceUrl: "" } });
+  await plane.key?.read();
+  expect(plane.unit()).toMatchObject({ isKnown: true, problem: undefined, identity: { controlPlane: id } });
+  expect(usable).toEqual([id, id]);
+});
+
+it.each([
+  ["a ClusterControlPlane, no grant", "ClusterControlPlane/north", undefined, noGrant],
+  ["a ClusterControlPlane, the annotation", "ClusterControlPlane/north", "p-1", fullGrant],
+  ["a ControlPlane of the namespace", id, undefined, fullGrant],
+])("%s, which does not exist → the grant that it would have without projects", (_, planeId, annotation, want) => {
+  expect(scene({ annotation }).planes.unitOf(planeId).grantOf("shop", "p-1")).toEqual(want);
+});
 
 it("URL and Secret change in one edit → each connection keeps the key of its own URL", async () => {
   const { plane, targets } = scene();
   plane.note(described(1, northUrl, "north"));
-  expect(await targets[0]?.keys.current()).toBe("key-of-north");
+  expect(await targets()[0]?.keys.current()).toBe("key-of-north");
   plane.note(described(2, southUrl, "south"));
-  expect(targets.map(({ url }) => url)).toEqual([northUrl, southUrl]);
-  expect(await targets[1]?.keys.current()).toBe("key-of-south");
-  expect(await targets[0]?.keys.current()).toBe("key-of-north");
+  expect(targets().map(({ url }) => url)).toEqual([northUrl, southUrl]);
+  expect(await targets()[1]?.keys.current()).toBe("key-of-south");
+  expect(await targets()[0]?.keys.current()).toBe("key-of-north");
 });
 
 it("no answer about the new Secret → the former key does not go to the new URL", async () => {
-  const { plane, targets } = scene(async (name) => {
+  const answer = async (name: string) => {
     if (name === "south") throw new KubernetesError("TimedOut", "cannot read the Secret");
-  });
+  };
+  const { plane, targets } = scene({ answer });
   plane.note(described(1, northUrl, "north"));
-  await targets[0]?.keys.current();
+  await targets()[0]?.keys.current();
   plane.note(described(2, southUrl, "south"));
-  await expect(targets[1]?.keys.current()).rejects.toThrow("no usable API key");
-  expect(plane.key.known?.kind).toBe("Unanswered");
+  await expect(targets()[1]?.keys.current()).rejects.toThrow("no usable API key");
+  expect(plane.key?.known?.kind).toBe("Unanswered");
 });
 
-it("deleted and made anew under the same name and URL → another key and another memory", async () => {
+it("deleted and made anew under the same name and URL → another key and another memory", () => {
   const { plane, targets } = scene();
   plane.note(described(1, northUrl, "north"));
   const { key, projects } = plane;
   plane.note(described(2, northUrl, "north", { uid: "u-2" }));
-  expect(targets.length).toBe(2);
+  expect(targets().length).toBe(2);
   expect(plane.key).not.toBe(key);
   expect(plane.projects).not.toBe(projects);
 });
@@ -94,39 +164,38 @@ it("only the budget changes → the same connection with what it knows, and anot
   plane.note(described(2, northUrl, "north", { budget: 30 }));
   plane.note(described(3, northUrl, "north", { budget: 30 }));
   plane.note(described(4, northUrl, "north"));
-  expect(targets.length).toBe(1);
+  expect(targets().length).toBe(1);
   expect(limits).toEqual([30, undefined]);
   expect([plane.key, plane.projects, plane.health]).toEqual([key, projects, health]);
 });
 
 it("deleted, or its key is refused and cannot be read any more → its metrics go, and a call that ends later does not bring them back", async () => {
   const state = { isThere: true };
-  const { clock, plane, targets, unused } = scene(async () => {
+  const answer = async () => {
     if (!state.isThere) throw new KubernetesError("Forbidden", "no right to the Secret");
-  });
+  };
+  const { clock, plane, targets, unused } = scene({ answer });
   plane.note(described(1, northUrl, "north"));
-  await targets[0]?.keys.current();
-  expect(targets[0]?.isInUse()).toBe(true);
+  const [target] = targets();
+  await target?.keys.current();
+  expect(target?.isInUse()).toBe(true);
   state.isThere = false;
-  plane.key.refused("key-of-north");
-  await targets[0]?.keys.current().catch(() => {});
-  expect(unused).toEqual(["ControlPlane/shop/own"]);
-  expect(targets[0]?.isInUse()).toBe(false);
+  plane.key?.refused("key-of-north");
+  await target?.keys.current().catch(() => {});
+  expect([unused, target?.isInUse()]).toEqual([[id], false]);
   state.isThere = true;
   await clock.advance(60_000);
-  await targets[0]?.keys.current();
-  expect(targets[0]?.isInUse()).toBe(true);
+  await target?.keys.current();
+  expect(target?.isInUse()).toBe(true);
   plane.note(undefined);
-  expect(unused.length).toBe(2);
-  expect(targets[0]?.isInUse()).toBe(false);
+  expect([unused, target?.isInUse()]).toEqual([[id, id], false]);
 });
 
 it.each([
-  ["https://control.example.com/v2", false],
   ["https://a.wild.example.com/v2", false],
   ["https://listed.example.com/v2", true],
 ])("a ControlPlane names %s → its name may lead to this machine or link: %s", (url, want) => {
   const { plane, targets } = scene();
   plane.note(described(1, url, "north"));
-  expect(targets[0]?.mayBeNearby).toBe(want);
+  expect(targets()[0]?.mayBeNearby).toBe(want);
 });

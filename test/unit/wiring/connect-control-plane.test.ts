@@ -23,7 +23,10 @@ function connected(keys: KeySource = { current: async () => "key" }) {
       ...{ config: { requestsPerMinute: 700, requestsPerSecond: 40 }, fence: { mayStartEffect: () => true } },
       callOf: () => calls.call,
     },
-    { url: "https://control.example/v2", keys, onNewKey: ignore },
+    {
+      ...{ url: "https://control.example/v2", keys, label: "north", recordedAs: undefined, mayBeNearby: true },
+      ...{ onCallEnded: ignore, isInUse: () => true },
+    },
   );
   /** Makes the given number of calls in one reconcile. @returns the reason of each error; `undefined`: it succeeded */
   const reconcile = async (count = 1) => {

@@ -1,0 +1,161 @@
+/** The API key of one control plane, whatever it is read from. */
+import { isApiKey, type KeySource } from "../control-plane/key-source.ts";
+import type { Clock } from "../domain/clock.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { withoutLineBreak } from "../domain/without-line-break.ts";
+import type { PlaneReason } from "../resource/conditions.ts";
+
+export type KeyRead =
+  | {
+      readonly kind: "Read";
+      readonly key: string;
+      /** The certificate authority of the databases as PEM, if a Secret of the control plane holds it. */
+      readonly authority?: string | undefined;
+      /** Why this key comes from an earlier read, or from another place; `undefined`: it was found where it belongs. */
+      readonly problem?: string | undefined;
+    }
+  /** A person must act. Only people who may see the control plane may read `message`, unless `isPublic` is set. */
+  | { readonly kind: "Refused"; readonly reason: PlaneReason; readonly message: string; readonly isPublic?: true }
+  /** The API server gave no usable answer. A key that was read before stays in use. */
+  | { readonly kind: "Unanswered"; readonly message: string };
+
+/** Reads the key now. Never throws for an expected reason. @param before what is in use */
+export type ReadKey = (before: KeyRead | undefined) => Promise<KeyRead>;
+
+export interface ApiKeyOptions {
+  readonly clock: Clock;
+  readonly read: ReadKey;
+  /** A key that is not refused is read again this many milliseconds after the last read. */
+  readonly againMs: number;
+  /** Called when the key or the certificate authority has changed, appeared or disappeared. Must not throw. */
+  readonly onChange: () => void;
+  /** Called at every use, so that logs leave the key out. Must not throw. */
+  readonly onKey: (key: string) => void;
+}
+
+/** Without a good key, a read follows at most this many milliseconds after the last one. */
+const keylessAgainMs = 5_000;
+
+/** It is read at an interval, and after a refusal. A read without a key leaves the last one until a refusal. */
+export class ApiKey implements KeySource {
+  readonly #options: ApiKeyOptions;
+  #known: KeyRead | undefined;
+  #refusedKey: string | undefined;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: ApiKeyOptions) {
+    this.#options = options;
+  }
+
+  /** `undefined`: nothing was read yet. */
+  get known(): KeyRead | undefined {
+    return this.#known;
+  }
+
+  /** @throws ControlPlaneError `Unauthorized`, effect `NotApplied`; its text names no Secret */
+  async current(): Promise<string> {
+    const found = await this.read();
+    if (found?.kind !== "Read") {
+      const isPublic = found?.kind === "Refused" && found.isPublic === true;
+      const why = isPublic ? found.message : "the control plane has no usable API key";
+      throw new ControlPlaneError("Unauthorized", why, { effect: "NotApplied" });
+    }
+    this.#options.onKey(found.key);
+    return found.key;
+  }
+
+  /** The control plane refused this key. The next call reads first. */
+  refused(key: string): void {
+    if (this.#known?.kind === "Read" && this.#known.key === key && this.#refusedKey !== key) {
+      this.#refusedKey = key;
+      this.forget();
+    }
+  }
+
+  /** Returns the key in use, or why there is none. It is read again first if it is time. */
+  async read(): Promise<KeyRead | undefined> {
+    const { clock, againMs } = this.#options;
+    const hasProblem = this.#known?.kind === "Read" && this.#known.problem !== undefined;
+    const isGood = this.#hasAcceptedKey() && !hasProblem;
+    if (clock.monotonicMs() - this.#readAtMs >= (isGood ? againMs : Math.min(againMs, keylessAgainMs))) {
+      this.#reading ??= this.#refresh().finally(() => {
+        this.#reading = undefined;
+      });
+    }
+    await this.#reading;
+    return this.#known;
+  }
+
+  /** Makes the next call read again, because a person asks for it. */
+  forget(): void {
+    this.#readAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  #hasAcceptedKey(): boolean {
+    return this.#known?.kind === "Read" && this.#known.key !== this.#refusedKey;
+  }
+
+  async #refresh(): Promise<void> {
+    const { clock, read, onChange, onKey } = this.#options;
+    // The time is noted before the read. A refusal during the read then causes one more read.
+    this.#readAtMs = clock.monotonicMs();
+    const before = this.#known;
+    const found = await read(before);
+    if (before?.kind === "Read" && found.kind !== "Read" && (found.kind === "Unanswered" || this.#hasAcceptedKey())) {
+      this.#known = found.kind === "Refused" ? { ...before, problem: found.message } : before;
+      return;
+    }
+    this.#known = found;
+    if (found.kind === "Read") {
+      onKey(found.key);
+    }
+    if (markOf(before) !== markOf(found)) {
+      onChange();
+    }
+  }
+}
+
+function markOf(found: KeyRead | undefined): string {
+  return found?.kind === "Read" ? JSON.stringify([found.key, found.authority]) : (found?.kind ?? "None");
+}
+
+/** @param where where the text was found, for the message, which never contains the text */
+export function keyIn(text: string, where: string): KeyRead {
+  const key = withoutLineBreak(text);
+  if (isApiKey(key)) {
+    return { kind: "Read", key };
+  }
+  const why = key === "" ? "is empty" : "contains characters that a key cannot have";
+  return { kind: "Refused", reason: "Unauthorized", message: `no API key: ${where} ${why}`, isPublic: true };
+}
+
+const fileOfKey = "the file named by CONTROL_PLANE_API_KEY_FILE";
+
+export function keyInFile(readText: () => Promise<string>): ReadKey {
+  return async () => {
+    try {
+      return keyIn(await readText(), fileOfKey);
+    } catch (error) {
+      const { code = "unknown error" } = error as { readonly code?: string };
+      const message = `no API key: ${fileOfKey} cannot be read (${code})`;
+      return { kind: "Refused", reason: "Unauthorized", message, isPublic: true };
+    }
+  };
+}
+
+/** @param onInstead called once for each reason why the key of the file is used */
+export function keyInSecretOrFile(secret: ReadKey, file: ReadKey, onInstead: (why: string) => void): ReadKey {
+  let reported: string | undefined;
+  return async (before) => {
+    const found = await secret(before);
+    if (found.kind === "Read" || (found.kind === "Unanswered" && before?.kind === "Read")) {
+      reported = undefined;
+      return found;
+    }
+    if (reported !== found.message) onInstead(found.message);
+    reported = found.message;
+    const instead = await file(before);
+    return instead.kind === "Read" ? { ...instead, problem: found.message } : instead;
+  };
+}

@@ -1,0 +1,70 @@
+/** Watches one kind of resources, and queues what must be reconciled after a change. */
+import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
+import { KindWatch, type KindWatchOptions } from "../kubernetes/kind-watch.ts";
+import type { ResourceKind, StoredResource } from "../kubernetes/store/resource-kinds.ts";
+import { ProjectKeys } from "../reconcile/project-keys.ts";
+import type { WorkPriority } from "../runtime/work-queue.ts";
+
+export interface WatchedKindOptions<Resource> extends Omit<KindWatchOptions, "onChange"> {
+  /** Returns the keys to reconcile after a change of the resource. */
+  readonly keysOf: (resource: Resource) => readonly string[];
+  readonly enqueue: (key: string, priority: WorkPriority) => void;
+  /** Called for each change before its keys are queued. @default nothing */
+  readonly onChange?: (key: ResourceKey, priority: WorkPriority) => void;
+}
+
+/** While this process does not lead, changes are not noted: a new leader reconciles every resource. */
+export class WatchedKind<Resource extends StoredResource<Status>, Status extends object> {
+  readonly watch: KindWatch<Resource, Status>;
+  readonly #options: WatchedKindOptions<Resource>;
+  readonly #keys = new ProjectKeys();
+  #isLeading = false;
+
+  constructor(kind: ResourceKind<Resource, Status>, options: WatchedKindOptions<Resource>) {
+    this.#options = options;
+    this.watch = new KindWatch(kind, {
+      ...options,
+      onChange: (key, origin) => this.#changed([key], origin === "Listed" ? "Background" : "Urgent"),
+    });
+  }
+
+  get store(): ResourceStore<Resource, Status> {
+    return this.watch.store;
+  }
+
+  /** Returns the resources to report. There are none while this process does not lead: only one replica reports them. */
+  resources(): readonly Resource[] {
+    return this.#isLeading ? this.store.list() : [];
+  }
+
+  lead(): void {
+    this.#isLeading = true;
+    this.#changed(keysOf(this.store.list()), "Background");
+  }
+
+  /** Something that all resources in an index depend on has changed. */
+  changedAt(index: string, priority: WorkPriority): void {
+    this.#changed(keysOf(this.store.withIndex(index)), priority);
+  }
+
+  changedIn(namespace: string | undefined): void {
+    const isIn = ({ key }: Resource) => namespace === undefined || key.namespace === namespace;
+    this.#changed(keysOf(this.resources().filter(isIn)), "Urgent");
+  }
+
+  /** Queues the keys that each resource had before, and those that it has now. */
+  #changed(resources: readonly ResourceKey[], priority: WorkPriority): void {
+    const { keysOf, enqueue, onChange } = this.#options;
+    for (const key of this.#isLeading ? resources : []) {
+      const resource = this.store.get(key);
+      onChange?.(key, priority);
+      for (const each of this.#keys.noteChange(key, resource && keysOf(resource))) {
+        enqueue(each, priority);
+      }
+    }
+  }
+}
+
+function keysOf(resources: readonly { readonly key: ResourceKey }[]): readonly ResourceKey[] {
+  return resources.map(({ key }) => key);
+}
