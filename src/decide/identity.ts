@@ -8,7 +8,7 @@ export interface Identity {
   readonly clusterId: string;
   readonly serviceUrl: string;
   /** The resource that describes the control plane; absent: the settings describe it. */
-  readonly controlPlane?: string;
+  readonly controlPlane?: string | undefined;
 }
 
 /** Returns the members by which ownership records and intents name the control plane. */

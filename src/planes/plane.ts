@@ -12,7 +12,7 @@ import {
   kindOfPlane,
   type PlaneResource,
   planeLabel,
-  settingsPlane,
+  recordedName,
   unreadablePlane,
 } from "../resource/control-plane-resource.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
@@ -235,7 +235,7 @@ export class Plane {
     const { url, requestsPerMinute, mayBeNearby } = source;
     const connection = connect({
       ...{ url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.#health.noteCall },
-      ...{ recordedAs: this.id === settingsPlane ? undefined : this.id, label: planeLabel(this.id) },
+      ...{ recordedAs: recordedName(this.id), label: planeLabel(this.id) },
       isInUse: () => isInUse() && key.known?.kind === "Read",
     });
     return { source, key, connection };

@@ -13,7 +13,7 @@ import { Round } from "../reconcile/round.ts";
 import { lockHolderOf } from "../reconcile/schedule.ts";
 import { type ComputeEndpoint, planeOf, projectsOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
-import { settingsPlane } from "../resource/control-plane-resource.ts";
+import { recordedName } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
@@ -48,7 +48,7 @@ const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_
 export async function planNow(input: PlanInput): Promise<PlannedStep> {
   const { resource, others, clock, controlPlane, problem: planeProblem, grants } = input;
   const planeId = planeOf(resource);
-  const identity = planeId === settingsPlane ? input.identity : { ...input.identity, controlPlane: planeId };
+  const identity = { ...input.identity, controlPlane: recordedName(planeId) };
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   const project = projects.of(workProjectOf(resource));
   const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy, planeProblem };

@@ -174,7 +174,7 @@ class PluginRun {
   readonly orphans = async (options: ListingOptions & { project?: string }): Promise<void> => {
     const resources = await this.#openCluster().list();
     const plane = await this.#listedPlane(options);
-    const planeId = plane === undefined ? settingsPlane : planeIdOf(plane.ref, plane.namespace);
+    const planeId = planeIdOf(plane?.ref, plane?.namespace ?? "");
     const there = resources.filter((resource) => planeOf(resource) === planeId);
     const named = new Set(there.flatMap((resource) => projectIdOf(resource) ?? []));
     const projects = options.project === undefined ? [...named].sort() : [options.project];

@@ -97,6 +97,16 @@ export function planeName(planeId: string): string {
   return planeId === settingsPlane ? "the control plane of the settings" : `${kind} ${rest.at(-1)}`;
 }
 
+/** Its name in ownership records; `undefined`: they name none. */
+export function recordedName(planeId: string): string | undefined {
+  return planeId === settingsPlane ? undefined : planeId;
+}
+
+/** The id of the control plane with this name in ownership records. */
+export function recordedPlane(name: string | undefined): string {
+  return name ?? settingsPlane;
+}
+
 export function planeLabel(planeId: string): string {
   return planeId === settingsPlane ? "settings" : planeId;
 }

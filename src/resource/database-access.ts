@@ -1,5 +1,5 @@
 import type { ResourceKey } from "../domain/resource-store.ts";
-import { projectKey, settingsPlane } from "./control-plane-resource.ts";
+import { projectKey, recordedPlane } from "./control-plane-resource.ts";
 import {
   type DatabaseAccessSpec,
   type DatabaseAccessStatus,
@@ -70,7 +70,7 @@ export function secretKeyOf({ key, spec }: DatabaseAccess): ResourceKey {
 
 /** Without records: the control plane of the settings. */
 export function recordedPlaneOf({ status }: DatabaseAccess): string {
-  return status.records?.controlPlane ?? settingsPlane;
+  return recordedPlane(status.records?.controlPlane);
 }
 
 export function recordedKeysOf(resource: DatabaseAccess): readonly string[] {

@@ -62,7 +62,7 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const access: ControlPlaneAccess = {
-    identity: { clusterId, serviceUrl, ...(recordedAs !== undefined && { controlPlane: recordedAs }) },
+    identity: { clusterId, serviceUrl, controlPlane: recordedAs },
     forCaller(caller) {
       const own = withOneKey(probing.call, keys);
       const { call, reserve } = withBudget(noting(own.call, onCallEnded), budget, caller);
