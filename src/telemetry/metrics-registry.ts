@@ -33,6 +33,16 @@ export class MetricsRegistry extends Registry {
     this.registerMetric(new Computed({ name, help, series }));
   }
 
+  /** Metrics of objects of one kind: each object gives series to each of them. */
+  ofEach<Each>(
+    objects: () => readonly Each[],
+    metrics: Readonly<Record<string, readonly [help: string, seriesOf: (each: Each) => readonly Series[]]>>,
+  ): void {
+    for (const [name, [help, seriesOf]] of Object.entries(metrics)) {
+      this.computed(name, help, () => objects().flatMap((each) => seriesOf(each)));
+    }
+  }
+
   /** Metrics of one series each, computed at each scrape. A function that returns `undefined` leaves the series out. */
   values(metrics: Readonly<Record<string, readonly [help: string, value: () => number | undefined]>>, labels = {}) {
     for (const [name, [help, read]] of Object.entries(metrics)) {

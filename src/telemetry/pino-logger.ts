@@ -17,7 +17,7 @@ interface PinoLoggerOptions {
  */
 export function createPinoLogger(options: PinoLoggerOptions): Logger {
   const { knownSecrets = () => [] } = options;
-  const output = options.stream === undefined ? createOutput() : { stream: options.stream, flush: () => {} };
+  const output = options.stream === undefined ? createOutput() : { stream: options.stream, flush() {} };
   const log = pino(
     {
       level: options.level,
@@ -42,18 +42,13 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
-interface Output {
-  readonly stream: DestinationStream;
-  flush(): void;
-}
-
 const waitingCharacters = 8_192;
 
 /** The longest time that a line waits, in milliseconds. */
 const waitingMs = 50;
 
 /** In a burst, each write would cost as much as a request. If the output is closed, log lines are lost. */
-function createOutput(): Output {
+function createOutput() {
   const target = destination({ fd: 1, sync: true });
   let waiting = "";
   const flush = () => {
@@ -87,10 +82,7 @@ const nameFields = new Set(["namespace", "name", "uid", "kind", "planeId", "proj
 
 /** The copy has no secrets and can be written as JSON: errors become plain objects with their causes. */
 export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
-  if (typeof value === "string") {
-    return redact(value);
-  }
-  if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") {
+  if (typeof value === "string" || typeof value === "bigint" || typeof value === "symbol") {
     return redact(String(value));
   }
   if (typeof value !== "object" || value === null || value instanceof Date) {
@@ -102,17 +94,12 @@ export function redactValue(value: unknown, redact: Redact, depth = 0): unknown 
   if (Array.isArray(value)) {
     return value.map((item) => redactValue(item, redact, depth + 1));
   }
-  return redactFields(value instanceof Error ? fieldsOf(value) : value, redact, depth + 1);
-}
-
-function redactFields(fields: object, redact: Redact, depth: number): Record<string, unknown> {
-  const unchanged: Redact = (text) => text;
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      redactValue(value, nameFields.has(name) ? unchanged : redact, depth),
-    ]),
-  );
+  const fields = Object.entries(value instanceof Error ? fieldsOf(value) : value);
+  const redacted = fields.map(([name, field]) => [
+    name,
+    redactValue(field, nameFields.has(name) ? (text) => text : redact, depth + 1),
+  ]);
+  return Object.fromEntries(redacted);
 }
 
 /** Other fields are left out: in a library's error they may have headers and bodies. */

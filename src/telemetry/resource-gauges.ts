@@ -28,43 +28,39 @@ export function registerResourceGauges(
   { resources, nowMs, operationsAges }: ResourceGaugesOptions,
   boundAction: BoundedLabel,
 ): void {
-  const ofEach = (name: string, help: string, seriesOf: (resource: ComputeEndpoint) => readonly Series[]) =>
-    registry.computed(name, help, () => seriesOfEach(resources(), seriesOf));
   const boundState = createBoundedLabel(maxStates);
-  ofEach(
-    "compute_endpoint_condition",
-    "1 for each condition of a resource; the status of the condition is a label.",
-    ({ key, status: { conditions = [] } }) =>
-      conditions.map(({ type, status }) => [{ ...keyLabels(key), type, status }, 1]),
-  );
-  ofEach("compute_endpoint_info", "1 for each resource; the labels name its endpoint.", (resource) => [
-    [infoLabels(resource), 1],
-  ]);
-  ofEach(
-    "compute_endpoint_state",
-    "1 for the last known state of the endpoint; idle is healthy.",
-    ({ key, status: { state } }) =>
-      state === undefined ? [] : [[{ ...keyLabels(key), state: boundState(key.namespace, state) }, 1]],
-  );
-  ofEach(
-    "compute_endpoint_operation_failed",
-    "1 after an operation failed, until the same action succeeds or a person acknowledges the failure.",
-    (resource) => {
-      // Beyond the limit, several actions have the same label `other`. The set keeps one series for them.
-      const actions = new Set(failedActionsOf(resource).map((action) => boundAction(resource.key.namespace, action)));
-      return [...actions].map((action) => [{ ...keyLabels(resource.key), action }, 1]);
-    },
-  );
-  ofEach(
-    "compute_endpoint_operation_oldest_in_flight_seconds",
-    "Age of the oldest operation in flight, while there is one.",
-    (resource) => {
-      const begun = inFlightOf(resource).map(({ createdTime }) => Date.parse(createdTime));
-      const oldestMs = Math.min(...begun.filter(Number.isFinite));
-      const ageMs = nowMs() - oldestMs;
-      return Number.isFinite(ageMs) ? [[keyLabels(resource.key), Math.max(0, ageMs) / 1000]] : [];
-    },
-  );
+  const failed = "1 after an operation failed, until the same action succeeds or a person acknowledges the failure.";
+  registry.ofEach(resources, {
+    compute_endpoint_condition: [
+      "1 for each condition of a resource; the status of the condition is a label.",
+      ({ key, status }) =>
+        (status.conditions ?? []).map((each) => [{ ...keyLabels(key), type: each.type, status: each.status }, 1]),
+    ],
+    compute_endpoint_info: [
+      "1 for each resource; the labels name its endpoint.",
+      (resource) => [[infoLabels(resource), 1]],
+    ],
+    compute_endpoint_state: [
+      "1 for the last known state of the endpoint; idle is healthy.",
+      ({ key, status: { state } }) =>
+        state === undefined ? [] : [[{ ...keyLabels(key), state: boundState(key.namespace, state) }, 1]],
+    ],
+    compute_endpoint_operation_failed: [
+      failed,
+      ({ key, status }) => {
+        // Beyond the limit, several actions have the same label `other`. The set keeps one series for them.
+        const actions = new Set(failedActionsOf(status).map((action) => boundAction(key.namespace, action)));
+        return [...actions].map((action) => [{ ...keyLabels(key), action }, 1]);
+      },
+    ],
+    compute_endpoint_operation_oldest_in_flight_seconds: [
+      "Age of the oldest operation in flight, while there is one.",
+      (resource) => {
+        const begun = inFlightOf(resource).map(({ createdTime }) => Date.parse(createdTime));
+        return ageOf(resource, Math.min(...begun.filter(Number.isFinite)), nowMs());
+      },
+    ],
+  });
   // An action that has appeared once keeps a series with 0, so that a graph shows no gap.
   const counts = new Map<string, number>();
   registry.computed(
@@ -83,24 +79,17 @@ export function registerResourceGauges(
       return [...counts].map(([action, count]) => [{ action }, count]);
     },
   );
-  registry.computed(
-    "operations_age_seconds",
-    "Time since the operator last read the operations of a project completely. It grows with the number of projects.",
-    () =>
-      operationsAges().map(({ controlPlane, projectId, ageMs }) => [
-        { control_plane: controlPlane, project_id: projectId },
-        ageMs / 1000,
-      ]),
-  );
+  registry.ofEach(operationsAges, {
+    operations_age_seconds: [
+      "Time since the operator last read the operations of a project completely. It grows with the number of projects.",
+      ({ controlPlane, projectId, ageMs }) => [[{ control_plane: controlPlane, project_id: projectId }, ageMs / 1_000]],
+    ],
+  });
 }
 
-function* seriesOfEach<Resource>(
-  resources: readonly Resource[],
-  seriesOf: (resource: Resource) => readonly Series[],
-): Generator<Series> {
-  for (const resource of resources) {
-    yield* seriesOf(resource);
-  }
+/** Without a time there is no series. */
+function ageOf({ key }: { readonly key: ResourceKey }, sinceMs: number, nowMs: number): readonly Series[] {
+  return Number.isFinite(sinceMs) ? [[keyLabels(key), Math.max(0, nowMs - sinceMs) / 1_000]] : [];
 }
 
 /** Returns the labels of a resource. The key may have more fields, which must not become labels. */
@@ -120,12 +109,11 @@ function infoLabels(resource: ComputeEndpoint): Labels {
 }
 
 /** The condition decides, because a person can acknowledge a failure. `unknown`: status names no action. */
-function failedActionsOf({ status }: ComputeEndpoint): readonly string[] {
-  if (conditionOf(status.conditions, "LastOperationSucceeded")?.status !== "False") {
+function failedActionsOf({ conditions, failedActions = [] }: ComputeEndpoint["status"]): readonly string[] {
+  if (conditionOf(conditions, "LastOperationSucceeded")?.status !== "False") {
     return [];
   }
-  const failed = (status.failedActions ?? []).map(({ action }) => action);
-  return failed.length > 0 ? failed : ["unknown"];
+  return failedActions.length > 0 ? failedActions.map(({ action }) => action) : ["unknown"];
 }
 
 function inFlightOf({ status }: ComputeEndpoint): readonly StatusOperation[] {
@@ -142,18 +130,19 @@ export function createAccessMetrics(
   registry: MetricsRegistry,
   { resources, nowMs }: AccessMetricsOptions,
 ): SecretObserver {
-  registry.computed("database_access_ready", "1 while a DatabaseAccess is Ready, else 0.", () =>
-    resources().map(({ key, status }) => [keyLabels(key), Number(isTrue(status.conditions, "Ready"))]),
-  );
-  registry.computed(
-    "database_access_password_age_seconds",
-    "Time since the password was reset, or since the operator first knew it.",
-    () =>
-      seriesOfEach(resources(), ({ key, status: { password } }) => {
-        const sinceMs = Date.parse(password?.rotatedTime ?? password?.knownSinceTime ?? "");
-        return Number.isFinite(sinceMs) ? [[keyLabels(key), Math.max(0, nowMs() - sinceMs) / 1_000]] : [];
-      }),
-  );
+  registry.ofEach(resources, {
+    database_access_ready: [
+      "1 while a DatabaseAccess is Ready, else 0.",
+      ({ key, status }) => [[keyLabels(key), Number(isTrue(status.conditions, "Ready"))]],
+    ],
+    database_access_password_age_seconds: [
+      "Time since the password was reset, or since the operator first knew it.",
+      (resource) => {
+        const { rotatedTime, knownSinceTime } = resource.status.password ?? {};
+        return ageOf(resource, Date.parse(rotatedTime ?? knownSinceTime ?? ""), nowMs());
+      },
+    ],
+  });
   const writes = registry.counter(
     "database_access_secret_writes_total",
     "Writes of Secrets with connection data, by cause.",
