@@ -4,7 +4,7 @@ import { cacheDirectory } from "../../tools/assets/asset-cache.ts";
 
 /** Returns a folder of this project under the user's cache directory. */
 export function cacheFolder(name: string): string {
-  return path.join(path.dirname(cacheDirectory(process.env, "linux")), name);
+  return path.join(path.dirname(cacheDirectory()), name);
 }
 
 /** The cache that all builds of the image share. A build without it takes two minutes. */

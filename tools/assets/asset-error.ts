@@ -1,29 +1,8 @@
 /** The error for a binary that cannot be found or made. */
 
-/** Why a binary is not available. */
-export type AssetReason =
-  | "BadSetting"
-  | "Unavailable"
-  | "Unverified"
-  | "BuildFailed"
-  | "GoMissing"
-  | "GoTooOld"
-  | "CacheNotWritable"
-  | "Locked"
-  | "Interrupted";
-
-/**
- * A binary for demo and tests could not be found, downloaded or built. The message is for people and may have several
- * lines.
- */
+/** A binary for demo and tests is not available. The message says what to do, and may have several lines. */
 export class AssetError extends Error {
   override readonly name = "AssetError";
-  readonly reason: AssetReason;
-
-  constructor(reason: AssetReason, message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options);
-    this.reason = reason;
-  }
 }
 
 /** Returns one line about any thrown value, for use in a message. A network error gives the system's own words. */

@@ -1,107 +1,91 @@
-/** Downloads files and checks their digests. */
+/** Downloads binaries and checks their digests. */
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { rm } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { EnvHttpProxyAgent, fetch } from "undici";
-import { notWritable } from "./asset-cache.ts";
-import { AssetError, describeError } from "./asset-error.ts";
-import type { DownloadLocation } from "./download-sources.ts";
+import { describeError } from "./asset-error.ts";
+import type { Asset, Download, Platform } from "./asset-table.ts";
 import { runCommand } from "./run-command.ts";
 
-/** The time limits of one download. Each ends the download with an error. */
-export interface DownloadTimeouts {
-  /** The limit for the connection. It is short, so that a machine without a network moves on soon. @default 5_000 */
-  readonly connectMs: number;
-  /** The limit for the first byte of the answer, and between any two later bytes. @default 20_000 */
-  readonly idleMs: number;
-  /** The limit for the whole file. @default 1_200_000 */
-  readonly totalMs: number;
-}
+/** A machine without a network moves on soon. A download that stands still ends. */
+const limits = { connect: { timeout: 5_000 }, headersTimeout: 20_000, bodyTimeout: 20_000 };
+const totalMs = 1_200_000;
 
-/** The limits that are used if none are given. */
-export const defaultDownloadTimeouts: DownloadTimeouts = { connectMs: 5_000, idleMs: 20_000, totalMs: 1_200_000 };
-
-/** Downloads files over HTTP, through the proxy of the environment if there is one. */
-export interface Downloader {
-  /** Downloads a small text. @throws Error when the answer is not 200 */
-  fetchText(url: string): Promise<string>;
-  /**
-   * Downloads the binary of `location` into `directory`, and checks its digest.
-   * @returns its path.
-   * @throws AssetError `Unverified` when the digest differs, `CacheNotWritable`, `Unavailable`.
-   */
-  fetchBinary(location: DownloadLocation, directory: string): Promise<string>;
-  close(): Promise<void>;
-}
-
-/** Creates a downloader with its own connections. The caller must close it. */
-export function createDownloader(timeouts: DownloadTimeouts, signal: AbortSignal | undefined): Downloader {
-  const dispatcher = new EnvHttpProxyAgent({
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: timeouts.idleMs,
-    bodyTimeout: timeouts.idleMs,
-  });
-  const request = async (url: string) => {
-    const limits = [AbortSignal.timeout(timeouts.totalMs), ...(signal === undefined ? [] : [signal])];
-    const response = await fetch(url, { dispatcher, redirect: "follow", signal: AbortSignal.any(limits) });
-    if (response.status === 200) return response;
-    await response.body?.cancel();
-    throw new Error(`${url} answered ${response.status}`);
+/** Returns the official downloads of a binary for a platform, in the order in which they are tried. */
+export function downloadsFor({ version, downloads }: Asset, { os, arch }: Platform): readonly Download[] {
+  const values: Readonly<Record<string, string>> = {
+    ...{ v: version, n: version.slice(1), os, arch, zip: os === "darwin" ? "zip" : "tar.gz" },
+    ...{ System: os === "darwin" ? "Darwin" : "Linux", machine: arch === "amd64" ? "x86_64" : arch },
   };
-  return {
-    fetchText: async (url) => (await request(url)).text(),
-    fetchBinary: async (location, directory) => {
-      const file = path.join(directory, "download");
-      const { body } = await request(location.url);
-      if (body === null) throw new AssetError("Unavailable", `${location.url} answered without a body.`);
-      await saveBody(Readable.fromWeb(body), file);
-      await verifyDigest(file, location);
-      return location.member === undefined ? file : await extractMember(file, location.member, directory);
-    },
-    close: () => dispatcher.close(),
-  };
+  const filled = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
+  return downloads
+    .filter((download) => download.os === undefined || download.os === os)
+    .map(({ url, sums, member }) => ({
+      url: filled(url),
+      sums: new URL(filled(sums), filled(url)).href,
+      ...(member && { member: filled(member) }),
+    }));
 }
 
-async function saveBody(body: Readable, file: string): Promise<void> {
-  try {
-    await pipeline(body, createWriteStream(file));
-  } catch (error) {
-    if (error instanceof Error && "code" in error && isDiskError(error.code))
-      throw notWritable(path.dirname(file), error);
-    throw error;
+/** Downloads over HTTP, through the proxy of the environment if there is one. */
+export class Downloader {
+  readonly #agent = new EnvHttpProxyAgent(limits);
+  /** The error of each unreachable host, so that each costs its timeout only once. */
+  readonly #unreachable = new Map<string, string>();
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
   }
-}
 
-function isDiskError(code: unknown): boolean {
-  return ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO", "ENOENT"].includes(String(code));
-}
+  /**
+   * Downloads a binary into `directory`.
+   * @returns its path; `undefined`: the publisher's list of checksums does not have it.
+   * @throws Error when it cannot be downloaded, or has another digest.
+   */
+  async fetchBinary({ url, sums, member }: Download, directory: string): Promise<string | undefined> {
+    const published = digestIn((await this.#get(sums)).toString(), path.basename(url));
+    if (published === undefined) return undefined;
+    const bytes = await this.#get(url);
+    const algorithm = published.length === 64 ? "sha256" : "sha512";
+    const digest = createHash(algorithm).update(bytes).digest("hex");
+    if (digest !== published) throw new Error(`${url} has ${algorithm} ${digest}, but ${published} is published`);
+    const target = path.join(directory, "download");
+    await writeFile(target, bytes);
+    if (member === undefined) return target;
+    // Every platform here has a tar. GNU and BusyBox read tar.gz; bsdtar (macOS) also reads zip.
+    await runCommand({ command: "tar", args: ["-xf", target, "-C", directory, member] });
+    return path.join(directory, member);
+  }
 
-async function verifyDigest(file: string, location: DownloadLocation): Promise<void> {
-  const hash = createHash(location.algorithm);
-  await pipeline(createReadStream(file), hash);
-  const digest = hash.digest("hex");
-  if (digest === location.digest) return;
-  await rm(file, { force: true });
-  throw new AssetError(
-    "Unverified",
-    `${location.url} has ${location.algorithm} ${digest}, but ${location.digest} is published. It is not used.`,
-  );
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  async #get(url: string): Promise<Buffer> {
+    const { host } = new URL(url);
+    const known = this.#unreachable.get(host);
+    if (known !== undefined) throw new Error(known);
+    const signals = [AbortSignal.timeout(totalMs), ...(this.#signal ? [this.#signal] : [])];
+    try {
+      const answer = await fetch(url, { dispatcher: this.#agent, signal: AbortSignal.any(signals) });
+      if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+      return Buffer.from(await answer.arrayBuffer());
+    } catch (error) {
+      // undici throws TypeError "fetch failed" only if there was no answer at all.
+      if (error instanceof TypeError) this.#unreachable.set(host, `${host} cannot be reached: ${describeError(error)}`);
+      throw error;
+    }
+  }
 }
 
 /**
- * Extracts a file with the system's tar, because every platform here has one. GNU and BusyBox read tar.gz; bsdtar
- * (macOS) also reads zip.
+ * Finds the digest of a file: SHA-256 or SHA-512 in lower-case hexadecimal. The text holds only the digest, or is a list
+ * in the form of `sha256sum`, or the index of the envtest archives.
  */
-async function extractMember(archive: string, member: string, directory: string): Promise<string> {
-  try {
-    await runCommand({ command: "tar", args: ["-xf", archive, "-C", directory, member] });
-  } catch (error) {
-    throw new AssetError("Unavailable", `Cannot take ${member} out of the archive: ${describeError(error)}`, {
-      cause: error,
-    });
-  }
-  return path.join(directory, member);
+function digestIn(text: string, file: string): string | undefined {
+  const name = file.replaceAll(".", String.raw`\.`);
+  const listed = new RegExp(String.raw`^([0-9a-f]{64,128})(?:\s+\*?${name})?\s*$`, "im").exec(text);
+  const indexed = new RegExp(String.raw`^\s*${name}:\s+hash: ([0-9a-f]{128})$`, "im").exec(text);
+  return (listed ?? indexed)?.[1]?.toLowerCase();
 }

@@ -157,7 +157,7 @@ async function whyMissing(assets: readonly AssetName[], signal: AbortSignal): Pr
     await resolveAssets(assets, { progress: (line) => console.log(line), signal });
     return undefined;
   } catch (error) {
-    if (!(error instanceof AssetError) || error.reason === "Interrupted") throw error;
+    if (!(error instanceof AssetError)) throw error;
     return error.message;
   }
 }

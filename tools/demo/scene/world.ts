@@ -117,7 +117,7 @@ export class DemoWorld {
       this.#parts.defer(() => stack.stop());
       return { kind: "Running", stack };
     } catch (error) {
-      if (!(error instanceof AssetError) || error.reason === "Interrupted") throw error;
+      if (!(error instanceof AssetError)) throw error;
       return { kind: "Missing", why: error.message };
     }
   }
