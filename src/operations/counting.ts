@@ -95,20 +95,9 @@ function boundCounted(counted: readonly (readonly [string, number])[], floorMs: 
   return { floorMs: raisedMs, counted: new Map(newestFirst.filter(([, createdMs]) => createdMs > raisedMs)) };
 }
 
-/**
- * Whether a mark must be stored although nothing was counted. A new process must find every unfinished operation, and
- * must not read too far back.
- */
-export function isWorthStoring(
-  stored: LogMark | undefined,
-  next: LogMark,
-  byId: ReadonlyMap<string, Operation>,
-): boolean {
-  return (
-    stored === undefined ||
-    next.floorMs - stored.floorMs >= longestBehindMs ||
-    next.unfinishedIds.some((id) => !stored.unfinishedIds.includes(id) && createdMsOf(byId.get(id)) <= next.floorMs)
-  );
+/** Whether a mark must be stored although nothing was counted. */
+export function isWorthStoring(stored: LogMark | undefined, next: LogMark): boolean {
+  return stored === undefined || next.floorMs - stored.floorMs >= longestBehindMs;
 }
 
 /**

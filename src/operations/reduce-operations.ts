@@ -139,7 +139,7 @@ function counted(log: Log, stored: LogMark | undefined, mark: LogMark): Operatio
   const failedActions = failuresAfter(state.failedActions ?? [], step.ended, snapshot.byId, subject);
   return {
     state: { ...(isOwned && { operations, failedActions }), operationWatermark: formatMark(step.mark) },
-    mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark, snapshot.byId),
+    mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark),
     ended: step.ended.map(countedOperation),
     ownInFlight: own.filter((operation) => isOwned && operation.cause === "SpecChange" && isInFlight(operation)),
   };

@@ -1,18 +1,82 @@
-/** Tests which stored watermarks hold an operation, and that each operation is counted once. */
+/** Tests that each operation is counted once: how the watermark moves, and which stored watermarks hold an operation. */
 import { describe, expect, it } from "vitest";
-import type { EndedOperation } from "../../../src/domain/operation.ts";
+import type { EndedOperation, Operation } from "../../../src/domain/operation.ts";
 import type { ResourceEvent } from "../../../src/domain/resource-store.ts";
 import { type CountedOperation, countStored } from "../../../src/operations/counting.ts";
+import { reduceOperations } from "../../../src/operations/reduce-operations.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import type { OperationWatermark } from "../../../src/resource/status-schema.ts";
-import { at } from "./log-builders.ts";
+import { at, begunState, endedIds, operation, ownership, snapshot, stored, subject } from "./log-builders.ts";
 
-const metadata = { namespace: "shop", name: "orders", uid: "uid-orders", resourceVersion: "1", generation: 1 };
+/** Reduces several reads of the log. As in the operator, a state is stored only if it must be. Returns what is counted. */
+function countedIn(...looks: readonly (readonly Operation[])[]): readonly (readonly string[])[] {
+  let state = begunState();
+  return looks.map((listed) => {
+    const step = reduceOperations(state, snapshot(listed), subject());
+    state = step.mustStore ? stored(step.state) : state;
+    return endedIds(step);
+  });
+}
+
+const running = (id: string, seconds: number) => operation(id, seconds, { status: "running" });
+const many = (count: number) => Array.from({ length: count }, (_, n) => operation(`m-${n}`, n));
+/** A later operation of another resource moves the floor to the time before it. */
+const later = (seconds: number) => operation("z", seconds, { endpointId: "ep-else-2" });
+
+describe("the watermark → counts each operation once", () => {
+  it.each<[string, readonly (readonly Operation[])[], readonly (readonly string[])[]]>([
+    ["it ended, and is listed again", [[operation("a", 0)], [operation("a", 0)]], [["a"], []]],
+    [
+      "it is listed late, dated nine minutes before others",
+      [[operation("b", 540)], [operation("a", 0)]],
+      [["b"], ["a"]],
+    ],
+    [
+      "it runs for an hour",
+      [[running("a", 0)], [running("a", 0), operation("b", 3_600)], [operation("a", 0)]],
+      [[], ["b"], ["a"]],
+    ],
+    [
+      "it runs, and is not shown while others end",
+      [[running("a", 0), operation("b", 900)], [operation("c", 901)], [operation("a", 0)]],
+      [["b"], ["c"], ["a"]],
+    ],
+    [
+      "it ended before the floor",
+      [[later(900)], [later(9_000)], [later(99_000)], [operation("a", 0)]],
+      [[], [], [], []],
+    ],
+    ["its status is unknown at first", [[operation("a", 0, { status: "?" })], [operation("a", 0)]], [[], ["a"]]],
+    [
+      "more than 32 above the floor",
+      [many(40), many(40)],
+      [
+        many(40)
+          .map(({ id }) => id)
+          .sort(),
+        [],
+      ],
+    ],
+  ])("%s", (_name, looks, want) => {
+    expect(countedIn(...looks)).toEqual(want);
+  });
+
+  it.each<[string, Parameters<typeof subject>[0], readonly string[]]>([
+    ["created → from a minute before its creation", {}, ["b", "c"]],
+    ["adopted → only what runs now, or begins later", { ownership: ownership({ origin: "Adopted" }) }, []],
+  ])("the log of an endpoint begins, %s", (_name, change, want) => {
+    const given = subject({ previousOwnership: undefined, ...change });
+    const listed = [operation("a", -3_700), operation("b", -3_650), operation("c", -9), running("d", -99)];
+    const step = reduceOperations({}, snapshot(listed), given);
+    expect([endedIds(step), step.state.operationWatermark?.unfinishedIds]).toEqual([want, ["d"]]);
+  });
+});
 
 const failed: CountedOperation = {
   ...{ operationId: "a", action: "start_compute", outcome: "failed", cause: "SpecChange" },
   ...{ durationMs: 9, createdMs: Date.parse(at(0)), error: "no room" },
 };
+const metadata = { namespace: "shop", name: "orders", uid: "uid-orders", resourceVersion: "1", generation: 1 };
 
 /** Shows statuses with these watermarks one after the other. Returns the ids that were counted, and the events' texts. */
 function countedAfter(...marks: readonly (Partial<OperationWatermark> | undefined)[]) {
@@ -30,6 +94,7 @@ function countedAfter(...marks: readonly (Partial<OperationWatermark> | undefine
   return [counted.map(({ operationId }) => operationId), events.map(({ note }) => note)];
 }
 
+const isCounted = { counted: [{ id: "a", createdTime: at(0) }] };
 const once = [["a"], ["Operation start_compute failed: no room"]];
 const never = [[], []];
 
@@ -37,13 +102,9 @@ describe("a stored status → counts a pending failure once, with an event", () 
   it.each<[string, readonly (Partial<OperationWatermark> | undefined)[], unknown]>([
     ["it was created at the floor", [{ floorTime: at(0) }], once],
     ["it was created after the floor, and is not counted", [{}], never],
-    ["its id is counted", [{ counted: [{ id: "a", createdTime: at(0) }] }], once],
+    ["its id is counted", [isCounted], once],
     ["it is at the floor, and unfinished", [{ floorTime: at(0), unfinishedIds: ["a"] }], never],
-    [
-      "its id is counted, and unfinished",
-      [{ counted: [{ id: "a", createdTime: at(0) }], unfinishedIds: ["a"] }],
-      never,
-    ],
+    ["its id is counted, and unfinished", [{ ...isCounted, unfinishedIds: ["a"] }], never],
     ["no watermark, or an unreadable floor", [undefined, { floorTime: "?" }], never],
     ["an old status, then the new one twice", [{}, { floorTime: at(0) }, { floorTime: at(9) }], once],
   ])("%s", (_name, marks, want) => {
