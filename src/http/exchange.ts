@@ -221,15 +221,12 @@ export function parseJson(body: Uint8Array): { readonly value: unknown } | undef
   }
 }
 
-/** A wrong header must not stop the operator for days. */
-const longestRetryAfterMs = 10 * 60_000;
-
-/** The delay for a `Retry-After` date that cannot be compared with the server's own clock, in milliseconds. */
-const unknownDateRetryAfterMs = 60_000;
+/** The longest wait for one answer, in milliseconds. A wrong header must not stop the operator for days. */
+const longestRetryAfterMs = 60_000;
 
 /**
  * A date is compared with the `Date` header of the same answer, because the operator's clock may differ.
- * @returns 0 to ten minutes, in milliseconds; `undefined` for a missing or unreadable header. @see RFC 9110, 10.2.3
+ * @returns 0 to one minute, in milliseconds; `undefined` for a missing or unreadable header. @see RFC 9110, 10.2.3
  */
 export function parseRetryAfter(header = "", date = ""): number | undefined {
   const [text, untilMs] = [header.trim(), parseHttpDate(header)];
@@ -238,9 +235,7 @@ export function parseRetryAfter(header = "", date = ""): number | undefined {
     return undefined;
   }
   const delayMs = isSeconds ? Number(text) * 1_000 : untilMs - parseHttpDate(date);
-  return Number.isNaN(delayMs)
-    ? unknownDateRetryAfterMs
-    : Math.min(Math.max(0, Math.ceil(delayMs)), longestRetryAfterMs);
+  return Number.isNaN(delayMs) ? longestRetryAfterMs : Math.min(Math.max(0, Math.ceil(delayMs)), longestRetryAfterMs);
 }
 
 /** Every form of an HTTP date begins with the name of a day. `Date.parse` alone would read "-5" as a year. */
