@@ -2,7 +2,8 @@
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Metafile, type OutputFile } from "esbuild";
+import { build, type Metafile, type OutputFile, type Plugin } from "esbuild";
+import { libraryFile, readPageFiles } from "../src/sandbox/page/page-files.ts";
 
 /** The input and the output of a bundle. */
 export interface BundleOptions {
@@ -41,6 +42,17 @@ interface BundledPackage {
 const root = fileURLToPath(new URL("..", import.meta.url));
 const programName = "endpoint-operator";
 
+/** Puts the texts of the sandbox's page into the bundle. */
+const pagePlugin: Plugin = {
+  name: "page",
+  setup: ({ onLoad }) => {
+    const files = JSON.stringify(readPageFiles());
+    // The import makes the library part of the list of packages.
+    const contents = `import ${JSON.stringify(libraryFile)};\nexport const readPageFiles = () => (${files});`;
+    onLoad({ filter: /[\\/]page-files\.ts$/ }, () => ({ contents }));
+  },
+};
+
 /** Some dependencies are CommonJS, and expect the variables that Node gives to CommonJS modules. */
 const commonJsBanner = [
   'import { createRequire as bundleCreateRequire } from "node:module";',
@@ -71,6 +83,7 @@ export async function buildBundle({ entry, outDir, version }: BundleOptions): Pr
     banner: { js: commonJsBanner },
     define: { ENDPOINT_OPERATOR_VERSION: JSON.stringify(version) },
     legalComments: "none",
+    plugins: [pagePlugin],
     metafile: true,
     write: false,
     logLevel: "warning",

@@ -51,6 +51,8 @@ export interface ComputeSide {
   attach(surroundings: ComputeSurroundings): Promise<DatabaseAddress>;
   /** Returns the schema of a branch's database as SQL. @throws Error with a message for the client */
   schema(branchId: string, database: string): Promise<string>;
+  /** Returns the end of the PostgreSQL log of an endpoint. */
+  log(endpointId: string): Promise<string>;
   /** Lets PostgreSQL check the settings of an endpoint. @throws Error with PostgreSQL's message */
   checkSettings(pgSettings: Readonly<Record<string, string>>): Promise<void>;
   /**
@@ -106,6 +108,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
     },
     address: () => address,
     schema: (branchId, database) => computes.schema(branchId, database),
+    log: (endpointId) => computes.log(endpointId),
     checkSettings: (pgSettings) => computes.checkSettings(pgSettings),
     replace: (how) => computes.replace(how),
     stop: async () => {
@@ -127,7 +130,7 @@ async function needsAddresses(
   return process.platform === "linux" && host === "127.0.0.1" && port === 5432 && !(await resolvesNames());
 }
 
-function recordsOf({ store, written }: SandboxState): Parameters<Computes["attach"]>[0]["records"] {
+function recordsOf({ store }: SandboxState): Parameters<Computes["attach"]>[0]["records"] {
   const { endpoints, branches, snapshots, roles, databases, operations, trash } = store;
   const isMoving = (id: string): boolean => [...operations.unfinishedOfEndpoint(id)].some(movesCompute);
   return {
@@ -140,7 +143,6 @@ function recordsOf({ store, written }: SandboxState): Parameters<Computes["attac
     databasesOf: (branchId) => databases.ofBranch(branchId),
     settledActive: () => store.export().endpoints.filter(({ id, state }) => state === "active" && !isMoving(id)),
     isMoving,
-    written,
   };
 }
 

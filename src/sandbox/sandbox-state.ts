@@ -9,8 +9,7 @@ import type { KeyRecord, StoreContent } from "./engine/records.ts";
 import type { EngineSettings } from "./engine/settings.ts";
 import { Store } from "./engine/store.ts";
 import { KeyRing } from "./http/parts/key-ring.ts";
-import { openDurable, unreadable } from "./storage/durable.ts";
-import { StorageError } from "./storage/sqlite-file.ts";
+import { SqliteFile, StorageError } from "./storage/sqlite-file.ts";
 
 /** The options of a sandbox's state. */
 export interface StateOptions {
@@ -54,39 +53,41 @@ export interface SandboxState {
    * operation was updated after the clock's time, the clock moves forward to that update.
    */
   restore(content: StoreContent): void;
-  /**
-   * Resolves when every change so far is on disk, or rejects with `StorageError`; `undefined`: every change is on disk
-   * already.
-   */
-  written(): Promise<void> | undefined;
   close(): void;
 }
 
-/** A store, and functions that control how its transactions are written to a state directory. */
+/** A store whose transactions are written to a state directory before they end. */
 export interface DurableStore {
   readonly store: Store;
-  /** Waits until all changes are on disk. @see Durable.written */
-  written(): Promise<void> | undefined;
-  /** Writes all changes now. @see Durable.flush */
-  flush(): void;
-  /** Closes the directory. @see Durable.close */
   close(): void;
 }
 
 /**
- * Reads the state of a directory into memory. Every later transaction is also written to the directory.
+ * Reads the state of a directory into memory. Every later transaction is also written to the directory. If that fails,
+ * the transaction fails and is undone, and so does every later one.
+ * @param onWriteFailure is called with the first error
  * @throws StorageError
  */
-export function openDurableStore(options: Parameters<typeof openDurable>[0]): DurableStore {
-  const { rows, commit, written, flush, close } = openDurable(options);
-  const store = new Store(commit);
+export function openDurableStore(directory: string, onWriteFailure: (error: StorageError) => void): DurableStore {
+  const file = new SqliteFile(directory);
+  let failure: StorageError | undefined;
+  const store = new Store((changes) => {
+    if (failure !== undefined) throw failure;
+    try {
+      file.write(changes);
+    } catch (error) {
+      failure = error as StorageError;
+      onWriteFailure(failure);
+      throw error;
+    }
+  });
   try {
-    store.load(rows);
+    store.load(file.rows());
   } catch (error) {
-    close();
-    throw unreadable(options.directory, error);
+    file.close();
+    throw error instanceof StorageError ? error : file.unreadable(error);
   }
-  return { store, written, flush, close };
+  return { store, close: () => file.close() };
 }
 
 /**
@@ -105,20 +106,16 @@ const realTime: ClockChange = { mode: "real", scale: 1 };
 export function openState(options: StateOptions): SandboxState {
   const { directory, onWriteFailure } = options;
   const opened: DurableStore =
-    directory === undefined
-      ? { store: new Store(), written: () => undefined, flush: () => {}, close: () => {} }
-      : openDurableStore({ directory, onWriteFailure });
+    directory === undefined ? { store: new Store(), close: () => {} } : openDurableStore(directory, onWriteFailure);
   try {
-    const state = fill(opened, options);
-    opened.flush();
-    return state;
+    return fill(opened, options);
   } catch (error) {
     opened.close();
     throw error;
   }
 }
 
-function fill({ store, written, close }: DurableStore, options: StateOptions): SandboxState {
+function fill({ store, close }: DurableStore, options: StateOptions): SandboxState {
   const profile = profileOf(store, options);
   const saveAnchor = (anchor: ClockAnchor) => {
     store.values.set(valueNames.clock, JSON.stringify(anchor));
@@ -168,7 +165,7 @@ function fill({ store, written, close }: DurableStore, options: StateOptions): S
     });
   if (isNew) reset();
   else resume();
-  return { store, clock, engine, keyRing, apiKey, reset, restore, written, close };
+  return { store, clock, engine, keyRing, apiKey, reset, restore, close };
 }
 
 function profileOf(store: Store, { profile, directory }: StateOptions): Profile["name"] {

@@ -119,7 +119,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     fixture: options.fixture ?? defaultFixture,
     apiKey: options.apiKey,
     pace: paceOf(options),
-    onWriteFailure: writeFailure.resolve,
+    // The request whose change failed is answered first.
+    onWriteFailure: (error) => void setImmediate(writeFailure.resolve, error),
   });
   try {
     return { ...(await serve(state, options, computes)), writeFailure: writeFailure.promise };
@@ -204,12 +205,12 @@ function partsOf(
     onBug,
     databaseAddress: () => computes?.address(),
     checkSettings: computes && ((pgSettings) => computes.checkSettings(pgSettings)),
+    logOf: computes && ((endpointId) => computes.log(endpointId)),
     schemaOf: computes && ((branchId, database) => computes.schema(branchId, database)),
     authority: () => {
       opened ??= openAuthority(options.data, Date.now());
       return opened;
     },
-    written: () => state.written(),
     reset: () => {
       state.reset();
       computes?.replace({ keep: false });

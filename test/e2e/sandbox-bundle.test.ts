@@ -29,34 +29,28 @@ async function text(url: string, type: string): Promise<string> {
 }
 
 test.each(["seed", "public"] as const)(
-  "the bundle, profile %s → serves the OpenAPI document that the sources serve, and a reference of each of its routes",
+  "the bundle, profile %s → serves the OpenAPI document that the sources serve",
   async (profile) => {
     const origin = await startBundled(profile);
     const sources = await startSandbox({ profile });
     onTestFinished(() => sources.stop());
     const document = JSON.parse(await text(`${origin}/sandbox/v1/openapi.json`, "application/json")) as OpenApiDocument;
     expect(document).toEqual(await (await fetch(`${sources.controlUrl}/openapi.json`)).json());
-    const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-    );
-    expect(routes.length).toBeGreaterThan(60);
-    const reference = await text(`${origin}/reference`, "text/html");
-    for (const route of routes) expect(reference).toContain(`>${route.replace(" ", "</span> ")}</code>`);
   },
 );
 
 test("the bundle → serves the page at / with all that it asks for", async () => {
   const origin = await startBundled("seed");
   const page = await text(`${origin}/`, "text/html");
-  expect(page).toContain("green-fox-123456");
-  const files = [...page.matchAll(/(?:href|src)="(\/[^"?#]+)"/g)].map(([, path]) => path as string);
-  expect(files.length).toBeGreaterThanOrEqual(3);
-  for (const path of new Set(files)) {
+  const paths = [...page.matchAll(/(?:href|src)="(\/[^"?#]+)"/g)].map(([, path = ""]) => path);
+  expect(paths.length).toBeGreaterThanOrEqual(3);
+  // The list grows by what each module imports.
+  for (const path of paths) {
     const response = await fetch(`${origin}${path}`);
-    expect({ path, status: response.status, isEmpty: (await response.text()) === "" }).toEqual({
-      path,
-      status: 200,
-      isEmpty: false,
-    });
+    const content = await response.text();
+    expect({ path, status: response.status, isEmpty: content === "" }).toEqual({ path, status: 200, isEmpty: false });
+    const imports = [...content.matchAll(/from "\.(\/[\w-]+\.js)"/g)].map(([, name]) => `/page${name}`);
+    paths.push(...imports.filter((name) => !paths.includes(name)));
   }
+  expect(paths).toContain("/page/library.js");
 });

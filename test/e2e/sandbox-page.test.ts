@@ -38,7 +38,7 @@ beforeEach((context) => {
 });
 
 /** Starts the bundled program with a clock that stands still, and opens its page in a new browser. */
-async function openPage({ javaScriptEnabled = true, path: pagePath = "/" } = {}) {
+async function openPage({ path: pagePath = "/" } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), "sandbox-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const fixture = path.join(folder, "fixture.json");
@@ -52,7 +52,7 @@ async function openPage({ javaScriptEnabled = true, path: pagePath = "/" } = {})
   onTestFinished(async () => void (await program.end("SIGTERM")));
   const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
   const control = new SandboxControl({ url, controlUrl: new URL("/sandbox/v1", url).href, apiKey });
-  const { context, close } = await openBrowser(browserPath() as string, { javaScriptEnabled });
+  const { context, close } = await openBrowser(browserPath() as string);
   onTestFinished(close);
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
   const page = await context.newPage();
@@ -66,6 +66,7 @@ async function openPage({ javaScriptEnabled = true, path: pagePath = "/" } = {})
   });
   page.on("dialog", (dialog) => void dialog.accept());
   await page.goto(new URL(pagePath, url).href);
+  await page.locator("#now").waitFor();
   const advance = (milliseconds: number) => control.control("POST", "/clock/advance", { milliseconds });
   return { page, control, complaints, program, advance, origin: new URL(url).origin, apiKey };
 }
@@ -125,6 +126,22 @@ describe("the page in a browser", () => {
     await button("Copy URI").click();
     await page.getByText("Connection string copied.").waitFor();
     expect(await clipboard(page)).toMatch(/^postgresql:\/\/\S+@ep-first\./);
+    expect(complaints).toEqual([]);
+  });
+
+  test("branches → created, reset and deleted, with roles and databases beside them", async () => {
+    const { page, complaints, advance } = await openPage();
+    const branchRow = (name: string) => page.locator("#tree .branch").filter({ hasText: name });
+    await page.locator("#objects tr").filter({ hasText: "staging" }).getByText("maindb_owner").waitFor();
+    await branchRow("br-main").getByRole("button", { name: "Branch" }).click();
+    await expect.poll(() => page.locator("#tree .branch").count()).toBe(3);
+    await advance(2 * latencyMs);
+    const made = page.locator("#tree .branch").nth(1);
+    await made.getByRole("button", { name: "Reset" }).click();
+    await page.getByText(/^Started: .*create_branch/).waitFor();
+    await advance(3 * latencyMs);
+    await made.getByRole("button", { name: "Delete" }).click();
+    await expect.poll(() => page.locator("#tree .branch").count()).toBe(2);
     expect(complaints).toEqual([]);
   });
 
@@ -294,6 +311,8 @@ describe("the page in a browser", () => {
       const { page, control, origin, advance } = await openPage();
       const id = await create(control, "br-main");
       await advance(latencyMs);
+      const branch = { name: `a-long-name-of-a-branch-${"x".repeat(60)}` };
+      await control.api("PATCH", "/projects/green-fox-123456/branches/br-main", { branch });
       // The longest words that the row of an endpoint can have.
       const endpoint = { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 };
       await control.api("PATCH", `/projects/green-fox-123456/endpoints/${id}`, { endpoint });
@@ -301,6 +320,7 @@ describe("the page in a browser", () => {
       await page.emulateMedia({ colorScheme });
       for (const path of ["/", "/requests", "/faults", "/connect", "/reference"]) {
         await page.goto(origin + path);
+        await page.locator("#now").waitFor();
         if (path === "/connect") {
           await page.getByRole("button", { name: "Make a key" }).click();
           await page.getByText("The commands below hold the new key.").waitFor();
@@ -319,16 +339,6 @@ describe("the page in a browser", () => {
     await program.end("SIGTERM");
     await page.getByRole("alert").getByText("does not answer").waitFor();
     expect(await page.getByRole("heading", { level: 2, name: "Orders" }).isVisible()).toBe(true);
-  });
-
-  test("scripts off → the page is complete, and says how to see more", async () => {
-    const { page, control } = await openPage({ javaScriptEnabled: false });
-    await create(control, "br-main");
-    await page.reload();
-    expect(await operation(page, "start_compute").innerText()).toContain("In progress");
-    // If scripts are switched off in a browser by a setting, the browser still counts as one that can run them.
-    expect(await page.locator("noscript").textContent()).toContain("reload it");
-    expect(await page.getByRole("button").count()).toBe(0);
   });
 });
 

@@ -68,7 +68,11 @@ const rules: Readonly<Record<string, Rules>> = {
     packages: ["commander", "yaml"],
     isPure: false,
   },
-  sandbox: { folders: [], packages: ["commander", "fastify", "fastify-type-provider-zod", "zod"], isPure: false },
+  sandbox: {
+    folders: [],
+    packages: ["commander", "diff", "fastify", "fastify-type-provider-zod", "zod"],
+    isPure: false,
+  },
 };
 
 /** Hashing only computes. Every other module of Node reaches outside. */

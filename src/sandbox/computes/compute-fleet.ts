@@ -211,11 +211,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
       if (kind === "snapshots") return records.snapshot(id) === undefined;
       return !this.#running.has(id) && !this.#starting.has(id);
     };
-    const gone = directories.listAll().filter(isGone);
-    // The deletion of the records must be on disk before the data is removed. Otherwise a crash could bring the records
-    // back without their data.
-    if (gone.length > 0) await records.written();
-    for (const holder of gone) {
+    for (const holder of directories.listAll().filter(isGone)) {
       const branchId = holder.kind === "replicas" ? (records.endpoint(holder.id)?.branchId ?? holder.id) : holder.id;
       await this.#queue.run([branchId], async () => {
         if (isGone(holder)) await directories.remove(directories.of(holder));
@@ -315,7 +311,9 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     const socketDirectory = this.#socketDirectoryOf(endpoint.id);
     await this.#configure(endpoint, { dataDirectory, socketDirectory, maxConnections });
     await this.#data.forgetStatistics(dataDirectory);
-    const server = await PostgresServer.start({ binaries, user, dataDirectory, socketDirectory, maxConnections });
+    const logFile = directories.logOf(endpoint.id);
+    const place = { binaries, user, dataDirectory, socketDirectory, maxConnections, logFile };
+    const server = await PostgresServer.start(place);
     const { id: endpointId, branchId, type } = endpoint;
     const compute: RunningCompute = { endpointId, branchId, type, server, pooler: undefined };
     this.#running.set(endpoint.id, compute);

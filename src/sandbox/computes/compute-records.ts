@@ -18,6 +18,4 @@ export interface ComputeRecords {
   settledActive(): readonly EndpointRecord[];
   /** Whether an operation is starting or suspending the compute. */
   isMoving(endpointId: string): boolean;
-  /** Resolves when every change so far is stored on disk; `undefined`: it is stored already. */
-  written(): Promise<void> | undefined;
 }

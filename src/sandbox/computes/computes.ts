@@ -1,4 +1,5 @@
 /** Runs a real PostgreSQL server for each active endpoint of a sandbox. Such a server is called a compute. */
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ComputeDriver } from "../engine/compute-driver.ts";
 import type { OperationRecord } from "../engine/records.ts";
@@ -7,6 +8,8 @@ import { ClockRecord, sandboxTimeOf, wallTimeOf } from "./history/clock-record.t
 import { ComputeError, withRemedy } from "./postgres/compute-error.ts";
 import type { ComputeOptions, ComputePrograms } from "./programs.ts";
 import { ComputeDirectories } from "./storage/compute-directories.ts";
+
+const shownLogCharacters = 16_000;
 
 /**
  * The computes of one sandbox, and the proxy through which clients reach them. The engine needs `driver` when the
@@ -68,6 +71,14 @@ export class Computes {
     const attached = await this.#attached.promise;
     await this.#replaced;
     return await attached.fleet.schema(branchId, database);
+  }
+
+  /** Returns the end of the messages of an endpoint's server. */
+  async log(endpointId: string): Promise<string> {
+    const { directories, host } = await this.#attached.promise;
+    if (host.records.endpoint(endpointId) === undefined) return "";
+    const text = await readFile(directories.logOf(endpointId), "utf8").catch(() => "");
+    return text.slice(-shownLogCharacters);
   }
 
   /** Lets PostgreSQL check the settings of an endpoint. @throws ComputeError with PostgreSQL's message */
@@ -137,8 +148,6 @@ export class Computes {
     // the operation again.
     if (this.#isStopping) return await new Promise<never>(() => {});
     await attached.listenFor(operation.endpointId);
-    // The records must be on disk before an operation changes data.
-    await attached.host.records.written();
     try {
       await attached.fleet.carryOut(operation);
     } catch (error) {

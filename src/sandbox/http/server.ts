@@ -17,7 +17,6 @@ import { snapshotRoutes } from "./api/snapshot-routes.ts";
 import { unplayedRoutes } from "./api/unplayed-routes.ts";
 import { authorityRoute } from "./control/authority-route.ts";
 import { controlRoutes } from "./control/control-routes.ts";
-import { GarbageAnswers } from "./garbage-answers.ts";
 import { openApiRoutes } from "./openapi/openapi-document.ts";
 import { KnownMethods, listRoutes } from "./openapi/route-list.ts";
 import { answerErrors, answerTo, sendError } from "./parts/errors.ts";
@@ -57,12 +56,10 @@ export type RouteSet = (app: FastifyInstance, parts: ServerParts) => void;
  * @param more functions that add further routes, for instance those of the page
  */
 export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []): FastifyInstance {
-  const garbage = new GarbageAnswers();
   const app = fastify({
     genReqId: requestIdOf,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 256 },
-    clientErrorHandler: (error, socket) => void garbage.answer(error, socket),
     requestTimeout: arrivalLimitMs,
     http: { requireHostHeader: false, headersTimeout: arrivalLimitMs, connectionsCheckingInterval: 5_000 },
     frameworkErrors: (error, request, reply) => {
@@ -75,19 +72,11 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
     reply.header("x-request-id", request.id);
     done();
   });
-  garbage.install(app);
+  // All answers of one turn of the event loop are sent together: waking a client costs more than most requests.
   app.addHook("onSend", (_request, reply, payload, done) => {
-    // A 5xx does not wait until changes are on disk, because the disk may be the cause and the process may end soon.
-    if (reply.statusCode >= 500) {
-      done(null, payload);
-      return;
-    }
-    // A change must be on disk before its answer is sent, so that the change survives the end of the process.
-    const written = parts.written();
-    // `setImmediate` sends all answers of one turn of the event loop together: waking a client costs more than most
-    // requests.
-    if (written === undefined) setImmediate(done, null, payload);
-    else written.then(() => done(null, payload), done);
+    // After an error of the sandbox itself, the process may end soon.
+    if (reply.statusCode >= 500) done(null, payload);
+    else setImmediate(done, null, payload);
   });
   readBodies(app);
   answerErrors(app, parts.onBug);

@@ -1,4 +1,6 @@
 /** Stores records in one SQLite file. */
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { ChangeSet } from "./transactions.ts";
 
@@ -28,6 +30,9 @@ export interface StoredRow {
   /** The value as JSON text. */
   readonly value: string;
 }
+
+/** The name of the file in the state directory. SQLite keeps its write-ahead log beside it. */
+export const stateFileName = "sandbox.db";
 
 /** The number that marks a file as the sandbox's, in the SQLite field `application_id`: the letters "epsb". */
 const applicationId = 0x65707362;
@@ -75,12 +80,17 @@ export class SqliteFile {
   readonly #remove: StatementSync;
 
   /**
-   * Opens the file, or makes it.
+   * Opens the file in a directory. Both are made if they do not exist.
    * @throws StorageError InUse, Foreign, Newer, Damaged, CannotOpen
+   * @see docs/decisions/0007-sandbox-state-on-disk.md
    */
-  constructor(path: string) {
+  constructor(directory: string) {
+    const path = join(directory, stateFileName);
     this.#path = path;
-    const database = this.#guard("CannotOpen", () => new DatabaseSync(path, { timeout: 0 }));
+    const database = this.#guard("CannotOpen", () => {
+      makeWithParents(resolve(directory));
+      return new DatabaseSync(path, { timeout: 0 });
+    });
     this.#database = database;
     try {
       this.#guard("CannotOpen", () => this.#prepareFile());
@@ -124,6 +134,13 @@ export class SqliteFile {
   /** Releases the file. A second call does nothing. */
   close(): void {
     if (this.#database.isOpen) this.#database.close();
+  }
+
+  /** Makes the error for a file whose rows cannot be read into a store. */
+  unreadable(cause: unknown): StorageError {
+    const [why] = String((cause as Error).message).split("\n", 1);
+    const message = `${this.#path} holds records that no sandbox has written (${why}); move it away to start with an empty state`;
+    return new StorageError("Damaged", message, { cause });
   }
 
   #prepareFile(): void {
@@ -197,4 +214,15 @@ export class SqliteFile {
       throw new StorageError(reason, `${this.#path} ${what}: ${why}`, { cause: error });
     }
   }
+}
+
+/**
+ * Makes a directory with its parents. It does not use the option `recursive` of `mkdir`, which never ends on some
+ * systems. They report that a parent is missing, although it exists.
+ */
+function makeWithParents(directory: string): void {
+  if (existsSync(directory)) return;
+  makeWithParents(dirname(directory));
+  // Only the owner may read the directory, because it holds passwords of roles.
+  mkdirSync(directory, { mode: 0o700 });
 }

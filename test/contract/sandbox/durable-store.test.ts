@@ -8,8 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
 import { openDurableStore } from "../../../src/sandbox/sandbox-state.ts";
-import { stateFileName } from "../../../src/sandbox/storage/durable.ts";
-import type { StorageError } from "../../../src/sandbox/storage/sqlite-file.ts";
+import { type StorageError, stateFileName } from "../../../src/sandbox/storage/sqlite-file.ts";
 import { operationRecord, projectRecord } from "../../support/fakes/sandbox-records.ts";
 
 const isLong = process.env.LONG === "1";
@@ -24,7 +23,7 @@ function newDirectory(): string {
 
 function open(directory: string) {
   const failures: StorageError[] = [];
-  const opened = openDurableStore({ directory, onWriteFailure: (error) => failures.push(error) });
+  const opened = openDurableStore(directory, (error) => failures.push(error));
   onTestFinished(opened.close);
   return { ...opened, failures, file: join(directory, stateFileName) };
 }
@@ -97,23 +96,21 @@ test("any transactions, then opened again → what a store in memory holds, in t
     const content = store.export();
     return { ...content, timers: [...content.timers].sort((a, b) => (a.key < b.key ? -1 : 1)) };
   };
-  const transaction = fc.record({ steps: fc.array(step, { maxLength: 6 }), endsGroup: fc.boolean() });
-  const transactions = fc.array(transaction, { maxLength: 12 });
+  const transactions = fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 12 });
   fc.assert(
     fc.property(transactions, transactions, (before, after) => {
       const directory = mkdtempSync(join(tmpdir(), "sandbox-store-"));
       const inMemory = new Store();
       try {
         for (const part of [before, after]) {
-          const { store, flush, close } = openDurableStore({ directory, onWriteFailure: unexpected });
+          const { store, close } = openDurableStore(directory, unexpected);
           expect(sorted(store)).toEqual(sorted(inMemory));
-          for (const { steps, endsGroup } of part) {
+          for (const steps of part) {
             for (const each of [store, inMemory]) run(each, steps);
-            if (endsGroup) flush();
           }
           close();
         }
-        const { store, close } = openDurableStore({ directory, onWriteFailure: unexpected });
+        const { store, close } = openDurableStore(directory, unexpected);
         expect(sorted(store)).toEqual(sorted(inMemory));
         expect(store.timers.next()).toEqual(inMemory.timers.next());
         expect([...store.operations.unfinishedOfEndpoint("e")]).toEqual([
@@ -225,19 +222,16 @@ function circular(): never {
 
 const namesIn = (store: Store) => store.projects.list().map(({ id }) => id);
 
-test("transactions of one turn of the event loop → in the file together, when the store says so and not before", async () => {
+test("a transaction → in the file when it ends, as a start after a kill finds it", () => {
   const directory = newDirectory();
-  const { store, written, file } = open(directory);
-  expect(written()).toBeUndefined();
-  store.projects.put(project("a", 1));
+  const { store, file } = open(directory);
   store.transaction(() => {
+    store.projects.put(project("a", 1));
     store.projects.put(project("b", 2));
     store.projects.remove("a");
+    expect(inFile(file)).toEqual([]);
   });
-  expect(inFile(file)).toEqual([]);
-  await written();
   expect(inFile(file)).toEqual(["b"]);
-  expect(written()).toBeUndefined();
 });
 
 /** Returns the ids of the projects in the write-ahead log and the file, as a start after a kill would find them. */
@@ -249,30 +243,19 @@ function inFile(file: string): readonly string[] {
   return namesIn(store);
 }
 
-test("a clear among transactions of one turn of the event loop → what came before is gone, what came after is there", () => {
+test("a write that fails → the transaction is undone, reported once, and no more writes are accepted", () => {
   const directory = newDirectory();
-  const { store, close } = open(directory);
-  store.projects.put(project("old", 1));
-  store.clear();
-  store.projects.put(project("new", 2));
-  store.projects.put(project("newer", 3));
-  close();
-  expect(namesIn(open(directory).store)).toEqual(["new", "newer"]);
-});
-
-test("a write that fails → every waiting caller gets the error, nothing of it is in the file, and no more writes are accepted", async () => {
-  const directory = newDirectory();
-  const { store, written, flush, close, failures } = open(directory);
+  const { store, close, failures } = open(directory);
   store.projects.put(project("kept", 1));
-  await written();
-  store.projects.put(project("lost", 2));
-  store.projects.put({ ...project("odd", 3), name: circular() });
-  await expect(written()).rejects.toThrow("cannot be written");
+  const odd = () =>
+    store.transaction(() => {
+      store.projects.put(project("lost", 2));
+      store.projects.put({ ...project("odd", 3), name: circular() });
+    });
+  expect(odd).toThrow("cannot be written");
   expect(failures).toMatchObject([{ reason: "CannotWrite" }]);
   expect(() => store.projects.put(project("later", 4))).toThrow("cannot be written");
-  expect(flush).toThrow("cannot be written");
-  await expect(written()).rejects.toThrow("cannot be written");
-  expect(namesIn(store)).not.toContain("later");
+  expect(namesIn(store)).toEqual(["kept"]);
   expect(failures).toHaveLength(1);
   close();
   expect(namesIn(open(directory).store)).toEqual(["kept"]);

@@ -53,21 +53,6 @@ describe("openapi.json", () => {
   });
 });
 
-describe("reference", () => {
-  test("page → every route, and nothing from elsewhere", async () => {
-    const client = await freshSandbox();
-    const response = await fetch(`http://127.0.0.1:${client.sandbox.port}/reference`);
-    const page = await response.text();
-    expect(response.status).toBe(200);
-    const document = (await client.control("GET", "/openapi.json")).body;
-    for (const [path, methods] of Object.entries<object>(document.paths)) {
-      for (const method of Object.keys(methods))
-        expect(page).toContain(`>${method.toUpperCase()}</span> ${path}</code>`);
-    }
-    expect(page).not.toMatch(/<script[^>]*>[^<]|https?:/);
-  });
-});
-
 describe("405", () => {
   test("a method that a route does not know → Allow names those it knows; never without a key", async () => {
     const client = await freshSandbox();

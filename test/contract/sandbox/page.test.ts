@@ -1,6 +1,6 @@
-/** Tests the HTML and the updates of the sandbox's page. */
+/** Tests the routes of the sandbox's page: its files and the JSON that it shows. */
 import { request } from "node:http";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient } from "./sandbox-client.ts";
 
 async function read({ sandbox }: SandboxClient, path: string) {
@@ -8,152 +8,76 @@ async function read({ sandbox }: SandboxClient, path: string) {
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Returns the text without tags; several spaces become one. */
-const wordsOf = (markup: string) =>
-  markup
-    .replace(/<[^>]*>/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
+async function stateOf(client: SandboxClient, query = "") {
+  return JSON.parse((await read(client, `/page/state?${query}`)).text);
+}
 
-describe("the page", () => {
-  test("→ projects, branches, endpoints with state, operations with label, duration and date", async () => {
+describe("the page's state", () => {
+  test("→ projects, the branch tree, operations, roles and databases, and no password", async () => {
     const client = await freshSandbox();
     const endpoint = { branch_id: branches.orders, type: "read_write" };
     const { body } = await client.api("POST", `${paid}/endpoints`, { body: { endpoint } });
-    const first = await read(client, "/");
-    expect(first.status).toBe(200);
-    for (const text of [
-      "green-fox",
-      "tiny-owl-654321",
-      body.endpoint.id,
-      "Init → Active",
-      "Locked: 1 operation in progress",
-      "start_compute",
-    ]) {
-      expect(wordsOf(first.text)).toContain(text);
-    }
-    await client.advance(latencyMs);
-    const words = wordsOf((await read(client, "/?project=green-fox-123456")).text);
-    expect(words).toContain("✓ Ready for changes 1 endpoint, 1 active");
-    expect(words).toMatch(/start_compute orders ep-\S+ ✓ OK 500 ms \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/);
-    const other = wordsOf((await read(client, "/?project=tiny-owl-654321")).text);
-    expect(other).toContain("No operation yet");
-    expect(other).not.toContain(body.endpoint.id);
+    const { state } = await stateOf(client);
+    expect(state.projects.map(({ id }: { id: string }) => id)).toContain("tiny-owl-654321");
+    expect(state.details).toMatchObject({
+      project: { id: "green-fox-123456" },
+      lockingCount: 1,
+      operations: [{ action: "start_compute", status: "running" }],
+    });
+    const ids = state.details.tree.map((line: Record<string, { id: string }>) => (line.endpoint ?? line.branch)?.id);
+    expect(ids.indexOf(body.endpoint.id)).toBe(ids.indexOf(branches.orders) + 1);
+    expect(state.details.objects[branches.main].roles).toEqual([{ name: "maindb_owner" }]);
+    expect(JSON.stringify(state)).not.toContain('"password"');
   });
 
-  test("more operations than fit → older ones by a link, to the very first", async () => {
+  test("the version that the page has → only the clock; a change → the whole state again", async () => {
+    const client = await freshSandbox();
+    const { version } = await stateOf(client);
+    expect(Object.keys(await stateOf(client, `version=${version}`)).sort()).toEqual(["clock", "version"]);
+    await client.activeEndpoint(branches.orders);
+    expect((await stateOf(client, `version=${version}`)).state.details.activeCount).toBe(1);
+  });
+
+  test("more operations than fit → older ones by a cursor, to the very first", async () => {
     const client = await freshSandbox();
     const id = await client.activeEndpoint(branches.orders);
     for (let round = 0; round < 30; round += 1) {
       await client.api("POST", `${paid}/endpoints/${id}/restart`);
       await client.advance(2 * latencyMs);
     }
-    let path: string | undefined = "/?project=green-fox-123456";
     const seen: string[] = [];
-    while (path !== undefined) {
-      const { text } = await read(client, path);
-      seen.push(...[...text.matchAll(/<tr data-key="([0-9a-f-]{36})"/g)].map(([, key]) => key as string));
-      path = /<a href="([^"]+)">Older operations/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+    const cursors: (string | undefined)[] = [""];
+    for (const cursor of cursors) {
+      if (cursor === undefined) break;
+      const { details } = (await stateOf(client, `project=green-fox-123456&before=${cursor}`)).state;
+      seen.push(...details.operations.map((operation: { id: string }) => operation.id));
+      cursors.push(details.olderCursor);
     }
     const all = (await client.api("GET", `${paid}/operations?limit=1000`)).body.operations;
     expect(seen).toEqual(all.map((operation: { id: string }) => operation.id));
   });
 
-  test("looked at → not in the log of the API's requests, and moves nothing but what is due", async () => {
+  test("requests → with body, duration and the text of an error; looking at them is not one", async () => {
     const client = await freshSandbox();
-    await read(client, "/");
-    await read(client, "/requests");
-    expect((await client.control("GET", "/requests")).body.requests).toEqual([]);
+    await client.api("POST", `${paid}/endpoints`, { body: { endpoint: { branch_id: "gone", type: "read_write" } } });
+    const { requests, total } = (await stateOf(client, "page=requests&search=POST")).state;
+    expect(requests).toEqual([
+      expect.objectContaining({
+        ...{ status: 404, keyName: "default", error: "branch not found" },
+        body: '{"endpoint":{"branch_id":"gone","type":"read_write"}}',
+        milliseconds: expect.any(Number),
+      }),
+    ]);
+    expect(total).toBe(1);
+    expect((await client.control("GET", "/requests")).body.requests).toHaveLength(1);
   });
 
-  test("unknown project, odd queries → 404 or the newest, never 5xx", async () => {
+  test("unknown project, odd queries → no details or the newest, never 5xx", async () => {
     const client = await freshSandbox();
-    const missing = await read(client, "/?project=%3Cb%3Enobody");
-    expect(missing.status).toBe(404);
-    expect(missing.text).toContain("&lt;b&gt;nobody");
-    for (const query of ["?before=nonsense", "?project=&before=", "?%E0%A4%A", "?project=green-fox-123456&project=x"]) {
-      expect((await read(client, `/${query}`)).status).toBeLessThan(500);
+    expect((await stateOf(client, "project=%3Cb%3Enobody")).state.details).toBeUndefined();
+    for (const query of ["before=nonsense", "project=&before=", "%E0%A4%A", "project=x&project=y", "page=odd"]) {
+      expect((await read(client, `/page/state?${query}`)).status).toBeLessThan(500);
     }
-  });
-});
-
-/**
- * Opens the update stream of a page.
- * @returns its messages, one at a time
- */
-async function watch({ sandbox }: SandboxClient, query = "") {
-  const stop = new AbortController();
-  onTestFinished(() => stop.abort());
-  const response = await fetch(`http://127.0.0.1:${sandbox.port}/page/events${query}`, { signal: stop.signal });
-  const lines = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  let bytes = 0;
-  const next = async (): Promise<{ changes: { region: string; rows: Record<string, string> }[] }> => {
-    for (;;) {
-      const end = text.indexOf("\n\n");
-      if (end !== -1) {
-        const message = JSON.parse(text.slice("data: ".length, end));
-        text = text.slice(end + 2);
-        return message;
-      }
-      const { value = "", done } = await lines.read();
-      if (done) throw new Error("the stream has ended");
-      bytes += value.length;
-      text += value;
-    }
-  };
-  return { response, next, bytes: () => bytes, close: () => stop.abort() };
-}
-
-describe("what a page is sent while it is looked at", () => {
-  test("an endpoint is created → its rows and the project's state, and nothing else", async () => {
-    const client = await freshSandbox();
-    const stream = await watch(client);
-    expect(stream.response.headers.get("content-type")).toContain("text/event-stream");
-    const first = await stream.next();
-    expect(first.changes.map(({ region }) => region)).toContain("tree");
-    const endpoint = { branch_id: branches.orders, type: "read_write" };
-    const { body } = await client.api("POST", `${paid}/endpoints`, { body: { endpoint } });
-    const { changes } = await stream.next();
-    const tree = changes.find(({ region }) => region === "tree");
-    expect(Object.keys(tree?.rows ?? {})).toContain(body.endpoint.id);
-    // The branch now has an endpoint, so its row no longer suggests to create one.
-    expect(Object.keys(tree?.rows ?? {}).sort()).toEqual([branches.orders, body.endpoint.id].sort());
-    const regions = changes.map(({ region }) => region).sort();
-    expect(regions).toEqual(["clock-buttons", "operations", "project-head", "projects", "tree"]);
-  });
-
-  test("a page that shows the present already → is sent no row of it again, and then the changes", async () => {
-    const client = await freshSandbox();
-    const id = await client.activeEndpoint(branches.orders);
-    const { text } = await read(client, "/");
-    const version = /data-version="([^"]+)"/.exec(text)?.[1];
-    const stream = await watch(client, `?page=projects&version=${version}`);
-    expect((await stream.next()).changes).toEqual([]);
-    await client.api("POST", `${paid}/endpoints/${id}/suspend`);
-    const tree = (await stream.next()).changes.find(({ region }) => region === "tree");
-    expect(Object.keys(tree?.rows ?? {})).toEqual([id]);
-  });
-
-  test("more pages than the limit → 503; a page that is closed makes room", async () => {
-    const client = await freshSandbox();
-    const streams = await Promise.all(Array.from({ length: 32 }, () => watch(client)));
-    expect((await read(client, "/page/events")).status).toBe(503);
-    streams[0]?.close();
-    await vi.waitFor(async () => expect((await watch(client)).response.status).toBe(200), { timeout: 60_000 });
-  });
-});
-
-describe("what its buttons do", () => {
-  test("asked by a page of another host → 403, and nothing happens", async () => {
-    const client = await freshSandbox();
-    const id = await client.idleEndpoint(branches.orders);
-    const response = await fetch(
-      `http://127.0.0.1:${client.sandbox.port}/page/projects/green-fox-123456/endpoints/${id}/start`,
-      { method: "POST", headers: { origin: "http://evil.example" } },
-    );
-    expect(response.status).toBe(403);
-    expect((await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint.current_state).toBe("idle");
   });
 });
 
@@ -161,7 +85,14 @@ describe("access to the page", () => {
   test("→ nothing but its own files may be loaded, and no page may frame it", async () => {
     const client = await freshSandbox();
     const pages = ["/", "/requests", "/faults", "/connect", "/reference"];
-    for (const path of [...pages, "/page/style.css", "/page/script.js", "/page/icon.svg"]) {
+    for (const path of [
+      ...pages,
+      "/page/style.css",
+      "/page/main.js",
+      "/page/library.js",
+      "/page/icon.svg",
+      "/page/state",
+    ]) {
       const { status, headers } = await read(client, path);
       expect(status).toBe(200);
       const policy = headers.get("content-security-policy") ?? "";

@@ -1,5 +1,6 @@
 /** Runs a server process that always ends when the sandbox ends, even if the sandbox is killed. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { appendFileSync, renameSync, statSync } from "node:fs";
 import type { SystemUser } from "./system-user.ts";
 
 /**
@@ -17,6 +18,8 @@ const guard =
  */
 const signals = { inOrder: "TERM INT", atOnce: "KILL" } as const;
 
+const longestLogBytes = 4 * 1024 * 1024;
+
 /** The number of characters that are kept of the last output. */
 const keptBytes = 8_192;
 
@@ -25,6 +28,8 @@ export interface GuardedCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly user: SystemUser;
+  /** The file to which the program's output is added; `undefined`: it is kept in memory only. */
+  readonly logFile?: string | undefined;
   /** Which signals end the program. `atOnce` is KILL. @default "inOrder" */
   readonly ends?: keyof typeof signals;
 }
@@ -38,7 +43,7 @@ export class GuardedProcess {
   #hasEnded = false;
   #exitCode: number | null = null;
 
-  constructor({ program, args, user: { uid, gid }, ends = "inOrder" }: GuardedCommand) {
+  constructor({ program, args, user: { uid, gid }, logFile, ends = "inOrder" }: GuardedCommand) {
     const identity = uid === undefined || gid === undefined ? {} : { uid, gid };
     this.#shell = spawn("/bin/sh", ["-c", guard, "sh", signals[ends], program, ...args], {
       ...identity,
@@ -51,6 +56,7 @@ export class GuardedProcess {
     });
     const keep = (bytes: Buffer): void => {
       this.#output = (this.#output + bytes.toString("utf8")).slice(-keptBytes);
+      if (logFile !== undefined) addTo(logFile, bytes);
     };
     this.#shell.stdout?.on("data", keep);
     this.#shell.stderr?.on("data", keep);
@@ -93,6 +99,17 @@ export class GuardedProcess {
     const text = reason.replace(/^.*?(FATAL|PANIC|ERROR|error): +/, "");
     if (text === "") return "it ended without a message";
     return text.includes("No space left on device") ? `${text}; free some space on the disk, then try again` : text;
+  }
+}
+
+/** Adds output to a log. A log that has become too long is moved aside, in place of the one before it. */
+function addTo(logFile: string, bytes: Buffer): void {
+  try {
+    if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > longestLogBytes)
+      renameSync(logFile, `${logFile}.1`);
+    appendFileSync(logFile, bytes, { mode: 0o600 });
+  } catch {
+    // The disk may be full, or the sandbox's folder may be gone. A server runs on without its log.
   }
 }
 

@@ -17,6 +17,8 @@ export interface ServerPlace {
   readonly user: SystemUser;
   readonly dataDirectory: string;
   readonly socketDirectory: string;
+  /** The file for the server's messages; `undefined`: they are not kept. */
+  readonly logFile?: string | undefined;
   /** The maximum number of connections in the server's configuration. */
   readonly maxConnections: number;
 }
@@ -42,12 +44,12 @@ export class PostgresServer {
    * @throws ComputeError with the server's last messages if it does not start
    */
   static async start(place: ServerPlace): Promise<PostgresServer> {
-    const { binaries, user, dataDirectory, socketDirectory } = place;
+    const { binaries, user, dataDirectory, socketDirectory, logFile } = place;
     const recovery = path.join(dataDirectory, "backup_label");
     // PostgreSQL renames the label of a copy when the recovery begins. If a kill interrupts the recovery, it must begin
     // again from the label: without it, PostgreSQL does not find the end of the copy.
     if (existsSync(`${recovery}.old`)) await rename(`${recovery}.old`, recovery);
-    const server = new GuardedProcess({ program: binaries.postgres, args: ["-D", dataDirectory], user });
+    const server = new GuardedProcess({ program: binaries.postgres, args: ["-D", dataDirectory], user, logFile });
     const deadlineMs = performance.now() + deadlines.start;
     while (!server.hasEnded && performance.now() < deadlineMs) {
       const admin = await openIfReady(path.join(socketDirectory, socketFileName));

@@ -52,7 +52,7 @@ export class ComputeDirectories {
     try {
       letThrough(path.resolve(data), user);
       rmSync(directories.#staging, { recursive: true, force: true, maxRetries: 10 });
-      for (const name of ["", "branches", "replicas", "snapshots", "new"])
+      for (const name of ["", "branches", "replicas", "snapshots", "logs", "new"])
         directories.makeFolder(path.join(root, name));
       directories.#give(directories.#sockets.path);
       await requireReachable(root, user);
@@ -118,6 +118,11 @@ export class ComputeDirectories {
     const toDelete = this.#unusedName();
     await rename(directory, toDelete);
     await rm(toDelete, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** Returns the file for the messages of an endpoint's server. */
+  logOf(endpointId: string): string {
+    return path.join(this.root, "logs", `${endpointId}.log`);
   }
 
   /** Makes a new directory for the Unix socket of a server. */

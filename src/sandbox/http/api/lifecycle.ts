@@ -54,6 +54,10 @@ export class Lifecycle {
     // promise.
     this.#app.addHook("onRequest", (request, reply, done) => this.#admit(request, reply, done));
     this.#app.addHook("preValidation", (request, reply, done) => {
+      const { passage, sentBody } = request;
+      if (passage?.entry !== undefined && sentBody !== undefined) {
+        this.#parts.requestLog.noteBody(passage.entry, sentBody.toString());
+      }
       if (!this.#setAside(request, reply)) done(notPlayedProblem(request));
     });
     this.#app.addHook("onSend", (request, reply, payload, done) => this.#beforeAnswer(request, reply, payload, done));
@@ -166,7 +170,8 @@ export class Lifecycle {
     done: (error: null, payload: unknown) => void,
   ): Promise<unknown> | undefined {
     this.#parts.pacemaker.look();
-    const hit = request.passage?.hit;
+    const { hit, entry } = request.passage ?? {};
+    if (entry !== undefined && reply.statusCode >= 400) entry.error = messageOf(payload);
     if (hit !== undefined) return this.#spoilAnswer(hit, { request, reply, payload });
     done(null, payload);
     return undefined;
@@ -201,9 +206,16 @@ export class Lifecycle {
 
   #noteAnswer(request: FastifyRequest, reply: FastifyReply): void {
     const entry = request.passage?.entry;
+    if (entry !== undefined) entry.milliseconds = Math.round(reply.elapsedTime * 10) / 10;
     const wasCut = entry?.fault === "dropAfter" || entry?.fault === "applyLate" || entry?.fault === "dropBefore";
     if (entry !== undefined && !wasCut && reply.raw.writableFinished) entry.status = reply.statusCode;
   }
+}
+
+/** Returns the message of an answer with an error. */
+function messageOf(payload: unknown): string {
+  const text = String(payload);
+  return text.startsWith("{") ? (JSON.parse(text) as { message: string }).message : text;
 }
 
 /** Whether a value asks for nothing, such as a limit of 0, an empty list, or an object of such values. */

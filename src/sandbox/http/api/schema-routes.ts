@@ -2,13 +2,13 @@
  * Routes that read the schema of a database, and compare it with the schema on another branch. They exist only if the
  * sandbox runs computes.
  */
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { branchPath, errorResponses } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
-import { unifiedDiff } from "../parts/unified-diff.ts";
 
 const databaseName = z.string().min(1).max(63);
 
@@ -58,7 +58,13 @@ export function schemaRoutes(app: FastifyInstance, { engine, schemaOf }: ServerP
       const baseId = base_branch_id ?? engine.branch(project_id, branch_id).parentId;
       if (baseId === undefined) throw new ApiError(400, "base_branch_id: is needed, because the branch has no parent");
       const [base, own] = [await read(project_id, baseId, db_name), await read(project_id, branch_id, db_name)];
-      return { diff: unifiedDiff({ name: db_name, before: base, after: own }) };
+      return { diff: base === own ? "" : diffOf(db_name, base, own) };
     },
   );
+}
+
+/** Returns the differences of two texts in the unified format. */
+function diffOf(name: string, before: string, after: string): string {
+  const options = { context: 3, headerOptions: FILE_HEADERS_ONLY };
+  return createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, options);
 }

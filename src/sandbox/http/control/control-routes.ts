@@ -17,7 +17,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Returns the host part of a `Host` header. */
-export function hostnameOf(header: string | undefined): string {
+function hostnameOf(header: string | undefined): string {
   return (header ?? "").replace(/:\d+$/, "");
 }
 
@@ -26,7 +26,7 @@ export function hostnameOf(header: string | undefined): string {
  * body, but name the page's origin in `Origin`. Other clients do not send this header.
  * @param origin the header `Origin`
  */
-export function isForeignPage(origin: string | undefined): boolean {
+function isForeignPage(origin: string | undefined): boolean {
   return origin !== undefined && !isLoopback(URL.parse(origin)?.hostname ?? "");
 }
 
@@ -34,24 +34,24 @@ export function isForeignPage(origin: string | undefined): boolean {
 export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
   answerErrors(app, parts.onBug);
   app.addHook("onRequest", async (request, reply) => {
-    requireAccess(parts, request);
+    requireLocal(parts, request);
     if (request.is404) known.refuse(request, reply);
   });
   for (const routes of [clockRoutes, computeRoutes, faultRoutes, controlKeyRoutes, stateRoutes, snapshotRoutes])
     routes(app, parts);
 }
 
-/** Checks that the client may use the control API. @throws ApiError 403 */
-function requireAccess(parts: ServerParts, request: FastifyRequest): void {
-  if (parts.controlAccess === "everyone") return;
-  if (parts.controlAccess === "none") {
-    throw new ApiError(403, "the control API is off: the sandbox is not bound to a loopback address");
+/** Checks that the client may use the control API and the page. @throws ApiError 403 */
+export function requireLocal({ controlAccess }: ServerParts, request: FastifyRequest): void {
+  if (controlAccess === "everyone") return;
+  if (controlAccess === "none") {
+    throw new ApiError(403, "control API and page are off: the sandbox is not bound to a loopback address");
   }
   // A web page could reach the sandbox under the page's own host name, if DNS resolves that name to a loopback address.
   if (!isLoopback(hostnameOf(request.headers.host))) {
-    throw new ApiError(403, "the control API answers to a loopback host name only");
+    throw new ApiError(403, "control API and page answer to a loopback host name only");
   }
   if (isForeignPage(request.headers.origin)) {
-    throw new ApiError(403, "the control API does not answer to a page of another host");
+    throw new ApiError(403, "control API and page do not answer to a page of another host");
   }
 }

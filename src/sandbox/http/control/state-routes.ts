@@ -28,6 +28,9 @@ const entryBody = z.object({
   key: z.string().optional(),
   status: z.int().optional(),
   fault: z.string().optional(),
+  milliseconds: z.number().optional(),
+  body: z.string().optional(),
+  error: z.string().optional(),
 });
 
 const countBody = z.object({ method: z.string(), route: z.string(), count: z.int() });

@@ -17,7 +17,16 @@ export interface RequestEntry {
   status: number | undefined;
   /** The kind of the fault that was applied; `undefined`: none. */
   fault: string | undefined;
+  /** How long the answer took, by the machine's clock; `undefined`: there is no answer yet. */
+  milliseconds: number | undefined;
+  /** The start of the request's body; `undefined`: it has none, or the entry is not one of the latest. */
+  body: string | undefined;
+  /** The message of an answer with an error. */
+  error: string | undefined;
 }
+
+/** How many of the latest entries have a body, and how much of it. */
+const kept = { bodies: 200, characters: 2000 };
 
 /** How many requests a route got. */
 export interface RequestCount {
@@ -37,14 +46,22 @@ export class RequestLog {
     this.#capacity = capacity;
   }
 
-  open(request: Omit<RequestEntry, "sequence" | "status" | "fault">): RequestEntry {
+  open(request: Pick<RequestEntry, "atMs" | "method" | "path" | "route" | "key">): RequestEntry {
     this.#sequence += 1;
-    const entry: RequestEntry = { sequence: this.#sequence, ...request, status: undefined, fault: undefined };
+    const answer = { status: undefined, fault: undefined, milliseconds: undefined, body: undefined, error: undefined };
+    const entry: RequestEntry = { sequence: this.#sequence, ...request, ...answer };
     this.#entries.push(entry);
+    const older = this.#entries.at(-1 - kept.bodies);
+    if (older !== undefined) older.body = undefined;
     // The log is shortened in large steps. Moving all entries for each request would cost as much as the request.
     if (this.#entries.length >= this.#capacity * 2) this.#entries = this.#entries.slice(-this.#capacity);
     this.#count(request.method, request.route ?? "unknown");
     return entry;
+  }
+
+  /** Keeps the start of the body of a request. */
+  noteBody(entry: RequestEntry, body: string): void {
+    if (body !== "") entry.body = body.slice(0, kept.characters);
   }
 
   /** Returns the kept entries with a higher sequence number than this, oldest first. */

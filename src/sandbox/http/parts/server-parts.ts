@@ -36,11 +36,6 @@ export interface ServerParts {
   /** Replaces all records by these records, which were checked before. The clock does not go back. */
   readonly restore: (content: StoreContent) => void;
   /**
-   * Resolves when every change so far is on disk, and rejects with `StorageError`. `undefined`: all changes are on disk
-   * already.
-   */
-  readonly written: () => Promise<void> | undefined;
-  /**
    * Which clients may call `/sandbox/v1`. `loopback`: clients of this machine, under a loopback host name. `everyone`:
    * all clients. `none`: no client, because the sandbox does not listen on loopback.
    */
@@ -54,6 +49,8 @@ export interface ServerParts {
    * @throws Error with a message for the client
    */
   readonly schemaOf?: ((branchId: string, database: string) => Promise<string>) | undefined;
+  /** Returns the end of the PostgreSQL log of an endpoint. The function is `undefined` if no computes run. */
+  readonly logOf?: ((endpointId: string) => Promise<string>) | undefined;
   /**
    * Lets PostgreSQL check settings of an endpoint. The function is `undefined` if no computes run.
    * @throws Error with PostgreSQL's message about the wrong setting
