@@ -89,21 +89,16 @@ function throttled(message: string, retryAfterMs: number, cause?: ControlPlaneEr
 
 const probeDelays = { firstMs: 5_000, longestMs: 60_000 };
 
-/** While the key is refused, the source is asked for another key at this interval, in milliseconds. */
+/** While the key is refused, the source is asked for its key at this interval, so that it reports another one soon. */
 const nextKeyAfterMs = 1_000;
 
-/** No callback may throw. */
 interface RefusedKeyOptions {
   readonly clock: Clock;
   readonly keys: KeySource;
-  /** Called once for each new key, because requests that were held back can be tried again. */
-  readonly onNewKey?: () => void;
-  readonly onJudged?: (isAccepted: boolean) => void;
 }
 
 /** After a 401 calls are held back. After each growing delay one call is sent as a probe, never two at a time. */
-export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions) {
-  const { clock, keys, onNewKey = () => {}, onJudged = () => {} } = options;
+export function holdAfterRefusedKey(send: KeyedCall, { clock, keys }: RefusedKeyOptions) {
   /** `undefined`: the last key was accepted, or none was tried yet. `probes`: how many were refused with this key. */
   let refusal: { readonly key: string; readonly probes: number; readonly nextProbeMs: number } | undefined;
   let isProbing = false;
@@ -119,17 +114,13 @@ export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions)
     const probes = refusal?.key === key ? refusal.probes + 1 : 0;
     return state === "Accepted" ? undefined : { key, probes, nextProbeMs: nowMs + backoffMs(probes + 1, probeDelays) };
   };
-  const lookForKeyLater = () => {
-    if (!isStopped && refusal !== undefined) timer ??= clock.after(nextKeyAfterMs, () => void lookForKey());
-  };
-  const lookForKey = async () => {
-    const key = await keys.current().catch(() => undefined);
-    timer = undefined;
-    if (key !== undefined && refusal !== undefined && key !== refusal.key) {
-      onNewKey();
-    } else {
-      lookForKeyLater();
-    }
+  const lookForKey = () => {
+    if (isStopped || refusal === undefined) return;
+    timer ??= clock.after(nextKeyAfterMs, async () => {
+      await keys.current().catch(() => undefined);
+      timer = undefined;
+      lookForKey();
+    });
   };
   /** Returns whether the call is a probe. @throws ControlPlaneError when it is held back */
   const enter = (key: string): boolean => {
@@ -146,11 +137,9 @@ export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions)
   };
   const call: KeyedCall = async (request, key) => {
     const isProbe = enter(key);
-    let state: CredentialState = "Unclear";
+    let state = credentialStateAfter(undefined);
     try {
-      const value = await send(request, key);
-      state = "Accepted";
-      return value;
+      return await send(request, key);
     } catch (error) {
       state = credentialStateAfter(error);
       throw error;
@@ -159,8 +148,7 @@ export function holdAfterRefusedKey(send: KeyedCall, options: RefusedKeyOptions)
       // Of several calls that were sent at the same time, only the first refusal counts.
       if (isProbe || refusal === undefined) refusal = refusalAfter(key, state);
       if (state === "Refused") keys.refused?.(key);
-      if (state !== "Unclear") onJudged(refusal === undefined);
-      lookForKeyLater();
+      lookForKey();
     }
   };
   const stop = () => {
@@ -184,9 +172,10 @@ export const reasonsOfPlane: ReadonlySet<ControlPlaneReason> = new Set([
   "UnreadableAnswer",
 ]);
 
+/** What a call shows of its key. @param error `undefined`: it succeeded */
 export function credentialStateAfter(error: unknown): CredentialState {
-  if (error instanceof ControlPlaneError && error.reason === "Unauthorized") {
-    return "Refused";
+  if (error instanceof ControlPlaneError && reasonsOfPlane.has(error.reason)) {
+    return error.reason === "Unauthorized" ? "Refused" : "Unclear";
   }
-  return error instanceof ControlPlaneError && !reasonsOfPlane.has(error.reason) ? "Accepted" : "Unclear";
+  return error === undefined || error instanceof ControlPlaneError ? "Accepted" : "Unclear";
 }

@@ -16,18 +16,19 @@ export type Clean = (text: string, maxLength?: number) => string;
 
 type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
 
-export function failureOfNoAnswer(outcome: Exclude<HttpOutcome, Answered>, request: RequestWords): ControlPlaneError {
+/** @param isTimedOut whether the deadline ended the request, and not the connection */
+export function failureOfNoAnswer(outcome: HttpOutcome, request: RequestWords, isTimedOut: boolean): ControlPlaneError {
   const { cause } = outcome;
   if (outcome.kind === "NotSent") {
-    const why = outcome.timedOut ? "no connection in time" : connectFailure(cause);
+    const why = isTimedOut ? "no connection in time" : connectFailure(cause);
     return fail(request, ["Unreachable", `the control plane cannot be reached: ${why}`], {
       effect: "NotApplied",
       cause,
     });
   }
-  return outcome.timedOut
-    ? lost(request, ["TimedOut", "no answer in time"], cause)
-    : lost(request, ["ConnectionLost", "the connection broke before the answer"], cause);
+  return isTimedOut
+    ? unusable(request, ["TimedOut", "no complete answer in time"], cause)
+    : unusable(request, ["ConnectionLost", "the connection broke before the answer was complete"], cause);
 }
 
 export function failureOfStatus(answer: Answered, request: RequestWords, clean: Clean): ControlPlaneError {
@@ -41,29 +42,21 @@ export function failureOfStatus(answer: Answered, request: RequestWords, clean: 
   });
 }
 
-/** Makes the error for a 2xx answer without usable content. A write may still have been applied. */
-export function failureOfContent(answer: Answered, request: RequestWords, content: string): ControlPlaneError {
-  const { bodyEnd, cause, status } = answer;
-  if (bodyEnd === "TimedOut") {
-    return lost(request, ["TimedOut", "the answer did not end in time"], cause);
-  }
-  return bodyEnd === "ConnectionLost"
-    ? lost(request, ["ConnectionLost", "the connection broke in the middle of the answer"], cause)
-    : lost(request, ["UnreadableAnswer", `the control plane answered ${status} with ${content}`]);
+/** Makes the error for a 2xx answer without usable content. */
+export function failureOfContent(status: number, request: RequestWords, content: string): ControlPlaneError {
+  return unusable(request, ["UnreadableAnswer", `the control plane answered ${status} with ${content}`]);
 }
 
 /** Returns the first kind that the message of the 404 names, else the one of the path. */
 function subjectOf(message: string, fallback: ControlPlaneSubject): ControlPlaneSubject {
   const named = /\b(project|branch|endpoint|operation|role|database)s?\b/i.exec(message)?.[1]?.toLowerCase();
-  return subjects.find((subject) => subject.toLowerCase() === named) ?? fallback;
+  return named === undefined ? fallback : ((named[0]?.toUpperCase() + named.slice(1)) as ControlPlaneSubject);
 }
-
-const subjects: readonly ControlPlaneSubject[] = ["Project", "Branch", "Endpoint", "Operation", "Role", "Database"];
 
 type Why = readonly [reason: ControlPlaneReason, why: string];
 
 /** The request was sent, and no usable answer came: a write may have been applied. */
-function lost(request: RequestWords, why: Why, cause?: unknown): ControlPlaneError {
+function unusable(request: RequestWords, why: Why, cause?: unknown): ControlPlaneError {
   return fail(request, why, { effect: isWrite(request) ? "Unknown" : "NotApplied", cause });
 }
 

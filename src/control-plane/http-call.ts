@@ -118,10 +118,14 @@ type Result<Value> = { readonly value: Value } | { readonly error: ControlPlaneE
 function resultOf<Value>(request: Request<Value>, outcome: HttpOutcome, { key, passwords }: Secrets): Result<Value> {
   const clean: Clean = (text, maxLength) => cleanText(text, [...formsOf(key), ...passwords.forms()], maxLength);
   if (outcome.kind !== "Answered") {
-    return { error: failureOfNoAnswer(outcome, request) };
+    return { error: failureOfNoAnswer(outcome, request, outcome.timedOut) };
   }
-  if (outcome.status < 200 || outcome.status > 299) {
+  const { status, bodyEnd } = outcome;
+  if (status < 200 || status > 299) {
     return { error: failureOfStatus(outcome, request, clean) };
+  }
+  if (bodyEnd === "TimedOut" || bodyEnd === "ConnectionLost") {
+    return { error: failureOfNoAnswer(outcome, request, bodyEnd === "TimedOut") };
   }
   try {
     const value = request.read(jsonOf(outcome), {
@@ -134,19 +138,19 @@ function resultOf<Value>(request: Request<Value>, outcome: HttpOutcome, { key, p
     return { value };
   } catch (error) {
     if (error instanceof UnusableContentError) {
-      return { error: failureOfContent(outcome, request, clean(error.message)) };
+      return { error: failureOfContent(status, request, clean(error.message)) };
     }
     throw error;
   }
 }
 
-/** @throws UnusableContentError */
+/** `undefined`: 204. @throws UnusableContentError */
 function jsonOf({ status, body, bodyEnd }: Extract<HttpOutcome, { readonly kind: "Answered" }>): unknown {
-  if (bodyEnd !== "Complete") {
-    throw new UnusableContentError("a body that is too long or has too many entries");
-  }
   if (status === 204) {
     return undefined;
+  }
+  if (bodyEnd === "TooLarge") {
+    throw new UnusableContentError("a body that is too long or has too many entries");
   }
   const json = parseJson(body);
   if (json === undefined) {

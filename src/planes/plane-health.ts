@@ -60,7 +60,7 @@ export class PlaneHealth {
 
   #note(error: ControlPlaneError | undefined): void {
     const before = this.state;
-    const shown = error === undefined ? "Accepted" : credentialStateAfter(error);
+    const shown = credentialStateAfter(error);
     this.#credentials = shown === "Unclear" ? before.credentials : shown;
     this.#row = error && reasonsOfPlane.has(error.reason) ? this.#rowWith(error) : undefined;
     const after = this.state;

@@ -2,7 +2,13 @@
 
 import { hash } from "node:crypto";
 import type { Config } from "../config.ts";
-import { holdAfterRefusedKey, holdAfterThrottling, withBudget, withOneKey } from "../control-plane/around-calls.ts";
+import {
+  credentialStateAfter,
+  holdAfterRefusedKey,
+  holdAfterThrottling,
+  withBudget,
+  withOneKey,
+} from "../control-plane/around-calls.ts";
 import type { Call, KeyedCall } from "../control-plane/call.ts";
 import { createHttpClient, type HttpCallOptions } from "../control-plane/http-call.ts";
 import { RequestBudget } from "../control-plane/request-budget.ts";
@@ -56,8 +62,12 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
     ifInUse(() => options.observer.callBegan(label));
     return held(request, key);
   };
-  const onJudged = (isAccepted: boolean) => ifInUse(() => options.observer.keyJudged(label, isAccepted));
-  const probing = holdAfterRefusedKey(counted, { clock, keys, onJudged });
+  const probing = holdAfterRefusedKey(counted, { clock, keys });
+  const onEnded = (error: unknown) => {
+    const state = credentialStateAfter(error);
+    if (state !== "Unclear") ifInUse(() => options.observer.keyJudged(label, state === "Accepted"));
+    onCallEnded(error);
+  };
   const unreadable = new UnreadableObjects({ clock, logger });
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
@@ -65,7 +75,7 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
     identity: { clusterId, serviceUrl, controlPlane: recordedAs },
     forCaller(caller) {
       const own = withOneKey(probing.call, keys);
-      const { call, reserve } = withBudget(noting(own.call, onCallEnded), budget, caller);
+      const { call, reserve } = withBudget(noting(own.call, onEnded), budget, caller);
       const controlPlane = controlPlaneOf({ serviceUrl, call, onListed: unreadable.note });
       return { controlPlane, reserve, keyMark: async () => hash("sha256", await own.key()) };
     },
