@@ -47,7 +47,7 @@ export function withBudget(call: Call, budget: Pick<RequestBudget, "take">, call
 
 interface ThrottleOptions {
   readonly clock: Clock;
-  readonly observer: Pick<ControlPlaneObserver, "throttled">;
+  readonly observer: Pick<ControlPlaneObserver, "callBegan" | "throttled">;
 }
 
 /** The pause after a 429 without `Retry-After`. It doubles with each further 429, up to a limit. */
@@ -58,6 +58,7 @@ export function holdAfterThrottling(send: KeyedCall, { clock, observer }: Thrott
   let openAtMs = Number.NEGATIVE_INFINITY;
   let pausesInARow = 0;
   return async (request, key) => {
+    observer.callBegan();
     const startedMs = clock.monotonicMs();
     if (startedMs < openAtMs) {
       observer.throttled("HeldBack");

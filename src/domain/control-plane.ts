@@ -59,23 +59,23 @@ export interface ControlPlaneRequest {
 /** `HeldBack`: the control plane had asked to wait. `BudgetUsedUp`: the operator's own request budget is used up. */
 export type ThrottledReason = "TooManyRequests" | "HeldBack" | "BudgetUsedUp";
 
-/** Receives every request to the control plane, for metrics. Its methods must not throw. */
+/** Receives what happens at one control plane, for metrics. Its methods must not throw. */
 export interface ControlPlaneObserver {
+  /** A call begins: it is sent, or held back because the control plane had asked to wait. */
+  callBegan(): void;
   requestEnded(request: ControlPlaneRequest): void;
   throttled(reason: ThrottledReason): void;
   budgetWaited(urgency: Urgency, seconds: number): void;
   /** A change was refused for now: the control plane answered 423, because the project is busy. */
   locked(reason: "ConflictingOperations"): void;
+  keyJudged(isAccepted: boolean): void;
 }
 
-/** Must not throw. `controlPlane` is `settings` for the control plane of the settings. */
-export interface PlaneObserver {
-  /** A call begins: it is sent, or held back because the control plane had asked to wait. */
-  callBegan(controlPlane: string): void;
-  throttledAt(controlPlane: string, reason: ThrottledReason): void;
-  keyJudged(controlPlane: string, isAccepted: boolean): void;
+/** `label`: the control plane in metrics; `settings` is the one of the settings. */
+export interface ControlPlaneMetrics {
+  of(label: string): ControlPlaneObserver;
   /** The control plane is no longer used or has no key, so its metrics are removed. */
-  keyForgotten(controlPlane: string): void;
+  forget(label: string): void;
 }
 
 /** `Urgent`: an edit or a deletion waits for the request. `Background`: polls and resyncs. */

@@ -1,4 +1,4 @@
-import type { ControlPlaneObserver, PlaneObserver, ThrottledReason } from "../domain/control-plane.ts";
+import type { ControlPlaneMetrics, ThrottledReason } from "../domain/control-plane.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** The upper bounds of the request histogram in seconds. The last ones are above every deadline of a call. */
@@ -9,13 +9,11 @@ const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
 
 const throttledReasons: readonly ThrottledReason[] = ["TooManyRequests", "HeldBack", "BudgetUsedUp"];
 
-const ofSettings = "settings";
-
 /** The labels have few different values: route templates, methods, codes. */
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
   unreadableCount: () => number,
-): ControlPlaneObserver & PlaneObserver {
+): ControlPlaneMetrics {
   const labelNames = ["route", "method", "code"];
   const total = registry.counter(
     "control_plane_requests_total",
@@ -42,18 +40,21 @@ export function createControlPlaneMetrics(
   registry.values({ control_plane_unreadable_objects: [unreadable, unreadableCount] });
   const ofPlane = createPlaneMetrics(registry);
   return {
-    ...ofPlane,
-    requestEnded: ({ route, method, code, seconds }) => {
-      total.inc({ route, method, code });
-      duration.observe({ route, method, code }, seconds);
-    },
-    throttled: (reason) => ofPlane.throttledAt(ofSettings, reason),
-    budgetWaited: (urgency, seconds) => waited.observe({ urgency }, seconds),
-    locked: (reason) => locked.inc({ reason }),
+    of: (label) => ({
+      ...ofPlane.of(label),
+      requestEnded: ({ route, method, code, seconds }) => {
+        total.inc({ route, method, code });
+        duration.observe({ route, method, code }, seconds);
+      },
+      budgetWaited: (urgency, seconds) => waited.observe({ urgency }, seconds),
+      locked: (reason) => locked.inc({ reason }),
+    }),
+    forget: ofPlane.forget,
   };
 }
 
-function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
+/** The metrics that name their control plane. */
+function createPlaneMetrics(registry: MetricsRegistry) {
   const throttled = registry.counter(
     "control_plane_throttled_total",
     "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
@@ -69,28 +70,26 @@ function createPlaneMetrics(registry: MetricsRegistry): PlaneObserver {
     "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
     ["control_plane"],
   );
-  // A control plane has its series from the start, because Prometheus does not see the rise of a counter that first
+  // A control plane has its series from its first call, with 0: Prometheus does not see the rise of a counter that first
   // appears at 1.
-  const shown = new Set<string>();
-  const appear = (controlPlane: string) => {
-    if (shown.has(controlPlane)) return;
-    shown.add(controlPlane);
-    calls.inc({ control_plane: controlPlane }, 0);
-    for (const reason of throttledReasons) throttled.inc({ reason, control_plane: controlPlane }, 0);
+  const appear = (control_plane: string) => {
+    calls.inc({ control_plane }, 0);
+    for (const reason of throttledReasons) throttled.inc({ reason, control_plane }, 0);
   };
-  appear(ofSettings);
+  appear("settings");
   return {
-    throttledAt: (controlPlane, reason) => throttled.inc({ reason, control_plane: controlPlane }),
-    callBegan(controlPlane) {
-      appear(controlPlane);
-      calls.inc({ control_plane: controlPlane });
-    },
-    keyJudged: (controlPlane, isAccepted) => accepted.set({ control_plane: controlPlane }, Number(isAccepted)),
-    keyForgotten(controlPlane) {
-      shown.delete(controlPlane);
-      accepted.remove({ control_plane: controlPlane });
-      calls.remove({ control_plane: controlPlane });
-      for (const reason of throttledReasons) throttled.remove({ reason, control_plane: controlPlane });
+    of: (control_plane: string) => ({
+      throttled: (reason: ThrottledReason) => throttled.inc({ reason, control_plane }),
+      callBegan() {
+        appear(control_plane);
+        calls.inc({ control_plane });
+      },
+      keyJudged: (isAccepted: boolean) => accepted.set({ control_plane }, Number(isAccepted)),
+    }),
+    forget(control_plane: string) {
+      accepted.remove({ control_plane });
+      calls.remove({ control_plane });
+      for (const reason of throttledReasons) throttled.remove({ reason, control_plane });
     },
   };
 }

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane.ts";
+import type { ControlPlaneMetrics } from "../domain/control-plane.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
 import type { SecretObserver, WatchStats } from "../domain/resource-store.ts";
 import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
@@ -35,7 +35,7 @@ export interface Metrics {
   readonly operations: OperationMetrics;
   readonly reconciles: ReconcileObserver;
   readonly queue: WorkQueueObserver;
-  readonly controlPlane: ControlPlaneObserver & PlaneObserver;
+  readonly controlPlane: ControlPlaneMetrics;
   readonly access: SecretObserver;
   /** Reports how late a timer has fired, in seconds. */
   readonly eventLoopDelayed: (seconds: number) => void;

@@ -16,7 +16,7 @@ import { parseServiceUrl } from "../control-plane/service-url.ts";
 import { controlPlaneOf } from "../control-plane/typed-calls.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlaneObserver, PlaneObserver } from "../domain/control-plane.ts";
+import type { ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
@@ -33,7 +33,7 @@ export interface ConnectOptions {
   readonly clusterId: string;
   readonly version: string;
   readonly tracer?: Tracer | undefined;
-  readonly observer: ControlPlaneObserver & PlaneObserver;
+  readonly metrics: ControlPlaneMetrics;
   readonly fence: LeaderFence;
   /** @default over HTTP */
   readonly callOf?: ((target: CallTarget) => KeyedCall) | undefined;
@@ -51,21 +51,20 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   const ifInUse = (report: () => void) => {
     if (isInUse()) report();
   };
+  const metrics = options.metrics.of(label);
   const observer: ControlPlaneObserver = {
-    ...options.observer,
-    throttled: (reason) => ifInUse(() => options.observer.throttledAt(label, reason)),
+    ...metrics,
+    callBegan: () => ifInUse(() => metrics.callBegan()),
+    throttled: (reason) => ifInUse(() => metrics.throttled(reason)),
+    keyJudged: (isAccepted) => ifInUse(() => metrics.keyJudged(isAccepted)),
   };
   const client = createClient({ ...options, observer }, target);
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
-  const counted: KeyedCall = (request, key) => {
-    ifInUse(() => options.observer.callBegan(label));
-    return held(request, key);
-  };
-  const probing = holdAfterRefusedKey(counted, { clock, keys });
+  const probing = holdAfterRefusedKey(held, { clock, keys });
   const onEnded = (error: unknown) => {
     const state = credentialStateAfter(error);
-    if (state !== "Unclear") ifInUse(() => options.observer.keyJudged(label, state === "Accepted"));
+    if (state !== "Unclear") observer.keyJudged(state === "Accepted");
     onCallEnded(error);
   };
   const unreadable = new UnreadableObjects({ clock, logger });
@@ -107,7 +106,7 @@ function noting(call: Call, onEnded: (error: unknown) => void): Call {
   };
 }
 
-type ClientOptions = Omit<ConnectOptions, "observer"> & Pick<HttpCallOptions, "observer">;
+type ClientOptions = ConnectOptions & Pick<HttpCallOptions, "observer">;
 
 function createClient(options: ClientOptions, { url, recordedAs, mayBeNearby }: PlaneTarget) {
   const { callOf, fence, version } = options;

@@ -281,8 +281,8 @@ export class OperatorParts {
       ...{ ...this.#foundation, ...this.#watching(), onKey, namespaces: this.#grants, events: this.events },
       newProjects: () => this.#newProjects(),
       connect: (target) =>
-        connectControlPlane({ ...this.#foundation, observer: this.metrics.controlPlane, fence: this.fence }, target),
-      onUnused: (label) => this.metrics.controlPlane.keyForgotten(label),
+        connectControlPlane({ ...this.#foundation, metrics: this.metrics.controlPlane, fence: this.fence }, target),
+      onUnused: (label) => this.metrics.controlPlane.forget(label),
       onUsable: (planeId) => {
         this.endpoints.changedAt(planeIndex(planeId), "Urgent");
         this.#accesses.changedAt(planeIndex(planeId), "Urgent");

@@ -24,11 +24,12 @@ export function fullMetrics(): Metrics {
   metrics.operations.countEnded(endedOperation({ outcome: "succeeded", durationMs: 812 }));
   metrics.operations.countEnded(endedOperation({ outcome: "failed", durationMs: 2_000_000 }));
   const route = "/projects/{project_id}/endpoints";
-  metrics.controlPlane.keyJudged("settings", false);
-  metrics.controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
-  metrics.controlPlane.throttled("TooManyRequests");
-  metrics.controlPlane.locked("ConflictingOperations");
-  metrics.controlPlane.budgetWaited("Urgent", 0.2);
+  const controlPlane = metrics.controlPlane.of("settings");
+  controlPlane.keyJudged(false);
+  controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
+  controlPlane.throttled("TooManyRequests");
+  controlPlane.locked("ConflictingOperations");
+  controlPlane.budgetWaited("Urgent", 0.2);
   metrics.queue.added();
   metrics.queue.taken(0.002);
   metrics.queue.finished(0.2);

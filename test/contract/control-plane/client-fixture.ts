@@ -13,7 +13,7 @@ export function recordingObserver() {
   const observer: ControlPlaneObserver = {
     requestEnded: ({ route, method, code }) => reported.push(`${method} ${route} ${code}`),
     throttled: (reason) => reported.push(`throttled ${reason}`),
-    budgetWaited: () => {},
+    ...{ callBegan() {}, budgetWaited() {}, keyJudged() {} },
     locked: (reason) => reported.push(`locked ${reason}`),
   };
   return { reported, observer };

@@ -3,8 +3,7 @@ import type { lookup } from "node:dns";
 import { expect, onTestFinished, test } from "vitest";
 import { farLookup, HttpTransport } from "../../../src/http/transport.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
-import { connectControlPlane } from "../../../src/wiring/connect-control-plane.ts";
-import { quietLogger } from "../../support/quiet-logger.ts";
+import { clientOf, failureOf } from "./client-fixture.ts";
 import { startRawService } from "./raw-service.ts";
 
 /**
@@ -61,28 +60,12 @@ test.each([
   expect(service.requests.length).toBe(want === "Answered" ? 2 : 0);
 });
 
-test("a control plane of a team whose name leads to this machine → no call reaches it, and the error says why", async () => {
+test("a control plane whose name leads to this machine → no call reaches it, and the error says why", async () => {
   await using service = await startRawService();
   const { port } = new URL(service.url);
-  const observer = { throttledAt: () => {}, callBegan: () => {}, budgetWaited: () => {}, requestEnded: () => {} };
-  const connection = connectControlPlane(
-    {
-      ...{ clock: systemClock, logger: quietLogger, clusterId: "c", version: "0.0.0" },
-      ...{ config: { requestsPerMinute: 700, requestsPerSecond: 40 }, fence: { mayStartEffect: () => true } },
-      observer: observer as never,
-    },
-    {
-      ...{ url: `http://localhost:${port}/v2`, keys: { current: async () => "key" }, label: "team" },
-      ...{ recordedAs: undefined, onCallEnded: () => {}, isInUse: () => true },
-      mayBeNearby: false,
-    },
-  );
-  onTestFinished(() => connection.close());
-  const caller = { urgency: "Urgent", namespace: "shop", project: "green-fox-123456" } as const;
-  const called = connection.access.forCaller(caller).controlPlane.listEndpoints("green-fox-123456");
-  await expect(called).rejects.toMatchObject({
-    reason: "Unreachable",
-    message: expect.stringContaining("the host name leads to this machine or link"),
-  });
+  await using client = clientOf(`http://localhost:${port}/v2`, { mayBeNearby: false });
+  const error = await failureOf(client.listEndpoints("green-fox-123456"));
+  expect(error.reason).toBe("Unreachable");
+  expect(error.message).toContain("the host name leads to this machine or link");
   expect(service.requests).toEqual([]);
 });

@@ -114,7 +114,7 @@ describe("after a 429", () => {
     const clock = new FakeClock();
     const calls = new FakeCalls();
     const reported: string[] = [];
-    const observer = { throttled: (reason: string) => void reported.push(reason) };
+    const observer = { callBegan() {}, throttled: (reason: string) => void reported.push(reason) };
     const call = holdAfterThrottling(calls.call, { clock, observer });
     return { clock, calls, reported, ask: () => outcomeOf(call(read, "key")) };
   }

@@ -196,8 +196,8 @@ describe("the process", () => {
   test("a control plane of a team → series of its own, which go with it; the settings' series stay", async () => {
     const { controlPlane, series } = metricsOf();
     const name = "ControlPlane/shop/own";
-    controlPlane.callBegan(name);
-    controlPlane.throttledAt(name, "HeldBack");
+    controlPlane.of(name).callBegan();
+    controlPlane.of(name).throttled("HeldBack");
     expect(await series("control_plane_calls_total")).toEqual([
       'control_plane_calls_total{control_plane="settings"} 0',
       `control_plane_calls_total{control_plane="${name}"} 1`,
@@ -205,7 +205,7 @@ describe("the process", () => {
     expect(await series("control_plane_throttled_total")).toContain(
       `control_plane_throttled_total{reason="HeldBack",control_plane="${name}"} 1`,
     );
-    controlPlane.keyForgotten(name);
+    controlPlane.forget(name);
     expect(await series("control_plane_calls_total")).toHaveLength(1);
     expect(await series("control_plane_throttled_total")).toHaveLength(3);
   });

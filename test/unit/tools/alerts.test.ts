@@ -59,8 +59,8 @@ async function exportedSeries(): Promise<readonly Series[]> {
   const ended = { operationId: "op-0", outcome: "failed", cause: "Other", durationMs: 1 } as const;
   metrics.operations.countEnded({ namespace: "shop", name: "orders", action: "start_compute", ...ended });
   metrics.queue.taken(1);
-  metrics.controlPlane.keyJudged("settings", false);
-  metrics.controlPlane.requestEnded({ route: "/projects", method: "GET", code: "200", seconds: 1 });
+  metrics.controlPlane.of("settings").keyJudged(false);
+  metrics.controlPlane.of("settings").requestEnded({ route: "/projects", method: "GET", code: "200", seconds: 1 });
   return parsePage(await metrics.render());
 }
 

@@ -1,16 +1,16 @@
 /** Tests which key the calls of one reconcile use, and what a connection keeps when its request budget is edited. */
 import { expect, it } from "vitest";
 import type { KeySource } from "../../../src/control-plane/key-source.ts";
-import type { ControlPlaneObserver, PlaneObserver } from "../../../src/domain/control-plane.ts";
+import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
 import { connectControlPlane } from "../../../src/wiring/connect-control-plane.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { FakeCalls, project } from "../control-plane/fake-calls.ts";
 
 const ignore = () => undefined;
-const observer: ControlPlaneObserver & PlaneObserver = {
+const observer: ControlPlaneObserver = {
   ...{ requestEnded: ignore, throttled: ignore, budgetWaited: ignore, locked: ignore },
-  ...{ callBegan: ignore, throttledAt: ignore, keyJudged: ignore, keyForgotten: ignore },
+  ...{ callBegan: ignore, keyJudged: ignore },
 };
 
 function connected(keys: KeySource = { current: async () => "key" }) {
@@ -19,7 +19,13 @@ function connected(keys: KeySource = { current: async () => "key" }) {
   calls.json = { endpoints: [] };
   const connection = connectControlPlane(
     {
-      ...{ clock, observer, logger: quietLogger, clusterId: "cluster-a", version: "0.0.0" },
+      ...{
+        clock,
+        metrics: { of: () => observer, forget: ignore },
+        logger: quietLogger,
+        clusterId: "cluster-a",
+        version: "0.0.0",
+      },
       ...{ config: { requestsPerMinute: 700, requestsPerSecond: 40 }, fence: { mayStartEffect: () => true } },
       callOf: () => calls.call,
     },
