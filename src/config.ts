@@ -63,12 +63,13 @@ const oneOf = <Value extends string>(...values: readonly Value[]) =>
   setting(`must be one of ${values.join(", ")}`, (text) => values.find((value) => value === text));
 
 const urlRule = "must be an http or https URL that ends in /v2, without user, query or fragment";
+const serviceUrl = setting(urlRule, (text) => parsePlainUrl(text)?.match(/.*\/v2$/)?.[0]);
 const address = setting("must be host:port, for instance 0.0.0.0:8080 or [::]:8080", parseAddress);
 
 /** Each setting: the name of its environment variable, and its schema. A duration is in milliseconds. */
 const settings = {
   /** Base URL of the control plane without a trailing slash; ends in `/v2`. */
-  controlPlaneUrl: ["CONTROL_PLANE_URL", required(setting(urlRule, parseServiceUrl), urlRule)],
+  controlPlaneUrl: ["CONTROL_PLANE_URL", required(serviceUrl, urlRule)],
   apiKeyFile: ["CONTROL_PLANE_API_KEY_FILE", z.string().optional()],
   apiKeySecret: [
     "CONTROL_PLANE_API_KEY_SECRET",
@@ -83,21 +84,24 @@ const settings = {
   /** The watched namespaces. Empty: all namespaces. */
   watchNamespaces: [
     "WATCH_NAMESPACES",
-    setting("must be namespace names separated by commas", parseNamespaces).default([]),
+    setting("must be namespace names separated by commas", (text) => parseList(text, namespaceOf)).default([]),
   ],
   metricsAddress: ["METRICS_ADDR", address.default({ host: "0.0.0.0", port: 8080 })],
   /** Whether a scrape needs a bearer token that the API server accepts. */
   metricsAuth: ["METRICS_AUTH", oneOf("None", "Token").default("None")],
   healthAddress: ["HEALTH_ADDR", address.default({ host: "0.0.0.0", port: 8081 })],
   logLevel: ["LOG_LEVEL", oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info")],
-  /** The maximum number of reconciles at the same time. A reconcile that waits for the control plane does not count. */
+  /** The maximum number of requests to the API server at the same time. */
   workers: ["WORKERS", wholeNumber(1, 256).default(16)],
   operationPollMs: ["OPERATION_POLL_SECONDS", seconds(0.1, 600).default(5_000)],
   projectPollMs: ["PROJECT_POLL_SECONDS", seconds(0.1, 3_600).default(30_000)],
   resyncMs: ["RESYNC_SECONDS", seconds(1, 86_400).default(600_000)],
   /** What a namespace without the grant annotation may do. docs/settings.md describes the modes. */
   projectGrants: ["PROJECT_GRANTS", oneOf("Required", "Open", "WhenUsed").default("WhenUsed")],
-  leaderElection: ["LEADER_ELECTION", setting("must be true or false", parseBoolean).default(true)],
+  leaderElection: [
+    "LEADER_ELECTION",
+    setting("must be true or false", (text) => ({ true: true, false: false })[text]).default(true),
+  ],
   /** The namespace of the Lease. `undefined`: the operator's own namespace, or `default` outside a cluster. */
   leaseNamespace: ["LEASE_NAMESPACE", matching("must be a namespace name", label).optional()],
   leaseName: [
@@ -110,12 +114,14 @@ const settings = {
   requestsPerMinute: ["CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
   requestsPerSecond: ["CONTROL_PLANE_REQUESTS_PER_SECOND", wholeNumber(1, 100_000).default(40)],
   /** May hold a password, so it is never logged. `undefined`: control planes are reached directly. */
-  httpsProxy: ["HTTPS_PROXY", setting("must be an http or https URL", parseProxyUrl).optional()],
+  httpsProxy: ["HTTPS_PROXY", setting("must be an http or https URL", (text) => httpUrl(text) && text).optional()],
   noProxy: ["NO_PROXY", z.string().default("")],
   /** In lower case; `*.` stands for every subdomain. `undefined`: all hosts except loopback and link-local ones. */
   tenantHosts: [
     "TENANT_CONTROL_PLANE_HOSTS",
-    setting("must be host names or addresses separated by commas, without ports", parseHosts).optional(),
+    setting("must be host names or addresses separated by commas, without ports", (text) =>
+      parseList(text, hostOf),
+    ).optional(),
   ],
   databasePort: ["DATABASE_PORT", wholeNumber(1, 65_535).default(5432)],
   /** The value of libpq's `sslmode` in the Secrets of applications, one that always encrypts. */
@@ -134,7 +140,7 @@ export const settingVariables: readonly string[] = Object.values(settings).map((
 
 type SettingName = keyof typeof settings;
 type Settings = { readonly [Name in SettingName]: z.output<(typeof settings)[Name][1]> };
-type Given = Readonly<Record<string, string>>;
+type Given = Readonly<Record<string, string | undefined>>;
 
 export interface Config extends Omit<Settings, "apiKeyFile" | "apiKeySecret" | "apiKeyValue"> {
   readonly apiKey: ApiKeySource;
@@ -148,10 +154,7 @@ export function parseConfig(environment: Environment): Config {
   const all = parseSettings(Object.keys(settings) as SettingName[], environment, apiKeyProblems(environment));
   const { apiKeyFile: path, apiKeySecret: secret, apiKeyValue: value = "", ...rest } = all;
   const apiKey: ApiKeySource = path === undefined ? { kind: "Value", value } : { kind: "File", path, secret };
-  return Object.freeze({
-    ...rest,
-    apiKey: Object.freeze(apiKey),
-  });
+  return Object.freeze({ ...rest, apiKey });
 }
 
 /** For a program that is not the operator. @throws ConfigError */
@@ -165,12 +168,8 @@ function parseSettings<Name extends SettingName>(
   environment: Environment,
   otherProblems: readonly string[] = [],
 ): Pick<Settings, Name> {
-  const given: Given = Object.fromEntries(
-    names.flatMap((name) => {
-      const text = environment[settings[name][0]];
-      return text ? [[name, text.trim()]] : [];
-    }),
-  );
+  const texts = names.map((name) => [name, environment[settings[name][0]]?.trim()] as const);
+  const given: Given = Object.fromEntries(texts.filter(([, text]) => text));
   const parsed = z.object(Object.fromEntries(names.map((name) => [name, settings[name][1]]))).safeParse(given);
   const values = parsed.data as Pick<Settings, Name> | undefined;
   const problems = [
@@ -181,18 +180,13 @@ function parseSettings<Name extends SettingName>(
   if (values === undefined || problems.length > 0) {
     throw new ConfigError(`bad configuration:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
   }
-  for (const value of Object.values(values)) {
-    Object.freeze(value);
-  }
   return values;
 }
 
 function apiKeyProblems(environment: Environment): string[] {
-  const hasFile = Boolean(environment.CONTROL_PLANE_API_KEY_FILE);
-  const state = hasFile ? "are both set" : "are both missing";
-  return hasFile === Boolean(environment.CONTROL_PLANE_API_KEY)
-    ? [`CONTROL_PLANE_API_KEY_FILE and CONTROL_PLANE_API_KEY ${state}; exactly one of them must be set`]
-    : [];
+  const { CONTROL_PLANE_API_KEY_FILE: file, CONTROL_PLANE_API_KEY: key } = environment;
+  const both = `CONTROL_PLANE_API_KEY_FILE and CONTROL_PLANE_API_KEY are both ${file ? "set" : "missing"}`;
+  return Boolean(file) === Boolean(key) ? [`${both}; exactly one of them must be set`] : [];
 }
 
 function addressProblems({ metricsAddress: metrics, healthAddress: health }: Partial<Settings>): string[] {
@@ -201,18 +195,16 @@ function addressProblems({ metricsAddress: metrics, healthAddress: health }: Par
 }
 
 function describe(name: SettingName, right: string, given: Given): string {
-  const [variable] = settings[name];
   const value = given[name];
-  return value ? `${variable} is ${shown(name, value, given)}; it ${right}` : `${variable} is not set; it ${right}`;
+  return `${settings[name][0]} is ${value ? shown(name, value, given) : "not set"}; it ${right}`;
 }
 
 /** An API key in the wrong setting, or a user and password inside a URL, must not reach the log. */
 function shown(name: SettingName, value: string, { apiKeyValue: key }: Given): string {
   const holdsSecret = value.includes("@") || (key !== undefined && value.includes(key));
-  if (hiddenSettings.has(name) || holdsSecret) {
-    return "set to a value that is not shown here";
-  }
-  return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  const isHidden = hiddenSettings.has(name) || holdsSecret;
+  const start = value.length > 80 ? `${value.slice(0, 80)}…` : value;
+  return isHidden ? "set to a value that is not shown here" : JSON.stringify(start);
 }
 
 function numberWithin(text: string, least: number, most: number, form: RegExp): number | undefined {
@@ -220,23 +212,16 @@ function numberWithin(text: string, least: number, most: number, form: RegExp): 
   return form.test(text) && value >= least && value <= most ? value : undefined;
 }
 
-function parseServiceUrl(text: string): string | undefined {
-  const url = parsePlainUrl(text);
-  return url?.endsWith("/v2") ? url : undefined;
+function httpUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
 /** Without a trailing slash; `undefined`: it is not http or https, or has a user, a query or a fragment. */
 function parsePlainUrl(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
-    return undefined;
-  }
-  const hasMore = url.username !== "" || url.password !== "" || /[?#]/.test(text);
+  const url = httpUrl(text);
+  const hasMore = url === undefined || url.username !== "" || url.password !== "" || /[?#]/.test(text);
   return hasMore ? undefined : `${url.origin}${url.pathname.replace(/\/$/, "")}`;
-}
-
-function parseProxyUrl(text: string): string | undefined {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined;
 }
 
 function parseAddress(text: string): ListenAddress | undefined {
@@ -251,24 +236,19 @@ function parseSecretName(text: string): SecretName | undefined {
   return subdomain.test(name) && /^[-._a-zA-Z0-9]+$/.test(key) && more.length === 0 ? { name, key } : undefined;
 }
 
-function parseNamespaces(text: string): string[] | undefined {
-  const names = text.split(",").map((name) => name.trim());
-  return names.every((name) => label.test(name)) ? [...new Set(names)] : undefined;
-}
-
-/** Parses hosts, and writes them as a parsed URL shows them. An IPv6 address stands in brackets. */
-function parseHosts(text: string): string[] | undefined {
-  const names = text.split(",").map((entry) => hostOf(entry.trim()));
+/** Parses entries separated by commas. @returns `undefined` if one of them is wrong */
+function parseList(text: string, parse: (entry: string) => string | undefined): string[] | undefined {
+  const names = text.split(",").map((entry) => parse(entry.trim()));
   return names.every((name) => name !== undefined) ? [...new Set(names)] : undefined;
 }
 
-function hostOf(entry: string): string | undefined {
-  const [, wildcard = "", name = ""] = /^(\*\.)?([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])$/.exec(entry) ?? [];
-  return URL.canParse(`http://${name}/`)
-    ? `${wildcard}${new URL(`http://${name}/`).hostname.replace(/\.$/, "")}`
-    : undefined;
+function namespaceOf(entry: string): string | undefined {
+  return label.test(entry) ? entry : undefined;
 }
 
-function parseBoolean(text: string): boolean | undefined {
-  return text === "true" ? true : text === "false" ? false : undefined;
+/** As a parsed URL shows the host. An IPv6 address stands in brackets. */
+function hostOf(entry: string): string | undefined {
+  const [, wildcard = "", name = ""] = /^(\*\.)?([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])$/.exec(entry) ?? [];
+  const url = URL.parse(`http://${name}/`);
+  return url === null ? undefined : `${wildcard}${url.hostname.replace(/\.$/, "")}`;
 }

@@ -27,25 +27,15 @@ function refuseOldNode(version: string): void {
 function stopOnSignal(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      if (controller.signal.aborted) {
-        process.exit(exitFailure);
-      }
-      controller.abort();
-    });
+    process.on(signal, () => (controller.signal.aborted ? process.exit(exitFailure) : controller.abort()));
   }
   return controller.signal;
 }
 
-/**
- * Runs the operator until it ends.
- * @returns the exit code: 0 if it ended in order, 2 for wrong settings or a wrong kubeconfig, else 1
- */
+/** @returns the exit code: 0 if the operator ended in order, 2 for wrong settings or a wrong kubeconfig, else 1 */
 async function run(): Promise<number> {
-  const [{ parseConfig, ConfigError }, { runOperator }] = await Promise.all([
-    import("./config.ts"),
-    import("./wiring/operator.ts"),
-  ]);
+  const { parseConfig, ConfigError } = await import("./config.ts");
+  const { runOperator } = await import("./wiring/operator.ts");
   try {
     const config = parseConfig(process.env);
     const exit = () => process.exit(exitFailure);

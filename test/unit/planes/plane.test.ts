@@ -6,14 +6,7 @@ import { keyIn } from "../../../src/planes/api-key.ts";
 import type { PlaneTarget } from "../../../src/planes/plane.ts";
 import { Planes } from "../../../src/planes/planes.ts";
 import type { Projects } from "../../../src/reconcile/project-memory.ts";
-import {
-  parseControlPlane,
-  parseProjectKey,
-  planeIdOf,
-  projectKey,
-  secretPlace,
-  settingsPlane,
-} from "../../../src/resource/control-plane-resource.ts";
+import { parseControlPlane, settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const id = "ControlPlane/shop/own";
@@ -81,22 +74,6 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
   const targets = () => connected.filter(({ label }) => label === id);
   return { clock, planes, plane: planes.of(id), targets, unused, usable, limits };
 }
-
-it.each([
-  ["the settings", undefined, settingsPlane, "p-1"],
-  ["a ControlPlane", { kind: "ControlPlane", name: "own" }, id, `${id}/p-1`],
-  ["a ClusterControlPlane", { kind: "ClusterControlPlane", name: "own" }, "ClusterControlPlane/own", undefined],
-] as const)("the key of a project at %s → its own, and back", (_, ref, planeId, want) => {
-  expect(planeIdOf(ref, "shop")).toBe(planeId);
-  const key = projectKey(planeId, "p-1");
-  expect(key).toBe(want ?? `${planeId}/p-1`);
-  expect(parseProjectKey(key)).toEqual({ planeId, projectId: "p-1" });
-});
-
-it("a ControlPlane that names a namespace for its Secret → the Secret of its own namespace all the same", () => {
-  const ref = { namespace: "elsewhere", name: "key", key: "api-key" };
-  expect(secretPlace(described(1, northUrl, "north"), ref)).toEqual({ namespace: "shop", name: "key" });
-});
 
 it("the control plane of the settings → usable at once, and recorded without a name", async () => {
   const { planes } = scene({ annotation: "p-1" });

@@ -1,0 +1,35 @@
+/** Tests the ids of control planes, the keys of their projects, and the place of their Secrets. */
+import { expect, it } from "vitest";
+import { parseComputeEndpoint, projectKeysOf, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
+import {
+  parseControlPlane,
+  parseProjectKey,
+  planeIdOf,
+  projectKey,
+  secretPlace,
+} from "../../../src/resource/control-plane-resource.ts";
+
+const metadata = { namespace: "shop", name: "own", uid: "u", resourceVersion: "1", generation: 1 };
+
+it.each([
+  ["the settings", undefined, "p-1"],
+  ["a ControlPlane", { kind: "ControlPlane", name: "own" }, "ControlPlane/shop/own/p-1"],
+  ["a ClusterControlPlane", { kind: "ClusterControlPlane", name: "own" }, "ClusterControlPlane/own/p-1"],
+] as const)("a project at %s → its own key, and back", (_, ref, key) => {
+  const planeId = planeIdOf(ref, "shop");
+  expect(projectKey(planeId, "p-1")).toBe(key);
+  expect(parseProjectKey(key)).toEqual({ planeId, projectId: "p-1" });
+});
+
+it("a reference that cannot be read → never the control plane of the settings", () => {
+  const spec = { projectId: "p-1", branchId: "b-1", type: "ReadWrite", controlPlaneRef: { kind: "Other" } };
+  const resource = parseComputeEndpoint({ metadata, spec });
+  expect(workKeyOf(resource)).toBe("unreadable/p-1");
+  expect(projectKeysOf(resource)).toEqual(["unreadable/p-1"]);
+});
+
+it("a ControlPlane that names a namespace for its Secret → the Secret of its own namespace all the same", () => {
+  const apiKeySecretRef = { namespace: "elsewhere", name: "key", key: "api-key" };
+  const resource = parseControlPlane({ metadata, spec: { url: "https://north.example.com/v2", apiKeySecretRef } });
+  expect(secretPlace(resource, apiKeySecretRef)).toEqual({ namespace: "shop", name: "key" });
+});
