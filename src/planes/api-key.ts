@@ -14,8 +14,8 @@ export type KeyRead =
       /** Why this key comes from an earlier read, or from another place; `undefined`: it was found where it belongs. */
       readonly problem?: string | undefined;
     }
-  /** A person must act. Only people who may see the control plane may read `message`, unless `isPublic` is set. */
-  | { readonly kind: "Refused"; readonly reason: PlaneReason; readonly message: string; readonly isPublic?: true }
+  /** A person must act. `message` is only for people who may see the control plane, but for the reason Unauthorized. */
+  | { readonly kind: "Refused"; readonly reason: PlaneReason; readonly message: string }
   /** The API server gave no usable answer. A key that was read before stays in use. */
   | { readonly kind: "Unanswered"; readonly message: string };
 
@@ -56,13 +56,13 @@ export class ApiKey implements KeySource {
   /** @throws ControlPlaneError `Unauthorized`, effect `NotApplied`; its text names no Secret */
   async current(): Promise<string> {
     const found = await this.read();
-    if (found?.kind !== "Read") {
-      const isPublic = found?.kind === "Refused" && found.isPublic === true;
-      const why = isPublic ? found.message : "the control plane has no usable API key";
-      throw new ControlPlaneError("Unauthorized", why, { effect: "NotApplied" });
+    if (found?.kind === "Read") {
+      this.#options.onKey(found.key);
+      return found.key;
     }
-    this.#options.onKey(found.key);
-    return found.key;
+    const isPublic = found?.kind === "Refused" && found.reason === "Unauthorized";
+    const why = isPublic ? found.message : "the control plane has no usable API key";
+    throw new ControlPlaneError("Unauthorized", why, { effect: "NotApplied" });
   }
 
   /** The control plane refused this key. The next call reads first. */
@@ -97,7 +97,7 @@ export class ApiKey implements KeySource {
   }
 
   async #refresh(): Promise<void> {
-    const { clock, read, onChange, onKey } = this.#options;
+    const { clock, read, onChange } = this.#options;
     // The time is noted before the read. A refusal during the read then causes one more read.
     this.#readAtMs = clock.monotonicMs();
     const before = this.#known;
@@ -107,12 +107,7 @@ export class ApiKey implements KeySource {
       return;
     }
     this.#known = found;
-    if (found.kind === "Read") {
-      onKey(found.key);
-    }
-    if (markOf(before) !== markOf(found)) {
-      onChange();
-    }
+    if (markOf(before) !== markOf(found)) onChange();
   }
 }
 
@@ -123,11 +118,12 @@ function markOf(found: KeyRead | undefined): string {
 /** @param where where the text was found, for the message, which never contains the text */
 export function keyIn(text: string, where: string): KeyRead {
   const key = withoutLineBreak(text);
-  if (isApiKey(key)) {
-    return { kind: "Read", key };
-  }
   const why = key === "" ? "is empty" : "contains characters that a key cannot have";
-  return { kind: "Refused", reason: "Unauthorized", message: `no API key: ${where} ${why}`, isPublic: true };
+  return isApiKey(key) ? { kind: "Read", key } : noKey(`${where} ${why}`);
+}
+
+function noKey(why: string): KeyRead {
+  return { kind: "Refused", reason: "Unauthorized", message: `no API key: ${why}` };
 }
 
 const fileOfKey = "the file named by CONTROL_PLANE_API_KEY_FILE";
@@ -138,8 +134,7 @@ export function keyInFile(readText: () => Promise<string>): ReadKey {
       return keyIn(await readText(), fileOfKey);
     } catch (error) {
       const { code = "unknown error" } = error as { readonly code?: string };
-      const message = `no API key: ${fileOfKey} cannot be read (${code})`;
-      return { kind: "Refused", reason: "Unauthorized", message, isPublic: true };
+      return noKey(`${fileOfKey} cannot be read (${code})`);
     }
   };
 }
