@@ -1,21 +1,19 @@
 // Makes and verifies a release: `npm run release -- --dry-run`.
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { AssetError } from "../assets/asset-error.ts";
 import type { ProgressSink } from "../assets/progress.ts";
-import { runCommand } from "../assets/run-command.ts";
 import { ImageToolsMissing } from "../image/buildah.ts";
 import { runTool, UsageError } from "../process/command-line.ts";
-import { type Cosign, findCosign, type Trust } from "./cosign.ts";
-import type { Place } from "./place.ts";
-import { PublishError, publishRelease } from "./publish.ts";
-import { publishedProblems } from "./published.ts";
+import { type Cosign, findCosign, type Signing, type Trust } from "./cosign.ts";
+import { PublishError, publishedProblems, publishRelease } from "./publish.ts";
 import { publishRefusal } from "./refusal.ts";
 import { openRegistry } from "./registry.ts";
 import { makeRelease, packageVersion } from "./release.ts";
 import { imageDigest, type ReleaseFiles, releaseFiles } from "./release-files.ts";
-import { type SigningChoice, trustIn, withSigning } from "./signing.ts";
+import { type SigningChoice, withSigning } from "./signing.ts";
 import { releaseIn, releaseProblems } from "./verify.ts";
 
 const usage = `Usage: npm run release -- (--dry-run | --registry REGISTRY [--from FOLDER] | --verify FOLDER [--registry REGISTRY]) [OPTION]...
@@ -46,7 +44,8 @@ const optionTypes = {
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>["values"];
 
 /** The values that every form of the command uses. */
-interface Surroundings {
+interface Context {
+  readonly values: Values;
   readonly cosign: Cosign;
   readonly progress: ProgressSink;
   readonly signal: AbortSignal;
@@ -62,9 +61,10 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
     if (refusal !== undefined) return failed([refusal, "Nothing was made or published."]);
   }
   const progress = (line: string) => console.log(line);
-  const surroundings = { cosign: await findCosign(progress, signal), progress, signal };
-  if (values.verify !== undefined) return await verify(values.verify, values, surroundings);
-  return await release({ root, version }, values, surroundings);
+  const context = { values, cosign: await findCosign(progress, signal), progress, signal };
+  if (values.verify === undefined) return await release(root, version, context);
+  const files = await releaseIn(path.resolve(values.verify));
+  return await verify(files, trustOf(values), context);
 }
 
 function checkOptions(values: Values): void {
@@ -79,50 +79,37 @@ function checkOptions(values: Values): void {
 }
 
 /** Makes a release, or takes an existing one, and verifies it. Only then it publishes the release. */
-async function release(
-  { root, version }: { readonly root: string; readonly version: string },
-  values: Values,
-  surroundings: Surroundings,
-): Promise<number> {
-  const { cosign, progress, signal } = surroundings;
-  const outDir = path.resolve(values.from ?? values.out);
+async function release(root: string, version: string, context: Context): Promise<number> {
+  const { values, cosign, progress, signal } = context;
+  const { from, out, registry } = values;
+  const outDir = path.resolve(from ?? out);
   const cache = values.cache === undefined ? undefined : path.resolve(values.cache);
   return await withSigning(cosign, signingChoice(values), async (signing) => {
-    const trust = trustIn(signing, () => trustOf(values));
-    if (values.from === undefined)
-      await makeRelease({ root, outDir, version, registry: values.registry, cosign, signing, cache, progress, signal });
-    const files = releaseFiles(outDir, version);
-    const problems = await releaseProblems(files, cosign, trust);
-    if (problems.length > 0) return failed([...problems, "Verification failed. Nothing was published."]);
-    console.log(`${path.basename(files.layout)} ${await imageDigest(files)}`);
-    await printVerified(outDir);
-    if (values.registry === undefined) return 0;
-    const place = await placeAt(values.registry, surroundings);
-    await publishRelease(files, place, { signing, trust }, progress);
-    return await verifyPublished(files, place, trust);
+    const trust: Trust = signing.kind === "Key" ? signing : trustOf(values);
+    if (from === undefined)
+      await makeRelease({ root, outDir, version, registry, cosign, signing, cache, progress, signal });
+    return await verify(releaseFiles(outDir, version), trust, { ...context, signing });
   });
 }
 
-async function verify(folder: string, values: Values, surroundings: Surroundings): Promise<number> {
-  const files = await releaseIn(path.resolve(folder));
-  const trust = trustOf(values);
-  const problems = await releaseProblems(files, surroundings.cosign, trust);
-  if (problems.length > 0) return failed([...problems, "Verification failed."]);
-  await printVerified(files.outDir);
-  if (values.registry === undefined) return 0;
-  return await verifyPublished(files, await placeAt(values.registry, surroundings), trust);
-}
-
-async function verifyPublished(files: ReleaseFiles, place: Place, trust: Trust): Promise<number> {
-  const problems = await publishedProblems(files, place, trust);
-  if (problems.length > 0)
-    return failed([...problems, `What ${place.address} holds is not this release. Do not announce it.`]);
-  console.log(`verified: what ${place.address} holds is this release`);
+/** Verifies the files of a release, then publishes them if there is a signer, and verifies what is published. */
+async function verify(
+  files: ReleaseFiles,
+  trust: Trust,
+  { values: { registry: address }, cosign, progress, signal, signing }: Context & { readonly signing?: Signing },
+): Promise<number> {
+  const problems = await releaseProblems(files, cosign, trust);
+  if (problems.length > 0) return failed([...problems, "Verification failed. Nothing was published."]);
+  console.log(`${path.basename(files.layout)} ${await imageDigest(files).catch(() => "is not there")}`);
+  console.log(`verified: ${files.outDir}\n${(await readdir(files.outDir)).sort().join("\n")}`);
+  if (address === undefined) return 0;
+  const place = { address, cosign, trust, registry: await openRegistry(address, progress, signal) };
+  if (signing !== undefined) await publishRelease(files, place, { signing, progress });
+  const different = await publishedProblems(files, place);
+  if (different.length > 0)
+    return failed([...different, `What ${address} holds is not this release. Do not announce it.`]);
+  console.log(`verified: what ${address} holds is this release`);
   return 0;
-}
-
-async function placeAt(address: string, { cosign, progress, signal }: Surroundings): Promise<Place> {
-  return { address, cosign, registry: await openRegistry(address, progress, signal) };
 }
 
 function signingChoice(values: Values): SigningChoice {
@@ -140,11 +127,6 @@ function trustOf({ key, issuer, identity }: Values): Trust {
   const name = identity ?? (workflow === undefined ? undefined : `${server}/${workflow}`);
   if (name === undefined) throw new UsageError("Name --key FILE, or --identity for a keyless release.");
   return { kind: "Identity", identity: name, issuer };
-}
-
-async function printVerified(outDir: string): Promise<void> {
-  const files = await runCommand({ command: "ls", args: ["-1", outDir] });
-  console.log(`verified: ${outDir}\n${files.trimEnd()}`);
 }
 
 function failed(lines: readonly string[]): number {

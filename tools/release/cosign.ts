@@ -90,8 +90,9 @@ export async function attestReference(
 }
 
 /** Verifies an image or a chart in a registry. @throws CommandError when no trusted signature is attached */
-export async function verifyReference(cosign: Cosign, trust: Trust, reference: string): Promise<void> {
+export async function verifyReference(cosign: Cosign, trust: Trust, reference: string): Promise<undefined> {
   await cosign(["verify", ...trustArgs(trust), reference]);
+  return undefined;
 }
 
 /** Whether an image in a registry has a trusted statement of this type with exactly this predicate. */

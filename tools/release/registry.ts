@@ -18,8 +18,8 @@ export interface Registry {
   tag(reference: string, tag: string): Promise<void>;
   /** Returns the digest of a name; `undefined`: the registry has nothing with this name, or does not say. */
   digestOf(reference: string): Promise<string | undefined>;
-  /** Reads every layer of an image and compares it with its digest. */
-  validate(reference: string): Promise<void>;
+  /** Reads every layer of an image and compares it with its digest. @throws CommandError when they differ */
+  validate(reference: string): Promise<undefined>;
   /** Pushes a chart. @param repository `oci://…` without the chart's name, which Helm adds */
   pushChart(file: string, repository: string): Promise<void>;
   /** Returns the SHA-256 of a chart package as Helm pulls it; `undefined`: there is none. */
@@ -36,7 +36,10 @@ export async function openRegistry(address: string, progress: ProgressSink, sign
     pushLayout: async (layout, reference) => void (await crane("push", layout, reference)),
     tag: async (reference, tag) => void (await crane("tag", reference, tag)),
     digestOf: (reference) => crane("digest", reference).then((text) => text.trim(), undefinedIfFailed),
-    validate: async (reference) => void (await crane("validate", "--remote", reference)),
+    validate: async (reference) => {
+      await crane("validate", "--remote", reference);
+      return undefined;
+    },
     pushChart: async (file, repository) => void (await helm("push", file, `oci://${repository}`)),
     chartSum: async (reference, version) => {
       const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-chart-"));

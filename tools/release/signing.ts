@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type Cosign, makeKeyPair, type Signing, type Trust } from "./cosign.ts";
+import { type Cosign, makeKeyPair, type Signing } from "./cosign.ts";
 
 /** The signer of a release: a key pair of this run, a private key of the user, or the identity of the workflow. */
 export type SigningChoice =
@@ -38,9 +38,4 @@ async function keyPair(
   const publicKey = path.join(directory, "cosign.pub");
   await writeFile(publicKey, await cosign(["public-key", `--key=${file}`], password));
   return { kind: "Key", privateKey: file, publicKey, password };
-}
-
-/** Returns the trust that fits a signer. @param identity the identity of the workflow, for keyless signatures */
-export function trustIn(signing: Signing, identity: () => Trust): Trust {
-  return signing.kind === "Key" ? { kind: "Key", publicKey: signing.publicKey } : identity();
 }
