@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } f
 import { parseAllDocuments } from "yaml";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { buildDashboard } from "../../tools/dashboard/dashboard.ts";
-import { type Choice, panelQueries, substitute } from "../../tools/dashboard/panels/panel-queries.ts";
 import { type Prometheus, startPrometheus } from "../../tools/prometheus/prometheus.ts";
 import { AccessWorld } from "../support/access-world.ts";
 import { adminKubectl } from "../support/api-server.ts";
@@ -13,6 +12,7 @@ import type { OperatorProcess } from "../support/e2e-operator.ts";
 import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { monitoringTool } from "../support/monitoring-tools.ts";
+import { type Choice, panelQueries, substitute } from "../support/panel-queries.ts";
 import { queryRange } from "../support/prometheus-matrix.ts";
 import { waitUntil } from "../support/wait-until.ts";
 

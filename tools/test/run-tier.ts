@@ -1,12 +1,12 @@
 /** Runs one tier of tests. */
+import { writeFileSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, setPriority, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { startGuardedProcess } from "../process/guarded-process.ts";
 import { reportFileVariable } from "./count-reporter.ts";
-import { giveWay } from "./give-way.ts";
-import type { TierReport, TierRun } from "./test-counts.ts";
+import type { TierRun, TierVerdict } from "./test-counts.ts";
 import type { Tier } from "./tiers.ts";
 
 const fileOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
@@ -22,7 +22,7 @@ export interface Beside {
    * If set, the tier has low priority, and its time limit counts from when this resolves. Until then it gets only the
    * processor time that the others leave, which may be none.
    */
-  readonly givesWayUntil?: Promise<void> | undefined;
+  readonly givesWayUntil?: Promise<unknown> | undefined;
 }
 
 /** The options of one run of vitest. */
@@ -62,9 +62,14 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const late = () => end(`it was not done after ${tier.deadlineMs / 60_000} minutes`);
-    const clearDeadline = startDeadline(tier.deadlineMs, beside?.givesWayUntil, late);
+    let hasEnded = false;
+    let timer: NodeJS.Timeout | undefined;
+    void Promise.resolve(beside?.givesWayUntil).then(() => {
+      if (!hasEnded) timer = setTimeout(late, tier.deadlineMs);
+    });
     const { code } = await child.exited;
-    clearDeadline();
+    hasEnded = true;
+    clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
     return { report: await readReport(reportFile), exitCode: code, endedBecause };
   } finally {
@@ -73,20 +78,16 @@ export async function runTier(tier: Tier, options: RunTierOptions): Promise<Tier
 }
 
 /**
- * Calls `onLate` when a time limit is over. @param from the limit counts from when this resolves. @default it counts
- * from now
- * @returns a function after which nothing is called any more.
+ * Lowers the priority of a process and of the processes that it starts. Linux compares priorities of processes only
+ * within a session, and it gives each session a priority of its own (autogroup). So both are lowered.
  */
-export function startDeadline(deadlineMs: number, from: Promise<void> | undefined, onLate: () => void): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let isCleared = false;
-  void Promise.resolve(from).then(() => {
-    if (!isCleared) timer = setTimeout(onLate, deadlineMs);
-  });
-  return () => {
-    isCleared = true;
-    clearTimeout(timer);
-  };
+function giveWay(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+    writeFileSync(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_LOW));
+  } catch {
+    // The process has ended, and its exit code says why; or this system has no autogroup.
+  }
 }
 
 /** Whether a tier has a test file whose path holds one of the filters. @throws Error when the tier's folder is missing */
@@ -97,9 +98,9 @@ export async function hasTestFiles(tier: Pick<Tier, "name">, filters: readonly s
   return files.some((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)));
 }
 
-async function readReport(file: string): Promise<TierReport | undefined> {
+async function readReport(file: string): Promise<TierVerdict | undefined> {
   try {
-    return JSON.parse(await readFile(file, "utf8")) as TierReport;
+    return JSON.parse(await readFile(file, "utf8")) as TierVerdict;
   } catch {
     return undefined;
   }

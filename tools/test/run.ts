@@ -7,9 +7,8 @@ import { AssetError } from "../assets/asset-error.ts";
 import type { AssetName } from "../assets/asset-table.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { runTool, UsageError } from "../process/command-line.ts";
-import { judgeOutputs } from "./judge-outputs.ts";
 import { hasTestFiles, type RunTierOptions, runTier } from "./run-tier.ts";
-import { type OutputMarks, outputsVariable } from "./search-outputs.ts";
+import { judgeOutputs, type OutputMarks, outputsVariable } from "./search-outputs.ts";
 import {
   addCounts,
   countSkippedAsFailed,
@@ -39,83 +38,79 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   const outputs = await mkdtemp(path.join(tmpdir(), "endpoint-operator-outputs-"));
   const env = { [outputsVariable]: outputs };
   const expected: OutputMarks[] = [];
-  for await (const { tier, verdict } of verdictsOf(chosen, { filters, env, signal })) {
-    if (filters.length === 0 && leavesAll(tier, verdict.counts)) expected.push(tier.leaves ?? {});
-    const counts = isCi ? countSkippedAsFailed(verdict.counts) : verdict.counts;
-    const isSkipFailed = isCi && verdict.counts.skipped > 0;
-    notes.push(...verdict.problems.map((problem) => `${tier.name}: ${problem}`));
-    if (isSkipFailed) notes.push(`${tier.name}: ${verdict.counts.skipped} skipped, which with CI=true is a failure`);
-    total = addCounts(total, counts);
-  }
+  await runTiers(chosen, { filters, env, signal }, (tier, { counts, problems }) => {
+    if (filters.length === 0 && leavesAll(tier, counts)) expected.push(tier.leaves ?? {});
+    notes.push(...problems.map((problem) => `${tier.name}: ${problem}`));
+    if (isCi && counts.skipped > 0) notes.push(`${tier.name}: ${counts.skipped} skipped, with CI=true a failure`);
+    total = addCounts(total, isCi ? countSkippedAsFailed(counts) : counts);
+  });
   const { counts, problems } = await judgeOutputs(outputs, signal.aborted ? [] : expected);
   notes.push(...problems.map((problem) => `outputs of operators: ${problem}`));
   return conclude(addCounts(total, counts), notes);
-}
-
-interface Judged {
-  readonly tier: Tier;
-  readonly verdict: TierVerdict;
 }
 
 /**
  * Runs the queues of tiers beside each other. The output of the first queue is shown while it runs. The output of the
  * others is shown when a tier of the first queue has ended, so that outputs do not mix.
  */
-async function* verdictsOf(chosen: readonly Tier[], options: RunTierOptions): AsyncGenerator<Judged> {
-  const [front, ...others] = queues
-    .map((queue) => ({ queue, tiers: chosen.filter((tier) => tier.queue === queue) }))
-    .filter((each) => each.tiers.length > 0);
-  const othersDone = Promise.withResolvers<void>();
+async function runTiers(
+  chosen: readonly Tier[],
+  options: RunTierOptions,
+  onVerdict: (tier: Tier, verdict: TierVerdict) => void,
+): Promise<void> {
+  const [front = [], ...others] = queues
+    .map((queue) => chosen.filter((tier) => tier.queue === queue))
+    .filter((own) => own.length > 0);
   const end = new AbortController();
   const signal = AbortSignal.any([options.signal, end.signal]);
-  const done: (Judged & { readonly output: string })[] = [];
-  const beside = others.map(async ({ queue, tiers: own }) => {
-    const givesWayUntil = queue === "LowPriority" ? othersDone.promise : undefined;
+  const waiting: (() => void)[] = [];
+  let isFrontDone = false;
+  const showWaiting = () => {
+    for (const show of waiting.splice(0)) show();
+  };
+  const runQueue = async (own: readonly Tier[], givesWayUntil?: Promise<unknown>) => {
     for (const tier of own) {
-      if (!signal.aborted) done.push(await runBeside(tier, { ...options, signal }, givesWayUntil));
+      if (signal.aborted) return;
+      const { verdict, output } = await runBeside(tier, { ...options, signal }, givesWayUntil);
+      waiting.push(() => {
+        console.log(`\n== ${tier.name}, beside the others ==\n${output}`);
+        onVerdict(tier, verdict);
+      });
+      if (isFrontDone) showWaiting();
     }
-  });
-  // A failure is thrown where the run is awaited.
-  for (const run of beside) run.catch(() => {});
-  function* finished(): Generator<Judged> {
-    for (const { output, ...judged } of done.splice(0)) {
-      console.log(`\n== ${judged.tier.name}, beside the others ==\n${output}`);
-      yield judged;
-    }
-  }
-  try {
-    for (const tier of front?.tiers ?? []) {
-      if (signal.aborted) break;
+  };
+  const runFront = async () => {
+    for (const tier of front) {
+      if (signal.aborted) return;
       console.log(`\n== ${tier.name} ==`);
-      yield { tier, verdict: await judge(tier, { ...options, signal }) };
-      yield* finished();
+      onVerdict(tier, await judge(tier, { ...options, signal }));
+      showWaiting();
     }
-    const ordinary = beside.filter((_, index) => others[index]?.queue !== "LowPriority");
-    void Promise.allSettled(ordinary).then(() => othersDone.resolve());
-    for (const run of beside) {
-      await run;
-      yield* finished();
-    }
+    isFrontDone = true;
+    showWaiting();
+  };
+  const isLow = ([first]: readonly Tier[]) => first?.queue === "LowPriority";
+  const ordinary = [runFront(), ...others.filter((own) => !isLow(own)).map((own) => runQueue(own))];
+  const low = others.filter(isLow).map((own) => runQueue(own, Promise.allSettled(ordinary)));
+  try {
+    await Promise.all([...ordinary, ...low]);
   } finally {
     end.abort();
-    await Promise.allSettled(beside);
+    await Promise.allSettled([...ordinary, ...low]);
+    showWaiting();
   }
 }
 
 /** The limit for shown output. A tier whose tests all fail prints less. */
 const shownOutputLength = 1_000_000;
 
-async function runBeside(
-  tier: Tier,
-  options: RunTierOptions,
-  givesWayUntil: Promise<void> | undefined,
-): Promise<Judged & { readonly output: string }> {
+async function runBeside(tier: Tier, options: RunTierOptions, givesWayUntil: Promise<unknown> | undefined) {
   const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-beside-"));
   const file = path.join(directory, "output.txt");
   try {
     const verdict = await judge(tier, { ...options, beside: { file, givesWayUntil } });
     const output = await readFile(file, "utf8").catch(() => "");
-    return { tier, verdict, output: output.slice(-shownOutputLength) };
+    return { verdict, output: output.slice(-shownOutputLength) };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -129,8 +124,9 @@ function chooseTiers(names: readonly string[]): readonly Tier[] {
 
 async function judge(tier: Tier, options: RunTierOptions): Promise<TierVerdict> {
   const { filters, signal } = options;
-  const problem = await whyNoTests(tier, filters);
-  if (problem !== undefined) return { counts: { ...noTests, failed: 1 }, problems: [problem] };
+  // A tier without any test file is a failure. A tier without a file that the filters name is not run.
+  const isEmpty = !(await hasTestFiles(tier, []).catch(() => false));
+  if (isEmpty) return { counts: { ...noTests, failed: 1 }, problems: [`there is no test file in test/${tier.name}`] };
   if (!(await hasTestFiles(tier, filters))) return { counts: noTests, problems: [] };
   const missing = await whyMissing(tier.assets, signal);
   if (missing !== undefined) {
@@ -139,16 +135,6 @@ async function judge(tier: Tier, options: RunTierOptions): Promise<TierVerdict> 
   // If a binary is still missing, the tests that need it are skipped and say so.
   for (const name of tier.wantedAssets ?? []) await whyMissing([name], signal);
   return judgeTier(await runTier(tier, options));
-}
-
-/** Returns why a tier has no test to run, which is a failure; `undefined`: it has test files. */
-async function whyNoTests(tier: Tier, filters: readonly string[]): Promise<string | undefined> {
-  try {
-    const isEmpty = filters.length === 0 && !(await hasTestFiles(tier, []));
-    return isEmpty ? `there is no test file in test/${tier.name}` : undefined;
-  } catch {
-    return `there is no folder test/${tier.name}, so nothing of this tier was tested`;
-  }
 }
 
 /** Finds or makes binaries. @returns why that is not possible, and what to do; `undefined`: they are available */

@@ -1,7 +1,8 @@
 /** Searches the outputs of operators for secrets. */
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { createSecretFinder } from "./secret-finder.ts";
+import { noTests, type TierVerdict } from "./test-counts.ts";
 
 /** The environment variable with the directory into which tests write the outputs of operators. */
 export const outputsVariable = "TEST_OUTPUTS_DIRECTORY";
@@ -48,6 +49,19 @@ export async function searchOutputs(directory: string, expected: readonly Output
     missing.push(...[...unseen].map((mark) => `nowhere in ${kind}: ${mark}`));
   }
   return { leaks, missing, files };
+}
+
+/**
+ * Judges all outputs as one test: none contains a key or a password. The directory is removed unless the test failed.
+ * @param expected what each tier that ran must have written; if it is empty and nothing was written, this counts as
+ *   no test.
+ */
+export async function judgeOutputs(directory: string, expected: readonly OutputMarks[]): Promise<TierVerdict> {
+  const { leaks, missing, files } = await searchOutputs(directory, expected);
+  const problems = [...leaks, ...(expected.length > 0 ? missing : [])];
+  if (problems.length > 0) return { counts: { ...noTests, failed: 1 }, problems };
+  await rm(directory, { recursive: true, force: true });
+  return { counts: files === 0 ? noTests : { ...noTests, passed: 1 }, problems };
 }
 
 async function readSecrets(directory: string): Promise<ReadonlySet<string>> {
