@@ -197,7 +197,8 @@ async function untilNotified({ pager, prometheus }: MonitoringStack, status: "fi
   return await waitUntil(
     async () => {
       const found = pager.alerts.find((alert) => alert.status === status);
-      if (found === undefined) seen = { alerts: await prometheus.alerts(), targets: await prometheus.targets() };
+      if (found === undefined)
+        seen = { alerts: await prometheus.api("/api/v1/alerts"), targets: await prometheus.api("/api/v1/targets") };
       return found;
     },
     { what: `the pager hears of an alert that is ${status}`, lastSeen: () => seen },

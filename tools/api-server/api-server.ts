@@ -3,8 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { AssetPaths } from "../assets/resolve-assets.ts";
-import { type Component, ComponentError, startComponent, waitForComponent } from "../process/component.ts";
-import { findFreePorts } from "../process/free-ports.ts";
+import { type Component, onFreePorts, startComponent, waitForComponent } from "../process/component.ts";
 import { isAnswering } from "../process/wait-until.ts";
 import { metadataAuditPolicy } from "./audit-policy.ts";
 import {
@@ -67,9 +66,6 @@ export interface ApiServer {
 /** The time limit for a whole start or restart. */
 const readyTimeoutMs = 90_000;
 
-/** The maximum number of starts with other ports, if another process has taken a port in the meantime. */
-const portAttempts = 4;
-
 /**
  * Starts an API server and waits until it can be used.
  *
@@ -83,45 +79,45 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   };
   try {
     const token = await prepareData(files, options.auditPolicy ?? metadataAuditPolicy);
-    const launch = (ports: ApiServerPorts) => startComponents({ options, files, token, ports });
-    const first = await startOnFreePorts(launch, options.ports);
-    return createHandle({ dataDirectory, files, token, launch, removeTemporary, ...first });
+    const launch = async ([etcdClient = 0, etcdPeer = 0, apiServer = 0]: readonly number[]) => {
+      const ports = { etcdClient, etcdPeer, apiServer };
+      return { ports, components: await startComponents({ options, files, token, ports }) };
+    };
+    const given = options.ports && [options.ports.etcdClient, options.ports.etcdPeer, options.ports.apiServer];
+    const { ports, components } = await onFreePorts(3, launch, given);
+    let running = components;
+    return {
+      url: serverUrl(ports),
+      etcdUrl: `http://127.0.0.1:${ports.etcdClient}`,
+      kubeconfigFile: files.kubeconfig,
+      caFile: files.caFile,
+      token,
+      auditLogFile: files.auditLog,
+      dataDirectory,
+      get processIds() {
+        return Object.fromEntries(running.map(({ name, process }) => [name, process.pid]));
+      },
+      async restart() {
+        await stopComponents(running);
+        running = [];
+        running = await startComponents({ options, files, token, ports });
+      },
+      async stop() {
+        await stopComponents(running);
+        await removeTemporary();
+      },
+    };
   } catch (error) {
     await removeTemporary();
     throw error;
   }
 }
 
-interface Running {
-  readonly ports: ApiServerPorts;
-  /** The processes in the order of their start. */
-  readonly components: readonly Component[];
-}
-
-type Launch = (ports: ApiServerPorts) => Promise<Running>;
-
 async function prepareData(files: ApiServerFiles, auditPolicy: string): Promise<string> {
   await mkdir(files.certificates, { recursive: true });
   await mkdir(files.etcdData, { recursive: true, mode: 0o700 });
   await writeFile(files.auditPolicy, auditPolicy);
   return await ensureCredentials(files);
-}
-
-async function startOnFreePorts(launch: Launch, firstPorts: ApiServerPorts | undefined): Promise<Running> {
-  for (let attempt = 1; ; attempt += 1) {
-    const ports = attempt === 1 && firstPorts !== undefined ? firstPorts : await choosePorts();
-    try {
-      return await launch(ports);
-    } catch (error) {
-      const isWorthAnother = error instanceof ComponentError && error.isPortTaken && attempt < portAttempts;
-      if (!isWorthAnother) throw error;
-    }
-  }
-}
-
-async function choosePorts(): Promise<ApiServerPorts> {
-  const [etcdClient = 0, etcdPeer = 0, apiServer = 0] = await findFreePorts(3);
-  return { etcdClient, etcdPeer, apiServer };
 }
 
 interface StartInput {
@@ -131,7 +127,8 @@ interface StartInput {
   readonly ports: ApiServerPorts;
 }
 
-async function startComponents({ options, files, token, ports }: StartInput): Promise<Running> {
+/** Returns the processes in the order of their start. */
+async function startComponents({ options, files, token, ports }: StartInput): Promise<readonly Component[]> {
   const { assets } = options;
   const deadlineMs = performance.now() + readyTimeoutMs;
   const url = serverUrl(ports);
@@ -153,7 +150,7 @@ async function startComponents({ options, files, token, ports }: StartInput): Pr
     if (controllerManager !== undefined) {
       await start("kube-controller-manager", controllerManager, kubeControllerManagerArgs(files));
     }
-    return { ports, components };
+    return components;
   } catch (error) {
     await stopComponents(components);
     throw error;
@@ -167,38 +164,4 @@ async function stopComponents(components: readonly Component[]): Promise<void> {
 
 function serverUrl(ports: ApiServerPorts): string {
   return `https://127.0.0.1:${ports.apiServer}`;
-}
-
-function createHandle(input: {
-  readonly dataDirectory: string;
-  readonly files: ApiServerFiles;
-  readonly token: string;
-  readonly ports: ApiServerPorts;
-  readonly components: readonly Component[];
-  readonly launch: Launch;
-  readonly removeTemporary: () => Promise<void>;
-}): ApiServer {
-  const { files, ports } = input;
-  let { components } = input;
-  return {
-    url: serverUrl(ports),
-    etcdUrl: `http://127.0.0.1:${ports.etcdClient}`,
-    kubeconfigFile: files.kubeconfig,
-    caFile: files.caFile,
-    token: input.token,
-    auditLogFile: files.auditLog,
-    dataDirectory: input.dataDirectory,
-    get processIds() {
-      return Object.fromEntries(components.map(({ name, process }) => [name, process.pid]));
-    },
-    async restart() {
-      await stopComponents(components);
-      components = [];
-      ({ components } = await input.launch(ports));
-    },
-    async stop() {
-      await stopComponents(components);
-      await input.removeTemporary();
-    },
-  };
 }

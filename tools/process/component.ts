@@ -1,6 +1,7 @@
 /** Starts server processes and waits until they are ready. */
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { findFreePorts } from "./free-ports.ts";
 import { type GuardedProcess, startGuardedProcess } from "./guarded-process.ts";
 
 /** The number of lines of its log that an error quotes. */
@@ -57,6 +58,24 @@ export async function startComponent(options: {
       return new ComponentError(message, `Last lines of ${logFile}:\n${tail}`);
     },
   };
+}
+
+/** The maximum number of starts with other ports, if another process has taken a port in the meantime. */
+const portAttempts = 4;
+
+/** Starts something on free ports of 127.0.0.1. @param first the ports of the first attempt. @default free ones */
+export async function onFreePorts<Started>(
+  count: number,
+  start: (ports: readonly number[]) => Promise<Started>,
+  first?: readonly number[],
+): Promise<Started> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(attempt === 1 && first !== undefined ? first : await findFreePorts(count));
+    } catch (error) {
+      if (!(error instanceof ComponentError && error.isPortTaken && attempt < portAttempts)) throw error;
+    }
+  }
 }
 
 /**

@@ -1,8 +1,6 @@
 /** Starts Prometheus, Alertmanager and a receiver of alerts together. */
 import { renderRulesFile } from "../monitoring/rule-files.ts";
-import { startAlertmanager } from "./alertmanager.ts";
-import type { MonitoringServer } from "./monitoring-server.ts";
-import { type Prometheus, startPrometheus } from "./prometheus.ts";
+import { type MonitoringServer, type Prometheus, startAlertmanager, startPrometheus } from "./prometheus.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "./webhook-receiver.ts";
 
 /** The targets, and the programs. */
@@ -41,10 +39,8 @@ export async function startMonitoringStack(options: MonitoringStackOptions): Pro
   try {
     const pager = await startWebhookReceiver();
     parts.defer(() => pager.close());
-    const alertmanager = await startAlertmanager({
-      binary: options.assets.alertmanager,
-      config: alertmanagerConfig(pager.url),
-    });
+    const ofAlertmanager = { binary: options.assets.alertmanager, config: alertmanagerConfig(pager.url) };
+    const alertmanager = await startAlertmanager(ofAlertmanager);
     parts.defer(() => alertmanager.stop());
     const prometheus = await startPrometheus({
       binary: options.assets.prometheus,

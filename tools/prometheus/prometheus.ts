@@ -1,37 +1,32 @@
-/** Starts a real Prometheus. */
-import { type MonitoringServer, startMonitoringServer } from "./monitoring-server.ts";
+/** Starts a real Prometheus, and a real Alertmanager. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type Component, onFreePorts, startComponent, waitForComponent } from "../process/component.ts";
+import { isAnswering } from "../process/wait-until.ts";
 
-/** The options of Prometheus. */
-export interface PrometheusOptions {
+/** The options of one server. */
+export interface ServerOptions {
   /** The path of the program. @see resolve-assets.ts, which finds it */
   readonly binary: string;
-  /**
-   * The configuration: an object with the content of prometheus.yml. Its paths are relative to the server's directory.
-   */
+  /** The content of prometheus.yml or alertmanager.yml. Its paths are relative to the server's directory. */
   readonly config: object;
   /** The texts of other files by name, for instance of rules that the configuration names. */
   readonly files?: Readonly<Record<string, string>>;
+}
+
+/** A running server on loopback. It ends when this process ends in any way. */
+export interface MonitoringServer {
+  /** The URL `http://127.0.0.1:PORT`, without a trailing slash. */
+  readonly url: string;
+  /** Ends the server, waits until it has ended, and removes its directory. A second call does nothing. */
+  stop(): Promise<void>;
 }
 
 /** One series of an answer with its value. The labels include `__name__` if the query keeps it. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-}
-
-/** An alert in its present state in Prometheus. */
-export interface ActiveAlert {
-  readonly state: "pending" | "firing";
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-/** A target, and the result of its last scrape. */
-export interface ScrapeTarget {
-  readonly scrapeUrl: string;
-  readonly health: "up" | "down" | "unknown";
-  /** The error of the last scrape; empty if the scrape succeeded. */
-  readonly lastError: string;
 }
 
 /** A real Prometheus on loopback. Its data is in a temporary directory. */
@@ -42,49 +37,79 @@ export interface Prometheus extends MonitoringServer {
    */
   query(expression: string): Promise<readonly Sample[]>;
   /**
-   * Calls any path of its HTTP API, for instance `/api/v1/label/__name__/values`. @returns the member `data` of the
-   * answer. @throws Error when the call is refused
+   * Calls any path of its HTTP API, for instance `/api/v1/alerts`. @returns the member `data` of the answer. @throws
+   * Error when the call is refused
    */
   api(path: string): Promise<unknown>;
-  alerts(): Promise<readonly ActiveAlert[]>;
-  targets(): Promise<readonly ScrapeTarget[]>;
 }
 
-const configFile = "prometheus.yml";
-
-/**
- * Starts Prometheus and waits until it is ready.
- *
- * @throws ComponentError with the end of its log, for instance when it refuses the configuration.
- */
-export async function startPrometheus(options: PrometheusOptions): Promise<Prometheus> {
-  const { binary, config, files = {} } = options;
-  const server = await startMonitoringServer({
-    name: "prometheus",
-    binary,
-    // JSON is also YAML.
-    files: { ...files, [configFile]: JSON.stringify(config) },
-    args: (directory, port) => [
-      `--config.file=${directory}/${configFile}`,
-      `--storage.tsdb.path=${directory}/data`,
-      `--web.listen-address=127.0.0.1:${port}`,
-      "--web.enable-lifecycle",
-      "--log.level=warn",
-    ],
-  });
+/** Starts Prometheus and waits until it is ready. @throws ComponentError, for instance about a wrong configuration */
+export async function startPrometheus(options: ServerOptions): Promise<Prometheus> {
+  const server = await startServer("prometheus", options, (directory) => [
+    `--config.file=${directory}/prometheus.yml`,
+    `--storage.tsdb.path=${directory}/data`,
+    "--log.level=warn",
+  ]);
   const api = (path: string) => get(`${server.url}${path}`);
-  return {
-    ...server,
-    api,
-    query: async (expression) => samplesOf(await api(`/api/v1/query?${new URLSearchParams({ query: expression })}`)),
-    alerts: async () => ((await api("/api/v1/alerts")) as { readonly alerts: readonly ActiveAlert[] }).alerts,
-    targets: async () => {
-      const { activeTargets } = (await api("/api/v1/targets?state=active")) as {
-        readonly activeTargets: readonly ScrapeTarget[];
-      };
-      return activeTargets;
-    },
+  const query = async (expression: string) =>
+    samplesOf(await api(`/api/v1/query?${new URLSearchParams({ query: expression })}`));
+  return { ...server, api, query };
+}
+
+/** Starts an Alertmanager without a cluster, and waits until it is ready. @throws ComponentError */
+export async function startAlertmanager(options: ServerOptions): Promise<MonitoringServer> {
+  return await startServer("alertmanager", options, (directory) => [
+    `--config.file=${directory}/alertmanager.yml`,
+    `--storage.path=${directory}/data`,
+    // Without this flag it listens for peers on every address.
+    "--cluster.listen-address=",
+    "--log.level=warn",
+  ]);
+}
+
+/** The time limit of a start. */
+const readyTimeoutMs = 30_000;
+
+async function startServer(
+  name: "prometheus" | "alertmanager",
+  { binary, config, files = {} }: ServerOptions,
+  argsIn: (directory: string) => readonly string[],
+): Promise<MonitoringServer> {
+  const directory = await mkdtemp(path.join(tmpdir(), `endpoint-operator-${name}-`));
+  const remove = () => rm(directory, { recursive: true, force: true, maxRetries: 5 });
+  // JSON is also YAML.
+  const all = { ...files, [`${name}.yml`]: JSON.stringify(config) };
+  const start = async ([port]: readonly number[]) => {
+    const url = `http://127.0.0.1:${port}`;
+    const args = [...argsIn(directory), `--web.listen-address=127.0.0.1:${port}`];
+    const logFile = path.join(directory, `${name}.log`);
+    const component = await startComponent({ name, command: binary, args, logFile, graceMs: 5_000 });
+    await untilReady(component, url);
+    return { component, url };
   };
+  try {
+    for (const [file, text] of Object.entries(all)) await writeFile(path.join(directory, file), text);
+    const { component, url } = await onFreePorts(1, start);
+    return {
+      url,
+      async stop() {
+        await component.process.stop();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function untilReady(component: Component, url: string): Promise<void> {
+  try {
+    await waitForComponent(component, performance.now() + readyTimeoutMs, () => isAnswering(`${url}/-/ready`));
+  } catch (error) {
+    await component.process.stop();
+    throw error;
+  }
 }
 
 async function get(url: string): Promise<unknown> {
@@ -105,17 +130,8 @@ type QueryResult =
 
 function samplesOf(data: unknown): readonly Sample[] {
   const answer = data as QueryResult;
-  switch (answer.resultType) {
-    case "scalar":
-      return [{ labels: {}, value: numberOf(answer.result[1]) }];
-    case "vector":
-      return answer.result.map(({ metric, value }) => ({ labels: metric, value: numberOf(value[1]) }));
-    default:
-      throw new Error(`the query gives a ${(answer as { readonly resultType: string }).resultType}, not a vector`);
-  }
-}
-
-/** Prometheus writes infinity as `+Inf` and `-Inf`. */
-function numberOf(text: string): number {
-  return Number(text.replace("Inf", "Infinity"));
+  // Prometheus writes infinity as `+Inf` and `-Inf`.
+  const numberOf = ([, text]: Point) => Number(text.replace("Inf", "Infinity"));
+  if (answer.resultType === "scalar") return [{ labels: {}, value: numberOf(answer.result) }];
+  return answer.result.map(({ metric, value }) => ({ labels: metric, value: numberOf(value) }));
 }
