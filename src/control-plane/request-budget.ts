@@ -28,7 +28,7 @@ type BucketSize = Pick<TokenBucketOptions, "capacity" | "perSecond">;
  * Returns the bucket that keeps both limits: for t = 1 second and t = 60 seconds, `capacity + perSecond × t` is at most
  * the limit. With a capacity of 1, requests are evenly spaced, so `perSecond` alone limits them.
  */
-export function bucketFor(requestsPerMinute: number, requestsPerSecond: number): BucketSize {
+function bucketFor(requestsPerMinute: number, requestsPerSecond: number): BucketSize {
   const capacity = Math.min((60 * requestsPerSecond - requestsPerMinute) / 59, requestsPerMinute / 2);
   return capacity > 1
     ? { capacity, perSecond: (requestsPerMinute - capacity) / 60 }

@@ -1,7 +1,7 @@
 /** Tests the request budget. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bucketFor, RequestBudget } from "../../../src/control-plane/request-budget.ts";
+import { RequestBudget } from "../../../src/control-plane/request-budget.ts";
 import type { Caller, Urgency } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -87,21 +87,6 @@ describe("the limits", () => {
       { numRuns: 60 },
     );
   });
-
-  it.each([
-    [700, 40, 28.8, 11.19],
-    [700, 11, 1, 11],
-    [60, 1, 1, 1],
-    [10, 40, 5, 0.083],
-    [1_000_000, 100_000, 84_745.8, 15_254.2],
-  ])(
-    "%i a minute and %i a second → a bucket that holds %d and gains %d a second",
-    (perMinute, perSecond, capacity, rate) => {
-      const size = bucketFor(perMinute, perSecond);
-      expect(size.capacity).toBeCloseTo(capacity, 0);
-      expect(size.perSecond).toBeCloseTo(rate, 1);
-    },
-  );
 
   it("the limit changes while requests wait → they keep their places, and the new limit counts from then on", async () => {
     const { clock, budget, sent, send } = start({ perMinute: 600 });

@@ -27,3 +27,18 @@ describe("the checks of the watch", () => {
     expect(ready(true, 0)).toMatchObject({ status: 200 });
   });
 });
+
+it("one check fails, one throws → 503, both named, the words of the error not shown", () => {
+  const fail = () => {
+    throw new Error("password=made-up");
+  };
+  const checks = [
+    { name: "first", problem: () => "the first list has not ended" },
+    { name: "other", problem: fail },
+    { name: "third", problem: () => undefined },
+  ];
+  expect(answerHealth(checks)).toMatchObject({
+    status: 503,
+    body: "failed first: the first list has not ended\nfailed other: the check itself failed\nok third\nnot ok\n",
+  });
+});
