@@ -11,14 +11,11 @@ const programVersion = typeof ENDPOINT_OPERATOR_VERSION === "string" ? ENDPOINT_
 const exitFailure = 1;
 const exitBadConfiguration = 2;
 
-/** As in `engines` of package.json. */
-const [leastMajor, leastMinor] = [22, 19];
-
-/** Ends the process with one line, because an older Node would end it with a stack trace later. */
+/** An older Node would end with a stack trace later. The limit is that of package.json. */
 function refuseOldNode(version: string): void {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return;
-  const needed = `endpoint-operator needs Node ${leastMajor}.${leastMinor} or later, and this is Node ${version}.`;
+  if (major > 22 || (major === 22 && minor >= 19)) return;
+  const needed = `endpoint-operator needs Node 22.19 or later, and this is Node ${version}.`;
   process.stderr.write(`${needed} Install a newer Node, or use the image.\n`);
   process.exit(exitBadConfiguration);
 }

@@ -70,6 +70,8 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
     expect(sums.map((line) => line.split("  ")[1])).toEqual([
       `endpoint-operator-${version}.oci.tar`,
       `endpoint-operator-${version}.cdx.json`,
+      `endpoint-operator-${version}-arm64.oci.tar`,
+      `endpoint-operator-${version}-arm64.cdx.json`,
       `endpoint-operator-${version}.tgz`,
       `endpoint-operator-crds-${version}.tgz`,
       "install.yaml",
@@ -118,6 +120,8 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
     test.each([
       `endpoint-operator-${version}.oci.tar`,
       `endpoint-operator-${version}.cdx.json`,
+      `endpoint-operator-${version}-arm64.oci.tar`,
+      `endpoint-operator-${version}-arm64.cdx.json`,
       `endpoint-operator-${version}.tgz`,
       `endpoint-operator-crds-${version}.tgz`,
       "install.yaml",

@@ -109,6 +109,38 @@ const leaderKilled: Step = {
   },
 };
 
+const secondRelease: Step = {
+  name: "a second release in another namespace, under an arbitrary user id → it runs beside the first one, and goes without taking anything of it",
+  run: async (world) => {
+    const { kubectl, helm, input } = world;
+    const place = ["-n", "team-b"] as const;
+    await kubectl.run(["create", "namespace", "team-b"]);
+    await kubectl.run(["label", "namespace", "team-b", "pod-security.kubernetes.io/enforce=restricted"]);
+    const secret = ["create", "secret", "generic", "control-plane-api-key", `--from-literal=api-key=${input.apiKey}`];
+    await kubectl.run([...place, ...secret]);
+    // As OpenShift does it: a high user id, and the group 0.
+    const user = "podSecurityContext.runAsUser=1000650000,podSecurityContext.runAsGroup=0";
+    const once = "crds.enabled=false,secretsRole.create=false,watchNamespaces={team-b}";
+    const image = "image.repository=docker.io/library/endpoint-operator";
+    const values = [`controlPlane.url=${sandboxUrl}`, image, once, user].flatMap((value) => ["--set", value]);
+    const chart = path.join(input.current, "charts", "endpoint-operator");
+    await helm("install", "team-b", chart, ...place, ...values, "--wait", "--timeout", "90s");
+    const leases = await kubectl.run(["get", "lease", "-A", "--output=name"]);
+    assert.match(leases, /lease.*\/endpoint-operator\n/);
+    assert.match(leases, /lease.*\/team-b-endpoint-operator\n/);
+    const before = await kubectl.run(["get", "crd,clusterrole", "--output=name"]);
+    await helm("uninstall", "team-b", ...place, "--wait", "--timeout", "90s");
+    const after = await kubectl.run(["get", "crd,clusterrole", "--output=name"]);
+    const gone = before.split("\n").filter((name) => !after.split("\n").includes(name));
+    assert.ok(gone.length > 0);
+    assert.deepEqual(
+      gone.filter((name) => !name.includes("/team-b-")),
+      [],
+    );
+    await kubectl.run(["delete", "namespace", "team-b", "--timeout=60s"]);
+  },
+};
+
 const rollingRestart: Step = {
   name: "a rolling restart → always a replica that is ready; then every pod is new",
   run: async (world) => {
@@ -194,6 +226,7 @@ export const steps: readonly Step[] = [
   nodeReady,
   readmeFollowed,
   samplesReady,
+  secondRelease,
   leaderKilled,
   rollingRestart,
   drained,

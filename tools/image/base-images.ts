@@ -20,6 +20,8 @@ export interface BaseImageOptions {
   readonly dockerfile: string;
   /** No file in the images is newer than this, in seconds since 1970. */
   readonly epochSeconds: number;
+  /** The architecture in Debian's words. @default that of this machine */
+  readonly architecture?: string;
 }
 
 const release = "bookworm";
@@ -47,7 +49,7 @@ export async function makeBaseImages(options: BaseImageOptions): Promise<readonl
   return packages;
 }
 
-async function makeRuntimeImage(options: BaseImageOptions, name: string): Promise<readonly DebianPackage[]> {
+export async function makeRuntimeImage(options: BaseImageOptions, name: string): Promise<readonly DebianPackage[]> {
   const { root, packages } = await makeRoot(options, "runtime", runtimePackages);
   await commit(options, name, [root, "/"], [searchPath]);
   return packages;
@@ -74,7 +76,8 @@ function npmDirectory(): string {
 /** The list of packages, in the root that is being made. */
 const listInside = "/packages.list";
 
-async function makeRoot({ directory, epochSeconds }: BaseImageOptions, name: string, include: readonly string[]) {
+async function makeRoot(options: BaseImageOptions, name: string, include: readonly string[]) {
+  const { directory, epochSeconds, architecture } = options;
   const root = path.join(directory, `${name}.tar`);
   const list = path.join(directory, `${name}.packages`);
   const removals = machineFiles.map((file) => `"$1"/${file}`).join(" ");
@@ -82,6 +85,7 @@ async function makeRoot({ directory, epochSeconds }: BaseImageOptions, name: str
     command: "mmdebstrap",
     args: [
       ...["--quiet", "--variant=extract", `--include=${include.join(",")}`],
+      ...(architecture === undefined ? [] : [`--architectures=${architecture}`]),
       // If the user is not root, a hook may write only below the new root. mmdebstrap itself copies the list out.
       `--extract-hook=cd "$1"/var/cache/apt/archives && ls *.deb > "$1${listInside}"`,
       `--extract-hook=download ${listInside} ${list}`,
@@ -106,8 +110,8 @@ function packagesIn(list: string): readonly DebianPackage[] {
 }
 
 /** Makes an image from files. @param files source and target of each copy, one after the other */
-async function commit(
-  { buildah, epochSeconds }: BaseImageOptions,
+export async function commit(
+  { buildah, epochSeconds, architecture }: BaseImageOptions,
   name: string,
   files: readonly string[],
   environment: readonly string[],
@@ -115,6 +119,7 @@ async function commit(
   const container = await buildah(["from", "scratch"]);
   for (let at = 0; at < files.length; at += 2)
     await buildah(["add", "--quiet", container, files[at] ?? "", files[at + 1] ?? ""]);
+  if (architecture !== undefined) await buildah(["config", "--os", "linux", "--arch", architecture, container]);
   await buildah(["config", ...environment.flatMap((variable) => ["--env", variable]), container]);
   const reference = name.includes("/") ? name : `docker.io/library/${name}`;
   await buildah(["commit", "--quiet", "--rm", "--timestamp", String(epochSeconds), container, reference]);

@@ -17,18 +17,21 @@ export interface FileBuild {
   readonly reference: string;
   /** The stage to build. @default the last one */
   readonly target?: string;
+  /** @default that of this machine */
+  readonly architecture?: string;
   /** The time of every file in the image, in seconds since 1970. */
   readonly epochSeconds: number;
 }
 
 /** Builds an image without a registry. @throws CommandError with the last lines of the step that failed */
 export async function buildFile(buildah: Buildah, build: FileBuild): Promise<void> {
-  const { root, text, directory, reference, target, epochSeconds } = build;
+  const { root, text, directory, reference, target, architecture, epochSeconds } = build;
   const file = path.join(directory, "Dockerfile");
   await writeFile(file, text);
   await buildah([
     ...["build", "--isolation", "chroot", "--pull-never", "--no-cache", "--format", "oci"],
     ...["--timestamp", String(epochSeconds), ...(target === undefined ? [] : ["--target", target]), "--tag", reference],
+    ...(architecture === undefined ? [] : ["--platform", `linux/${architecture}`]),
     ...(await buildVolumes()),
     ...["--ignorefile", path.join(root, ".dockerignore"), "--file", file, root],
   ]);

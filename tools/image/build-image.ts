@@ -84,24 +84,27 @@ export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
   return await writeBeside({ layout, name, version, epochSeconds, outDir, debian });
 }
 
-interface Finished {
+export interface Finished {
   readonly layout: string;
   readonly name: string;
   readonly version: string;
+  /** Follows the version in the names of the files. @default empty */
+  readonly suffix?: string;
   readonly epochSeconds: number;
   readonly outDir: string;
   readonly debian: readonly DebianPackage[];
 }
 
-async function writeBeside({ layout, outDir, debian, ...image }: Finished): Promise<BuiltImage> {
+export async function writeBeside({ layout, outDir, debian, ...image }: Finished): Promise<BuiltImage> {
   const { name, version, epochSeconds } = image;
   const { digest } = await readOciImage(layout);
   const bundled = JSON.parse(await readImageFile(layout, "app/packages.json")) as readonly BundledPackage[];
   const nodeVersion = process.versions.node;
-  const sbom = path.join(outDir, `${name}-${version}.cdx.json`);
+  const file = path.join(outDir, `${name}-${version}${image.suffix ?? ""}`);
+  const sbom = `${file}.cdx.json`;
   const contents = { name, version, digest, bundled, debian, nodeVersion, epochSeconds };
   await writeFile(sbom, `${JSON.stringify(imageSbom(contents), undefined, 2)}\n`);
-  const archive = path.join(outDir, `${name}-${version}.oci.tar`);
+  const archive = `${file}.oci.tar`;
   const sameBytes = ["--sort=name", `--mtime=@${epochSeconds}`, "--owner=0", "--group=0", "--numeric-owner"];
   await runCommand({ command: "tar", args: [...sameBytes, "--create", "--file", archive, "--directory", layout, "."] });
   return { name, version, digest, layout, archive, sbom };

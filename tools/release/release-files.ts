@@ -14,6 +14,8 @@ export interface ReleaseFiles {
   readonly layout: string;
   readonly archive: string;
   readonly sbom: string;
+  /** Archive and SBOM of the image for arm64. */
+  readonly arm64: readonly [archive: string, sbom: string];
   readonly charts: readonly string[];
   /** CRDs and operator as one manifest. */
   readonly install: string;
@@ -30,6 +32,7 @@ export function releaseFiles(outDir: string, version: string): ReleaseFiles {
     layout: at(`${imageName}-${version}.oci`),
     archive: at(`${imageName}-${version}.oci.tar`),
     sbom: at(`${imageName}-${version}.cdx.json`),
+    arm64: [at(`${imageName}-${version}-arm64.oci.tar`), at(`${imageName}-${version}-arm64.cdx.json`)],
     charts: chartFolders.map((folder) => at(`${path.basename(folder)}-${version}.tgz`)),
     install: at("install.yaml"),
     checksums: at("SHA256SUMS"),
@@ -43,8 +46,8 @@ export function signedFiles(files: ReleaseFiles): readonly string[] {
 }
 
 /** Returns every file that SHA256SUMS lists. Pure. */
-export function listedFiles({ archive, sbom, charts, install }: ReleaseFiles): readonly string[] {
-  return [archive, sbom, ...charts, install];
+export function listedFiles({ archive, sbom, arm64, charts, install }: ReleaseFiles): readonly string[] {
+  return [archive, sbom, ...arm64, ...charts, install];
 }
 
 /** Returns the digest of the image in the layout, with `sha256:`. @throws Error when there is no image */

@@ -13,7 +13,7 @@ import { imageDigest, listedFiles, type ReleaseFiles, releaseFiles, signedFiles 
  */
 export async function releaseIn(outDir: string): Promise<ReleaseFiles> {
   const names = await readdir(outDir).catch(() => []);
-  const versions = names.flatMap((name) => /^endpoint-operator-(.+)\.cdx\.json$/.exec(name)?.[1] ?? []);
+  const versions = names.flatMap((name) => /^endpoint-operator-(.+(?<!-arm64))\.cdx\.json$/.exec(name)?.[1] ?? []);
   const [version, ...others] = versions;
   if (version === undefined || others.length > 0) throw new UsageError(`${outDir} does not hold exactly one release.`);
   return releaseFiles(outDir, version);
