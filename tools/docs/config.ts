@@ -1,7 +1,7 @@
 /** The configuration of VitePress, which builds the documentation site. */
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "vitepress";
-import { anchorOf, groups, readPages, sitePath, titleOf } from "./pages.ts";
+import { anchorOf, groups, pagesOf, readPages, sitePath, titleOf } from "./pages.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const pages = await readPages(root);
@@ -11,10 +11,9 @@ const item = (page: string) => ({
   link: `/${sitePath(page).replace(/(index)?\.md$/, "")}`,
 });
 
-const sidebar = groups.map(({ text, pages: listed, folder }) => {
-  const inFolder = folder === undefined ? [] : [...pages.keys()].filter((page) => page.startsWith(`${folder}/`));
-  const items = [...listed, ...inFolder].map(item);
-  return folder === undefined ? { text, items } : { text, items, collapsed: true };
+const sidebar = groups.map((group) => {
+  const items = pagesOf(group, pages.keys()).map(item);
+  return group.folder === undefined ? { text: group.text, items } : { text: group.text, items, collapsed: true };
 });
 
 /** Headings count most, and pages about the project itself least. The functions run in the browser, from their text alone. */

@@ -3,11 +3,11 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path/posix";
 
 /** A group of the menu, in the order of a user's day. */
-interface Group {
+export interface Group {
   readonly text: string;
   /** The pages by their path in the repository. */
   readonly pages: readonly string[];
-  /** A folder whose pages follow. The group is closed until a reader opens it. */
+  /** A folder whose pages follow, but for those that another group names. The group is closed until a reader opens it. */
   readonly folder?: string;
 }
 
@@ -18,7 +18,7 @@ export const groups: readonly Group[] = [
   { text: "Use", pages: inDocs("using", "connect", "guides/clients", "rotate", "plugin", "troubleshooting") },
   {
     text: "Run",
-    pages: ["charts/endpoint-operator/README.md", ...inDocs("settings", "upgrades", "gitops", "benchmarks")],
+    pages: ["charts/endpoint-operator/README.md", ...inDocs("settings", "upgrades", "gitops")],
   },
   { text: "Watch", pages: inDocs("monitoring", "dashboard", "metrics", "tracing") },
   { text: "Share", pages: [...inDocs("tenants", "security-model"), "SECURITY.md"] },
@@ -31,12 +31,15 @@ export const groups: readonly Group[] = [
     ),
   },
   { text: "Runbooks", pages: [], folder: "docs/runbooks" },
-  {
-    text: "Project",
-    pages: ["CHANGELOG.md", ...inDocs("releases", "reliability", "code")],
-  },
+  { text: "Project", pages: ["CHANGELOG.md"], folder: "docs" },
   { text: "Decisions", pages: [], folder: "docs/decisions" },
 ];
+
+/** Returns the pages of a group. Pure. */
+export function pagesOf({ pages, folder }: Group, all: Iterable<string>): readonly string[] {
+  const named = groups.flatMap((group) => group.pages);
+  return [...pages, ...[...all].filter((page) => path.dirname(page) === folder && !named.includes(page))];
+}
 
 /** Returns the path of a page in the site: `docs/using.md` is `using.md`, the README is `index.md`. Pure. */
 export function sitePath(page: string): string {

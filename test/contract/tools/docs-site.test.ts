@@ -7,7 +7,7 @@ import MiniSearch from "minisearch";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommand } from "../../../tools/assets/run-command.ts";
 import { searchOptions } from "../../../tools/docs/config.ts";
-import { groups, readPages } from "../../../tools/docs/pages.ts";
+import { groups, pagesOf, readPages } from "../../../tools/docs/pages.ts";
 import { ruleGroups } from "../../../tools/monitoring/rule-files.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -43,10 +43,8 @@ test("every link between pages → a page of the site, and an anchor on it", () 
 });
 
 test("the menu → every page, once", async () => {
-  const listed = groups.flatMap(({ pages: named }) => named);
-  const folders = groups.flatMap(({ folder }) => folder ?? []);
-  const all = [...(await readPages(root)).keys()].filter((page) => !folders.includes(path.dirname(page)));
-  expect(listed.toSorted()).toEqual(all.toSorted());
+  const all = [...(await readPages(root)).keys()];
+  expect(groups.flatMap((group) => pagesOf(group, all)).toSorted()).toEqual(all.toSorted());
 });
 
 test("the runbook of every alert → a page of the site", () => {
