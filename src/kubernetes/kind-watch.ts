@@ -9,14 +9,12 @@ import type {
   WatchStats,
 } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
-import { metadataOf, objectPath } from "./http/objects.ts";
+import { isOlder, metadataOf, objectPath } from "./http/objects.ts";
 import { KindStore } from "./store/kind-store.ts";
 import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
-import { createListWatch } from "./watch/list-watch.ts";
-import { Reflector } from "./watch/reflector.ts";
-import { defaultTiming, type ReflectorOptions } from "./watch/reflector-parts.ts";
-import { type ChangeOrigin, ResourceCache } from "./watch/resource-cache.ts";
-import { isOlder } from "./watch/resource-version.ts";
+import { createListWatch, createObjectReader } from "./watch/list-watch.ts";
+import { Reflector, type ReflectorOptions } from "./watch/reflector.ts";
+import { ResourceCache } from "./watch/resource-cache.ts";
 
 export interface KindWatchOptions
   extends Pick<ReflectorOptions<never>, "onList" | "onRestored" | "clock" | "logger" | "random" | "timing"> {
@@ -26,34 +24,28 @@ export interface KindWatchOptions
   /** Where the kind is not watched. @default nowhere */
   readonly gaps?: KindGaps | undefined;
   /** Called for each change, sometimes more than once. It should only add the key to a queue. */
-  readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
+  readonly onChange: (key: ResourceKey) => void;
   readonly fence: LeaderFence;
 }
 
-/** The time limit of `listConsistently`, in milliseconds. Thousands of resources take seconds. */
-const consistentListTimeoutMs = 60_000;
-
 export class KindWatch<Resource extends StoredResource<Status>, Status extends object> {
   readonly store: ResourceStore<Resource, Status>;
+  readonly #kind: ResourceKind<Resource, Status>;
   readonly #options: KindWatchOptions;
   readonly #cache: ResourceCache<Resource>;
   /** One reflector for each namespace, or one for all; the key is then `undefined`. */
   readonly #reflectors: ReadonlyMap<string | undefined, Reflector<Resource>>;
 
   constructor(kind: ResourceKind<Resource, Status>, options: KindWatchOptions) {
-    const { connection, logger, fence, namespaces } = options;
+    const { connection, fence, namespaces } = options;
+    this.#kind = kind;
     this.#options = options;
     this.#cache = new ResourceCache<Resource>({
       indexesOf: kind.indexesOf,
-      onChange: options.onChange,
-      onHandlerError: ({ namespace, name }, error) =>
-        logger.error(
-          { namespace, name, err: error },
-          "the handler of a change threw an error, which is a bug; the watch goes on",
-        ),
+      onChange: (key) => this.#changed(key),
     });
     const scopes = (namespaces.length === 0 ? [undefined] : namespaces).filter((scope) => !options.gaps?.has(scope));
-    this.#reflectors = new Map(scopes.map((namespace) => [namespace, this.#reflectorOf(namespace, kind)]));
+    this.#reflectors = new Map(scopes.map((namespace) => [namespace, this.#reflectorOf(namespace)]));
     this.store = new KindStore({ kind, connection, cache: this.#cache, fence });
   }
 
@@ -71,16 +63,14 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
   /**
    * Lists the resources of every watched namespace from the API server now, and replaces the cache. A new leader calls
    * it before its first effect, because its watch may have missed writes of the previous leader.
-   * @throws KubernetesError when a list fails or takes longer than one minute.
+   * @throws KubernetesError when a list fails
    */
   async listConsistently(): Promise<void> {
-    await Promise.all(
-      [...this.#reflectors.values()].map((reflector) => reflector.listConsistently(consistentListTimeoutMs)),
-    );
+    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.listConsistently()));
   }
 
   hasSynced(): boolean {
-    return [...this.#reflectors.values()].every((reflector) => reflector.hasSynced());
+    return this.stats().hasSynced;
   }
 
   gapIn(namespace: string | undefined): KindGap | undefined {
@@ -102,26 +92,36 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     };
   }
 
-  #reflectorOf(namespace: string | undefined, kind: ResourceKind<Resource, Status>): Reflector<Resource> {
-    const { many, plural } = kind;
-    const timing = { ...defaultTiming, ...this.#options.timing };
-    const listWatch = createListWatch({
-      connection: this.#options.connection,
-      path: objectPath(plural, namespace),
-      what: namespace === undefined ? many : `${many} of namespace ${namespace}`,
-      listTimeoutMs: timing.pageTimeoutMs,
-      openTimeoutMs: timing.openTimeoutMs,
-    });
-    return new Reflector({
-      ...this.#options,
-      ...{ listWatch, timing, scope: this.#cache.scope(namespace) },
-      parse: (object) => knownOf(this.#cache, object) ?? this.#parseOrSkip(kind, object),
-    });
+  #reflectorOf(namespace: string | undefined): Reflector<Resource> {
+    const { connection } = this.#options;
+    const { many, plural } = this.#kind;
+    const listWatch =
+      namespace !== undefined && plural === "namespaces"
+        ? // The rights in a namespace do not allow to list Namespaces, only to read this one.
+          createObjectReader({ connection, path: objectPath(plural, "", namespace), what: `namespace ${namespace}` })
+        : createListWatch({
+            ...{ connection, path: objectPath(plural, namespace) },
+            what: namespace === undefined ? many : `${many} of namespace ${namespace}`,
+          });
+    const cache = this.#cache;
+    const parse = (object: unknown) => knownOf(cache, object) ?? this.#parseOrSkip(object);
+    return new Reflector({ ...this.#options, listWatch, cache, namespace, parse });
   }
 
-  #parseOrSkip(kind: ResourceKind<Resource, Status>, stored: unknown): Resource | undefined {
+  #changed(key: ResourceKey): void {
     try {
-      return kind.parse(stored);
+      this.#options.onChange(key);
+    } catch (error) {
+      this.#options.logger.error(
+        { ...key, err: error },
+        "the handler of a change threw an error, which is a bug; the watch goes on",
+      );
+    }
+  }
+
+  #parseOrSkip(stored: unknown): Resource | undefined {
+    try {
+      return this.#kind.parse(stored);
     } catch (error) {
       this.#options.logger.error({ err: error }, "a stored object cannot be parsed, so the operator ignores it");
       return undefined;

@@ -5,10 +5,10 @@ import {
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
-  group,
+  kind as mainKind,
   plural as mainPlural,
-  version,
 } from "../resource/names.ts";
+import { undefinedIfNotFound } from "./http/answer-error.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { objectPath } from "./http/objects.ts";
 
@@ -19,7 +19,15 @@ interface Asked {
   readonly namespaces: readonly string[];
 }
 
-const askTimeoutMs = 8_000;
+const kinds = [
+  { kind: mainKind, plural: mainPlural },
+  databaseAccessNames,
+  controlPlaneNames,
+  clusterControlPlaneNames,
+  { kind: "Namespace", plural: "namespaces" },
+];
+
+const timeoutMs = 8_000;
 
 /**
  * Lists each kind once. The operator leaves out what is missing until it is started again, and logs one line for it.
@@ -27,29 +35,27 @@ const askTimeoutMs = 8_000;
  * @throws Error when the API server does not serve ComputeEndpoint; KubernetesError when it cannot be asked
  */
 export async function findKindGaps(asked: Asked): Promise<ReadonlyMap<string, KindGaps>> {
-  const served = await servedPlurals(asked.connection);
-  if (!served.has(mainPlural)) {
-    throw new Error(
-      "The API server does not serve the kind ComputeEndpoint. Install the CustomResourceDefinitions (kubectl apply -k crds), then start the operator again.",
-    );
+  const all = await Promise.all(kinds.map(async (each) => [each.kind, await gapsOf(asked, each)] as const));
+  return new Map(all.filter(([kind]) => kind !== mainKind));
+}
+
+async function gapsOf({ connection, logger, namespaces }: Asked, { kind, plural }: (typeof kinds)[number]) {
+  const isOfCluster = kind === clusterControlPlaneNames.kind || namespaces.length === 0;
+  const gaps = new Map<string | undefined, KindGap>();
+  for (const namespace of isOfCluster ? [undefined] : namespaces) {
+    const gap = await gapIn(connection, plural, namespace);
+    if (kind === mainKind && gap === "NotServed") {
+      throw new Error(
+        "The API server does not serve the kind ComputeEndpoint. Install the CustomResourceDefinitions (kubectl apply -k crds), then start the operator again.",
+      );
+    }
+    // Without the right to list ComputeEndpoints the operator waits; /readyz names the namespaces.
+    if (kind !== mainKind && gap !== undefined) {
+      gaps.set(namespace, gap);
+      logger.warn({ kind, namespace, reason: gap }, messages[gap]);
+    }
   }
-  const kinds = [databaseAccessNames, controlPlaneNames, clusterControlPlaneNames];
-  return new Map(
-    await Promise.all(
-      kinds.map(async ({ kind, plural }) => {
-        const isOfCluster = kind === clusterControlPlaneNames.kind || asked.namespaces.length === 0;
-        const gaps = new Map<string | undefined, KindGap>();
-        for (const namespace of isOfCluster ? [undefined] : asked.namespaces) {
-          const gap = served.has(plural) ? await listOnce(asked.connection, plural, namespace) : "NotServed";
-          if (gap !== undefined) {
-            gaps.set(namespace, gap);
-            asked.logger.warn({ kind, namespace, reason: gap }, messages[gap]);
-          }
-        }
-        return [kind, gaps] as const;
-      }),
-    ),
-  );
+  return gaps;
 }
 
 const messages: Readonly<Record<KindGap, string>> = {
@@ -58,52 +64,29 @@ const messages: Readonly<Record<KindGap, string>> = {
   Forbidden: "the operator may not list this kind, so it leaves the kind out; apply the roles and restart the operator",
 };
 
-async function servedPlurals(connection: KubernetesConnection): Promise<ReadonlySet<unknown>> {
-  const path = `/apis/${group}/${version}`;
-  const call = { what: `find the kinds of ${group}`, method: "GET", path, timeoutMs: askTimeoutMs } as const;
-  try {
-    const { resources } = ((await connection.request(call)) ?? {}) as { readonly resources?: unknown };
-    if (!Array.isArray(resources)) {
-      throw new KubernetesError("UnreadableAnswer", `cannot ${call.what}: the answer holds no list of kinds`);
-    }
-    return new Set(resources.map(({ name }) => name));
-  } catch (error) {
-    if (gapOf(error) === "NotServed") {
-      return new Set();
-    }
-    throw error;
-  }
-}
-
-async function listOnce(
+async function gapIn(
   connection: KubernetesConnection,
   plural: string,
   namespace: string | undefined,
 ): Promise<KindGap | undefined> {
-  const path = objectPath(plural, namespace);
+  const isOneNamespace = plural === "namespaces" && namespace !== undefined;
+  const call = isOneNamespace
+    ? { what: `read namespace ${namespace}`, path: objectPath(plural, "", namespace) }
+    : { what: `list ${plural}`, path: objectPath(plural, namespace), query: { limit: "1" } };
+  const answer = connection.request({ method: "GET", timeoutMs, ...call });
   try {
-    await connection.request({
-      what: `list ${plural}`,
-      method: "GET",
-      path,
-      query: { limit: "1" },
-      timeoutMs: askTimeoutMs,
-    });
+    // A Namespace that does not exist yet is no gap.
+    await (isOneNamespace ? undefinedIfNotFound(answer) : answer);
     return undefined;
   } catch (error) {
-    const gap = gapOf(error);
-    if (gap === undefined) {
-      throw error;
+    const reason = error instanceof KubernetesError ? error.reason : undefined;
+    if (reason === "Forbidden") {
+      return "Forbidden";
     }
-    return gap;
+    // Without a CRD, the API server answers 404, as a text or as a Status.
+    if (reason === "NotFound" || reason === "NotServed") {
+      return "NotServed";
+    }
+    throw error;
   }
-}
-
-/** Without a CRD, the API server answers 404, as a text or as a Status. */
-function gapOf(error: unknown): KindGap | undefined {
-  const reason = error instanceof KubernetesError ? error.reason : undefined;
-  if (reason === "Forbidden") {
-    return "Forbidden";
-  }
-  return reason === "NotFound" || reason === "NotServed" ? "NotServed" : undefined;
 }

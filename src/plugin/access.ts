@@ -4,7 +4,7 @@ import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-s
 import { createConnection, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../kubernetes/http/credentials.ts";
 import { objectPath, readClusterId } from "../kubernetes/http/objects.ts";
-import { parseNamespace } from "../kubernetes/namespace-watch.ts";
+import { parseNamespace } from "../kubernetes/namespace-grants.ts";
 import { ApiKey, keyIn, keyInFile } from "../planes/api-key.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { parseClusterControlPlane, parseControlPlane } from "../resource/control-plane-resource.ts";

@@ -13,7 +13,7 @@ import { RequestLimit } from "../kubernetes/http/request-limit.ts";
 import { type Leadership, soleLeadership } from "../kubernetes/lease/leadership.ts";
 import { createLeaseClient } from "../kubernetes/lease/lease-client.ts";
 import { LeaseElector } from "../kubernetes/lease/lease-elector.ts";
-import { createNamespaceWatch, type NamespaceWatch } from "../kubernetes/namespace-watch.ts";
+import { NamespaceGrants } from "../kubernetes/namespace-grants.ts";
 import { computeEndpointKind, databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { ProjectOperations } from "../operations/reader.ts";
@@ -86,7 +86,7 @@ export class OperatorParts {
   readonly #failed = Promise.withResolvers<string>();
   readonly #accesses: WatchedKind<DatabaseAccess, DatabaseAccessStatus>;
   readonly #accessKind: AccessKind;
-  readonly #grants: NamespaceWatch;
+  readonly #grants: NamespaceGrants;
   readonly #queue: WorkQueue;
   readonly #planes: ControlPlanes;
   readonly #pool: WorkerPool;
@@ -113,8 +113,8 @@ export class OperatorParts {
       ...{ ...watched, gaps: gaps.get(databaseAccessNames.kind) },
       keysOf: (resource) => this.#accessKind.projectsOf(resource),
     });
-    this.#grants = createNamespaceWatch({
-      ...{ ...watched, readAgainMs: Math.min(longestReadAgainMs, projectPollMs) },
+    this.#grants = new NamespaceGrants({
+      ...{ ...watched, gaps: gaps.get("Namespace"), readAgainMs: Math.min(longestReadAgainMs, projectPollMs) },
       onChange: (namespace) => this.#grantsChanged(namespace),
     });
     this.metrics = this.#createMetrics();
@@ -160,7 +160,7 @@ export class OperatorParts {
   }
 
   #watches() {
-    return [...this.#kinds().map(({ watch }) => watch), this.#grants];
+    return [...this.#kinds().map(({ watch }) => watch), this.#grants.watch];
   }
 
   /** What every watch of resources needs. */

@@ -24,7 +24,7 @@ export class WatchedKind<Resource extends StoredResource<Status>, Status extends
     this.#options = options;
     this.watch = new KindWatch(kind, {
       ...options,
-      onChange: (key, origin) => this.#changed([key], origin === "Listed" ? "Background" : "Urgent"),
+      onChange: (key) => this.#changed([key], "Urgent"),
     });
   }
 

@@ -41,8 +41,8 @@ async function openWithoutWatchCache(): Promise<{ readonly apiServer: ApiServer;
   const { url, caFile, token, kubeconfigFile } = apiServer;
   const server = { url, caFile, token, adminKubeconfigFile: kubeconfigFile };
   // A page may be held here for a long time.
-  const timing = { pageTimeoutMs: 300_000 };
-  return { apiServer, scene: await openWatchScene({ server, onTestFinished, timing }) };
+  const haste = 1;
+  return { apiServer, scene: await openWatchScene({ server, onTestFinished, haste }) };
 }
 
 test("etcd is compacted while a watch is broken off, and between two pages of a list → caught up by a list", async () => {

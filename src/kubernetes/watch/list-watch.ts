@@ -1,6 +1,9 @@
 /** Lists and watches objects of the API server, and parses both answers. */
+import { once } from "node:events";
 import { KubernetesError } from "../../domain/resource-store.ts";
+import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
+import { metadataOf } from "../http/objects.ts";
 
 export interface ListPage {
   readonly items: readonly unknown[];
@@ -15,6 +18,7 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
+/** Each call ends when its signal fires. */
 export interface ListWatch {
   /** Lists one page. @throws KubernetesError; reason `Expired` when the token is too old */
   list(
@@ -38,59 +42,65 @@ export interface WatchRequest {
   readonly onBytes: () => void;
 }
 
-interface ListWatchOptions {
+export interface ListWatchOptions {
   readonly connection: KubernetesConnection;
   readonly path: string;
   /** The objects in words, for messages: `ComputeEndpoints of namespace shop`. */
   readonly what: string;
-  readonly listTimeoutMs: number;
-  /** The time limit until the headers of a watch arrive, in milliseconds. */
-  readonly openTimeoutMs: number;
 }
 
+/** The time limit of one page, and until the headers of a watch arrive, in milliseconds. */
+const timeoutMs = 30_000;
 /** etcd stores objects up to 1.5 MiB; escaped as JSON they can be several times as long. */
-const maxLineBytes = 16 * 1024 * 1024;
+const maxLineLength = 16 * 1024 * 1024;
 
-export function createListWatch(options: ListWatchOptions): ListWatch {
-  const { connection, path, what } = options;
+export function createListWatch({ connection, path, what }: ListWatchOptions): ListWatch {
   return {
     async list({ limit, continueToken }, signal) {
-      const query = {
-        limit: String(limit),
-        ...(continueToken === undefined ? {} : { continue: continueToken }),
-      };
-      const call = `list ${what}`;
-      const timeoutMs = options.listTimeoutMs;
-      return parseListPage(
-        call,
-        await connection.request({ what: call, method: "GET", path, query, timeoutMs, signal }),
-      );
+      const query = { limit: String(limit), ...(continueToken !== undefined && { continue: continueToken }) };
+      const call = { what: `list ${what}`, method: "GET", path, query, timeoutMs, signal } as const;
+      return parseListPage(call.what, await connection.request(call));
     },
     async watch({ resourceVersion, timeoutSeconds, signal, onBytes }) {
-      const call = `watch ${what}`;
       const query = {
         watch: "true",
         allowWatchBookmarks: "true",
         resourceVersion,
         timeoutSeconds: String(timeoutSeconds),
       };
-      const timeoutMs = options.openTimeoutMs;
-      const chunks = await connection.openStream({ what: call, method: "GET", path, query, timeoutMs, signal });
-      return readEvents(call, heard(chunks, onBytes));
+      const call = { what: `watch ${what}`, method: "GET", path, query, timeoutMs, signal } as const;
+      return readEvents(call.what, await connection.openStream(call), onBytes);
     },
   };
 }
 
-async function* heard(chunks: AsyncIterable<Uint8Array>, onBytes: () => void): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    onBytes();
-    yield chunk;
-  }
+/** Reads one object by name in place of each list. The watch shows nothing, so only the next list shows a change. */
+export function createObjectReader({ connection, path, what }: ListWatchOptions): ListWatch {
+  return {
+    async list(_, signal) {
+      const call = { what: `read ${what}`, method: "GET", path, timeoutMs, signal } as const;
+      const object = await undefinedIfNotFound(connection.request(call));
+      const resourceVersion = String(metadataOf(object).resourceVersion ?? "");
+      return { items: object === undefined ? [] : [object], resourceVersion, continueToken: undefined };
+    },
+    watch: async ({ signal }) => nothingUntil(signal),
+  };
 }
 
-async function* readEvents(call: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+async function* nothingUntil(signal: AbortSignal): AsyncGenerator<never> {
+  if (!signal.aborted) {
+    await once(signal, "abort");
+  }
+  yield* [];
+}
+
+async function* readEvents(
+  call: string,
+  chunks: AsyncIterable<Uint8Array>,
+  onBytes: () => void,
+): AsyncGenerator<WatchEvent> {
   try {
-    for await (const line of readLines(chunks, maxLineBytes)) {
+    for await (const line of readLines(chunks, { maxLineLength, onBytes })) {
       yield parseWatchEvent(line);
     }
   } catch (error) {
@@ -110,79 +120,39 @@ function parseWatchEvent(line: string): WatchEvent {
 }
 
 function parseListPage(call: string, body: unknown): ListPage {
-  const { items, metadata } = (body ?? {}) as { readonly items?: unknown; readonly metadata?: ListMetadata };
-  const resourceVersion = metadata?.resourceVersion;
+  const { items } = (body ?? {}) as { readonly items?: unknown };
+  const { resourceVersion, continue: token } = metadataOf(body);
   // An answer without a list must not count as an empty list, because that would remove everything from the cache.
   if (!Array.isArray(items) || typeof resourceVersion !== "string" || resourceVersion === "") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${call}: the answer is not a list`);
   }
-  const token = metadata?.continue;
   return { items, resourceVersion, continueToken: typeof token === "string" && token !== "" ? token : undefined };
 }
 
-interface ListMetadata {
-  readonly resourceVersion?: unknown;
-  readonly continue?: unknown;
-}
-
-const newline = 0x0a;
-
 /**
- * Splits bytes into lines. Empty lines are left out. A line is decoded as a whole, so a character may be spread over
- * two chunks.
- * @param maxLineBytes the maximum length of one line.
- * @throws SyntaxError when a line is too long or cut off; TypeError when a line is not UTF-8.
+ * Splits bytes into lines. Empty lines are left out. A character may be spread over two chunks.
+ * @throws SyntaxError when a line is too long or cut off; TypeError when the bytes are not UTF-8.
  */
-export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<string> {
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  { maxLineLength, onBytes }: { readonly maxLineLength: number; readonly onBytes: () => void },
+): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let parts: Uint8Array[] = [];
-  let length = 0;
-  const take = (end: Uint8Array): string => {
-    const line = decoder.decode(Buffer.concat([...parts, end]));
-    parts = [];
-    length = 0;
-    return line;
-  };
+  let rest = "";
   for await (const chunk of chunks) {
-    let start = 0;
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      assertFits(length + end - start, maxLineBytes);
-      const line = take(chunk.subarray(start, end));
-      start = end + 1;
-      if (line.trim() !== "") {
-        yield line;
-      }
+    onBytes();
+    rest += decoder.decode(chunk, { stream: true });
+    // A long line arrives in many chunks. It is searched only when its end has come.
+    const lines = chunk.includes(newline) ? rest.split("\n") : [rest];
+    rest = lines.pop() ?? "";
+    if (Math.max(rest.length, ...lines.map(({ length }) => length)) > maxLineLength) {
+      throw new SyntaxError(`a line is longer than ${maxLineLength} characters`);
     }
-    parts.push(chunk.subarray(start));
-    length += chunk.length - start;
-    assertFits(length, maxLineBytes);
+    yield* lines.filter((line) => line.trim() !== "");
   }
-  if (length > 0) {
+  if (rest + decoder.decode() !== "") {
     throw new SyntaxError("the stream ended in the middle of a line");
   }
 }
 
-function assertFits(length: number, maxLineBytes: number): void {
-  if (length > maxLineBytes) {
-    throw new SyntaxError(`a line is longer than ${maxLineBytes} bytes`);
-  }
-}
-
-/** Events may be missing, so everything must be listed again. */
-export class OutOfSyncError extends Error {
-  override readonly name = "OutOfSyncError";
-}
-
-/**
- * Whether a new list is needed after this error. An unreadable line may have been an event, and a watch cannot resume
- * from an expired version.
- */
-export function isOutOfSync(error: unknown): boolean {
-  const isFatalReason =
-    error instanceof KubernetesError && (error.reason === "Expired" || error.reason === "UnreadableAnswer");
-  return isFatalReason || error instanceof OutOfSyncError;
-}
-
-export function isOverload(error: unknown): boolean {
-  return error instanceof KubernetesError && error.reason === "Throttled";
-}
+const newline = 0x0a;

@@ -1,48 +1,79 @@
 /** Keeps a cache equal to the API server, by list and watch. */
-import { KubernetesError, type StoredIdentity } from "../../domain/resource-store.ts";
+import { backoffMs, type Clock, withJitter } from "../../domain/clock.ts";
+import type { Logger } from "../../domain/logger.ts";
+import { KubernetesError, type StoredIdentity, type WatchStats } from "../../domain/resource-store.ts";
 import { createCallDeadline, pause } from "../../http/call-deadline.ts";
-import { errorForStatus, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
-import { isOutOfSync, isOverload, OutOfSyncError, type WatchEvent } from "./list-watch.ts";
-import {
-  createRelistBackoff,
-  defaultTiming,
-  followWatch,
-  PageReader,
-  type ReflectorOptions,
-  type ReflectorStats,
-  type ReflectorTiming,
-} from "./reflector-parts.ts";
-import { isOlder, newerOf, versionOf } from "./resource-version.ts";
+import { errorForStatus, isTooLong, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
+import { isOlder, newerOf, versionOf } from "../http/objects.ts";
+import type { ListPage, ListWatch, WatchEvent } from "./list-watch.ts";
+import type { ResourceCache } from "./resource-cache.ts";
 
-/** A refusal because of overload does not count. After so many failed resumes in a row, the next step is a list. */
-const maxResumes = 3;
-/** After this many watches in a row that ended because no byte arrived for a time, the next step is a list. */
-const maxSilentWatches = 3;
+export interface ReflectorOptions<Resource extends StoredIdentity> {
+  readonly listWatch: ListWatch;
+  readonly cache: ResourceCache<Resource>;
+  /** The namespace that `listWatch` shows; `undefined`: all. */
+  readonly namespace: string | undefined;
+  /** Parses an object. `undefined`: it cannot be used and is left out. Must not throw. */
+  readonly parse: (stored: unknown) => Resource | undefined;
+  /** Called when a complete list is in the cache. Must not throw. @default none */
+  readonly onList?: () => void;
+  /**
+   * Called when a consistent list has a lower version than the reflector saw before: etcd was set back to an older
+   * state, so nothing in the cache can be trusted. The process must end. Must not throw.
+   */
+  readonly onRestored?: (() => void) | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Returns a random number from 0 up to 1. @default Math.random */
+  readonly random?: () => number;
+  /** @default those of production */
+  readonly timing?: Partial<ReflectorTiming>;
+}
+
+/** Times in milliseconds. */
+export interface ReflectorTiming {
+  /** The number of objects in one page of a list. */
+  readonly pageLimit: number;
+  /** A watch that receives no byte for this time counts as broken. Bookmarks come about every minute. */
+  readonly inactivityMs: number;
+  /** Everything is listed again this time after the last list, in case events were lost. */
+  readonly relistMs: number;
+  /** A watch that ends earlier than this counts as a failure, and the next attempt waits. */
+  readonly shortWatchMs: number;
+}
+
+export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
+
+const defaultTiming: ReflectorTiming = { pageLimit: 250, inactivityMs: 70_000, relistMs: 600_000, shortWatchMs: 5_000 };
+/** The server closes a watch after a random time in this range, in seconds. */
+const watchSeconds = { least: 300, most: 600 };
+/** The maximum number of pages of one list; more than any cluster has. */
+const maxPages = 10_000;
+const retryDelays = { firstMs: 800, longestMs: 30_000 };
+/** After this many milliseconds without a failure, delays start again with the shortest. */
+const resetAfterMs = 120_000;
+/** After so many watches in a row that failed or stayed silent, the next step is a list. */
+const maxBadWatches = 3;
 
 type Step = "List" | "Watch";
 
-/** Without `pause` there is none. It lasts as long as the backoff, or as the server's retry-after if longer. */
-interface Outcome {
-  readonly next: Step;
-  readonly pause?: { readonly atLeastMs: number };
-}
+/** Events may be missing, so everything must be listed again. */
+class OutOfSyncError extends Error {}
 
 /**
- * Keeps one scope of a cache equal to the API server: it lists, watches, and starts again if anything goes wrong.
- * Guarantees: no error of the server, the stream, an object or a callback stops it. A permanent failure costs a limited
+ * Keeps one namespace of a cache, or all, equal to the API server: it lists, watches, and starts again if anything goes
+ * wrong. Guarantees: no error of the server, the stream or an object stops it. A permanent failure costs a limited
  * number of requests a minute. After `stop()` it makes no further call.
  */
 export class Reflector<Resource extends StoredIdentity> {
   readonly #options: ReflectorOptions<Resource>;
   readonly #timing: ReflectorTiming;
   readonly #random: () => number;
-  readonly #backoff: () => number;
-  readonly #pages: PageReader<Resource>;
   readonly #stopping = new AbortController();
-  /** Callers that wait for a list that has not begun yet. */
-  #wantedLists: PromiseWithResolvers<void>[] = [];
+  /** A list that a caller wants, and that has not begun yet. */
+  #wanted: PromiseWithResolvers<void> | undefined;
   /** Aborted to end a watch or a pause early, because a caller wants a list. */
-  #listWanted = new AbortController();
+  #interrupt = new AbortController();
   #running: Promise<void> | undefined;
   #resourceVersion = "";
   #listedAtMs = 0;
@@ -50,18 +81,16 @@ export class Reflector<Resource extends StoredIdentity> {
   #isWatching = false;
   #lists = 0;
   #watches = 0;
-  #failedResumes = 0;
-  #silentWatches = 0;
+  #pageLimit: number;
+  #badWatches = 0;
+  #failures = 0;
+  #pauseEndsAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReflectorOptions<Resource>) {
     this.#options = options;
     this.#timing = { ...defaultTiming, ...options.timing };
+    this.#pageLimit = this.#timing.pageLimit;
     this.#random = options.random ?? Math.random;
-    this.#backoff = createRelistBackoff({ clock: options.clock, random: this.#random });
-    this.#pages = new PageReader({
-      ...{ ...options, ...this.#timing },
-      onPage: () => this.#heard(),
-    });
   }
 
   start(): void {
@@ -73,16 +102,11 @@ export class Reflector<Resource extends StoredIdentity> {
     await this.#running;
   }
 
-  hasSynced(): boolean {
-    return this.#lists > 0;
-  }
-
   stats(): ReflectorStats {
-    const silentForMs = this.#heardAtMs === undefined ? undefined : this.#options.clock.monotonicMs() - this.#heardAtMs;
     return {
-      hasSynced: this.hasSynced(),
+      hasSynced: this.#lists > 0,
       isWatching: this.#isWatching,
-      silentForMs,
+      silentForMs: this.#heardAtMs === undefined ? undefined : this.#nowMs() - this.#heardAtMs,
       lists: this.#lists,
       watches: this.#watches,
     };
@@ -91,165 +115,175 @@ export class Reflector<Resource extends StoredIdentity> {
   /**
    * Lists everything from the API server now, and replaces the cache. The list begins after this call and reads the
    * newest state of etcd, so it shows every write that was stored before the call.
-   * @throws KubernetesError when the list fails or takes longer than `timeoutMs`; the reflector itself goes on.
+   * @throws KubernetesError when the list fails; the reflector itself goes on.
    */
-  async listConsistently(timeoutMs: number): Promise<void> {
-    const wanted = Promise.withResolvers<void>();
-    this.#wantedLists.push(wanted);
-    this.#listWanted.abort();
-    const timer = this.#options.clock.after(timeoutMs, () =>
-      wanted.reject(new KubernetesError("TimedOut", "cannot list: the list took too long")),
-    );
-    try {
-      await wanted.promise;
-    } finally {
-      timer.cancel();
-    }
+  listConsistently(): Promise<void> {
+    this.#wanted ??= Promise.withResolvers<void>();
+    this.#interrupt.abort();
+    return this.#wanted.promise;
   }
 
   async #run(): Promise<void> {
     let step: Step = "List";
     while (!this.#stopping.signal.aborted) {
-      const outcome: Outcome = step === "List" ? await this.#list() : await this.#watch();
-      if (outcome.pause !== undefined) {
-        const delayMs = Math.max(this.#backoff(), outcome.pause.atLeastMs);
-        await pause(this.#options.clock, delayMs, [this.#stopping.signal, this.#listWanted.signal]);
-      }
-      step = this.#wantedLists.length > 0 ? "List" : outcome.next;
+      this.#interrupt = new AbortController();
+      step = step === "List" || this.#wanted !== undefined ? await this.#list() : await this.#watch();
     }
   }
 
-  async #list(): Promise<Outcome> {
-    const { scope, clock } = this.#options;
-    const waiting = this.#wantedLists.splice(0);
-    this.#listWanted = new AbortController();
+  async #list(): Promise<Step> {
+    const wanted = this.#wanted;
+    this.#wanted = undefined;
     try {
-      const list = await this.#pages.readAll(this.#stopping.signal);
-      if (isOlder(list.resourceVersion, this.#resourceVersion)) {
+      const { resources, resourceVersion } = await this.#readPages();
+      if (isOlder(resourceVersion, this.#resourceVersion)) {
         this.#options.onRestored?.();
         throw new OutOfSyncError("the API server's resourceVersion went backwards");
       }
-      scope.replace(list.resources, this.hasSynced() ? "Changed" : "Listed");
-      this.#resourceVersion = list.resourceVersion;
-      this.#listedAtMs = clock.monotonicMs();
+      this.#options.cache.replace(this.#options.namespace, resources);
+      this.#resourceVersion = resourceVersion;
+      this.#listedAtMs = this.#nowMs();
       this.#lists += 1;
-      this.#failedResumes = 0;
-      this.#silentWatches = 0;
+      this.#badWatches = 0;
       this.#options.onList?.();
-      for (const { resolve } of waiting) {
-        resolve();
-      }
-      return { next: "Watch" };
+      wanted?.resolve();
+      return "Watch";
     } catch (error) {
-      for (const { reject } of waiting) {
-        reject(error);
-      }
-      return this.#afterFailure("list failed, will list again", error, "List");
+      wanted?.reject(error);
+      await this.#pause("list failed, will list again", error);
+      return "List";
     }
   }
 
-  async #watch(): Promise<Outcome> {
-    const { clock } = this.#options;
-    const relistInMs = this.#listedAtMs + this.#timing.relistMs - clock.monotonicMs();
-    if (relistInMs <= 0) {
-      return { next: "List" };
+  /** @throws KubernetesError; OutOfSyncError when the list has no end */
+  async #readPages(): Promise<{ readonly resources: readonly Resource[]; readonly resourceVersion: string }> {
+    const resources: Resource[] = [];
+    let page = await this.#readPage(undefined);
+    // A watch from the version of a later page would miss changes in between.
+    const { resourceVersion } = page;
+    for (let pages = 1; ; pages += 1) {
+      resources.push(...page.items.flatMap((item) => this.#options.parse(item) ?? []));
+      if (page.continueToken === undefined) {
+        return { resources, resourceVersion };
+      }
+      if (pages === maxPages) {
+        throw new OutOfSyncError("the list has no end");
+      }
+      page = await this.#readPage(page.continueToken);
     }
-    // The reflector ends the watch itself when the next list is due. It does not count that as a failure.
-    const relist = createCallDeadline(clock, relistInMs, [this.#stopping.signal, this.#listWanted.signal]);
-    const openedAtMs = clock.monotonicMs();
+  }
+
+  /** If a page is too long, this and later pages have half as many objects: a few large ones must not hide the others. */
+  async #readPage(continueToken: string | undefined): Promise<ListPage> {
     try {
-      await this.#followWatch(relist.signal);
-      return this.#afterWatch("watch was closed early, will resume", openedAtMs, undefined);
+      const request = { limit: this.#pageLimit, continueToken };
+      const page = await this.#options.listWatch.list(request, this.#stopping.signal);
+      this.#heardAtMs = this.#nowMs();
+      return page;
     } catch (error) {
-      if (relist.isTimedOut() || this.#wantedLists.length > 0) {
-        return { next: "List" };
+      if (!isTooLong(error) || this.#pageLimit <= 1) {
+        throw error;
       }
-      if (isOutOfSync(error)) {
-        return this.#afterFailure("watch is out of sync, will list again", error, "List");
-      }
-      return this.#afterWatch("watch broke off, will resume", openedAtMs, error);
-    } finally {
-      this.#isWatching = false;
-      relist.end();
+      this.#pageLimit = Math.floor(this.#pageLimit / 2);
+      return await this.#readPage(continueToken);
     }
   }
 
-  /**
-   * Chooses the next step after a watch has ended. A watch that lived for a while is resumed at once; a shorter one
-   * counts as a failure. If several watches in a row received no byte, the next step is a list.
-   */
-  #afterWatch(message: string, openedAtMs: number, error: unknown): Outcome {
-    const livedMs = this.#options.clock.monotonicMs() - openedAtMs;
-    if (this.#isWatching && livedMs >= this.#timing.shortWatchMs) {
-      this.#failedResumes = 0;
-      return { next: this.#silentWatches < maxSilentWatches ? "Watch" : "List" };
+  async #watch(): Promise<Step> {
+    const { clock } = this.#options;
+    const openedAtMs = this.#nowMs();
+    const silence = new AbortController();
+    const relistInMs = Math.max(0, this.#listedAtMs + this.#timing.relistMs - openedAtMs);
+    const ending = [this.#stopping.signal, this.#interrupt.signal, silence.signal];
+    const deadline = createCallDeadline(clock, relistInMs, ending);
+    const failure = await this.#follow(deadline.signal, silence).catch((error: unknown) => error);
+    const isSilent = silence.signal.aborted;
+    const isHealthy = this.#isWatching && !isSilent && this.#nowMs() - openedAtMs >= this.#timing.shortWatchMs;
+    this.#isWatching = false;
+    deadline.end();
+    if (deadline.signal.aborted && !isSilent) {
+      // The reflector has ended the watch itself. That is no failure.
+      return "List";
     }
-    this.#failedResumes += isOverload(error) ? 0 : 1;
-    return this.#afterFailure(message, error, this.#failedResumes < maxResumes ? "Watch" : "List");
+    if (isOutOfSync(failure)) {
+      await this.#pause("watch is out of sync, will list again", failure);
+      return "List";
+    }
+    if (isHealthy) {
+      this.#badWatches = 0;
+      return "Watch";
+    }
+    const isOverload = failure instanceof KubernetesError && failure.reason === "Throttled";
+    this.#badWatches += isOverload ? 0 : 1;
+    await this.#pause("watch ended early or was silent, will resume", failure);
+    return this.#badWatches < maxBadWatches ? "Watch" : "List";
   }
 
-  #afterFailure(message: string, error: unknown, next: Step): Outcome {
-    if (!this.#stopping.signal.aborted) {
-      this.#options.logger.warn({ err: error }, message);
-    }
-    return { next, pause: { atLeastMs: retryAfterMsOf(error) } };
-  }
-
-  #followWatch(signal: AbortSignal): Promise<void> {
+  /** Follows one watch, and returns when the server closes it. It aborts `silence` if no byte arrives for a while. */
+  async #follow(signal: AbortSignal, silence: AbortController): Promise<void> {
     const { clock, listWatch } = this.#options;
-    return followWatch({
-      ...{ listWatch, clock, signal, random: this.#random, timing: this.#timing },
-      resourceVersion: this.#resourceVersion,
-      onOpen: () => {
-        this.#heard();
-        this.#isWatching = true;
-        this.#watches += 1;
-      },
-      onBytes: () => {
-        this.#silentWatches = 0;
-        this.#heard();
-      },
-      onSilence: () => {
-        this.#silentWatches += 1;
-      },
-      onEvent: (event) => this.#apply(event),
-    });
-  }
-
-  #apply(event: WatchEvent): void {
-    switch (event.type) {
-      case "ERROR": {
-        const cause = errorForStatus("watch", parseStatusAnswer(200, event.object));
-        throw new OutOfSyncError("the API server ended the watch with an error", { cause });
+    const { least, most } = watchSeconds;
+    const timeoutSeconds = Math.round(least + this.#random() * (most - least));
+    const giveUp = () => silence.abort();
+    let timer = clock.after(this.#timing.inactivityMs, giveUp);
+    const onBytes = () => {
+      timer.cancel();
+      timer = clock.after(this.#timing.inactivityMs, giveUp);
+      this.#heardAtMs = this.#nowMs();
+    };
+    try {
+      const request = { resourceVersion: this.#resourceVersion, timeoutSeconds, signal, onBytes };
+      const events = await listWatch.watch(request);
+      onBytes();
+      this.#isWatching = true;
+      this.#watches += 1;
+      for await (const event of events) {
+        this.#apply(event);
       }
-      case "BOOKMARK":
-        this.#advance(event.object);
-        return;
-      case "ADDED":
-      case "MODIFIED":
-      case "DELETED":
-        this.#applyObject(event);
-        return;
-      default:
-        this.#options.logger.warn({ eventType: event.type }, "unknown type of watch event");
+    } finally {
+      timer.cancel();
     }
   }
 
-  #applyObject(event: WatchEvent): void {
-    const { scope, parse } = this.#options;
-    const resource = parse(event.object);
+  #apply({ type, object }: WatchEvent): void {
+    const { cache, parse, logger } = this.#options;
+    if (type === "ERROR") {
+      const cause = errorForStatus("watch", parseStatusAnswer(200, object));
+      throw new OutOfSyncError("the API server ended the watch with an error", { cause });
+    }
+    const isChange = type === "ADDED" || type === "MODIFIED" || type === "DELETED";
+    const resource = isChange ? parse(object) : undefined;
     if (resource !== undefined) {
-      event.type === "DELETED" ? scope.applyDeletion(resource) : scope.applyChange(resource);
+      type === "DELETED" ? cache.remove(resource) : cache.apply(resource);
+    } else if (!isChange && type !== "BOOKMARK") {
+      logger.warn({ eventType: type }, "unknown type of watch event");
     }
-    this.#advance(event.object);
-  }
-
-  /** Notes the version of an event or bookmark. The next watch resumes from the newest one. */
-  #advance(object: unknown): void {
+    // The next watch resumes from the newest version of an event or bookmark.
     this.#resourceVersion = newerOf(this.#resourceVersion, versionOf(object) ?? this.#resourceVersion);
   }
 
-  #heard(): void {
-    this.#heardAtMs = this.#options.clock.monotonicMs();
+  /** Pauses after a failure, longer with each one. */
+  async #pause(message: string, error: unknown): Promise<void> {
+    const { clock, logger } = this.#options;
+    if (this.#stopping.signal.aborted) {
+      return;
+    }
+    logger.warn({ err: error }, message);
+    const nowMs = this.#nowMs();
+    this.#failures = nowMs - this.#pauseEndsAtMs > resetAfterMs ? 1 : this.#failures + 1;
+    const delayMs = Math.max(withJitter(backoffMs(this.#failures, retryDelays), this.#random), retryAfterMsOf(error));
+    this.#pauseEndsAtMs = nowMs + delayMs;
+    await pause(clock, delayMs, [this.#stopping.signal, this.#interrupt.signal]);
   }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}
+
+/** An unreadable line may have been an event, and a watch cannot resume from an expired version. */
+function isOutOfSync(error: unknown): boolean {
+  const isFatalReason =
+    error instanceof KubernetesError && (error.reason === "Expired" || error.reason === "UnreadableAnswer");
+  return isFatalReason || error instanceof OutOfSyncError;
 }

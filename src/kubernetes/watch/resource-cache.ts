@@ -1,31 +1,11 @@
 /** The cache of the resources of one kind. */
 import { keyText, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
-import { isOlder } from "./resource-version.ts";
-
-/** `Listed`: the first list showed the resource, for instance after a start. `Changed`: it changed later. */
-export type ChangeOrigin = "Listed" | "Changed";
+import { isOlder } from "../http/objects.ts";
 
 interface ResourceCacheOptions<Resource> {
   readonly indexesOf: (resource: Resource) => readonly string[];
-  /** Called for every change, also for deletions. If it throws, `onHandlerError` is called. */
-  readonly onChange: (key: ResourceKey, origin: ChangeOrigin) => void;
-  readonly onHandlerError: (key: ResourceKey, error: unknown) => void;
-}
-
-interface Entry<Resource> {
-  readonly resource: Resource;
-  /** True after our own deletion, until the watch reports it, so that late events do not bring the object back. */
-  readonly isDeleted: boolean;
-}
-
-/** The part of a cache that one reflector fills: one namespace, or everything. */
-export interface CacheScope<Resource> {
-  /** Makes the scope equal to a complete list, except for objects whose cached version is newer. */
-  replace(resources: readonly Resource[], origin: ChangeOrigin): void;
-  /** Adds or changes an object. An older version than the cached one is ignored. */
-  applyChange(resource: Resource): void;
-  /** Removes an object. If another object has the name by now, that one stays. */
-  applyDeletion(resource: Resource): void;
+  /** Called for every change, also for deletions. Must not throw. */
+  readonly onChange: (key: ResourceKey) => void;
 }
 
 /**
@@ -36,28 +16,30 @@ export interface CacheScope<Resource> {
  */
 export class ResourceCache<Resource extends StoredIdentity> {
   readonly #options: ResourceCacheOptions<Resource>;
-  readonly #entries = new Map<string, Entry<Resource>>();
+  readonly #resources = new Map<string, Resource>();
   readonly #idsByIndex = new Map<string, Set<string>>();
+  /** The uids of objects that we have deleted, until the watch reports it, so that late events do not bring them back. */
+  readonly #ownDeletions = new Map<string, string>();
 
   constructor(options: ResourceCacheOptions<Resource>) {
     this.#options = options;
   }
 
   get size(): number {
-    return this.list().length;
+    return this.#resources.size;
   }
 
   get(key: ResourceKey): Resource | undefined {
-    return this.#present(keyText(key));
+    return this.#resources.get(keyText(key));
   }
 
   list(): readonly Resource[] {
-    return [...this.#entries.values()].flatMap(({ resource, isDeleted }) => (isDeleted ? [] : resource));
+    return [...this.#resources.values()];
   }
 
   withIndex(index: string): readonly Resource[] {
     const ids = [...(this.#idsByIndex.get(index) ?? [])];
-    return ids.flatMap((id) => this.#present(id) ?? []);
+    return ids.flatMap((id) => this.#resources.get(id) ?? []);
   }
 
   /** Puts the answer to a write of ours into the cache, unless the cache holds a newer version or another object. */
@@ -68,93 +50,72 @@ export class ResourceCache<Resource extends StoredIdentity> {
   }
 
   /** This is reported at once, because other resources may wait for the deletion. */
-  putOwnDeletion(resource: Resource): void {
-    const id = keyText(resource.key);
-    const cached = this.#present(id);
-    if (cached?.uid === resource.uid) {
-      this.#unindex(id, cached);
-      this.#entries.set(id, { resource: cached, isDeleted: true });
-      this.#announce(resource.key, "Changed");
+  putOwnDeletion({ key, uid }: Resource): void {
+    if (this.get(key)?.uid === uid) {
+      this.#ownDeletions.set(keyText(key), uid);
+      this.#delete(key);
     }
   }
 
   /** Puts the answer to a read into the cache, unless the cache holds a newer version or the object was deleted since. */
   putRead(resource: Resource): void {
     if (this.get(resource.key) !== undefined) {
-      this.#apply(resource, "Changed");
+      this.apply(resource);
     }
   }
 
-  /** Returns the scope of a namespace; `undefined`: of all namespaces. Scopes must not overlap. */
-  scope(namespace: string | undefined): CacheScope<Resource> {
-    return {
-      replace: (resources, origin) => this.#replace(namespace, resources, origin),
-      applyChange: (resource) => this.#apply(resource, "Changed"),
-      applyDeletion: (resource) => {
-        if (this.#entries.get(keyText(resource.key))?.resource.uid === resource.uid) {
-          this.#delete(resource.key);
-        }
-      },
-    };
-  }
-
-  #replace(namespace: string | undefined, resources: readonly Resource[], origin: ChangeOrigin): void {
+  /**
+   * Makes a namespace, or if it is `undefined` the whole cache, equal to a complete list, except for objects whose cached
+   * version is newer.
+   */
+  replace(namespace: string | undefined, resources: readonly Resource[]): void {
     const listed = new Set(resources.map(({ key }) => keyText(key)));
-    for (const { resource } of [...this.#entries.values()]) {
-      const isInScope = namespace === undefined || resource.key.namespace === namespace;
-      if (isInScope && !listed.has(keyText(resource.key))) {
-        this.#delete(resource.key);
-      }
+    for (const id of [...this.#ownDeletions.keys()].filter((each) => !listed.has(each))) {
+      this.#ownDeletions.delete(id);
+    }
+    const isGone = ({ key }: Resource) =>
+      !listed.has(keyText(key)) && (namespace === undefined || key.namespace === namespace);
+    for (const { key } of this.list().filter(isGone)) {
+      this.#delete(key);
     }
     for (const resource of resources) {
-      this.#apply(resource, origin);
+      this.apply(resource);
     }
   }
 
-  #apply(resource: Resource, origin: ChangeOrigin): void {
+  /** Adds or changes an object. An older version than the cached one is ignored. */
+  apply(resource: Resource): void {
     if (this.#isNews(resource)) {
       this.#set(resource);
-      this.#announce(resource.key, origin);
+      this.#options.onChange(resource.key);
+    }
+  }
+
+  /** Removes an object. If another object has the name by now, that one stays. */
+  remove({ key, uid }: Resource): void {
+    if (this.#ownDeletions.get(keyText(key)) === uid) {
+      this.#ownDeletions.delete(keyText(key));
+    }
+    if (this.get(key)?.uid === uid) {
+      this.#delete(key);
     }
   }
 
   /** Whether a resource is newer than the cached object. If the order of the versions is unknown, it counts as newer. */
   #isNews({ key, uid, resourceVersion }: Resource): boolean {
-    const entry = this.#entries.get(keyText(key));
-    if (entry === undefined) {
-      return true;
+    const cached = this.get(key);
+    if (cached === undefined) {
+      return this.#ownDeletions.get(keyText(key)) !== uid;
     }
-    const { resource: cached, isDeleted } = entry;
-    const isSameAgain = cached.uid === uid && (isDeleted || cached.resourceVersion === resourceVersion);
+    const isSameAgain = cached.uid === uid && cached.resourceVersion === resourceVersion;
     return !isSameAgain && !isOlder(resourceVersion, cached.resourceVersion);
-  }
-
-  #present(id: string): Resource | undefined {
-    const entry = this.#entries.get(id);
-    return entry?.isDeleted === false ? entry.resource : undefined;
   }
 
   #set(resource: Resource): void {
     const id = keyText(resource.key);
-    const before = this.#present(id);
-    if (before !== undefined) {
-      this.#unindex(id, before);
-    }
-    this.#entries.set(id, { resource, isDeleted: false });
-    this.#index(id, resource);
-  }
-
-  #delete(key: ResourceKey): void {
-    const id = keyText(key);
-    const cached = this.#present(id);
-    this.#entries.delete(id);
-    if (cached !== undefined) {
-      this.#unindex(id, cached);
-      this.#announce(key, "Changed");
-    }
-  }
-
-  #index(id: string, resource: Resource): void {
+    this.#ownDeletions.delete(id);
+    this.#unindex(id);
+    this.#resources.set(id, resource);
     for (const index of this.#options.indexesOf(resource)) {
       const ids = this.#idsByIndex.get(index) ?? new Set();
       ids.add(id);
@@ -162,21 +123,22 @@ export class ResourceCache<Resource extends StoredIdentity> {
     }
   }
 
-  #unindex(id: string, resource: Resource): void {
-    for (const index of this.#options.indexesOf(resource)) {
+  #delete(key: ResourceKey): void {
+    const id = keyText(key);
+    this.#unindex(id);
+    if (this.#resources.delete(id)) {
+      this.#options.onChange(key);
+    }
+  }
+
+  #unindex(id: string): void {
+    const resource = this.#resources.get(id);
+    for (const index of resource === undefined ? [] : this.#options.indexesOf(resource)) {
       const ids = this.#idsByIndex.get(index);
       ids?.delete(id);
       if (ids?.size === 0) {
         this.#idsByIndex.delete(index);
       }
-    }
-  }
-
-  #announce(key: ResourceKey, origin: ChangeOrigin): void {
-    try {
-      this.#options.onChange(key, origin);
-    } catch (error) {
-      this.#options.onHandlerError(key, error);
     }
   }
 }

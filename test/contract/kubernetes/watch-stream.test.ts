@@ -39,13 +39,7 @@ describe("list and watch over HTTP", () => {
       clock: systemClock,
       userAgent: "agent/1",
     });
-    listWatch = createListWatch({
-      connection,
-      path: "/things",
-      what: "things",
-      listTimeoutMs: 2_000,
-      openTimeoutMs: 2_000,
-    });
+    listWatch = createListWatch({ connection, path: "/things", what: "things" });
   });
 
   afterEach(async () => {

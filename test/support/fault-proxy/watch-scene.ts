@@ -8,7 +8,7 @@ import { createConnection, type KubernetesConnection } from "../../../src/kubern
 import { loadCredentialSource } from "../../../src/kubernetes/http/credentials.ts";
 import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
 import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
-import type { ReflectorTiming } from "../../../src/kubernetes/watch/reflector-parts.ts";
+import type { ReflectorTiming } from "../../../src/kubernetes/watch/reflector.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../../../src/resource/status-schema.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
@@ -41,8 +41,6 @@ export interface SceneOptions {
 
 const sceneTiming: Partial<ReflectorTiming> = {
   pageLimit: 2,
-  pageTimeoutMs: 20_000,
-  openTimeoutMs: 10_000,
   inactivityMs: 20_000,
   // Longer than any test. So the watch itself must recover what it has lost, because no planned list does it.
   relistMs: 24 * 3_600_000,

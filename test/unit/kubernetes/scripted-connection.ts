@@ -15,7 +15,7 @@ export class ScriptedConnection implements KubernetesConnection {
     return await this.respond(call);
   }
 
-  openStream(): Promise<AsyncIterable<Uint8Array>> {
+  openStream(_call: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
     return Promise.reject(new KubernetesError("Unavailable", "no streams here"));
   }
 

@@ -1,25 +1,20 @@
 /** Tests what the operator finds out about its kinds at the start. */
 import { expect, it } from "vitest";
 import type { LogFields } from "../../../src/domain/logger.ts";
-import { KubernetesError } from "../../../src/domain/resource-store.ts";
+import { KubernetesError, type KubernetesReason } from "../../../src/domain/resource-store.ts";
 import { findKindGaps } from "../../../src/kubernetes/served-kinds.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { ScriptedConnection } from "./scripted-connection.ts";
 
-const all = ["computeendpoints", "databaseaccesses", "controlplanes", "clustercontrolplanes"];
+const none = { DatabaseAccess: [], ControlPlane: [], ClusterControlPlane: [], Namespace: [] };
 
-/** Asks an API server that serves these kinds and answers lists with `list`. */
-async function ask(options: {
-  readonly kinds?: unknown;
-  readonly namespaces?: readonly string[];
-  readonly list?: (path: string) => void;
-}) {
-  const { kinds = { resources: all.map((name) => ({ name })) }, namespaces = [], list = () => {} } = options;
+/** Asks an API server that refuses calls with these ends of the path. */
+async function ask(refusals: Readonly<Record<string, KubernetesReason>>, namespaces: readonly string[] = []) {
   const connection = new ScriptedConnection();
   connection.respond = ({ path }) => {
-    if (!path.endsWith("/v1alpha1")) return list(path);
-    if (kinds instanceof Error) throw kinds;
-    return kinds;
+    for (const [end, reason] of Object.entries(refusals)) {
+      if (path.endsWith(end)) throw new KubernetesError(reason, "refused");
+    }
   };
   const lines: LogFields[] = [];
   const logger = { ...quietLogger, warn: (fields: LogFields) => void lines.push(fields) };
@@ -29,43 +24,37 @@ async function ask(options: {
 
 it("all kinds are served → each is listed once, and nothing is logged", async () => {
   const { connection, lines, gaps } = await ask({});
-  expect(gaps).toEqual({ DatabaseAccess: [], ControlPlane: [], ClusterControlPlane: [] });
-  expect(connection.calls).toHaveLength(4);
-  expect(lines).toEqual([]);
+  expect([connection.calls.length, lines, gaps]).toEqual([5, [], none]);
 });
 
-it("a kind is not served → it is left out, with one line", async () => {
+it("kinds are not served, or may not be listed → they are left out, with one line each", async () => {
   const { lines, gaps } = await ask({
-    kinds: { resources: [{ name: "computeendpoints" }, { name: "controlplanes" }] },
+    databaseaccesses: "NotServed",
+    "/controlplanes": "NotFound",
+    namespaces: "Forbidden",
   });
   expect(gaps).toEqual({
+    ...none,
     DatabaseAccess: [[undefined, "NotServed"]],
-    ControlPlane: [],
-    ClusterControlPlane: [[undefined, "NotServed"]],
+    ControlPlane: [[undefined, "NotServed"]],
+    Namespace: [[undefined, "Forbidden"]],
   });
-  expect(lines.map(({ kind }) => kind)).toEqual(["DatabaseAccess", "ClusterControlPlane"]);
+  expect(lines.map(({ kind }) => kind).toSorted()).toEqual(["ControlPlane", "DatabaseAccess", "Namespace"]);
 });
 
-it("a kind may not be listed in one of two namespaces → it is left out there only", async () => {
-  const { gaps } = await ask({
-    namespaces: ["shop", "crm"],
-    list: (path) => {
-      if (path.endsWith("/namespaces/crm/databaseaccesses")) throw new KubernetesError("Forbidden", "no right");
-    },
-  });
-  expect(gaps).toEqual({ DatabaseAccess: [["crm", "Forbidden"]], ControlPlane: [], ClusterControlPlane: [] });
+it("a kind may not be listed in one of two namespaces, and one Namespace is missing → left out there only", async () => {
+  const { gaps } = await ask(
+    { "crm/databaseaccesses": "Forbidden", "/namespaces/shop": "NotFound", "/namespaces/crm": "Forbidden" },
+    ["shop", "crm"],
+  );
+  expect(gaps).toEqual({ ...none, DatabaseAccess: [["crm", "Forbidden"]], Namespace: [["crm", "Forbidden"]] });
 });
 
-it.each([
-  ["the group is not served", new KubernetesError("NotServed", "404")],
-  ["the group has other kinds only", { resources: [{ name: "databaseaccesses" }] }],
-])("%s → ends with the remedy", async (_, kinds) => {
-  await expect(ask({ kinds })).rejects.toThrow("kubectl apply -k crds");
+it("ComputeEndpoint is not served → ends with the remedy; may not be listed → the operator waits", async () => {
+  await expect(ask({ computeendpoints: "NotServed" })).rejects.toThrow("kubectl apply -k crds");
+  expect((await ask({ computeendpoints: "Forbidden" })).gaps).toEqual(none);
 });
 
-it.each([
-  ["no answer", new KubernetesError("Unavailable", "no answer")],
-  ["an answer without a list", {}],
-])("%s → the start fails, and no kind is left out", async (_, kinds) => {
-  await expect(ask({ kinds })).rejects.toBeInstanceOf(KubernetesError);
+it("no answer → the start fails, and no kind is left out", async () => {
+  await expect(ask({ controlplanes: "Unavailable" })).rejects.toBeInstanceOf(KubernetesError);
 });

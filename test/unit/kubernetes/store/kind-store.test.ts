@@ -21,7 +21,7 @@ function stored(status: unknown, resourceVersion = "10", metadata: object = {}) 
 
 function createStore(options: { mayAct?: boolean } = {}) {
   const connection = new ScriptedConnection();
-  const cache = new ResourceCache<ComputeEndpoint>({ indexesOf: projectsOf, onChange() {}, onHandlerError() {} });
+  const cache = new ResourceCache<ComputeEndpoint>({ indexesOf: projectsOf, onChange() {} });
   const askedMs: number[] = [];
   const mayStartEffect = (timeoutMs: number) => {
     askedMs.push(timeoutMs);
@@ -30,7 +30,7 @@ function createStore(options: { mayAct?: boolean } = {}) {
   const store = new KindStore({ kind: computeEndpointKind, connection, cache, fence: { mayStartEffect } });
   const put = (object: unknown) => {
     const resource = computeEndpointKind.parse(object);
-    cache.scope(undefined).applyChange(resource);
+    cache.apply(resource);
     return resource;
   };
   return { connection, store, put, askedMs };

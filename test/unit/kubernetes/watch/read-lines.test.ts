@@ -6,10 +6,10 @@ async function* chunksOf(...chunks: readonly (string | Uint8Array)[]): AsyncGene
   for (const chunk of chunks) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-async function collect(chunks: AsyncIterable<Uint8Array>, maxLineBytes = 100) {
+async function collect(chunks: AsyncIterable<Uint8Array>, maxLineLength = 100) {
   const lines: string[] = [];
   const error = await (async () => {
-    for await (const line of readLines(chunks, maxLineBytes)) lines.push(line);
+    for await (const line of readLines(chunks, { maxLineLength, onBytes() {} })) lines.push(line);
   })().catch((caught: unknown) => caught);
   return { lines, error };
 }
@@ -37,7 +37,7 @@ describe("reading lines", () => {
   });
 
   it("a line longer than the bound → an error before it is in memory whole, in one chunk or many", async () => {
-    const tooLong = new SyntaxError("a line is longer than 6 bytes");
+    const tooLong = new SyntaxError("a line is longer than 6 characters");
     expect((await collect(chunksOf("1234567\n"), 6)).error).toEqual(tooLong);
     expect((await collect(chunksOf("1234", "567"), 6)).error).toEqual(tooLong);
     expect(await collect(chunksOf("123456\n", "123456\n"), 6)).toEqual({

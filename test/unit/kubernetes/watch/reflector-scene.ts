@@ -64,17 +64,15 @@ export function createReflector(options: SceneOptions = {}) {
   const clock = new FakeClock();
   const server = new ScriptedListWatch();
   const changes: string[] = [];
-  const onChange = (key: { readonly name: string }) => {
-    changes.push(key.name);
-    if (key.name === "poison") throw new Error("a bug in a handler");
-  };
-  const cache = new ResourceCache<Thing>({ indexesOf: () => [], onChange, onHandlerError() {} });
+  const onChange = (key: { readonly name: string }) => void changes.push(key.name);
+  const cache = new ResourceCache<Thing>({ indexesOf: () => [], onChange });
   const random = options.random ?? (() => 0.999_999_9);
   const restores: string[] = [];
   const reflector = new Reflector({
     listWatch: server,
     onRestored: () => restores.push("restored"),
-    scope: cache.scope(undefined),
+    cache,
+    namespace: undefined,
     parse,
     clock,
     logger: quietLogger,

@@ -1,6 +1,6 @@
 /** Tests the comparison of resourceVersions. */
 import { describe, expect, it } from "vitest";
-import { isOlder, newerOf } from "../../../../src/kubernetes/watch/resource-version.ts";
+import { isOlder, newerOf } from "../../../../src/kubernetes/http/objects.ts";
 
 describe("resource versions", () => {
   it("are compared as numbers, of any length", () => {

@@ -22,8 +22,7 @@ export interface PendingWatch extends WatchRequest {
 }
 
 /**
- * An API server that does nothing by itself: each call waits until the test says how it ends. It ignores signals, so
- * only the reflector itself can end a call in time.
+ * An API server that does nothing by itself: each call waits until the test says how it ends, or its signal fires.
  */
 export class ScriptedListWatch implements ListWatch {
   readonly lists: PendingList[] = [];
@@ -46,12 +45,18 @@ export class ScriptedListWatch implements ListWatch {
     const answer = (page: Partial<ListPage>) =>
       resolve({ items: [], resourceVersion: "1", continueToken: undefined, ...page });
     this.lists.push({ ...request, signal, answer, fail: reject });
+    signal.addEventListener("abort", () => reject(new Error("aborted")));
     return promise;
   }
 
   watch(request: WatchRequest): Promise<AsyncIterable<WatchEvent>> {
     const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<WatchEvent>>();
     const stream = new EventStream();
+    request.signal.addEventListener("abort", () => {
+      reject(new Error("aborted"));
+      stream.isClosed = true;
+      stream.push(Promise.reject(new Error("aborted")));
+    });
     this.watches.push({
       ...request,
       open: () => resolve(stream),

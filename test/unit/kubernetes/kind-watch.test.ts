@@ -1,5 +1,6 @@
-/** Tests that events of our own writes are not parsed again. */
+/** Tests how the watch of a kind takes events. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { KubernetesCall } from "../../../src/kubernetes/http/connection.ts";
 import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
 import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
@@ -31,9 +32,11 @@ class WatchedConnection extends ScriptedConnection {
       ? { ...stored("21"), status: { state: "active" } }
       : { metadata: { resourceVersion: this.list.resourceVersion }, items: this.list.items };
 
-  override async openStream(): Promise<AsyncIterable<Uint8Array>> {
+  override async openStream({ signal }: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    this.#writer = writable.getWriter();
+    const writer = writable.getWriter();
+    this.#writer = writer;
+    signal?.addEventListener("abort", () => void writer.abort());
     return readable;
   }
 
@@ -49,13 +52,18 @@ let clock: FakeClock;
 let connection: WatchedConnection;
 let watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus>;
 const errors: unknown[] = [];
+let isHandlerBroken = false;
 
 beforeEach(async () => {
   clock = new FakeClock();
   connection = new WatchedConnection();
   errors.length = 0;
+  isHandlerBroken = false;
   watch = new KindWatch(computeEndpointKind, {
-    ...{ connection, clock, namespaces: [], fence: { mayStartEffect: () => true }, random: () => 0, onChange() {} },
+    ...{ connection, clock, namespaces: [], fence: { mayStartEffect: () => true }, random: () => 0 },
+    onChange() {
+      if (isHandlerBroken) throw new Error("a bug in the handler");
+    },
     logger: { ...quietLogger, error: (fields) => void errors.push(fields) },
   });
   watch.start();
@@ -96,6 +104,13 @@ describe("an event of a watch", () => {
     await watch.store.patchStatus(current(), { state: "active" });
     await connection.send("MODIFIED", stored("22", { generation: 2 }));
     expect(current()).toMatchObject({ resourceVersion: "22", generation: 2, status: {} });
+  });
+
+  it("a handler that throws → one line, and the watch goes on", async () => {
+    isHandlerBroken = true;
+    await connection.send("MODIFIED", stored("22", { generation: 2 }));
+    await connection.send("MODIFIED", stored("23", { generation: 3 }));
+    expect([errors.length, current().generation, watch.stats().watches]).toEqual([2, 3, 1]);
   });
 
   it("another object of the name, with a newer version → is taken over", async () => {

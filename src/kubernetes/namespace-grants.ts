@@ -1,0 +1,89 @@
+/** Reads the grants of Namespaces, and follows their changes. */
+import type { GrantSource, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
+import { grantAnnotation } from "../resource/names.ts";
+import { metadataOf } from "./http/objects.ts";
+import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
+import type { ResourceKind } from "./store/resource-kinds.ts";
+
+interface NamespaceFacts {
+  readonly annotation: string | undefined;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+}
+
+/** A Namespace counts as an object in itself. */
+interface Namespace extends StoredIdentity {
+  readonly facts: NamespaceFacts;
+  readonly finalizers: readonly string[];
+  readonly status: object;
+}
+
+const namespaceKind: ResourceKind<Namespace, object> = {
+  ...{ kind: "Namespace", many: "Namespaces", plural: "namespaces", finalizer: "", parse: parseNamespace },
+  indexesOf: () => [],
+};
+
+export interface NamespaceGrantsOptions extends Omit<KindWatchOptions, "onChange" | "fence" | "timing"> {
+  /** The interval between two reads of a Namespace that is read by name, in milliseconds. */
+  readonly readAgainMs: number;
+  /** `undefined`: the grants of every namespace may have changed. Must not throw. */
+  readonly onChange: (namespace: string | undefined) => void;
+}
+
+const unknownNamespace: NamespaceFacts = { annotation: undefined, labels: undefined };
+
+export class NamespaceGrants implements GrantSource {
+  readonly watch: KindWatch<Namespace, object>;
+  readonly #facts = new Map<string, NamespaceFacts>();
+  readonly #onChange: NamespaceGrantsOptions["onChange"];
+  #annotated = 0;
+
+  constructor(options: NamespaceGrantsOptions) {
+    this.#onChange = options.onChange;
+    this.watch = new KindWatch(namespaceKind, {
+      ...options,
+      ...(options.namespaces.length > 0 && { timing: { relistMs: options.readAgainMs } }),
+      // The operator never writes a Namespace.
+      fence: { mayStartEffect: () => false },
+      onChange: (key) => this.#changed(key),
+    });
+  }
+
+  grantsOf(namespace: string) {
+    const { annotation, labels } = this.#facts.get(namespace) ?? unknownNamespace;
+    return { annotation, isAnyAnnotated: this.#annotated > 0, labels };
+  }
+
+  #changed(key: ResourceKey): void {
+    const { name } = key;
+    const before = this.#facts.get(name) ?? unknownNamespace;
+    const after = this.watch.store.get(key)?.facts;
+    if (after === undefined) {
+      this.#facts.delete(name);
+    } else {
+      this.#facts.set(name, after);
+    }
+    if (isSameStored(before, after ?? unknownNamespace)) {
+      return;
+    }
+    const wasAny = this.#annotated > 0;
+    this.#annotated += Number(after?.annotation !== undefined) - Number(before.annotation !== undefined);
+    this.#onChange(wasAny === this.#annotated > 0 ? name : undefined);
+  }
+}
+
+/** Parses a stored Namespace. Pure. @throws TypeError when the object has no name, uid or resourceVersion */
+export function parseNamespace(stored: unknown): Namespace {
+  const { name, uid, resourceVersion, annotations, labels } = metadataOf(stored);
+  if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {
+    throw new TypeError("a Namespace has no name, uid or resourceVersion");
+  }
+  const annotation = (annotations as Readonly<Record<string, unknown>> | undefined)?.[grantAnnotation];
+  return {
+    ...{ key: { namespace: name, name }, uid, resourceVersion, finalizers: [], status: {} },
+    facts: {
+      annotation: typeof annotation === "string" ? annotation : undefined,
+      labels: (labels ?? {}) as Readonly<Record<string, string>>,
+    },
+  };
+}
