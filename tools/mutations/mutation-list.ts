@@ -158,7 +158,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a lost watch event costs at most ten minutes",
-    ...{ file: "kubernetes/watch/reflector-parts.ts", find: "relistMs: 600_000,", replace: "relistMs: 60_000_000," },
+    ...{ file: "kubernetes/watch/reflector.ts", find: "relistMs: 600_000,", replace: "relistMs: 60_000_000," },
     caughtBy: { namedCase: "lost event" },
   },
   {
