@@ -73,19 +73,3 @@ export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>):
     signal.removeEventListener("abort", giveUp);
   }
 }
-
-/** When the signal fires, it closes the source without waiting for it. @throws GivenUpError */
-export async function* itemsUntilAborted<T>(signal: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
-  const iterator = source[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const next = await untilAborted(signal, iterator.next());
-      if (next.done === true) {
-        return;
-      }
-      yield next.value;
-    }
-  } finally {
-    iterator.return?.().catch(() => {});
-  }
-}

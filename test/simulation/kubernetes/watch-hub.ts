@@ -82,7 +82,12 @@ export class WatchHub {
       return stream;
     }
     this.#watches.add(watch);
-    signal?.addEventListener("abort", () => this.#close(watch), { once: true });
+    const giveUp = () => {
+      // The client itself ends the stream, so this also ends a watch that receives nothing.
+      this.#watches.delete(watch);
+      stream.end(new Error("aborted"));
+    };
+    signal?.addEventListener("abort", giveUp, { once: true });
     for (const change of past) this.#send(watch, change);
     this.#keepAlive(watch, this.#time.nowMs() + Number(query.timeoutSeconds ?? 1_800) * 1_000);
     return stream;
