@@ -2,7 +2,7 @@
 
 import { lookup as systemLookup } from "node:dns";
 import { isIPv6, type LookupFunction } from "node:net";
-import { Agent, type buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici";
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, ProxyAgent } from "undici";
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
@@ -38,46 +38,44 @@ const callEnded = new Error("the call has ended");
 /** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */
 export class HttpTransport {
   readonly #options: HttpTransportOptions;
-  readonly #connecting: Client.Options;
-  readonly #pool: Dispatcher;
+  readonly #kept: Dispatcher;
 
   constructor(options: HttpTransportOptions) {
-    const { origin, connections, connectTimeoutMs, mayBeNearby = true } = options;
-    const lookup = mayBeNearby ? {} : { lookup: farLookup() };
     this.#options = options;
-    this.#connecting = { ...common, connect: { timeout: connectTimeoutMs, ...lookup } };
-    this.#pool = this.#throughProxy() ?? new Pool(origin, { ...this.#connecting, connections });
+    this.#kept = newConnections(options);
   }
 
   /** The server may have closed the kept connection, so a `Lost` read is worth a second try. */
   sendPooled(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
     const { origin, ...limits } = this.#options;
-    return exchange(this.#pool, { ...request, origin }, { ...limits, timeoutMs, fence: undefined });
+    return exchange(this.#kept, { ...request, origin }, { ...limits, timeoutMs, fence: undefined });
   }
 
   /** If the server had closed a kept connection, it would be unknown whether a write was applied. */
   async sendFresh(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
     const { origin, ...limits } = this.#options;
-    const client = this.#throughProxy() ?? new Client(origin, this.#connecting);
+    const connection = newConnections(this.#options);
     try {
-      return await exchange(client, { ...request, origin }, { ...limits, timeoutMs, isLastOnConnection: true });
+      return await exchange(connection, { ...request, origin }, { ...limits, timeoutMs, isLastOnConnection: true });
     } finally {
       // The close is not awaited, because the call must end at its deadline, whatever the socket does.
-      void client.destroy(callEnded);
+      void connection.destroy(callEnded);
     }
   }
 
   close(): Promise<void> {
-    return this.#pool.destroy();
+    return this.#kept.destroy();
   }
+}
 
-  #throughProxy(): Dispatcher | undefined {
-    const { proxy, connections, connectTimeoutMs: connectTimeout } = this.#options;
-    if (proxy === undefined) return undefined;
-    // An empty value, because undici would read the environment for a missing one.
-    const routes = { httpProxy: "", httpsProxy: proxy.url, noProxy: proxy.except };
-    return new EnvHttpProxyAgent({ ...this.#connecting, connections, connectTimeout, ...routes });
-  }
+function newConnections({ connections, connectTimeoutMs: timeout, mayBeNearby = true, proxy }: HttpTransportOptions) {
+  const lookup = mayBeNearby ? {} : { lookup: farLookup() };
+  const options = { ...common, connections, connect: { timeout, ...lookup } };
+  // An empty value, because undici would read the environment for a missing one.
+  const routes = proxy && { httpProxy: "", httpsProxy: proxy.url, noProxy: proxy.except };
+  return routes === undefined
+    ? new Agent(options)
+    : new EnvHttpProxyAgent({ ...options, connectTimeout: timeout, ...routes });
 }
 
 export interface StreamedAnswer {
@@ -85,8 +83,8 @@ export interface StreamedAnswer {
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Reads the whole body as text, at most `maxBytes` of it, for an answer that is not a stream. Never throws. */
-  text(maxBytes: number): Promise<string>;
+  /** Reads the whole body as text, for an answer that is not a stream. @throws what undici throws */
+  text(): Promise<string>;
 }
 
 /** It sets no time limit: the caller ends request and body by the signal. @throws what undici throws */
@@ -108,25 +106,8 @@ export async function openStream(
     retryAfter: firstOf(headers["retry-after"]),
     date: firstOf(headers.date),
     body,
-    text: (maxBytes) => readStart(body, maxBytes),
+    text: () => body.text(),
   };
-}
-
-async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of body) {
-      chunks.push(chunk.subarray(0, maxBytes - length));
-      length += chunk.length;
-      if (length >= maxBytes) {
-        break;
-      }
-    }
-  } catch {
-    // The text that has arrived so far is enough for an error message.
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /* HTTP/1.1 with one request at a time: a connection that the server no longer answers delays no other call. */

@@ -64,9 +64,6 @@ export interface ConnectionOptions {
   readonly maxBodyBytes?: number;
 }
 
-/** The maximum number of bytes that are read of an error answer to a stream request. */
-const maxErrorBytes = 64 * 1024;
-
 export function createConnection(options: ConnectionOptions): KubernetesConnection {
   return new HttpConnection(options);
 }
@@ -121,7 +118,7 @@ class HttpConnection implements KubernetesConnection {
         (session, request) => untilAborted(deadline.signal, openStream(session.dispatcher, request, deadline.signal)),
       );
       if (!isSuccess(answer.status)) {
-        throw errorOfStatus(call, answer, Buffer.from(await answer.text(maxErrorBytes)));
+        throw errorOfStatus(call, answer, Buffer.from(await answer.text()));
       }
       // From here on only the signals end the stream, not the time limit.
       deadline.endTimer();
@@ -164,7 +161,7 @@ class HttpConnection implements KubernetesConnection {
     let { session, answer } = await attempt();
     if (statusOf(answer) === 401 && this.#sessions.renew(session)) {
       if ("text" in answer) {
-        await answer.text(maxErrorBytes);
+        await answer.text();
       }
       ({ answer } = await attempt());
     }
