@@ -3,8 +3,8 @@ import { parseArgs } from "node:util";
 import { runTool } from "../process/command-line.ts";
 import { findComputes } from "./scene/computes.ts";
 import { secondsSince } from "./scene/names.ts";
+import { Processes } from "./scene/processes.ts";
 import { Terminal } from "./scene/terminal.ts";
-import { DemoWorld } from "./scene/world.ts";
 import { connect } from "./steps/connect.ts";
 import { create, idle, remove, replicate, resize } from "./steps/endpoints.ts";
 import { fail, page, recover } from "./steps/failure.ts";
@@ -29,27 +29,27 @@ interface DemoOptions {
 async function runDemo(options: DemoOptions): Promise<number> {
   const { terminal, interruption } = options;
   const startMs = performance.now();
-  const world = new DemoWorld(interruption, (line) => terminal.say(line));
+  const processes = new Processes(interruption);
   try {
-    await playStory(world, options);
+    await playStory(processes, options);
     return 0;
   } catch (error) {
-    if (!interruption.aborted) await tellFailure(terminal, world, error);
+    if (!interruption.aborted) await tellFailure(terminal, processes, error);
     else terminal.say("Interrupted; ending what was started.");
     return interruption.aborted ? exitInterrupted : exitFailure;
   } finally {
-    await world.stop();
+    await processes.stop();
     terminal.heading(`Every process has ended, nothing is left on this machine (${secondsSince(startMs)} in all).`);
   }
 }
 
-async function playStory(world: DemoWorld, { terminal, isKept, interruption }: DemoOptions): Promise<void> {
+async function playStory(processes: Processes, { terminal, isKept, interruption }: DemoOptions): Promise<void> {
   const computes = await findComputes();
   const ofDatabases = computes.kind === "Found" ? [connect] : [];
   const steps = [create, replicate, resize, idle, ...ofDatabases, fail, recover, ...(isKept ? [] : [remove]), page];
   const heading = (index: number, title: string) => terminal.heading(`${index}/${steps.length + 1}  ${title}`);
   heading(1, "An API server, a control plane and the operator start");
-  const story = await startStage(terminal, world, computes);
+  const story = await startStage(terminal, processes, computes);
   for (const [index, { title, play }] of steps.entries()) {
     heading(index + 2, title);
     const startMs = performance.now();
@@ -60,15 +60,15 @@ async function playStory(world: DemoWorld, { terminal, isKept, interruption }: D
 }
 
 /** Prints the reason last, because people look there first. */
-async function tellFailure(terminal: Terminal, world: DemoWorld, error: unknown): Promise<void> {
+async function tellFailure(terminal: Terminal, processes: Processes, error: unknown): Promise<void> {
   terminal.heading("The demo could not go on");
-  for (const { name, readLog } of world.programs) {
+  for (const { name, readLog } of processes.programs) {
     const lines = (await readLog()).trimEnd().split("\n");
     const shown = lines.filter((line) => !line.includes("API key")).slice(-8);
     terminal.say(`The last lines of the ${name}'s log:`);
     terminal.quote(shown.join("\n"));
   }
-  const reason = world.signal.aborted ? world.signal.reason : error;
+  const reason = processes.signal.aborted ? processes.signal.reason : error;
   terminal.failure(reason instanceof Error ? reason.message : String(reason));
 }
 

@@ -2,9 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { inNamespace, samples } from "./names.ts";
+import { inNamespace, repositoryRoot, samples } from "./names.ts";
 import type { Story } from "./story.ts";
-import { repositoryRoot } from "./world.ts";
 
 const script = "tools/demo/application.ts";
 
@@ -26,7 +25,7 @@ export class Application {
 
   constructor(story: Story) {
     this.#story = story;
-    this.#root = story.stage.world.file("bindings");
+    this.#root = story.stage.processes.file("bindings");
   }
 
   /** Shows the command that starts the application, and starts it. */

@@ -1,4 +1,8 @@
 /** The names of the samples in the demo, and words that several steps use. */
+import { fileURLToPath } from "node:url";
+
+/** The repository's root. The commands of the demo are typed there. */
+export const repositoryRoot = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** The namespace, project and resources of the samples, and their files, relative to the repository. */
 export const samples = {

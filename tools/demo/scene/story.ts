@@ -1,8 +1,9 @@
 /** The steps of the demo, and what they use. */
+import type { MonitoringStack } from "../../prometheus/monitoring-stack.ts";
 import type { NotifiedAlert } from "../../prometheus/webhook-receiver.ts";
 import { inNamespace } from "./names.ts";
+import type { Processes } from "./processes.ts";
 import { Shell, shellWords } from "./shell.ts";
-import type { DemoWorld, Monitoring, SandboxAddress } from "./world.ts";
 
 /** A request that the demo shows and sends to the sandbox. */
 export interface SandboxRequest {
@@ -33,9 +34,23 @@ export function curlWords({ method, path, body }: SandboxRequest): readonly stri
   ];
 }
 
+/** The addresses of the running sandbox. */
+export interface SandboxAddress {
+  /** The URL without a path. */
+  readonly origin: string;
+  readonly apiKey: string;
+  /** The port of the databases; `undefined`: no database servers run. */
+  readonly databasePort: string | undefined;
+}
+
+/** The monitoring that runs. If its programs are not available: why, and how to get them. */
+export type Monitoring =
+  | { readonly kind: "Running"; readonly stack: MonitoringStack }
+  | { readonly kind: "Missing"; readonly why: string };
+
 /** The programs and addresses after the first step. */
 export interface Stage {
-  readonly world: DemoWorld;
+  readonly processes: Processes;
   readonly sandbox: SandboxAddress;
   readonly kubeconfigFile: string;
   /** The URL of the operator's metrics page. */

@@ -6,15 +6,15 @@ import { curlWords, keyVariable, type Story } from "../scene/story.ts";
 /** Prints how to go on by hand, and waits until the demo is asked to stop. */
 export async function keepRunning(story: Story, interruption: AbortSignal): Promise<void> {
   const { terminal, stage, signal } = story;
-  const { world, sandbox, kubeconfigFile, metricsUrl, monitoring } = stage;
+  const { processes, sandbox, kubeconfigFile, metricsUrl, monitoring } = stage;
   const isWatched = monitoring.kind === "Running";
   terminal.heading("All of it is still running. To go on by hand, in another terminal, from here:");
   terminal.offer("export", `KUBECONFIG=${kubeconfigFile}`);
-  terminal.offer("export", `PATH=${world.file("bin")}:$PATH`);
+  terminal.offer("export", `PATH=${processes.file("bin")}:$PATH`);
   terminal.offer(`SANDBOX=${sandbox.origin}`);
   terminal.offer(`METRICS=${metricsUrl}`);
   if (isWatched) terminal.offer(`PROMETHEUS=${monitoring.stack.prometheus.url}`);
-  terminal.offer(`${keyVariable}=$(cat ${world.file("sandbox-key")})`);
+  terminal.offer(`${keyVariable}=$(cat ${processes.file("sandbox-key")})`);
   terminal.say("");
   terminal.offer("kubectl", "get", "cpe", "-A");
   terminal.offer("kubectl", "explain", "computeendpoint.spec", "--recursive");
@@ -25,7 +25,7 @@ export async function keepRunning(story: Story, interruption: AbortSignal): Prom
   terminal.offer(...curlWords({ method: "GET", path: "/sandbox/v1/requests" }));
   terminal.offer("kubectl", "-n", samples.namespace, "delete", "cpe", "--all");
   terminal.say("");
-  for (const { logFile } of world.programs) terminal.offer("tail", logFile);
+  for (const { logFile } of processes.programs) terminal.offer("tail", logFile);
   terminal.say("");
   terminal.say(
     `To stop: Ctrl-C here, or kill ${process.pid}. Everything above goes then, logs and endpoints included.`,
