@@ -30,69 +30,45 @@ export interface BasesOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-type Work<T> = (bases: Bases) => Promise<T>;
+/** The name of the image with the npm packages. */
+const packagesImage = "docker.io/library/endpoint-operator-packages:cached";
 
 /**
  * Makes the base images, or takes those of the cache, and runs `work` with them.
  * A cache is used only for the same Dockerfile, lock file, Node, npm and time. It does not see new versions of Debian's
  * packages, so a release is made without it.
  */
-export async function withBases<T>(options: BasesOptions, work: Work<T>): Promise<T> {
-  return await (options.cache === undefined
-    ? withNewBases(options, work)
-    : withCachedBases(options, options.cache, work));
-}
-
-async function withNewBases<T>(options: BasesOptions, work: Work<T>): Promise<T> {
-  const dockerfile = await readFile(path.join(options.root, "Dockerfile"), "utf8");
-  const build = async (buildah: Buildah, directory: string) => {
-    const debian = await makeBases(options, dockerfile, { buildah, directory });
-    return await work({ buildah, directory, dockerfile, debian });
-  };
-  return await withBuildah(build, { signal: options.signal });
-}
-
-function makeBases(
-  { epochSeconds, progress }: BasesOptions,
-  dockerfile: string,
-  place: { readonly buildah: Buildah; readonly directory: string },
-): Promise<readonly DebianPackage[]> {
-  return withProgress(progress, "Making the base images", () => makeBaseImages({ ...place, dockerfile, epochSeconds }));
-}
-
-/** The name of the image with the npm packages. */
-const packagesImage = "docker.io/library/endpoint-operator-packages:cached";
-
-async function withCachedBases<T>(options: BasesOptions, cache: string, work: Work<T>): Promise<T> {
-  const { root, progress, signal } = options;
-  const { packages, rest } = splitDockerfile(await readFile(path.join(root, "Dockerfile"), "utf8"));
-  const name = await keyOf(options, packages);
+export async function withBases<T>(options: BasesOptions, work: (bases: Bases) => Promise<T>): Promise<T> {
+  const { root, epochSeconds, cache, progress, signal } = options;
+  const dockerfile = await readFile(path.join(root, "Dockerfile"), "utf8");
+  const make = (buildah: Buildah, directory: string) =>
+    withProgress(progress, "Making the base images", () =>
+      makeBaseImages({ buildah, directory, dockerfile, epochSeconds }),
+    );
+  if (cache === undefined) {
+    const build = async (buildah: Buildah, directory: string) =>
+      await work({ buildah, directory, dockerfile, debian: await make(buildah, directory) });
+    return await withBuildah(build, { signal });
+  }
+  const { packages: text, rest } = splitDockerfile(dockerfile);
+  const name = await keyOf(options, text);
   const folder = path.join(cache, name);
   const listFile = path.join(folder, "debian.json");
+  const build = async (buildah: Buildah, directory: string) => {
+    let debian = await readFile(listFile, "utf8").then(JSON.parse, () => undefined);
+    if (debian === undefined) {
+      await mkdir(folder, { recursive: true });
+      debian = await make(buildah, directory);
+      const file = { root, text, directory, reference: packagesImage, epochSeconds };
+      await withProgress(progress, "Installing the npm packages", () => buildFile(buildah, file));
+      await writeFile(listFile, JSON.stringify(debian));
+    }
+    const cached = `FROM ${packagesImage} AS build\nWORKDIR /work\n${rest}`;
+    return await keepingImages(buildah, () => work({ buildah, directory, dockerfile: cached, debian }));
+  };
   return await withCacheLock(cache, { progress, signal }, async () => {
     await removeOthers(cache, name);
-    return await withBuildah(
-      async (buildah, directory) => {
-        let debian = await readFile(listFile, "utf8").then(JSON.parse, () => undefined);
-        if (debian === undefined) {
-          await mkdir(folder, { recursive: true });
-          debian = await makeBases(options, packages + rest, { buildah, directory });
-          const file = {
-            root,
-            text: packages,
-            directory,
-            reference: packagesImage,
-            epochSeconds: options.epochSeconds,
-          };
-          await withProgress(progress, "Installing the npm packages", () => buildFile(buildah, file));
-          await writeFile(listFile, JSON.stringify(debian));
-        }
-        return await keepingImages(buildah, () =>
-          work({ buildah, directory, dockerfile: `FROM ${packagesImage} AS build\nWORKDIR /work\n${rest}`, debian }),
-        );
-      },
-      { storage: path.join(folder, "storage"), signal },
-    );
+    return await withBuildah(build, { storage: path.join(folder, "storage"), signal });
   });
 }
 

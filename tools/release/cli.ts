@@ -7,13 +7,12 @@ import { AssetError } from "../assets/asset-error.ts";
 import type { ProgressSink } from "../assets/progress.ts";
 import { ImageToolsMissing } from "../image/buildah.ts";
 import { runTool, UsageError } from "../process/command-line.ts";
-import { type Cosign, findCosign, type Signing, type Trust } from "./cosign.ts";
+import { type Cosign, findCosign, type Signing, type SigningChoice, type Trust, withSigning } from "./cosign.ts";
 import { PublishError, publishedProblems, publishRelease } from "./publish.ts";
 import { publishRefusal } from "./refusal.ts";
 import { openRegistry } from "./registry.ts";
 import { makeRelease, packageVersion } from "./release.ts";
 import { imageDigest, type ReleaseFiles, releaseFiles } from "./release-files.ts";
-import { type SigningChoice, withSigning } from "./signing.ts";
 import { releaseIn, releaseProblems } from "./verify.ts";
 
 const usage = `Usage: npm run release -- (--dry-run | --registry REGISTRY [--from FOLDER] | --verify FOLDER [--registry REGISTRY]) [OPTION]...

@@ -1,6 +1,7 @@
 /** Signs and verifies with cosign. */
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ProgressSink } from "../assets/progress.ts";
@@ -35,32 +36,77 @@ export async function makeKeyPair(cosign: Cosign, directory: string): Promise<Si
   return { kind: "Key", privateKey: `${prefix}.key`, publicKey: `${prefix}.pub`, password };
 }
 
-/** Returns the path of a file's signature. Pure. */
-export function signatureOf(file: string): string {
-  return `${file}.sigstore.json`;
+/** The signer of a release: a key pair of this run, a private key of the user, or the identity of the workflow. */
+export type SigningChoice =
+  | { readonly kind: "KeyOfThisRun" }
+  | { readonly kind: "KeyFile"; readonly file: string; readonly password: string }
+  | { readonly kind: "Keyless" };
+
+/** Runs `work` with a signer. A key pair of this run is removed afterwards. @throws CommandError about a wrong key */
+export async function withSigning<T>(
+  cosign: Cosign,
+  choice: SigningChoice,
+  work: (signing: Signing) => Promise<T>,
+): Promise<T> {
+  if (choice.kind === "Keyless") return await work(choice);
+  const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
+  try {
+    if (choice.kind === "KeyOfThisRun") return await work(await makeKeyPair(cosign, directory));
+    const { file, password } = choice;
+    const publicKey = path.join(directory, "cosign.pub");
+    await writeFile(publicKey, await cosign(["public-key", `--key=${file}`], password));
+    return await work({ kind: "Key", privateKey: file, publicKey, password });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }
 
-/** Returns the path of the signed statement of provenance about a file. Pure. */
-export function attestationOf(file: string): string {
-  return `${file}.provenance.sigstore.json`;
+/** A statement about an image: its SBOM, or its provenance. `predicate` is the file with the JSON. */
+export interface Statement {
+  readonly type: "cyclonedx" | "slsaprovenance1";
+  readonly predicate: string;
 }
 
-/** Signs a file. The signature is written beside it. */
-export async function signFile(cosign: Cosign, signing: Signing, file: string): Promise<void> {
-  await cosign(["sign-blob", ...signingArgs(signing), `--bundle=${signatureOf(file)}`, file], passwordOf(signing));
+const signatureOf = (file: string) => `--bundle=${file}.sigstore.json`;
+const attestationOf = (file: string) => `--bundle=${file}.provenance.sigstore.json`;
+
+/** Signs with a command of cosign. With a key, cosign needs no service of Sigstore, so a dry run works offline. */
+async function sign(cosign: Cosign, signing: Signing, [command = "", ...args]: readonly string[]): Promise<void> {
+  if (signing.kind === "Keyless") await cosign([command, ...args]);
+  else {
+    const offline = ["--use-signing-config=false", "--tlog-upload=false"];
+    await cosign([command, `--key=${signing.privateKey}`, ...offline, ...args], signing.password);
+  }
 }
 
-/** Signs a statement about a file. The attestation is written beside it. @param predicate the file with the JSON */
-export async function attestFile(cosign: Cosign, signing: Signing, file: string, predicate: string): Promise<void> {
-  const what = ["--type=slsaprovenance1", `--predicate=${predicate}`, `--bundle=${attestationOf(file)}`];
-  await cosign(["attest-blob", ...signingArgs(signing), ...what, file], passwordOf(signing));
+/** Signs a file and a statement about it. Both are written beside it. @param provenance the file with the JSON */
+export async function signFile(cosign: Cosign, signing: Signing, [file, provenance]: readonly [string, string]) {
+  const statement = ["--type=slsaprovenance1", `--predicate=${provenance}`, attestationOf(file)];
+  await Promise.all([
+    sign(cosign, signing, ["sign-blob", signatureOf(file), file]),
+    sign(cosign, signing, ["attest-blob", ...statement, file]),
+  ]);
+}
+
+/** Signs an image or a chart in a registry. @param reference its address with the digest */
+export async function signReference(cosign: Cosign, signing: Signing, reference: string): Promise<void> {
+  await sign(cosign, signing, ["sign", reference]);
+}
+
+/** Attaches a signed statement to an image in a registry. */
+export async function attestReference(
+  cosign: Cosign,
+  signing: Signing,
+  { type, predicate, reference }: Statement & { readonly reference: string },
+): Promise<void> {
+  await sign(cosign, signing, ["attest", `--type=${type}`, `--predicate=${predicate}`, reference]);
 }
 
 /** Checks signature and attestation of a file. @returns what is wrong; `undefined`: both are right */
 export async function signatureProblem(cosign: Cosign, trust: Trust, file: string): Promise<string | undefined> {
   const checks = [
-    ["verify-blob", `--bundle=${signatureOf(file)}`],
-    ["verify-blob-attestation", "--type=slsaprovenance1", `--bundle=${attestationOf(file)}`],
+    ["verify-blob", signatureOf(file)],
+    ["verify-blob-attestation", "--type=slsaprovenance1", attestationOf(file)],
   ];
   for (const check of checks) {
     try {
@@ -73,22 +119,6 @@ export async function signatureProblem(cosign: Cosign, trust: Trust, file: strin
   return undefined;
 }
 
-/** Signs an image or a chart in a registry. @param reference its address with the digest */
-export async function signReference(cosign: Cosign, signing: Signing, reference: string): Promise<void> {
-  await cosign(["sign", ...signingArgs(signing), reference], passwordOf(signing));
-}
-
-/** Attaches a signed statement to an image in a registry. @param predicate the file with the JSON */
-export async function attestReference(
-  cosign: Cosign,
-  signing: Signing,
-  reference: string,
-  { type, predicate }: { readonly type: StatementType; readonly predicate: string },
-): Promise<void> {
-  const what = [`--type=${type}`, `--predicate=${predicate}`];
-  await cosign(["attest", ...signingArgs(signing), ...what, reference], passwordOf(signing));
-}
-
 /** Verifies an image or a chart in a registry. @throws CommandError when no trusted signature is attached */
 export async function verifyReference(cosign: Cosign, trust: Trust, reference: string): Promise<undefined> {
   await cosign(["verify", ...trustArgs(trust), reference]);
@@ -99,8 +129,7 @@ export async function verifyReference(cosign: Cosign, trust: Trust, reference: s
 export async function hasStatement(
   cosign: Cosign,
   trust: Trust,
-  reference: string,
-  { type, predicate }: { readonly type: StatementType; readonly predicate: string },
+  { type, predicate, reference }: Statement & { readonly reference: string },
 ): Promise<boolean> {
   const args = ["verify-attestation", `--type=${type}`, ...trustArgs(trust), reference];
   const printed = await cosign(args).catch(undefinedIfFailed);
@@ -115,22 +144,8 @@ function predicateIn(envelope: string): unknown {
   return JSON.parse(Buffer.from(payload, "base64").toString("utf8")).predicate;
 }
 
-/** The content of a statement about an image: its SBOM, or its provenance. */
-export type StatementType = "cyclonedx" | "slsaprovenance1";
-
 function lastError(message: string): string {
   return /Error: (.*)/.exec(message)?.[1] ?? message;
-}
-
-function passwordOf(signing: Signing): string {
-  return signing.kind === "Key" ? signing.password : "";
-}
-
-/** With a key, cosign needs no service of Sigstore. So a dry run works without a network. */
-function signingArgs(signing: Signing): readonly string[] {
-  return signing.kind === "Key"
-    ? [`--key=${signing.privateKey}`, "--use-signing-config=false", "--tlog-upload=false"]
-    : [];
 }
 
 function trustArgs(trust: Trust): readonly string[] {

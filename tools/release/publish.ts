@@ -8,7 +8,7 @@ import {
   type Cosign,
   hasStatement,
   type Signing,
-  type StatementType,
+  type Statement,
   signReference,
   type Trust,
   verifyReference,
@@ -50,13 +50,13 @@ async function partsOf(release: ReleaseFiles, place: Place): Promise<readonly Pa
   const tagged = `${imageAt(place)}:${version}`;
   const digest = await imageDigest(release);
   const pinned = `${imageAt(place)}@${digest}`;
-  const statement = (type: StatementType, predicate: string): Part => ({
+  const statement = ({ type, predicate }: Statement): Part => ({
     what: `the signed statement ${type} about ${pinned}`,
     async problem() {
-      const isThere = await hasStatement(cosign, trust, pinned, { type, predicate });
+      const isThere = await hasStatement(cosign, trust, { type, predicate, reference: pinned });
       return isThere ? undefined : `no signed statement is that of ${path.basename(predicate)}`;
     },
-    publish: (signing) => attestReference(cosign, signing, pinned, { type, predicate }),
+    publish: (signing) => attestReference(cosign, signing, { type, predicate, reference: pinned }),
   });
   return [
     {
@@ -65,8 +65,8 @@ async function partsOf(release: ReleaseFiles, place: Place): Promise<readonly Pa
       publish: () => registry.pushLayout(layout, pinned),
     },
     signature(place, pinned, async () => pinned),
-    statement("cyclonedx", sbom),
-    statement("slsaprovenance1", provenance),
+    statement({ type: "cyclonedx", predicate: sbom }),
+    statement({ type: "slsaprovenance1", predicate: provenance }),
     {
       what: `the tag ${tagged}`,
       async problem() {

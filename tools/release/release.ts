@@ -8,7 +8,7 @@ import { buildImage } from "../image/build-image.ts";
 import { sha256Of } from "../image/oci-layout.ts";
 import { sourceDateSeconds } from "../image/source-date.ts";
 import { packCharts } from "./charts.ts";
-import { attestFile, type Cosign, type Signing, signFile } from "./cosign.ts";
+import { type Cosign, type Signing, signFile } from "./cosign.ts";
 import { writeInstallFile } from "./install-file.ts";
 import { builderOf, provenancePredicate } from "./provenance.ts";
 import { imageName, listedFiles, type ReleaseFiles, releaseFiles, signedFiles } from "./release-files.ts";
@@ -53,8 +53,7 @@ export async function makeRelease(options: ReleaseOptions): Promise<ReleaseFiles
 /** Signs each file and a statement of provenance about it. A public key is written beside them. @throws CommandError */
 export async function signRelease(files: ReleaseFiles, cosign: Cosign, signing: Signing): Promise<void> {
   if (signing.kind === "Key") await copyFile(signing.publicKey, path.join(files.outDir, "cosign.pub"));
-  for (const file of signedFiles(files))
-    await Promise.all([signFile(cosign, signing, file), attestFile(cosign, signing, file, files.predicate)]);
+  for (const file of signedFiles(files)) await signFile(cosign, signing, [file, files.predicate]);
 }
 
 async function predicateOf(root: string, version: string, imageDigest: string): Promise<object> {
