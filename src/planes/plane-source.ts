@@ -15,36 +15,29 @@ export interface DatabaseSettings {
   readonly certificateAuthority: string | undefined;
 }
 
-/** The control plane of the settings. */
-export interface SettingsSource {
+export interface PlaneSource {
   readonly url: string;
-  readonly readKey: ReadKey;
-  readonly keyAgainMs: number;
-  readonly databases: DatabaseSettings;
-}
-
-export interface PlaneSource extends SettingsSource {
   /** Another text means another control plane, of which nothing is known. */
   readonly place: string;
   /** The place, and the Secrets whose values may be sent there. */
   readonly keyPlace: string;
+  readonly readKey: ReadKey;
+  /** The interval at which a good key is read again, in milliseconds. */
+  readonly keyAgainMs: number;
   /** The maximum number of requests per minute; `undefined`: the value of the settings. */
   readonly requestsPerMinute?: number | undefined;
   readonly mayBeNearby: boolean;
+  readonly databases: DatabaseSettings;
   /** The grants of a ClusterControlPlane; `undefined`: the annotation of the Namespace grants. */
   readonly projects?: ControlPlaneSpec["projects"];
   /** What its resources report while it has no key; `undefined`: each call fails and reports that itself. */
-  readonly withoutKey: PlaneProblem | undefined;
-}
-
-export function sourceOfSettings(settings: SettingsSource): PlaneSource {
-  return { ...settings, place: "", keyPlace: "", mayBeNearby: true, withoutKey: undefined };
+  readonly withoutKey?: PlaneProblem | undefined;
 }
 
 export interface SourceOptions {
   readonly secrets: SecretReads;
   readonly tenantHosts: TenantHosts;
-  readonly settings: SettingsSource;
+  readonly settings: PlaneSource;
 }
 
 /** @returns `undefined`: there is no resource, or its spec is not valid */

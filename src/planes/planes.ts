@@ -2,7 +2,6 @@
 import type { ControlPlaneUnit } from "../reconcile/ports.ts";
 import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
-import { sourceOfSettings } from "./plane-source.ts";
 
 export class Planes {
   readonly #options: PlaneOptions;
@@ -10,7 +9,7 @@ export class Planes {
 
   constructor(options: PlaneOptions) {
     this.#options = options;
-    this.of(settingsPlane).use(sourceOfSettings(options.settings));
+    this.of(settingsPlane).use(options.settings);
   }
 
   all(): readonly Plane[] {

@@ -9,7 +9,7 @@ import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { keyIn, keyInFile, keyInSecretOrFile } from "../planes/api-key.ts";
 import type { PlaneOptions } from "../planes/plane.ts";
 import { PlaneKeeper, type PlaneKeeperOptions } from "../planes/plane-keeper.ts";
-import type { SettingsSource } from "../planes/plane-source.ts";
+import type { PlaneSource } from "../planes/plane-source.ts";
 import { Planes } from "../planes/planes.ts";
 import { keyInSecrets, type SecretReads, secretAgainMs } from "../planes/secret-key.ts";
 import {
@@ -94,10 +94,10 @@ function keyOf(planeId: string): string {
   return projectKey(planeId, "");
 }
 
-function settingsSource(options: ControlPlanesOptions, secrets: SecretReads): SettingsSource {
+function settingsSource(options: ControlPlanesOptions, secrets: SecretReads): PlaneSource {
   const { controlPlaneUrl: url, databasePort: port, databaseSslMode: sslMode } = options.config;
   const databases = { port, sslMode, certificateAuthority: options.databaseAuthority };
-  return { url, databases, ...keyOfSettings(options, secrets) };
+  return { url, databases, place: "", keyPlace: "", mayBeNearby: true, ...keyOfSettings(options, secrets) };
 }
 
 function keyOfSettings({ config: { apiKey }, connection, logger }: ControlPlanesOptions, secrets: SecretReads) {

@@ -41,6 +41,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     clusterId: "cluster-a",
     settings: {
       ...{ url: settingsUrl, readKey: async () => keyIn("key-of-settings", ""), keyAgainMs: 1_000 },
+      ...{ place: "", keyPlace: "", mayBeNearby: true },
       databases: { port: 5432, sslMode: "require", certificateAuthority: undefined },
     },
     secrets: {
