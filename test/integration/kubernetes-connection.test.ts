@@ -75,6 +75,7 @@ describe("the connection of a pod, on a real API server", () => {
   it("events, repeated → shown by kubectl with their count", async () => {
     const namespace = await createTestNamespace("events");
     const recorder = new QueuedEventRecorder({
+      random: Math.random,
       connection: connect(loadPod()),
       fence: { mayStartEffect: () => true },
       clock: systemClock,

@@ -1,39 +1,38 @@
 /** Records Kubernetes events and sends them in the background. */
 import { hash } from "node:crypto";
-import { LeaderFenceError } from "../../domain/leader-fence.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import type { Logger } from "../../domain/logger.ts";
 import type { EventRecorder, ResourceEvent, StoredIdentity } from "../../domain/resource-store.ts";
 import { pause } from "../../http/call-deadline.ts";
 import { settlesWithin } from "../../runtime/shutdown.ts";
 import { TokenBucket } from "../../runtime/token-bucket.ts";
-import { EventSender, type EventSenderOptions } from "./event-sender.ts";
+import type { KubernetesConnection } from "../http/connection.ts";
+import { mergePatch, objectPath, writeObject } from "../http/objects.ts";
+import { eventName, newEvent, placeOf, seriesOf } from "./event-body.ts";
 
-interface EventRecorderOptions extends Omit<EventSenderOptions, "random"> {
+interface EventRecorderOptions {
+  readonly connection: KubernetesConnection;
+  readonly fence: LeaderFence;
+  readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number from 0 up to 1. @default Math.random */
-  readonly random?: () => number;
+  /** The name of this replica, for instance the name of the pod; at most 128 characters. */
+  readonly instance: string;
+  /** Returns a random number from 0 up to 1. */
+  readonly random: () => number;
 }
 
-interface EventRecorderStats {
-  readonly sent: number;
-  readonly dropped: number;
-}
-
-/** A sent event. If an equal event is recorded within `repeatMs`, the count of the sent event rises. */
+/** An event that the API server has. If an equal event is recorded within `repeatMs`, its count rises. */
 interface SentEvent {
   readonly name: string;
-  /** When the event was first sent, in epoch milliseconds. */
-  readonly firstMs: number;
-  /** When the event was last sent, in monotonic milliseconds. */
   readonly sentAtMs: number;
-  /** The count that the API server has. */
   readonly count: number;
 }
 
 interface Unsent {
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
-  /** When the event was first recorded, in epoch milliseconds. `lastMs` is the time of the last record. */
+  /** When the event was first and last recorded, in epoch milliseconds. */
   readonly firstMs: number;
   lastMs: number;
   count: number;
@@ -50,12 +49,11 @@ const pace = { capacity: 100, perSecond: 10 };
 const dropsLoggedEveryMs = 60_000;
 
 /**
- * Records Kubernetes events in memory, and sends them in the background with the API events.k8s.io/v1. Events are best
- * effort: if too many wait, or the process ends, some are dropped and counted.
+ * Records Kubernetes events in memory, and sends each once in the background. Events are best effort: if too many wait,
+ * a write fails or the process ends, some are dropped and counted.
  */
 export class QueuedEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #sender: EventSender;
   readonly #bucket: TokenBucket;
   readonly #waiting = new Map<string, Unsent>();
   readonly #sent = new Map<string, SentEvent>();
@@ -68,12 +66,11 @@ export class QueuedEventRecorder implements EventRecorder {
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#bucket = new TokenBucket({ clock: options.clock, ...pace });
-    this.#sender = new EventSender({ ...options, random: options.random ?? Math.random });
   }
 
-  record(resource: StoredIdentity, event: ResourceEvent): void {
+  record({ kind, key, uid, resourceVersion }: StoredIdentity, event: ResourceEvent): void {
     const nowMs = this.#options.clock.nowMs();
-    const id = idOf(resource, event);
+    const id = idOf(uid, event);
     const waiting = this.#waiting.get(id);
     if (waiting !== undefined) {
       waiting.count += 1;
@@ -82,9 +79,8 @@ export class QueuedEventRecorder implements EventRecorder {
       this.#drop(1);
     } else {
       // The queue does not keep the object itself, because its whole status would stay in memory while the event waits.
-      const { kind, key, uid, resourceVersion } = resource;
-      const identity = { ...(kind && { kind }), key, uid, resourceVersion };
-      this.#waiting.set(id, { resource: identity, event, firstMs: nowMs, lastMs: nowMs, count: 1 });
+      const resource = { ...(kind && { kind }), key, uid, resourceVersion };
+      this.#waiting.set(id, { resource, event, firstMs: nowMs, lastMs: nowMs, count: 1 });
       this.#sending ??= this.#sendAll();
     }
   }
@@ -105,65 +101,59 @@ export class QueuedEventRecorder implements EventRecorder {
     return isInTime;
   }
 
-  stats(): EventRecorderStats {
+  stats(): { readonly sent: number; readonly dropped: number } {
     return { sent: this.#sentCount, dropped: this.#dropped };
   }
 
   async #sendAll(): Promise<void> {
-    const { clock } = this.#options;
     const { signal } = this.#ending;
-    while (this.#waiting.size > 0) {
+    // This also visits the events that are recorded meanwhile.
+    for (const [id, unsent] of this.#waiting) {
       while (!signal.aborted && !this.#bucket.tryTake()) {
-        await pause(clock, this.#bucket.waitMs(), [signal]);
+        await pause(this.#options.clock, this.#bucket.waitMs(), [signal]);
       }
-      for (const [id, unsent] of [...this.#waiting].slice(0, 1)) {
-        this.#waiting.delete(id);
+      if (this.#waiting.delete(id)) {
         await this.#send(id, unsent);
       }
     }
-    // The field is cleared in the same tick in which the queue was found empty, so that an event recorded later starts
-    // a new run.
     this.#sending = undefined;
   }
 
   async #send(id: string, unsent: Unsent): Promise<void> {
-    const { resource, event, lastMs } = unsent;
-    const sent = this.#recall(id);
-    const firstMs = sent?.firstMs ?? unsent.firstMs;
-    const count = (sent?.count ?? 0) + unsent.count;
-    const name = sent?.name ?? this.#sender.nameFor(resource.key.name);
-    try {
-      const nowName = await this.#sender.send({ resource, event, name, firstMs, lastMs, count }, sent !== undefined);
-      this.#remember(id, { name: nowName, firstMs, count, sentAtMs: this.#options.clock.monotonicMs() });
-      this.#sentCount += unsent.count;
-    } catch (error) {
-      this.#fail(unsent, error);
-    }
-  }
-
-  #recall(id: string): SentEvent | undefined {
-    const sent = this.#sent.get(id);
-    return sent !== undefined && this.#options.clock.monotonicMs() - sent.sentAtMs < repeatMs ? sent : undefined;
-  }
-
-  #remember(id: string, sent: SentEvent): void {
+    const { clock, logger } = this.#options;
+    const { resource, event } = unsent;
+    const before = this.#sent.get(id);
     this.#sent.delete(id);
-    this.#sent.set(id, sent);
-    if (this.#sent.size > memoryCapacity) {
-      this.#sent.delete(this.#sent.keys().next().value ?? "");
+    try {
+      const isRepeat = before !== undefined && clock.monotonicMs() - before.sentAtMs < repeatMs;
+      const count = unsent.count + (isRepeat ? before.count : 0);
+      const name = isRepeat ? before.name : eventName(resource.key.name, this.#options.random);
+      await this.#write({ ...unsent, name, count }, isRepeat);
+      this.#sent.set(id, { name, count, sentAtMs: clock.monotonicMs() });
+      this.#sentCount += unsent.count;
+      if (this.#sent.size > memoryCapacity) {
+        this.#sent.delete(this.#sent.keys().next().value ?? "");
+      }
+    } catch (error) {
+      this.#drop(unsent.count);
+      if (!(error instanceof LeaderFenceError)) {
+        logger.warn(
+          { ...resource.key, eventReason: event.reason, err: error },
+          "an event could not be sent and is lost",
+        );
+      }
     }
   }
 
-  #fail({ resource, event, count }: Unsent, error: unknown): void {
-    if (error instanceof LeaderFenceError) {
-      this.#drop(count);
-      return;
-    }
-    this.#dropped += count;
-    this.#options.logger.warn(
-      { ...resource.key, eventReason: event.reason, err: error },
-      "an event could not be sent and is lost",
-    );
+  async #write(content: Unsent & { readonly name: string }, isRepeat: boolean): Promise<void> {
+    const call = isRepeat
+      ? { path: objectPath("events", placeOf(content), content.name), ...mergePatch(seriesOf(content)) }
+      : ({
+          method: "POST",
+          path: objectPath("events", placeOf(content)),
+          body: newEvent(content, this.#options.instance),
+        } as const);
+    await writeObject(this.#options, { what: "record an event", ...call });
   }
 
   #drop(count: number): void {
@@ -173,7 +163,7 @@ export class QueuedEventRecorder implements EventRecorder {
       this.#dropsLoggedAtMs = nowMs;
       this.#options.logger.warn(
         { dropped: this.#dropped },
-        "events were dropped: too many waited, or the process ends; `dropped` counts them since the start",
+        "events were dropped: too many waited, a write failed, or the process ends; `dropped` counts them since the start",
       );
     }
   }
@@ -183,6 +173,6 @@ export class QueuedEventRecorder implements EventRecorder {
  * Returns the id of an event. Equal events have the same id: the same object, type, reason, action and note. The id is
  * a hash, because the text would stay in memory as long as the event is remembered.
  */
-function idOf({ uid }: StoredIdentity, { type, reason, action, note }: ResourceEvent): string {
+function idOf(uid: string, { type, reason, action, note }: ResourceEvent): string {
   return hash("sha256", JSON.stringify([uid, type, reason, action, note]), "base64");
 }

@@ -2,7 +2,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import type { Tracer } from "../../domain/logger.ts";
-import { type CallDeadline, createCallDeadline, untilAborted } from "../../http/call-deadline.ts";
+import { type CallDeadline, createCallDeadline, GivenUpError, untilAborted } from "../../http/call-deadline.ts";
 import { exchange, type HttpOutcome, type HttpRequest, parseJson } from "../../http/exchange.ts";
 import { openStream, type StreamedAnswer } from "../../http/transport.ts";
 import {
@@ -64,17 +64,16 @@ export interface ConnectionOptions {
   readonly maxBodyBytes?: number;
 }
 
+const defaultMaxBodyBytes = 16 * 1024 * 1024;
+
 export function createConnection(options: ConnectionOptions): KubernetesConnection {
   return new HttpConnection(options);
 }
-
-type Send<Answer> = (session: Session, request: HttpRequest) => Promise<Answer>;
 
 class HttpConnection implements KubernetesConnection {
   readonly namespace: string;
   readonly #options: ConnectionOptions;
   readonly #clock: Clock;
-  readonly #maxBodyBytes: number;
   readonly #origin: string;
   readonly #basePath: string;
   readonly #closing = new AbortController();
@@ -83,7 +82,6 @@ class HttpConnection implements KubernetesConnection {
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#clock = options.clock;
-    this.#maxBodyBytes = options.maxBodyBytes ?? 16 * 1024 * 1024;
     this.namespace = options.credentials.namespace;
     const base = new URL(options.credentials.server);
     this.#origin = base.origin;
@@ -92,30 +90,20 @@ class HttpConnection implements KubernetesConnection {
   }
 
   async request(call: KubernetesCall): Promise<unknown> {
-    const dueMs = this.#clock.monotonicMs() + call.timeoutMs;
-    const leftMs = () => Math.max(0, dueMs - this.#clock.monotonicMs());
-    const limits = { clock: this.#clock, maxResponseBytes: this.#maxBodyBytes, fence: call.fence };
+    const { maxBodyBytes = defaultMaxBodyBytes, clock } = this.#options;
     const signals = [call.signal, this.#closing.signal];
-    try {
-      const outcome = await this.#sendAuthorized(
-        call,
-        () => this.#sessions.usable() ?? this.#sessionWithin({ ...call, timeoutMs: leftMs() }),
-        // The exchange has a deadline of its own, so a call needs no second one.
-        (session, request) => exchange(session.dispatcher, request, { ...limits, timeoutMs: leftMs(), signals }),
-      );
-      return bodyOf(call, outcome);
-    } catch (error) {
-      throw errorForTransport(call.what, error, leftMs() === 0);
-    }
+    const limits = { clock, maxResponseBytes: maxBodyBytes, fence: call.fence, signals };
+    const outcome = await this.#sendAuthorized(call, ({ dispatcher }, request, timeoutMs) =>
+      exchange(dispatcher, request, { ...limits, timeoutMs }),
+    );
+    return bodyOf(call, outcome);
   }
 
   async openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
-    const deadline = this.#deadlineOf(call);
+    const deadline = createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
     try {
-      const answer = await this.#sendAuthorized(
-        call,
-        () => untilAborted(deadline.signal, this.#sessions.current()),
-        (session, request) => untilAborted(deadline.signal, openStream(session.dispatcher, request, deadline.signal)),
+      const answer = await this.#sendAuthorized(call, ({ dispatcher }, request) =>
+        untilAborted(deadline.signal, openStream(dispatcher, request, deadline.signal)),
       );
       if (!isSuccess(answer.status)) {
         throw errorOfStatus(call, answer, Buffer.from(await answer.text()));
@@ -125,7 +113,7 @@ class HttpConnection implements KubernetesConnection {
       return endingDeadline(answer.body, deadline);
     } catch (error) {
       deadline.end();
-      throw errorForTransport(call.what, error, deadline.isTimedOut());
+      throw error;
     }
   }
 
@@ -134,38 +122,29 @@ class HttpConnection implements KubernetesConnection {
     await this.#sessions.close();
   }
 
-  #deadlineOf(call: KubernetesCall): CallDeadline {
-    return createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
-  }
-
-  async #sessionWithin(call: KubernetesCall): Promise<Session> {
-    const deadline = this.#deadlineOf(call);
-    try {
-      return await untilAborted(deadline.signal, this.#sessions.current());
-    } catch (error) {
-      throw errorForTransport(call.what, error, deadline.isTimedOut());
-    } finally {
-      deadline.end();
-    }
-  }
-
   async #sendAuthorized<Answer extends HttpOutcome | StreamedAnswer>(
     call: KubernetesCall,
-    sessionOf: () => Session | Promise<Session>,
-    send: Send<Answer>,
+    send: (session: Session, request: HttpRequest, timeoutMs: number) => Promise<Answer>,
   ): Promise<Answer> {
+    const dueMs = this.#clock.monotonicMs() + call.timeoutMs;
+    const leftMs = () => Math.max(0, dueMs - this.#clock.monotonicMs());
     const attempt = async () => {
-      const session = await sessionOf();
-      return { session, answer: await send(session, this.#requestOf(call, session)) };
+      const session = await this.#sessions.current(leftMs());
+      return { session, answer: await send(session, this.#requestOf(call, session), leftMs()) };
     };
-    let { session, answer } = await attempt();
-    if (statusOf(answer) === 401 && this.#sessions.renew(session)) {
-      if ("text" in answer) {
-        await answer.text();
+    try {
+      let { session, answer } = await attempt();
+      if (statusOf(answer) === 401 && this.#sessions.renew(session)) {
+        if ("text" in answer) {
+          await answer.text();
+        }
+        ({ answer } = await attempt());
       }
-      ({ answer } = await attempt());
+      return answer;
+    } catch (error) {
+      const isEnded = call.signal?.aborted === true || this.#closing.signal.aborted;
+      throw errorForTransport(call.what, error, error instanceof GivenUpError && !isEnded);
     }
-    return answer;
   }
 
   #requestOf(call: KubernetesCall, { credentials }: Session): HttpRequest {

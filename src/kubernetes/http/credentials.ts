@@ -1,8 +1,8 @@
 /** The credentials for the API server, and the connections made with them. */
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { delimiter } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
@@ -150,7 +150,6 @@ function firstLine(error: unknown): string {
 export interface Session {
   readonly credentials: Credentials;
   readonly dispatcher: HttpDispatcher;
-  readonly transportHash: string;
   readonly readAtMs: number;
 }
 
@@ -170,7 +169,6 @@ export class Sessions {
   readonly #source: CredentialSource;
   readonly #clock: Clock;
   readonly #closing: AbortSignal;
-  readonly #dispatchers = new Set<HttpDispatcher>();
   #session: Session | undefined;
   #opening: Promise<Session> | undefined;
   #reloadedAtMs = Number.NEGATIVE_INFINITY;
@@ -181,23 +179,16 @@ export class Sessions {
     this.#closing = closing;
   }
 
-  /** Returns the current session; `undefined`: there is none, or its credentials are older than `credentialsAgeMs`. */
-  usable(): Session | undefined {
+  /** @throws KubernetesError when the credentials cannot be read; GivenUpError when that takes too long */
+  async current(timeoutMs: number): Promise<Session> {
     const session = this.#session;
-    return session !== undefined && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs
-      ? session
-      : undefined;
-  }
-
-  async current(): Promise<Session> {
-    const session = this.usable();
-    if (session !== undefined) {
+    if (session !== undefined && this.#clock.monotonicMs() - session.readAtMs < credentialsAgeMs) {
       return session;
     }
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
     });
-    return await this.#opening;
+    return await this.#within(timeoutMs, this.#opening);
   }
 
   /**
@@ -221,42 +212,40 @@ export class Sessions {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#dispatchers].map((dispatcher) => dispatcher.destroy()));
-    this.#dispatchers.clear();
+    await this.#session?.dispatcher.destroy();
   }
 
   async #open(): Promise<Session> {
     const credentials = await this.#readCredentials();
-    const transportHash = createHash("sha256").update(JSON.stringify(credentials.transport)).digest("base64");
     const before = this.#session;
+    const isSame = isDeepStrictEqual(before?.credentials.transport, credentials.transport);
     const dispatcher =
-      before?.transportHash === transportHash ? before.dispatcher : this.#replaceDispatcher(credentials, before);
-    this.#session = { credentials, dispatcher, transportHash, readAtMs: this.#clock.monotonicMs() };
+      before !== undefined && isSame ? before.dispatcher : createAgent(credentials.transport, { connectTimeoutMs });
+    if (!isSame) {
+      // Calls in progress finish over the former connections, and a watch keeps its one until it is opened again.
+      void before?.dispatcher.close();
+    }
+    this.#session = { credentials, dispatcher, readAtMs: this.#clock.monotonicMs() };
     return this.#session;
   }
 
   async #readCredentials(): Promise<Credentials> {
-    const deadline = createCallDeadline(this.#clock, credentialsTimeoutMs, [this.#closing]);
     try {
-      return await untilAborted(deadline.signal, this.#source.current());
+      return await this.#within(credentialsTimeoutMs, this.#source.current());
     } catch (error) {
       // The plugin's output may hold a secret, so it stays in the error's cause.
       const message = `cannot reach the API server: ${missingProgram(error) ?? "the credentials of the kubeconfig or pod cannot be read"}`;
       throw new KubernetesError("Unauthorized", message, { cause: error });
-    } finally {
-      deadline.end();
     }
   }
 
-  #replaceDispatcher(credentials: Credentials, before: Session | undefined): HttpDispatcher {
-    const dispatcher = createAgent(credentials.transport, { connectTimeoutMs });
-    this.#dispatchers.add(dispatcher);
-    if (before !== undefined) {
-      // Calls in progress finish over the former connections. A watch keeps its connection until the watch is opened
-      // again.
-      void before.dispatcher.close().finally(() => this.#dispatchers.delete(before.dispatcher));
+  async #within<Value>(timeoutMs: number, value: Promise<Value>): Promise<Value> {
+    const deadline = createCallDeadline(this.#clock, timeoutMs, [this.#closing]);
+    try {
+      return await untilAborted(deadline.signal, value);
+    } finally {
+      deadline.end();
     }
-    return dispatcher;
   }
 }
 

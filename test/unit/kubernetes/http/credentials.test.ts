@@ -92,7 +92,7 @@ describe("credentials", () => {
       new FakeClock(),
       new AbortController().signal,
     );
-    await expect(sessions.current()).rejects.toThrow(/program no-such-plugin, which is not on PATH; install it/);
+    await expect(sessions.current(1_000)).rejects.toThrow(/program no-such-plugin, which is not on PATH; install it/);
   });
 
   it("KUBECONFIG with several files → as kubectl merges them; without any of them the error names them", async () => {
