@@ -2,6 +2,7 @@
 import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { clusterControlPlanes, controlPlanes } from "../kubernetes/api-server.ts";
+import { secretsCollection } from "../kubernetes/resource-path.ts";
 import { conditionOf } from "../run/settled.ts";
 import {
   hasRecordAt,
@@ -29,10 +30,8 @@ const keyAgainMs = 75_000;
  * of the control plane that the resource names, and only with a grant. A control plane goes last.
  */
 export function planes(world: World): Oracle {
-  /** Until when a control plane had each URL and each key; infinity: it has it now, or its Secret is gone. */
-  const named = new Map<string, number>();
-  /** Each control plane as it was last stored. The operator may see late that it is gone. */
-  const lastSeen = new Map<string, StoredObject>();
+  /** By id of a control plane. The operator may see late that one is gone. */
+  const named = new Map<string, Names>();
   /** Since when each control plane has its URL. */
   const urls = new Map<string, { readonly url: string | undefined; readonly sinceMs: number }>();
   /** Since when a resource has no grant, by uid. */
@@ -40,9 +39,11 @@ export function planes(world: World): Oracle {
   const isCalm = () => !world.history.isWatchHarmed && hasSureReads(world);
   return {
     onAnyObject({ collection, object, type }) {
-      noteNames(world, named, lastSeen);
       noteGrants(world, ungranted);
+      // A change of a Secret may give a key to any of them.
+      for (const known of collection === secretsCollection ? named.values() : []) noteKey(world, known);
       if (collection !== controlPlanes && collection !== clusterControlPlanes) return;
+      noteNames(world, named, object);
       const url = type === "DELETED" ? undefined : String(specOf(object).url);
       const planeId = idOf(object);
       if (urls.get(planeId)?.url !== url) urls.set(planeId, { url, sinceMs: world.time.nowMs() });
@@ -53,8 +54,9 @@ export function planes(world: World): Oracle {
       judgeGrant(world, sent, isCalm() ? ungranted : new Map());
       const { plane } = sent;
       if (plane === undefined) return;
-      const untilMs = named.get(nameOf(plane.planeId, plane.key));
-      if (untilMs === undefined || !named.has(nameOf(plane.planeId, plane.url))) {
+      const names = named.get(plane.planeId);
+      const untilMs = names?.keys.get(String(plane.key));
+      if (untilMs === undefined || names?.urls.has(plane.url) !== true) {
         world.violate("S9", "a key is sent to a URL, and its control plane has never named both");
       } else if (isCalm() && world.time.nowMs() - untilMs > keyAgainMs) {
         world.violate("S6", "a key is used long after it was replaced");
@@ -99,23 +101,29 @@ export function problemOfPlane(world: World, plane: StoredObject): Problem | und
   return resources === users ? undefined : { promise: "L1", text: `shows ${resources} resources, and ${users} use it` };
 }
 
-function nameOf(planeId: string, urlOrKey: unknown): string {
-  return `${planeId} ${urlOrKey}`;
+/** What a control plane has named. */
+interface Names {
+  plane: StoredObject;
+  readonly urls: Set<string>;
+  /** Until when it had each key; infinity: it has it now, or its Secret is gone. */
+  readonly keys: Map<string, number>;
 }
 
-function noteNames(world: World, named: Map<string, number>, lastSeen: Map<string, StoredObject>): void {
-  for (const plane of world.planes()) lastSeen.set(idOf(plane), plane);
-  for (const [planeId, plane] of lastSeen) {
-    named.set(nameOf(planeId, specOf(plane).url), Number.POSITIVE_INFINITY);
-    const key = keyOf(world, plane);
-    if (key !== undefined && !named.has(nameOf(planeId, key)))
-      named.set(nameOf(planeId, key), Number.POSITIVE_INFINITY);
-    for (const [name, untilMs] of named) {
-      if (!name.startsWith(nameOf(planeId, keyBegins))) continue;
-      // Without a Secret the last key stays in use, whichever it was.
-      const isPresent = key === undefined || name === nameOf(planeId, key);
-      named.set(name, isPresent ? Number.POSITIVE_INFINITY : Math.min(untilMs, world.time.nowMs()));
-    }
+function noteNames(world: World, named: Map<string, Names>, plane: StoredObject): void {
+  const names = named.get(idOf(plane)) ?? { plane, urls: new Set(), keys: new Map() };
+  names.plane = plane;
+  names.urls.add(String(specOf(plane).url));
+  named.set(idOf(plane), names);
+  noteKey(world, names);
+}
+
+function noteKey(world: World, { plane, keys }: Names): void {
+  const present = keyOf(world, plane);
+  if (present !== undefined) keys.set(present, Number.POSITIVE_INFINITY);
+  for (const [key, untilMs] of keys) {
+    // Without a Secret the last key stays in use, whichever it was.
+    const isPresent = present === undefined || key === present;
+    keys.set(key, isPresent ? Number.POSITIVE_INFINITY : Math.min(untilMs, world.time.nowMs()));
   }
 }
 
