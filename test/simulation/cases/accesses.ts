@@ -2,9 +2,7 @@
 import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { world as places } from "../control-plane/engine.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
-import { passwordOf } from "../oracles/accesses.ts";
 import { annotations } from "../ports.ts";
-import type { World } from "../run/world.ts";
 import { branch, readWrite } from "../workloads/specs.ts";
 import { type NamedCase, planOf, scripted } from "./named-case.ts";
 
@@ -39,20 +37,6 @@ const remove = (atMs: number) => ({ atMs, action: { kind: "DeleteAccess", name: 
 const personsRole = (atMs: number, branchId = branch(1)) =>
   ({ atMs, action: { kind: "PersonCreatesRole", branchId, roleName: "orders_app" } }) as const;
 
-function hasRole(world: World): boolean {
-  return passwordOf(world, { projectId: places.project, branchId: branch(1), roleName: "orders_app" }) !== undefined;
-}
-
-function hasDatabase(world: World): boolean {
-  return world.controlPlane.databases(places.project, branch(1)).some(({ name }) => name === "orders");
-}
-
-/** Returns how often the operator asked for a new password. */
-function resetsIn(world: World): number {
-  const asks = "asks the control plane to reset the role's password";
-  return world.log.entries.filter(({ text }) => text === asks).length;
-}
-
 const inSmallBudget = {
   world: {
     hasAccesses: true,
@@ -66,37 +50,6 @@ const deletion = [endpoint(1_000), access(100_000, { role: "Delete", database: "
 
 /** Cases in which an edit, a wait or a refusal comes at the moment of an effect on a DatabaseAccess. */
 export const accessCases: readonly NamedCase[] = [
-  {
-    id: "role and edit",
-    name: "the resource is edited while its role is created → the role counts as created, and goes with the resource",
-    why: "a login stays valid after the application is gone",
-    plan: planOf({
-      world: { hasAccesses: true },
-      faults: scripted({ "patch status of DatabaseAccess shop/app #2": { kind: "Refused", status: 409 } }),
-      steps: [endpoint(1_000), access(20_000, { database: "Delete" }), remove(60_000)],
-    }),
-    judge: (world) => (hasRole(world) ? ["S4: the role is left"] : []),
-  },
-  {
-    id: "rotation and edit",
-    name: "the resource is edited while its second password of a second is stored → that password is set only once",
-    why: "an application is locked out twice, because the operator sends a reset that the control plane has accepted",
-    plan: planOf({
-      world: {
-        hasAccesses: true,
-        controlPlaneClock: { ...rightControlPlaneClock, wholeSeconds: true },
-        operationLatencyMs: { min: 50, max: 100 },
-      },
-      faults: scripted({ "patch status of DatabaseAccess shop/app #9": { kind: "Refused", status: 409 } }),
-      steps: [
-        endpoint(1_000),
-        access(10_000),
-        annotate(40_010, annotations.rotateRequestedAt, "1"),
-        annotate(40_400, annotations.rotateRequestedAt, "2"),
-      ],
-    }),
-    judge: (world) => (resetsIn(world) === 2 ? [] : [`S8: ${resetsIn(world)} resets were sent`]),
-  },
   {
     id: "role refused",
     name: "every create of the role is refused, and a person creates it → it is theirs, and stays",
@@ -113,31 +66,6 @@ export const accessCases: readonly NamedCase[] = [
     }),
   },
   {
-    id: "rotation and move",
-    name: "a reset is refused, and the endpoint moves to a branch with the same role → the password there is reset",
-    why: "the leaked password still works, and status says that it was replaced",
-    plan: planOf({
-      world: { hasAccesses: true },
-      faults: scripted({ [`POST password of ${places.project} #1`]: { kind: "Refused", status: 503 } }),
-      steps: [
-        endpoint(1_000),
-        access(10_000),
-        personsRole(20_000, branch(2)),
-        annotate(40_000, annotations.rotateRequestedAt, "1"),
-        endpoint(40_200, branch(2)),
-      ],
-    }),
-    judge: (world) =>
-      resetsIn(world) === 2 ? [] : [`S8: ${resetsIn(world)} resets were sent, the refused one included`],
-  },
-  {
-    id: "pause and budget",
-    name: "a pause comes while the deletion of a database waits for the request budget → nothing is deleted",
-    why: "the data of a database is gone although a person stopped the deletion",
-    plan: planOf({ ...inSmallBudget, steps: [...deletion, annotate(401_000, annotations.paused, "true")] }),
-    judge: (world) => (hasRole(world) && hasDatabase(world) ? [] : ["S6: role or database is gone"]),
-  },
-  {
     id: "deletion and budget",
     name: "the request budget is small → the reads before a deletion are urgent, and go before polls",
     why: "a rotation or deletion waits for minutes behind polls of other projects",
@@ -146,19 +74,6 @@ export const accessCases: readonly NamedCase[] = [
       const sent = world.log.entries.find(({ text }) => text === "asks the control plane to delete the database");
       return (sent?.atMs ?? Number.POSITIVE_INFINITY) < 460_000 ? [] : [`it was sent at ${sent?.atMs} ms`];
     },
-  },
-  {
-    id: "late role",
-    name: "the resource is deleted while the POST of its role is open, and the POST lands a minute later → the role goes too",
-    why: "a login stays in the database although its resource is gone",
-    plan: planOf({
-      world: { hasAccesses: true },
-      faults: scripted({
-        [`POST role of ${places.project} #1`]: { kind: "AppliedLate", afterMs: 60_000, asTimeout: true },
-      }),
-      steps: [endpoint(1_000), access(20_000, { role: "Delete", database: "Delete" }), remove(24_000)],
-    }),
-    judge: (world) => (hasRole(world) ? ["S4: the role is left"] : []),
   },
   {
     id: "two resets in a second",
@@ -178,27 +93,6 @@ export const accessCases: readonly NamedCase[] = [
         annotate(40_000, annotations.rotateRequestedAt, "1", "jobs"),
       ],
     }),
-  },
-  {
-    id: "replica of an access",
-    name: "a replica starts, and the DatabaseAccess is decided while its start locks the project → the Secret names it",
-    why: "an application does not read from its replica for ten minutes",
-    plan: planOf({
-      world: { hasAccesses: true, operationLatencyMs: { min: 8_000, max: 9_000 } },
-      steps: [
-        endpoint(1_000),
-        access(60_000, { secret: { includeReplicas: true } }),
-        {
-          atMs: 120_000,
-          action: { kind: "Apply", name: "replica", spec: { ...readWrite(branch(1)), type: "ReadOnly" } },
-        },
-      ],
-    }),
-    judge: (world) => {
-      const written = world.log.entries.findLast(({ text }) => text === "asks the API server to patch Secret shop/app");
-      const atMs = written?.atMs ?? Number.POSITIVE_INFINITY;
-      return atMs < 140_000 ? [] : [`the Secret was written at ${atMs} ms`];
-    },
   },
   {
     id: "outage of both kinds",

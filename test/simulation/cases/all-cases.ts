@@ -9,7 +9,6 @@ import type { NamedCase } from "./named-case.ts";
 import { ownerCases } from "./owners.ts";
 import { planeCases } from "./planes.ts";
 import { stormCases } from "./storms.ts";
-import { upheavalCases } from "./upheavals.ts";
 
 /** Every named case. */
 export const namedCases: readonly NamedCase[] = [
@@ -22,5 +21,4 @@ export const namedCases: readonly NamedCase[] = [
   ...accessCases,
   ...planeCases,
   ...stormCases,
-  ...upheavalCases,
 ];

@@ -2,10 +2,7 @@
 import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
-import { type NamedCase, planOf, wasReadyBy } from "./named-case.ts";
-
-const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite | typeof readOnly>) =>
-  ({ atMs, action: { kind: "Apply", name, spec } }) as const;
+import { apply, type NamedCase, planOf, wasReadyBy } from "./named-case.ts";
 
 const names = Array.from({ length: 10 }, (_, at) => `db-${at}`);
 

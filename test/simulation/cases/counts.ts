@@ -1,14 +1,8 @@
 /** Named cases of counting: every ended operation is counted once, whatever ends or hides in between. */
 
-import { world as places } from "../control-plane/engine.ts";
 import type { Step } from "../run/actions.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
-import { type NamedCase, planOf } from "./named-case.ts";
-
-const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>): Step => ({
-  atMs,
-  action: { kind: "Apply", name, spec },
-});
+import { apply, type NamedCase, planOf } from "./named-case.ts";
 
 /** Makes one step at each of these times. The times and the steps do not repeat together, so many pairs occur. */
 const every = (intervalMs: number, count: number, step: (at: number) => Step["action"]): readonly Step[] =>
@@ -71,29 +65,6 @@ export const countCases: readonly NamedCase[] = [
         { atMs: 490_000, action: { kind: "Cut", replica: 0, server: "control plane", isOn: false } },
       ],
       quietFromMs: 520_000,
-    }),
-  },
-  {
-    id: "history of another client",
-    name: "an endpoint with a history is adopted → only what ends afterwards is counted",
-    why: "failures of another team page the new owner",
-    plan: planOf({
-      steps: [
-        {
-          atMs: 1_000,
-          action: {
-            kind: "PersonCreates",
-            projectId: places.project,
-            creation: { branchId: branch(1), type: "ReadWrite", name: "by-hand" },
-          },
-        },
-        ...[10_000, 20_000, 30_000].map(
-          (atMs): Step => ({ atMs, action: { kind: "PersonSuspends", branchId: branch(1) } }),
-        ),
-        apply(120_000, "orders", readWrite(branch(1), { adoption: { policy: "AdoptOnly" } })),
-        { atMs: 130_000, action: { kind: "Stop", replica: 0 } },
-        apply(150_000, "orders", readWrite(branch(1), { adoption: { policy: "AdoptOnly" }, ...size(2) })),
-      ],
     }),
   },
 ];

@@ -1,12 +1,10 @@
 import { world as places } from "../control-plane/engine.ts";
 import { annotations } from "../ports.ts";
-import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
-import { type NamedCase, planOf, scripted } from "./named-case.ts";
+import { branch, readWrite, size } from "../workloads/specs.ts";
+import { apply, type NamedCase, planOf, scripted } from "./named-case.ts";
 
 const firstPost = `POST project of ${places.project} #1`;
 const secondPost = `POST project of ${places.project} #2`;
-const apply = (atMs: number, name: string, spec: ReturnType<typeof readWrite>) =>
-  ({ atMs, action: { kind: "Apply", name, spec } }) as const;
 
 /** Cases with creates whose answer is lost, late or refused. */
 export const createCases: readonly NamedCase[] = [
@@ -20,25 +18,6 @@ export const createCases: readonly NamedCase[] = [
         apply(1_000, "orders", readWrite(branch(1))),
         { atMs: 40_000, action: { kind: "Delete", name: "orders" } },
       ],
-    }),
-  },
-  {
-    id: "late POST and move",
-    name: "the first POST lands late, the resource is moved to another branch meanwhile → one endpoint",
-    why: "the late endpoint lives on beside the one that the resource knows",
-    plan: planOf({
-      faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: false } }),
-      steps: [apply(1_000, "orders", readWrite(branch(1))), apply(40_000, "orders", readWrite(branch(2)))],
-    }),
-  },
-  {
-    id: "late POST of a replica",
-    name: "the POST of a replica lands late → no second one beside it",
-    why: "the control plane refuses a second read-write endpoint, but takes any number of replicas",
-    plan: planOf({
-      world: { profile: "seed" },
-      faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: true } }),
-      steps: [apply(1_000, "orders", readOnly(branch(0)))],
     }),
   },
   {

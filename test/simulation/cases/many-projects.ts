@@ -1,12 +1,10 @@
 /** Named cases with many projects or many resources. */
 import { furtherProject } from "../control-plane/engine.ts";
 import type { World } from "../run/world.ts";
-import { size } from "../workloads/specs.ts";
 import { type NamedCase, planOf } from "./named-case.ts";
 
 const projects = 160;
 const restartAtMs = 1_800_000;
-const editAtMs = restartAtMs + 30_000;
 const stopAtMs = restartAtMs + 60_000;
 
 const specOf = (at: number) => {
@@ -49,21 +47,6 @@ export const manyProjectCases: readonly NamedCase[] = [
     judge: (world) => {
       const lists = since(world, restartAtMs, "asks the control plane to list the project's endpoints").length;
       return [...writeProblems(world), ...(lists < projects ? [`only ${lists} projects were read`] : [])];
-    },
-  },
-  {
-    id: "many projects, edit",
-    name: "an edit while the polls of a restart wait → it is sent within a minute",
-    why: "an edit waits behind the polls of every other project",
-    plan: planWith([
-      {
-        atMs: editAtMs,
-        action: { kind: "Apply", name: `app-${projects - 1}`, spec: { ...specOf(projects - 1), ...size(2) } },
-      },
-    ]),
-    judge: (world) => {
-      const [change] = since(world, editAtMs, "asks the control plane to update the endpoint");
-      return change !== undefined && change.atMs < editAtMs + 60_000 ? [] : ["L1: the edit had to wait"];
     },
   },
   {

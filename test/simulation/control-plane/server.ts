@@ -12,12 +12,9 @@ import type {
 } from "../ports.ts";
 import { ControlPlaneCalendar, type ControlPlaneClock } from "./calendar.ts";
 import {
-  type ClosedStatus,
   createEngine,
   type DatabasePath,
-  type EndedWork,
   type EndpointRecord,
-  type EngineAction,
   type OperationRecord,
   type ProfileName,
   Refusal,
@@ -68,7 +65,6 @@ export class ControlPlaneServer {
   readonly everDisguised = new Set<string>();
   /** Endpoints of which clients can parse only id and name. */
   readonly unreadable = new Set<string>();
-  /** Those of them whose id and name cannot be parsed either. */
   /** The status with which every call about a project is refused, by project. */
   readonly transferred = new Map<string, 403 | 404>();
   /** How far lists lag behind, in milliseconds. */
@@ -77,7 +73,6 @@ export class ControlPlaneServer {
   readonly #live: ReturnType<typeof createEngine>["live"];
   readonly #putBack: ReturnType<typeof createEngine>["putBack"];
   readonly #addEnded: ReturnType<typeof createEngine>["addEnded"];
-  readonly #closeNext: ReturnType<typeof createEngine>["closeNext"];
   #revertsNext = false;
   #reverts: { readonly operationId: string; readonly before: EndpointRecord }[] = [];
   #nextDisguise: Disguise | undefined;
@@ -89,12 +84,11 @@ export class ControlPlaneServer {
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
     this.calendar = new ControlPlaneCalendar(clock);
-    const { engine, live, putBack, addEnded, closeNext } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
+    const { engine, live, putBack, addEnded } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
     this.#engine = engine;
     this.#live = live;
     this.#putBack = putBack;
     this.#addEnded = addEnded;
-    this.#closeNext = closeNext;
   }
 
   get echoesNames(): boolean {
@@ -228,14 +222,9 @@ export class ControlPlaneServer {
     this.#engine.failNext({ action, endpointId: undefined, times: 1, error: "the compute did not come up" });
   }
 
-  /** Makes the next operation of an action end without effect, and without a failure. */
-  closeNext(action: EngineAction, status: ClosedStatus): void {
-    this.#closeNext(action, status);
-  }
-
-  /** The control plane itself carries out operations on an endpoint or its branch, which end at once. */
-  maintain(projectId: string, endpointId: string, count: number, work?: EndedWork): void {
-    this.#addEnded(this.#engine.endpoint(projectId, endpointId), count, work);
+  /** The control plane checks an endpoint so many times. The checks end at once. */
+  maintain(projectId: string, endpointId: string, count: number): void {
+    this.#addEnded(this.#engine.endpoint(projectId, endpointId), count);
   }
 
   suspend(projectId: string, endpointId: string): void {

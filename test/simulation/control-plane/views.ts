@@ -1,7 +1,7 @@
 /** Shows endpoints and operations as each profile does. */
 import type { ObservedEndpoint, Operation } from "../ports.ts";
 import type { ControlPlaneCalendar } from "./calendar.ts";
-import { type EndpointRecord, endOf, type OperationRecord, type Profile } from "./engine.ts";
+import type { EndpointRecord, OperationRecord, Profile } from "./engine.ts";
 
 /** The kind of answer that shows an endpoint. Each profile shows the pending state in other kinds of answers. */
 export type EndpointPlace = "List" | "Single" | "Mutation" | "Deletion";
@@ -56,18 +56,17 @@ export function operationView(
   { profile, calendar }: { readonly profile: Profile; readonly calendar: ControlPlaneCalendar },
 ): Operation {
   const shows = (extra: Profile["operationExtras"][number]) => profile.operationExtras.includes(extra);
-  const end = endOf(record);
   return {
     id: record.id,
     projectId: record.projectId,
     branchId: record.branchId,
     endpointId: record.endpointId,
     action: record.action,
-    status: end.status,
-    failuresCount: end.failuresCount,
+    status: record.status,
+    failuresCount: record.failuresCount,
     createdTime: calendar.text(record.createdMs),
     updatedTime: calendar.text(record.updatedMs),
     totalDurationMs: shows("total_duration_ms") ? record.updatedMs - record.createdMs : undefined,
-    error: shows("error") ? end.error : undefined,
+    error: shows("error") ? record.error : undefined,
   };
 }

@@ -15,7 +15,6 @@ import { type Answer, failure, type StoredObject, success } from "./answers.ts";
 import { isObject, isSameJson, type Json, type JsonObject, mergePatch } from "./merge-patch.ts";
 import { type Change, ObjectStore } from "./object-store.ts";
 import { namespacesCollection, parseResourcePath, type ResourcePath, secretsCollection } from "./resource-path.ts";
-import { withoutFields } from "./unknown-fields.ts";
 
 /** A parsed request, without anything about its connection. */
 export interface ApiRequest {
@@ -23,8 +22,6 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
-  /** The fields that the client does not know. It removes them from the status that it stores. @default none */
-  readonly unknownFields?: readonly string[];
 }
 
 /** The collection of our custom resource. */
@@ -64,8 +61,6 @@ export interface ApiServerOptions {
   readonly wallMs: () => number;
   /** The plurals of the kinds whose CRDs are installed beside that of ComputeEndpoint. @default none */
   readonly served?: readonly string[];
-  /** The fields that the CRD of ComputeEndpoint lacks, until it is upgraded. @default none */
-  readonly unknownFields?: readonly string[] | undefined;
   readonly onChange: (change: Change) => void;
 }
 
@@ -79,14 +74,12 @@ export class ApiServer {
   readonly #created = new WeakSet<StoredObject>();
   readonly #wallMs: () => number;
   readonly #served: Set<string>;
-  #unknownFields: readonly string[];
   #uids = 0;
   /** The rest of the list for each open continue token. */
   #openLists = new Map<string, readonly StoredObject[]>();
 
-  constructor({ wallMs, served = [], unknownFields = [], onChange }: ApiServerOptions) {
+  constructor({ wallMs, served = [], onChange }: ApiServerOptions) {
     this.#wallMs = wallMs;
-    this.#unknownFields = unknownFields;
     this.#served = new Set(served);
     this.store = new ObjectStore(onChange);
   }
@@ -101,7 +94,7 @@ export class ApiServer {
       case "POST":
         return this.#create(path, body);
       case "PATCH":
-        return this.#patch(path, body, request.unknownFields ?? []);
+        return this.#patch(path, body);
       case "DELETE":
         return this.#delete(path, body);
       case "PUT":
@@ -114,12 +107,6 @@ export class ApiServer {
     const [name = ""] = collection.split(".");
     const isOptional = customResources.includes(collection) && collection !== computeEndpoints;
     return kinds[collection] !== undefined && (!isOptional || this.#served.has(name));
-  }
-
-  /** Applies the present CRD of ComputeEndpoint. The server serves the kind anew, so its history begins again. */
-  upgrade(): void {
-    this.#unknownFields = [];
-    this.compact();
   }
 
   /** Forgets the history. Lists that have begun cannot continue. */
@@ -188,23 +175,18 @@ export class ApiServer {
         creationTimestamp: `${new Date(this.#wallMs()).toISOString().slice(0, 19)}Z`,
       },
     };
-    const stored = this.store.put(path.collection, this.#pruned(path, object));
+    const stored = this.store.put(path.collection, object);
     if (path.collection === computeEndpoints) this.#created.add(stored);
     return success(stored, 201);
   }
 
-  #patch(path: ResourcePath, patch: Json, unknownFields: readonly string[]): Answer {
+  #patch(path: ResourcePath, patch: Json): Answer {
     const before = this.#find(path);
     if (before === undefined) return notFound(path);
     const conflict = preconditionFailure(path, before, isObject(patch) ? patch.metadata : undefined);
     if (conflict !== undefined) return conflict;
     const merged = mergePatch(before, patch) as StoredObject;
-    const after = this.#pruned(
-      path,
-      path.isStatus
-        ? withStatus(before, withoutFields({ status: merged.status }, unknownFields).status)
-        : this.#withoutStatusOf(path, before, merged),
-    );
+    const after = path.isStatus ? withStatus(before, merged.status) : this.#withoutStatusOf(path, before, merged);
     if (isSameJson(before, after) && !this.#created.has(before)) return success(before);
     const invalid = path.isStatus ? undefined : this.#invalid(path, after, before);
     if (invalid !== undefined) return invalid;
@@ -214,11 +196,6 @@ export class ApiServer {
       return success(after);
     }
     return success(this.store.put(path.collection, after));
-  }
-
-  /** Removes the fields that the CRD does not have. */
-  #pruned({ collection }: ResourcePath, object: StoredObject): StoredObject {
-    return collection === computeEndpoints ? withoutFields(object, this.#unknownFields) : object;
   }
 
   #withoutStatusOf(path: ResourcePath, before: StoredObject, merged: StoredObject): StoredObject {

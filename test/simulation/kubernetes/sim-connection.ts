@@ -13,7 +13,6 @@ import type { Process } from "../replica/process.ts";
 import { type Answer, failure, isSuccess } from "./answers.ts";
 import { type ApiServer, notServed } from "./api-server.ts";
 import { parseResourcePath, type ResourcePath } from "./resource-path.ts";
-import { withoutFields } from "./unknown-fields.ts";
 import type { WatchHub } from "./watch-hub.ts";
 
 /** Called for every call; for oracles and the event log. */
@@ -30,8 +29,6 @@ export interface SimConnectionOptions {
   readonly network: Network;
   readonly faultOf: (call: PlannedCall) => Fault;
   readonly latencyMs: () => number;
-  /** The fields that the process does not know, because its version is older. */
-  readonly unknownFields: readonly string[];
   readonly tap: KubernetesTap;
 }
 
@@ -46,20 +43,20 @@ export class SimConnection implements KubernetesConnection {
 
   request(call: KubernetesCall): Promise<unknown> {
     return this.#carry(call, () => {
-      const { apiServer, process, tap, unknownFields } = this.#options;
-      const answer = apiServer.handle({ ...call, unknownFields });
+      const { apiServer, process, tap } = this.#options;
+      const answer = apiServer.handle(call);
       tap.applied(call, process, answer);
       if (!isSuccess(answer)) throw errorOf(call, answer);
-      return withoutFields(answer.body, unknownFields);
+      return answer.body;
     });
   }
 
   openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
     return this.#carry(call, () => {
-      const { hub, process, apiServer, unknownFields } = this.#options;
+      const { hub, process, apiServer } = this.#options;
       const { query = {}, signal } = call;
       if (!apiServer.isInstalled(pathOf(call).collection)) throw errorOf(call, notServed());
-      return hub.open({ client: process.identity, owner: process, path: pathOf(call), query, signal, unknownFields });
+      return hub.open({ client: process.identity, owner: process, path: pathOf(call), query, signal });
     });
   }
 

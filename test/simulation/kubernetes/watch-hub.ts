@@ -4,7 +4,6 @@ import { failure } from "./answers.ts";
 import { ByteStream } from "./byte-stream.ts";
 import type { Change, ObjectStore } from "./object-store.ts";
 import type { ResourcePath } from "./resource-path.ts";
-import { withoutFields } from "./unknown-fields.ts";
 
 /** A function that returns the delays after which one event arrives at one watch. An empty list: the event is lost. */
 export type Delivery = (client: string) => readonly number[];
@@ -18,8 +17,6 @@ export interface WatchRequest {
   readonly path: ResourcePath;
   readonly query: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
-  /** The fields that the process does not know. */
-  readonly unknownFields: readonly string[];
 }
 
 interface OpenWatch {
@@ -27,7 +24,6 @@ interface OpenWatch {
   readonly owner: Owner;
   readonly path: ResourcePath;
   readonly stream: ByteStream;
-  readonly unknownFields: readonly string[];
   /** Events up to this revision are not sent. */
   afterRevision: number;
   /** True milliseconds. A later event does not arrive before this time, so that it does not overtake. */
@@ -61,7 +57,7 @@ export class WatchHub {
   }
 
   /** Opens a watch. If its revision is older than the history, the answer is an ERROR event with code 410. */
-  open({ client, owner, path, query, signal, unknownFields }: WatchRequest): ByteStream {
+  open({ client, owner, path, query, signal }: WatchRequest): ByteStream {
     const stream = new ByteStream();
     const afterRevision = Number(query.resourceVersion ?? this.#store.revision);
     const watch: OpenWatch = {
@@ -69,7 +65,6 @@ export class WatchHub {
       owner,
       path,
       stream,
-      unknownFields,
       afterRevision,
       lastDueMs: 0,
       isMute: false,
@@ -120,17 +115,12 @@ export class WatchHub {
     }
   }
 
-  /** Ends all watches of a kind, as a server does that serves the kind anew. */
-  endAll(collection: string): void {
-    for (const watch of [...this.#watches]) if (watch.path.collection === collection) this.#close(watch);
-  }
-
   #send(watch: OpenWatch, { revision, type, object }: Change): void {
     const { namespace } = watch.path;
     if (revision <= watch.afterRevision || (namespace !== undefined && object.metadata.namespace !== namespace)) return;
     watch.afterRevision = revision;
     if (watch.isMute) return;
-    const line = lineOf(type, withoutFields(object, watch.unknownFields));
+    const line = lineOf(type, object);
     for (const delayMs of this.#delivery(watch.client)) {
       watch.lastDueMs = Math.max(watch.lastDueMs, this.#time.nowMs() + delayMs);
       this.#time.at(watch.lastDueMs, everlasting, () => {

@@ -44,13 +44,10 @@ export class Replica {
   #isOver = false;
   process: Process | undefined;
   parts: OperatorParts | undefined;
-  /** Whether the next process runs the version before the present one. */
-  isOld: boolean;
 
   constructor(world: World, machine: Machine) {
     this.#world = world;
     this.machine = machine;
-    this.isOld = world.options.newFields !== undefined;
   }
 
   /** Starts a process, unless one runs already. */
@@ -116,7 +113,6 @@ export class Replica {
       ...wire,
       apiServer: world.apiServer,
       hub: world.hub,
-      unknownFields: (this.isOld && world.options.newFields) || [],
       tap: kubernetesTap(world),
     });
     return new OperatorParts({

@@ -1,6 +1,5 @@
 /** The actions of people and other clients in a run. */
-import type { ClosedStatus, EndedWork, EngineAction } from "../control-plane/engine.ts";
-import type { Json, JsonObject } from "../kubernetes/merge-patch.ts";
+import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import type { EndpointChanges, EndpointCreation } from "../ports.ts";
 
 /** The control planes of runs: a ControlPlane in the namespace of the run, and a ClusterControlPlane. */
@@ -20,7 +19,6 @@ export type Action =
   | { readonly kind: "RestoreWithoutStatus"; readonly name: string }
   /** The status is lost, for instance when the object is replaced by one without it. The uid stays. */
   | { readonly kind: "LoseStatus"; readonly name: string }
-  | { readonly kind: "PatchStatus"; readonly name: string; readonly status: Json }
   /** A DatabaseAccess. */
   | { readonly kind: "ApplyAccess"; readonly name: string; readonly spec: JsonObject }
   | {
@@ -54,15 +52,13 @@ export type Action =
   | { readonly kind: "PersonSuspends"; readonly branchId: string }
   /** Deletes the endpoint, and creates another one of the same branch and type. */
   | { readonly kind: "PersonReplaces"; readonly branchId: string }
-  /** The control plane itself carries out so many operations on the endpoint or its branch, which end at once. */
-  | { readonly kind: "Maintain"; readonly branchId: string; readonly count: number; readonly work?: EndedWork }
+  /** The control plane checks the endpoint so many times. */
+  | { readonly kind: "Maintain"; readonly branchId: string; readonly count: number }
   | {
       readonly kind: "FailNext";
       readonly action: "start_compute" | "apply_config" | "suspend_compute";
       readonly isReverted?: boolean;
     }
-  /** The next operation of an action ends like this, and changes nothing. */
-  | { readonly kind: "EndNext"; readonly action: EngineAction; readonly status: ClosedStatus }
   /**
    * A project is moved to an account that the key cannot reach: every call about it is refused with this status. `null`:
    * the project is back.
@@ -82,10 +78,6 @@ export type Action =
   | { readonly kind: "WatchCut"; readonly cut: "Reset" | "End" }
   | { readonly kind: "WatchLoss"; readonly lostPerMille: number; readonly repeatedPerMille: number }
   | { readonly kind: "Compact" }
-  /** The CRD gets the fields that it has lacked since the start. The watches of its kind end, and its history begins again. */
-  | { readonly kind: "UpgradeCrd" }
-  /** The replica is stopped, and starts again with the present version of the operator or the one before. */
-  | { readonly kind: "RollOut"; readonly replica: number; readonly isOld: boolean }
   | { readonly kind: "Crash"; readonly replica: number }
   /** The process is asked to stop, as by SIGTERM. */
   | { readonly kind: "Stop"; readonly replica: number }

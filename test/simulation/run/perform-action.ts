@@ -2,7 +2,7 @@
 import { world as places, Refusal } from "../control-plane/engine.ts";
 import type { ControlPlaneServer } from "../control-plane/server.ts";
 import { type Answer, isSuccess } from "../kubernetes/answers.ts";
-import { type ApiRequest, computeEndpoints } from "../kubernetes/api-server.ts";
+import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { namespacesCollection } from "../kubernetes/resource-path.ts";
 import {
@@ -54,9 +54,10 @@ export function pathOf(name: string): string {
 
 /** Performs one action now. If it is not possible at the moment, nothing is done, and the log says so. */
 export function performAction(world: World, action: Action): void {
-  const actor = actorOf(action);
-  world.log.add(actor, JSON.stringify(action));
+  world.log.add(actorOf(action), JSON.stringify(action));
+  if (harms.test(action.kind)) world.history.isWatchHarmed = true;
   try {
+    const perform = performers[action.kind] as (world: World, action: Action) => void;
     perform(world, action);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -64,141 +65,162 @@ export function performAction(world: World, action: Action): void {
   }
 }
 
+/** Actions after which the operator may see an event late. */
+const harms = /^(Watch|Cut$|Crash$|Stop$|Pause$)/;
+
 function actorOf({ kind }: Action): string {
   if (kind.startsWith("Person")) return "person";
-  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "PatchStatus", "LoseStatus"].includes(
-    kind,
-  ) || /Access|Secret|Plane|Key/.test(kind)
+  return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "LoseStatus"].includes(kind) ||
+    /Access|Secret|Plane|Key/.test(kind)
     ? "user"
     : "world";
 }
 
-function perform(world: World, action: Action): void {
-  switch (action.kind) {
-    case "Apply":
-      apply(world, action);
-      break;
-    case "Delete":
-      call(world, { method: "DELETE", path: pathOf(action.name) });
-      break;
-    case "Recreate":
-      call(world, { method: "DELETE", path: pathOf(action.name) });
-      createOnceGone(world, action);
-      break;
-    case "Annotate": {
-      const { annotations } = action;
-      call(world, { method: "PATCH", path: pathOf(action.name), body: { metadata: { annotations } } });
-      break;
+type Performers = {
+  readonly [Kind in Action["kind"]]: (world: World, action: Extract<Action, { readonly kind: Kind }>) => void;
+};
+
+const ofKubernetes = {
+  Apply: apply,
+  Delete: (world, { name }) => call(world, { method: "DELETE", path: pathOf(name) }),
+  Recreate(world, action) {
+    call(world, { method: "DELETE", path: pathOf(action.name) });
+    createOnceGone(world, action);
+  },
+  Annotate: (world, { name, annotations }) =>
+    call(world, { method: "PATCH", path: pathOf(name), body: { metadata: { annotations } } }),
+  LoseStatus: (world, { name }) => loseStatus(world, name),
+  RestoreWithoutStatus: (world, { name }) => restoreWithoutStatus(world, name),
+  ApplyAccess(world, { name, spec }) {
+    const body = { apiVersion: `${group}/${version}`, kind: databaseAccessNames.kind, metadata: { name }, spec };
+    call(world, { method: "POST", path: accessPath, body });
+  },
+  AnnotateAccess: (world, { name, annotations }) =>
+    call(world, { method: "PATCH", path: `${accessPath}/${name}`, body: { metadata: { annotations } } }),
+  DeleteAccess: (world, { name }) => call(world, { method: "DELETE", path: `${accessPath}/${name}` }),
+  DeleteSecret: (world, { name }) =>
+    call(world, { method: "DELETE", path: `/api/v1/namespaces/${namespace}/secrets/${name}` }),
+  Grant: (world, { projects }) => grant(world, projects),
+  ApplyPlane: (world, { plane, spec }) => applyPlane(world, planePlaces[plane], { name: plane, spec }),
+  DeletePlane: (world, { plane }) => call(world, { method: "DELETE", path: `${planePlaces[plane].path}/${plane}` }),
+  ApplyCrowdOfPlanes(world, { count, spec }) {
+    const place = { ...planePlaces.own, path: planePlaces.own.path.replace(namespace, "crowd") };
+    for (let at = 0; at < count; at += 1) applyPlane(world, place, { name: `plane-${at}`, spec });
+  },
+  ApplyKey(world, { plane, key }) {
+    const metadata = { name: `${plane}-key` };
+    const data = { "api-key": Buffer.from(planeKey(key)).toString("base64") };
+    put(world, secretsOf(plane), { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data });
+  },
+  DeleteKey: (world, { plane }) => call(world, { method: "DELETE", path: `${secretsOf(plane)}/${plane}-key` }),
+} satisfies Partial<Performers>;
+
+const ofReplicas = {
+  Compact: ({ apiServer }) => apiServer.compact(),
+  Crash: ({ replicas }, { replica }) => replicas[replica]?.process?.crash(),
+  Stop: ({ replicas }, { replica }) => replicas[replica]?.stop(),
+  Pause: ({ replicas }, { replica, durationMs }) => replicas[replica]?.machine.pause(durationMs),
+  Cut(world, { replica: at, server, isOn }) {
+    const replica = world.replicas[at];
+    if (replica === undefined) return;
+    const link = `${replica.machine.name} ${server}`;
+    if (isOn) world.cut.add(link);
+    else world.cut.delete(link);
+    if (isOn && server === "API server") world.hub.mute(replica.process?.identity ?? "");
+  },
+  WatchLag({ watchConditions }, { lagMs }) {
+    watchConditions.lagMs = lagMs;
+  },
+  WatchMute: ({ hub, replicas }, { replica }) => hub.mute(replicas[replica]?.process?.identity ?? ""),
+  WatchBreak: ({ hub }) => hub.breakOff(),
+  WatchCut: ({ hub }, { cut }) => hub.cutNext(cut),
+  WatchLoss({ watchConditions }, { lostPerMille, repeatedPerMille }) {
+    Object.assign(watchConditions, { lostPerMille, repeatedPerMille });
+  },
+} satisfies Partial<Performers>;
+
+const ofControlPlanes = {
+  AcceptKeys(world, { url, keys }) {
+    const account = world.accountAt(url);
+    account.keys.clear();
+    for (const key of keys) account.keys.add(planeKey(key));
+  },
+  PersonCreates({ history, controlPlane }, { projectId, creation }) {
+    history.forgetFormer(controlPlane.create(projectId, creation, { by: "Person" }).endpoint.id);
+  },
+  OtherClusterCreates({ controlPlane }, { branchId, name }) {
+    controlPlane.create(places.project, { branchId, type: "ReadWrite", name }, { by: "OtherCluster" });
+  },
+  PersonChanges: (world, { branchId, changes }) =>
+    onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) => {
+      controlPlane.update(projectId, endpointId, changes);
+      noteUnrecognizable(world, endpointId);
+    }),
+  PersonDeletes: (world, { branchId }) => onEndpoint(world, branchId, (found) => deleteFound(world, found)),
+  PersonReplaces: (world, { branchId }) => onEndpoint(world, branchId, (found) => replaceFound(world, found)),
+  PersonCreatesRole({ controlPlane, history }, action) {
+    controlPlane.createRole({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
+    history.personsRoles.push(action);
+  },
+  PersonResets({ controlPlane }, { branchId, roleName }) {
+    controlPlane.resetPassword({ projectId: places.project, branchId, roleName });
+  },
+  PersonSuspends: (world, { branchId }) =>
+    onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
+      controlPlane.suspend(projectId, endpointId),
+    ),
+  Maintain: (world, { branchId, count }) =>
+    onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
+      controlPlane.maintain(projectId, endpointId, count),
+    ),
+  Unreadable: (world, { branchId, isOn }) =>
+    onEndpoint(world, branchId, ({ controlPlane: { unreadable }, endpointId }) => {
+      if (isOn) unreadable.add(endpointId);
+      else unreadable.delete(endpointId);
+    }),
+  FailNext({ controlPlanes }, { action, isReverted }) {
+    for (const each of controlPlanes) each.failNext(action, isReverted);
+  },
+  Transfer({ controlPlanes }, { projectId, status }) {
+    for (const { transferred } of controlPlanes) {
+      if (status === null) transferred.delete(projectId);
+      else transferred.set(projectId, status);
     }
-    case "LoseStatus":
-      loseStatus(world, action.name);
-      break;
-    case "PatchStatus": {
-      const { status } = action;
-      world.history.robbed.add(world.stored(action.name)?.metadata.uid ?? "");
-      call(world, { method: "PATCH", path: `${pathOf(action.name)}/status`, body: { status } });
-      break;
-    }
-    case "RestoreWithoutStatus":
-      restoreWithoutStatus(world, action.name);
-      break;
-    case "ApplyAccess": {
-      const { name, spec } = action;
-      const body = { apiVersion: `${group}/${version}`, kind: databaseAccessNames.kind, metadata: { name }, spec };
-      call(world, { method: "POST", path: accessPath, body });
-      break;
-    }
-    case "AnnotateAccess": {
-      const { annotations } = action;
-      call(world, { method: "PATCH", path: `${accessPath}/${action.name}`, body: { metadata: { annotations } } });
-      break;
-    }
-    case "DeleteAccess":
-      call(world, { method: "DELETE", path: `${accessPath}/${action.name}` });
-      break;
-    case "DeleteSecret":
-      call(world, { method: "DELETE", path: `/api/v1/namespaces/${namespace}/secrets/${action.name}` });
-      break;
-    case "Grant":
-      grant(world, action.projects);
-      break;
-    case "ApplyPlane":
-    case "DeletePlane":
-    case "ApplyCrowdOfPlanes":
-    case "ApplyKey":
-    case "DeleteKey":
-      performOnPlane(world, action);
-      break;
-    case "AcceptKeys": {
-      const { keys } = world.accountAt(action.url);
-      keys.clear();
-      for (const key of action.keys) keys.add(planeKey(key));
-      break;
-    }
-    case "Compact":
-      world.apiServer.compact();
-      break;
-    case "UpgradeCrd":
-      world.history.isWatchHarmed = true;
-      world.apiServer.upgrade();
-      world.hub.endAll(computeEndpoints);
-      break;
-    case "Cut":
-    case "Crash":
-    case "Stop":
-    case "RollOut":
-    case "Pause":
-      harmReplica(world, action);
-      break;
-    case "WatchLag":
-    case "WatchMute":
-    case "WatchBreak":
-    case "WatchCut":
-    case "WatchLoss":
-      harmWatch(world, action);
-      break;
-    default:
-      performOnControlPlane(world, action);
-      break;
-  }
+  },
+  ListLag({ controlPlanes }, { lagMs }) {
+    for (const each of controlPlanes) each.setListLag(lagMs);
+  },
+  DisguiseNext: ({ controlPlane }, { kind: _, ...disguise }) => controlPlane.disguiseNext(disguise),
+} satisfies Partial<Performers>;
+
+const performers: Performers = { ...ofKubernetes, ...ofReplicas, ...ofControlPlanes };
+
+function secretsOf(plane: PlaneName): string {
+  return `/api/v1/namespaces/${planePlaces[plane].keyNamespace}/secrets`;
 }
 
-type PlaneAction = Extract<
-  Action,
-  { readonly kind: "ApplyPlane" | "DeletePlane" | "ApplyCrowdOfPlanes" | "ApplyKey" | "DeleteKey" }
->;
+function applyPlane(
+  world: World,
+  { kind: planeKind, path }: PlanePlace,
+  { name, spec }: { readonly name: string; readonly spec: JsonObject },
+): void {
+  put(world, path, { apiVersion: `${group}/${version}`, kind: planeKind, metadata: { name }, spec });
+}
 
-function performOnPlane(world: World, action: PlaneAction): void {
-  if (action.kind === "ApplyCrowdOfPlanes") {
-    const { kind } = controlPlaneNames;
-    const crowd = planePlaces.own.path.replace(namespace, "crowd");
-    for (let at = 0; at < action.count; at += 1) {
-      const metadata = { name: `plane-${at}` };
-      put(world, crowd, { apiVersion: `${group}/${version}`, kind, metadata, spec: action.spec });
-    }
-    return;
-  }
-  const { kind: planeKind, path, keyNamespace } = planePlaces[action.plane];
-  const secrets = `/api/v1/namespaces/${keyNamespace}/secrets`;
-  const name = `${action.plane}-key`;
-  switch (action.kind) {
-    case "ApplyPlane": {
-      const metadata = { name: action.plane };
-      const body = { apiVersion: `${group}/${version}`, kind: planeKind, metadata, spec: action.spec };
-      put(world, path, body);
-      break;
-    }
-    case "DeletePlane":
-      call(world, { method: "DELETE", path: `${path}/${action.plane}` });
-      break;
-    case "ApplyKey": {
-      const data = { "api-key": Buffer.from(planeKey(action.key)).toString("base64") };
-      put(world, secrets, { apiVersion: "v1", kind: "Secret", metadata: { name }, type: "Opaque", data });
-      break;
-    }
-    case "DeleteKey":
-      call(world, { method: "DELETE", path: `${secrets}/${name}` });
-  }
+function deleteFound(world: World, { controlPlane, projectId, endpointId }: FoundEndpoint): void {
+  controlPlane.delete(projectId, endpointId);
+  world.history.goneMs.set(endpointId, world.time.nowMs());
+}
+
+function replaceFound(world: World, found: FoundEndpoint): void {
+  const { controlPlane, projectId, endpointId } = found;
+  const { branchId, type } = controlPlane.endpoint(projectId, endpointId);
+  if (type !== "ReadWrite" && type !== "ReadOnly") return;
+  deleteFound(world, found);
+  // If the create of the first one has no answer yet, and no names are shown, no client can tell the two apart.
+  const maker = controlPlane.creators.get(endpointId);
+  const isOurs = maker !== undefined && !world.history.firstRecords.has(endpointId) && !controlPlane.echoesNames;
+  controlPlane.create(projectId, { branchId, type, name: "by-hand" }, isOurs ? maker : { by: "Person" });
 }
 
 /** Creates an object, or replaces the members of it that are given here. */
@@ -223,167 +245,6 @@ function grant({ apiServer: { store } }: World, projects: string | null): void {
   const annotations = projects === null ? {} : { [grantAnnotation]: projects };
   const metadata = { name: namespace, namespace: "", uid: "uid-shop", resourceVersion: "", generation: 1, annotations };
   store.put(namespacesCollection, { apiVersion: "v1", kind: "Namespace", metadata });
-}
-
-type ReplicaAction = Extract<Action, { readonly kind: "Cut" | "Crash" | "Stop" | "RollOut" | "Pause" }>;
-
-function harmReplica(world: World, action: ReplicaAction): void {
-  world.history.isWatchHarmed = true;
-  const replica = world.replicas[action.replica];
-  if (replica === undefined) return;
-  switch (action.kind) {
-    case "Crash":
-      replica.process?.crash();
-      break;
-    case "Stop":
-      replica.stop();
-      break;
-    case "RollOut":
-      replica.isOld = action.isOld;
-      replica.stop();
-      break;
-    case "Pause":
-      replica.machine.pause(action.durationMs);
-      break;
-    case "Cut": {
-      const link = `${replica.machine.name} ${action.server}`;
-      if (action.isOn) world.cut.add(link);
-      else world.cut.delete(link);
-      if (action.isOn && action.server === "API server") world.hub.mute(replica.process?.identity ?? "");
-    }
-  }
-}
-
-type WatchAction = Extract<
-  Action,
-  { readonly kind: "WatchLag" | "WatchMute" | "WatchBreak" | "WatchCut" | "WatchLoss" }
->;
-
-function harmWatch(world: World, action: WatchAction): void {
-  world.history.isWatchHarmed = true;
-  switch (action.kind) {
-    case "WatchLag":
-      world.watchConditions.lagMs = action.lagMs;
-      return;
-    case "WatchMute":
-      world.hub.mute(world.replicas[action.replica]?.process?.identity ?? "");
-      break;
-    case "WatchBreak":
-      world.hub.breakOff();
-      break;
-    case "WatchCut":
-      world.hub.cutNext(action.cut);
-      break;
-    case "WatchLoss":
-      world.watchConditions.lostPerMille = action.lostPerMille;
-      world.watchConditions.repeatedPerMille = action.repeatedPerMille;
-  }
-}
-
-type ControlPlaneAction = Exclude<
-  Action,
-  | ReplicaAction
-  | WatchAction
-  | {
-      readonly kind:
-        | "Apply"
-        | "Delete"
-        | "Recreate"
-        | "Annotate"
-        | "LoseStatus"
-        | "PatchStatus"
-        | "RestoreWithoutStatus"
-        | "ApplyAccess"
-        | "AnnotateAccess"
-        | "DeleteAccess"
-        | "DeleteSecret"
-        | "Grant"
-        | PlaneAction["kind"]
-        | "AcceptKeys";
-    }
-  | { readonly kind: "Compact" }
-  | { readonly kind: "UpgradeCrd" }
->;
-
-function performOnControlPlane(world: World, action: ControlPlaneAction): void {
-  const { controlPlane } = world;
-  switch (action.kind) {
-    case "PersonCreates":
-      world.history.forgetFormer(controlPlane.create(action.projectId, action.creation, { by: "Person" }).endpoint.id);
-      break;
-    case "OtherClusterCreates": {
-      const { branchId, name } = action;
-      controlPlane.create(places.project, { branchId, type: "ReadWrite", name }, { by: "OtherCluster" });
-      break;
-    }
-    case "PersonChanges":
-      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) => {
-        at.update(projectId, endpointId, action.changes);
-        noteUnrecognizable(world, endpointId);
-      });
-      break;
-    case "PersonDeletes":
-      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) => {
-        at.delete(projectId, endpointId);
-        world.history.goneMs.set(endpointId, world.time.nowMs());
-      });
-      break;
-    case "PersonReplaces":
-      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) => {
-        const { branchId, type } = at.endpoint(projectId, endpointId);
-        if (type !== "ReadWrite" && type !== "ReadOnly") return;
-        at.delete(projectId, endpointId);
-        world.history.goneMs.set(endpointId, world.time.nowMs());
-        // If the create of the first one has no answer yet, and no names are shown, no client can tell the two apart.
-        const maker = at.creators.get(endpointId);
-        const isKnown = world.history.firstRecords.has(endpointId);
-        const isOurs = maker !== undefined && !isKnown && !at.echoesNames;
-        at.create(projectId, { branchId, type, name: "by-hand" }, isOurs ? maker : { by: "Person" });
-      });
-      break;
-    case "PersonCreatesRole":
-      controlPlane.createRole({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
-      world.history.personsRoles.push(action);
-      break;
-    case "PersonResets":
-      controlPlane.resetPassword({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
-      break;
-    case "PersonSuspends":
-      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) =>
-        at.suspend(projectId, endpointId),
-      );
-      break;
-    case "Maintain":
-      onEndpoint(world, action.branchId, ({ controlPlane: at, projectId, endpointId }) =>
-        at.maintain(projectId, endpointId, action.count, action.work),
-      );
-      break;
-    case "Unreadable":
-      onEndpoint(world, action.branchId, ({ controlPlane: at, endpointId }) => {
-        if (action.isOn) at.unreadable.add(endpointId);
-        else at.unreadable.delete(endpointId);
-      });
-      break;
-    case "FailNext":
-      for (const each of world.controlPlanes) each.failNext(action.action, action.isReverted);
-      break;
-    case "EndNext":
-      for (const each of world.controlPlanes) each.closeNext(action.action, action.status);
-      break;
-    case "Transfer":
-      for (const { transferred } of world.controlPlanes) {
-        if (action.status === null) transferred.delete(action.projectId);
-        else transferred.set(action.projectId, action.status);
-      }
-      break;
-    case "ListLag":
-      for (const each of world.controlPlanes) each.setListLag(action.lagMs);
-      break;
-    case "DisguiseNext": {
-      const { kind: _, ...disguise } = action;
-      controlPlane.disguiseNext(disguise);
-    }
-  }
 }
 
 interface FoundEndpoint {

@@ -54,11 +54,6 @@ export interface WorldOptions {
   readonly hasAccesses?: boolean;
   /** Whether resources may describe control planes, and a second account exists. @default false */
   readonly hasPlanes?: boolean;
-  /**
-   * The fields of a ComputeEndpoint that are new in the present version, as paths: `status.failedActions`. The run begins
-   * with the CRD and the operator of the version before. @default the run begins with the present version
-   */
-  readonly newFields?: readonly string[];
   /** The number of projects beside the two of every run. @default 0 */
   readonly furtherProjects?: number;
   readonly faults: FaultPlan;
@@ -134,7 +129,6 @@ export class World {
         ...(options.hasAccesses === true ? [databaseAccessNames.plural] : []),
         ...(options.hasPlanes === true ? planeNames : []),
       ],
-      unknownFields: options.newFields,
       onChange: (change) => this.#changed(change),
     });
     const delivery = () => this.#deliver();

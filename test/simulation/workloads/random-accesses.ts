@@ -6,7 +6,7 @@ import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
 import { rightClock } from "../time/machine.ts";
-import { randomRates, restWithinMs } from "./random-plan.ts";
+import { randomHarm, randomRates, restWithinMs } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
 /** Users and faults act during this time. */
@@ -135,23 +135,7 @@ function randomAction(random: SeededRandom, kind: (typeof actionKinds)[number], 
       return { kind: "Recreate", name: endpoint, spec: readWrite(branchId) };
     case "FailNext":
       return { kind, action: random.pick(["start_compute", "apply_config"] as const) };
-    case "ListLag":
-      return { kind, lagMs: random.pick([0, 5_000]) };
-    case "WatchLag":
-      return { kind, lagMs: random.pick([5, 2_000, 15_000]) };
-    case "WatchMute":
-      return { kind, replica: random.below(2) };
-    case "WatchLoss":
-      return { kind, lostPerMille: random.pick([0, 200]), repeatedPerMille: random.pick([0, 300]) };
-    case "WatchCut":
-      return { kind, cut: random.pick(["Reset", "End"] as const) };
-    case "WatchBreak":
-      return { kind };
-    case "Crash":
-      return { kind: random.next() < 0.4 ? "Stop" : kind, replica: random.below(2) };
-    case "Cut": {
-      const server = random.pick(["API server", "control plane"] as const);
-      return { kind, replica: random.below(2), server, isOn: random.next() < 0.6 };
-    }
+    default:
+      return randomHarm(random, kind, branchId);
   }
 }

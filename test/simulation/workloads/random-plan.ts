@@ -244,23 +244,10 @@ function randomAction(random: SeededRandom, kind: ActionKind, { name, spec }: Su
   }
 }
 
-type Harm = Exclude<
-  ActionKind,
-  | (
-      | "Edit"
-      | "Move"
-      | "Delete"
-      | "Recreate"
-      | "Pause"
-      | "Touch"
-      | "RestoreWithoutStatus"
-      | `Person${string}`
-      | "FailNext"
-    )
-  | ("Power" | "Resolve" | "LoseStatus" | "OtherCluster")
->;
+/** What harms the operator or one of its servers. */
+export type Harm = (typeof harms)[number] | "Unreadable";
 
-function randomHarm(random: SeededRandom, kind: Harm, branchId: string): Action {
+export function randomHarm(random: SeededRandom, kind: Harm, branchId: string): Action {
   const replica = random.below(2);
   switch (kind) {
     case "ListLag":

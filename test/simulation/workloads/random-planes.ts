@@ -8,7 +8,7 @@ import type { Action, PlaneName, Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
 import { northUrl } from "../run/world.ts";
 import { rightClock } from "../time/machine.ts";
-import { randomRates, restWithinMs } from "./random-plan.ts";
+import { randomHarm, randomRates, restWithinMs } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
 /** Users and faults act for so long. */
@@ -223,7 +223,6 @@ type Other = Exclude<ActionKind, "DeletePlane" | "ReplacePlane" | "MoveAway" | "
 
 function randomOther(random: SeededRandom, kind: Other, name: string, { specs }: Setting): Action {
   const spec = specs[name] as JsonObject;
-  const replica = random.below(2);
   switch (kind) {
     case "Grant":
       return { kind, projects: random.pick([null, "*", places.project, "other-1"]) };
@@ -241,24 +240,7 @@ function randomOther(random: SeededRandom, kind: Other, name: string, { specs }:
       return { kind: "Annotate", name, annotations: { [annotations.paused]: random.next() < 0.5 ? "true" : null } };
     case "PersonDeletes":
       return { kind, branchId: branch(random.below(3)) };
-    case "WatchLag":
-      return { kind, lagMs: random.pick([5, 2_000, 15_000]) };
-    case "WatchMute":
-      return { kind, replica };
-    case "WatchLoss":
-      return { kind, lostPerMille: random.pick([0, 200]), repeatedPerMille: random.pick([0, 300]) };
-    case "WatchCut":
-      return { kind, cut: random.pick(["Reset", "End"] as const) };
-    case "WatchBreak":
-    case "Compact":
-      return { kind };
-    case "Crash":
-      return { kind: random.next() < 0.4 ? "Stop" : kind, replica };
-    case "PauseMachine":
-      return { kind: "Pause", replica, durationMs: 5_000 + random.below(40_000) };
-    case "Cut": {
-      const server = random.pick(["API server", "control plane"] as const);
-      return { kind, replica, server, isOn: random.next() < 0.6 };
-    }
+    default:
+      return randomHarm(random, kind, branch(0));
   }
 }
