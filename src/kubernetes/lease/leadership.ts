@@ -68,26 +68,16 @@ export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadli
  */
 export const retryJitter = 0.2;
 
-/** Checks the times against each other and the longest call. @throws Error that names the rules that do not hold */
+/** Checks the times against each other and the longest call. @throws Error */
 export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): void {
   const { durationMs, renewDeadlineMs, retryPeriodMs } = timing;
-  const mustHold: readonly (readonly [isSo: boolean, rule: string])[] = [
-    [retryPeriodMs > 0, "the retry period must be above 0"],
-    [
-      retryPeriodMs * (1 + retryJitter) * 2 <= renewDeadlineMs,
-      "the renew deadline must be long enough for two renewals",
-    ],
-    [renewDeadlineMs < durationMs, "the renew deadline must be shorter than the lease"],
-    [
-      // If one renewal fails, the work must go on without an interruption.
-      longestEffectMs + retryPeriodMs * (1 + retryJitter) * 2 <= durationMs,
-      `the lease must be at least as long as the longest call plus ${(1 + retryJitter) * 2} retry periods`,
-    ],
-  ];
-  const broken = mustHold.filter(([isSo]) => !isSo).map(([, rule]) => rule);
-  if (broken.length > 0) {
-    const given = `lease ${durationMs} ms, renew deadline ${renewDeadlineMs} ms, retry period ${retryPeriodMs} ms`;
-    throw new Error(`${given}, longest call ${longestEffectMs} ms: ${broken.join("; ")}`);
+  const twoRetriesMs = retryPeriodMs * (1 + retryJitter) * 2;
+  // If one renewal fails, the work must go on without an interruption.
+  const isLongEnough = longestEffectMs + twoRetriesMs <= durationMs;
+  if (retryPeriodMs <= 0 || twoRetriesMs > renewDeadlineMs || renewDeadlineMs >= durationMs || !isLongEnough) {
+    throw new Error(
+      `lease ${durationMs} ms, renew deadline ${renewDeadlineMs} ms, retry period ${retryPeriodMs} ms and the longest call ${longestEffectMs} ms do not fit together`,
+    );
   }
 }
 

@@ -34,7 +34,7 @@ type State = "Candidate" | "Leader" | "Lost" | "Stopped";
  * Guarantees: the fence is open only while a successful renewal was sent less than the lease's duration ago. It allows
  * only calls that end before that duration is over. Only the monotonic clock of this process counts. The lease of
  * another process has expired when this process saw it unchanged for its whole duration, and at least for `durationMs`.
- * A renewal whose answer is lost counts neither as success nor as loss; the next attempt reads the Lease.
+ * Each attempt reads the Lease first, so a renewal whose answer is lost counts neither as success nor as loss.
  * Assumption: the monotonic clocks of two machines differ in rate by at most a few parts in a thousand.
  */
 export class LeaseElector implements Leadership {
@@ -46,8 +46,6 @@ export class LeaseElector implements Leadership {
   #state: State = "Candidate";
   #running: Promise<void> | undefined;
   #endPause: () => void = () => {};
-  /** The Lease after our last write; `undefined`: it is not known. */
-  #own: StoredLease | undefined;
   /** When our last successful write was sent, in monotonic milliseconds. */
   #renewedAtMs = Number.NEGATIVE_INFINITY;
   #mayHold = false;
@@ -90,10 +88,14 @@ export class LeaseElector implements Leadership {
     if (!this.#mayHold || this.#state === "Lost") {
       return true;
     }
-    const { logger, identity } = this.#options;
+    const { client, logger, identity, clock } = this.#options;
     const bounds = (): LeaseCallBounds => ({ timeoutMs: Math.max(1, dueMs - this.#nowMs()) });
     try {
-      await this.#giveBack(bounds);
+      const found = await client.read(bounds());
+      if (found?.holder === identity) {
+        const claim = { holder: "", durationMs: 1_000, transitions: found.transitions, renewTimeMs: clock.nowMs() };
+        await client.write({ ...claim, acquireTimeMs: undefined }, found, bounds());
+      }
       logger.info({ identity }, "lease released");
       return true;
     } catch (error) {
@@ -105,81 +107,43 @@ export class LeaseElector implements Leadership {
   async #run(): Promise<void> {
     while (this.#state === "Candidate" || this.#state === "Leader") {
       const startedMs = this.#nowMs();
-      await (this.#state === "Leader" ? this.#renew() : this.#campaign());
+      if (this.#state === "Leader" && this.#deadlineInMs() <= 0) {
+        this.#lose(`the lease could not be renewed for ${this.#timing.renewDeadlineMs} ms`);
+        return;
+      }
+      try {
+        await this.#attempt();
+        this.#problem = "";
+      } catch (error) {
+        this.#note(error);
+      }
       await this.#pause(startedMs);
     }
   }
 
-  async #campaign(): Promise<void> {
+  /**
+   * Reads the Lease, and takes or renews it if no other process holds it. The Lease may have changed by a renewal of ours
+   * whose answer was lost. @throws KubernetesError
+   */
+  async #attempt(): Promise<void> {
     const { client, mayLead, onLeading, identity, logger } = this.#options;
-    try {
-      const found = await client.read(this.#bounds());
-      const isFree = this.#observed.isFree(found);
-      if (!isFree || !mayLead() || this.#stopping.signal.aborted) {
-        return;
-      }
-      await this.#write(found);
-      this.#problem = "";
-    } catch (error) {
-      this.#note("cannot take the lease yet, will try again", error);
+    const found = await client.read(this.#bounds());
+    const isFree = this.#observed.isFree(found);
+    if (this.#state === "Leader" && found !== undefined && found.holder !== "" && found.holder !== identity) {
+      this.#lose(`the lease is held by ${found.holder}`);
+    }
+    const mayWrite = this.#state === "Leader" || (this.#state === "Candidate" && isFree && mayLead());
+    if (!mayWrite || this.#stopping.signal.aborted) {
       return;
     }
+    await this.#write(found);
     // If the process was paused during the write, the renewal may be too old to lead. The next attempt finds that this
     // process holds the Lease, and renews it.
     if (this.#deadlineInMs() > 0 && this.#state === "Candidate") {
       this.#state = "Leader";
-      logger.info({ identity, transitions: this.#own?.transitions }, "leading");
+      logger.info({ identity, transitions: found?.transitions }, "leading");
       onLeading();
     }
-  }
-
-  async #renew(): Promise<void> {
-    if (this.#deadlineInMs() <= 0) {
-      this.#lose(`the lease could not be renewed for ${this.#timing.renewDeadlineMs} ms`);
-      return;
-    }
-    try {
-      if (!(await this.#overOwn((own) => this.#write(own)))) {
-        await this.#renewFound(await this.#options.client.read(this.#bounds()));
-      }
-      this.#problem = "";
-    } catch (error) {
-      this.#note("the lease was not renewed, will try again", error);
-    }
-  }
-
-  /**
-   * Calls `write` with the Lease as this process last wrote it.
-   * @returns false if that Lease is not known, or the stored Lease has changed since. Nothing is written then.
-   * @throws KubernetesError
-   */
-  async #overOwn(write: (own: StoredLease) => Promise<void>): Promise<boolean> {
-    if (this.#own === undefined) {
-      return false;
-    }
-    try {
-      await write(this.#own);
-      return true;
-    } catch (error) {
-      if (!isChanged(error)) {
-        throw error;
-      }
-      this.#own = undefined;
-      return false;
-    }
-  }
-
-  /**
-   * Renews the Lease that was just read, unless another process holds it: then the leadership is lost. The Lease may
-   * have changed by a renewal of ours whose answer was lost.
-   */
-  async #renewFound(found: StoredLease | undefined): Promise<void> {
-    const holder = found?.holder ?? "";
-    if (holder !== "" && holder !== this.#options.identity) {
-      this.#lose(`the lease is held by ${holder}`);
-      return;
-    }
-    await this.#write(found);
   }
 
   async #write(over: StoredLease | undefined): Promise<void> {
@@ -195,23 +159,8 @@ export class LeaseElector implements Leadership {
       acquireTimeMs: this.#state === "Leader" ? undefined : renewTimeMs,
     };
     this.#mayHold = true;
-    this.#own = await client.write(claim, over, this.#bounds());
+    await client.write(claim, over, this.#bounds());
     this.#renewedAtMs = sentMs;
-  }
-
-  async #giveBack(bounds: () => LeaseCallBounds): Promise<void> {
-    const { client, identity, clock } = this.#options;
-    const giveBack = async (over: StoredLease) => {
-      const claim = { holder: "", durationMs: 1_000, transitions: over.transitions, renewTimeMs: clock.nowMs() };
-      await client.write({ ...claim, acquireTimeMs: undefined }, over, bounds());
-    };
-    if (await this.#overOwn(giveBack)) {
-      return;
-    }
-    const found = await client.read(bounds());
-    if (found?.holder === identity) {
-      await giveBack(found);
-    }
   }
 
   #lose(why: string): void {
@@ -225,12 +174,15 @@ export class LeaseElector implements Leadership {
    * Logs a failure unless its message equals the last one, because a lasting failure would be logged every two seconds.
    * A conflict is not logged, because it only means that another process wrote first.
    */
-  #note(message: string, error: unknown): void {
+  #note(error: unknown): void {
     const problem = error instanceof Error ? error.message : String(error);
     const isRace = error instanceof KubernetesError && error.reason === "Conflict";
     if (problem !== this.#problem && !this.#stopping.signal.aborted && !isRace) {
       this.#problem = problem;
-      this.#options.logger.warn({ identity: this.#options.identity, err: error }, message);
+      this.#options.logger.warn(
+        { identity: this.#options.identity, err: error },
+        "the lease was not taken or renewed, will try again",
+      );
     }
   }
 
@@ -268,8 +220,4 @@ export class LeaseElector implements Leadership {
   #nowMs(): number {
     return this.#options.clock.monotonicMs();
   }
-}
-
-function isChanged(error: unknown): boolean {
-  return error instanceof KubernetesError && (error.reason === "Conflict" || error.reason === "NotFound");
 }

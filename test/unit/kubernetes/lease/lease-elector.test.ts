@@ -375,12 +375,10 @@ describe("the times", () => {
     expect(() => checkLeaseTiming(defaultLeaseTiming, effectMs)).not.toThrow();
   });
 
-  it.each([
-    [{ ...defaultLeaseTiming, durationMs: 12_000 }, "at least as long as the longest call"],
-    [{ ...defaultLeaseTiming, renewDeadlineMs: 15_000 }, "shorter than the lease"],
-    [{ ...defaultLeaseTiming, retryPeriodMs: 5_000 }, "long enough for two renewals"],
-    [{ ...defaultLeaseTiming, retryPeriodMs: 0 }, "above 0"],
-  ])("%j → refused at the start", (timing, rule) => {
-    expect(() => checkLeaseTiming(timing, effectMs)).toThrow(rule);
-  });
+  it.each([{ durationMs: 12_000 }, { renewDeadlineMs: 15_000 }, { retryPeriodMs: 5_000 }, { retryPeriodMs: 0 }])(
+    "%j → refused at the start",
+    (timing) => {
+      expect(() => checkLeaseTiming({ ...defaultLeaseTiming, ...timing }, effectMs)).toThrow("do not fit together");
+    },
+  );
 });
