@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const pages = await readPages(root);
 
 const item = (page: string) => ({
-  text: page === "README.md" ? "Overview" : page.startsWith("charts/") ? "Chart" : titleOf(pages.get(page) ?? ""),
+  text: page === "README.md" ? "Overview" : titleOf(pages.get(page) ?? ""),
   link: `/${sitePath(page).replace(/(index)?\.md$/, "")}`,
 });
 
