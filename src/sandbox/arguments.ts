@@ -150,7 +150,6 @@ type Values = {
   [N in OptionName]?: Extract<ReturnType<(typeof valueOptions)[N]["read"]>, { value: unknown }>["value"];
 };
 
-/** The options that are refused without `--compute postgres`. */
 const computeOptions = ["compute-port", "compute-hosts", "postgres-bin", "pgbouncer-bin", "max-computes"] as const;
 
 /**
@@ -179,7 +178,6 @@ function sandboxCommand(values: Values = {}, problems: string[] = []): Command {
   return command;
 }
 
-/** Returns the text of `--help`. */
 export function sandboxUsage(): string {
   return sandboxCommand().helpInformation();
 }

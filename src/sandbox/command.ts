@@ -13,13 +13,11 @@ import { StorageError } from "./storage/sqlite-file.ts";
 export interface CommandIo {
   readonly out: { write(text: string): unknown };
   readonly err: { write(text: string): unknown };
-  /** The sandbox stops when this signal is aborted. */
   readonly stop: AbortSignal;
 }
 
 /** The exit code after a clean stop, and after `--help`. */
 const stopped = 0;
-/** The exit code when the sandbox failed. */
 const failed = 1;
 /** The exit code when the command line, the fixture, the data directory or the PostgreSQL programs cannot be used. */
 const badConfiguration = 2;

@@ -51,7 +51,6 @@ export interface ComputeSide {
   attach(surroundings: ComputeSurroundings): Promise<DatabaseAddress>;
   /** Returns the schema of a branch's database as SQL. @throws Error with a message for the client */
   schema(branchId: string, database: string): Promise<string>;
-  /** Returns the end of the PostgreSQL log of an endpoint. */
   log(endpointId: string): Promise<string>;
   /** Lets PostgreSQL check the settings of an endpoint. @throws Error with PostgreSQL's message */
   checkSettings(pgSettings: Readonly<Record<string, string>>): Promise<void>;

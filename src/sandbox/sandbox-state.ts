@@ -11,7 +11,6 @@ import { Store } from "./engine/store.ts";
 import { KeyRing } from "./http/parts/key-ring.ts";
 import { SqliteFile, StorageError } from "./storage/sqlite-file.ts";
 
-/** The options of a sandbox's state. */
 export interface StateOptions {
   /** The state directory; `undefined`: the state is in memory only. */
   readonly directory: string | undefined;

@@ -65,7 +65,6 @@ export interface SandboxOptions {
   readonly onBug?: ((error: unknown) => void) | undefined;
 }
 
-/** A sandbox that is running. */
 export interface RunningSandbox {
   /** The base URL of the API, which ends in `/api/v2`; https with `tls`. */
   readonly url: string;

@@ -14,7 +14,6 @@ export class AuthorityFileError extends Error {
  */
 const authorityFileName = "certificate-authority.pem";
 
-/** The name of the file with the certificate alone, for clients. */
 export const certificateFileName = "ca.crt";
 
 /**

@@ -21,13 +21,10 @@ function lengthOf({ length }: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from([0x80 | bytes.length]), bytes]);
 }
 
-/** Makes a DER SEQUENCE. */
 export const derSequence = (...parts: readonly Uint8Array[]): Buffer => derValue(0x30, ...parts);
 
-/** Makes a DER SET. */
 export const derSet = (...parts: readonly Uint8Array[]): Buffer => derValue(0x31, ...parts);
 
-/** Makes a DER OCTET STRING. */
 export const derOctets = (bytes: Uint8Array): Buffer => derValue(0x04, bytes);
 
 /** Makes a DER UTF8String. */

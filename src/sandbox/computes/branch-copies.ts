@@ -124,7 +124,6 @@ export class BranchCopies {
   }
 }
 
-/** Returns the roles and databases of a branch, as the API shows them. */
 export function objectsOf(records: ComputeRecords, branchId: string) {
   return { roles: records.rolesOf(branchId), databases: records.databasesOf(branchId) };
 }

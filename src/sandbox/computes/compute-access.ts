@@ -9,7 +9,6 @@ import { ClientError } from "./proxy/client-error.ts";
 export interface AccessParts {
   readonly engine: Pick<Engine, "connect" | "compute" | "operation" | "loseCompute" | "onProgress">;
   readonly fleet: Pick<ComputeFleet, "running" | "isExpected">;
-  /** Whether an operation is starting or suspending the compute. */
   readonly isMoving: (endpointId: string) => boolean;
   /** Called after the engine was told of a client's connection or its end. The engine may have started an operation. */
   readonly onChange: () => void;

@@ -59,7 +59,6 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   readonly #copies: BranchCopies;
   readonly #queue = new KeyedQueue();
   readonly #running = new Map<string, RunningCompute>();
-  /** Ids of endpoints whose server must be started. */
   readonly #wanted = new Set<string>();
   /** Ids of endpoints whose server is being started. */
   readonly #starting = new Set<string>();

@@ -10,7 +10,6 @@ export interface ComputeRecords {
   needsData(branchId: string): boolean;
   rolesOf(branchId: string): readonly RoleRecord[];
   databasesOf(branchId: string): readonly DatabaseRecord[];
-  /** Returns every endpoint. */
   endpoints(): readonly EndpointRecord[];
   /**
    * Returns the endpoints whose compute should run: they are active, and no operation starts or suspends their compute.

@@ -4,7 +4,6 @@ import { ComputeSetupError } from "./postgres/compute-error.ts";
 import { findPooler } from "./postgres/pooler.ts";
 import { chooseSystemUser, type SystemUser } from "./postgres/system-user.ts";
 
-/** The options of a sandbox with computes. */
 export interface ComputeOptions {
   /** The folder with `postgres` and `initdb`. `undefined`: the folder of the npm package. */
   readonly postgresBin: string | undefined;

@@ -11,10 +11,8 @@ import { branchLimits, requireRoom } from "./settings.ts";
 import { armExpiry, disarmAvailabilityCheck, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** An endpoint that is created together with its branch. */
 export type BranchEndpoint = Omit<EndpointCreation, "branchId">;
 
-/** The fields of a request that creates a branch. */
 export interface BranchCreation {
   /** The name of the branch. `undefined`: its id is its name. */
   readonly name: string | undefined;
@@ -51,7 +49,6 @@ export interface BranchMutation {
   readonly operations: readonly OperationRecord[];
 }
 
-/** A new branch with everything that was created with it. */
 export interface NewBranch extends BranchMutation {
   readonly endpoints: readonly EndpointRecord[];
   readonly roles: readonly RoleRecord[];
@@ -228,7 +225,6 @@ export function requireFreeName(world: World, projectId: string, name: string): 
   }
 }
 
-/** Returns a random id that no branch has. */
 export function freshBranchId(world: World): string {
   for (;;) {
     const id = wordyId("br-", world.draw);

@@ -6,7 +6,6 @@
  */
 export type ClockMode = "real" | "scaled" | "stepped";
 
-/** The state of the sandbox's clock. */
 export interface ClockState {
   readonly mode: ClockMode;
   /** Sandbox milliseconds per millisecond of the machine; 1 in `real`, 0 in `stepped`. */

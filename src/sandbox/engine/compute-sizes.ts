@@ -9,7 +9,6 @@ export interface ComputeSize {
   readonly maxConnections: number;
 }
 
-/** The compute sizes of the profile `seed`. */
 export const computeSizes: readonly ComputeSize[] = [
   { units: 0.25, vcpu: 0.25, ramGb: 1, fileCacheGb: 0.8, maxConnections: 112 },
   { units: 0.5, vcpu: 0.5, ramGb: 2, fileCacheGb: 1.6, maxConnections: 225 },
@@ -53,9 +52,7 @@ export function computeSizeOf(units: number): Omit<ComputeSize, "maxConnections"
   return known ?? { units, vcpu: units, ramGb, fileCacheGb: Math.round(ramGb * 8) / 10 };
 }
 
-/** The sizes that a profile allows. */
 export interface SizeRules {
-  /** Sizes that are allowed as a fixed size and as an end of an autoscaling range. */
   readonly scalable: readonly number[];
   /** Sizes that are allowed as a fixed size only. */
   readonly fixedOnly: readonly number[];

@@ -18,7 +18,6 @@ export interface EndpointCreation extends EndpointChanges {
   readonly type: EndpointRecord["type"];
 }
 
-/** Returns a copy of `before` in which the defined fields of `changes` replace the former values. */
 export function changed<C extends EndpointConfig>(before: C, changes: EndpointChanges): C {
   // The copy is changed field by field. So all records have the same order of fields, and V8 reads them faster.
   const after = { ...before };

@@ -7,7 +7,6 @@ export interface PlannedFailure {
   readonly action: Action;
   /** The endpoint whose operations fail; `undefined`: any endpoint, and operations without an endpoint. */
   readonly endpointId: string | undefined;
-  /** The number of operations that fail. */
   readonly times: number;
   /** The text of the operation's `error`, if the profile shows it. */
   readonly error: string;
@@ -33,7 +32,6 @@ export class FailurePlan {
     this.#planned = [...this.#planned, { ...failure, id: String(this.#latest) }];
   }
 
-  /** Returns the planned failures in the order in which they were added. */
   list(): readonly PlannedFailureState[] {
     return this.#planned;
   }

@@ -36,7 +36,6 @@ export function startOperations(
   );
 }
 
-/** One operation to start. */
 export interface WorkStep
   extends OperationSubject,
     Partial<Pick<OperationRecord, "restore" | "schemaOf" | "snapshotId">> {
@@ -118,7 +117,6 @@ export function armOperationTimer(world: World, operation: OperationRecord): voi
 /** The rank of a timer that is handled after every operation that is due at the same time. */
 export const rankAfterOperations = Number.MAX_SAFE_INTEGER;
 
-/** Returns the unfinished operations of an endpoint, without availability checks. */
 export function unfinishedWork(world: World, endpointId: string): readonly OperationRecord[] {
   return [...world.store.operations.unfinishedOfEndpoint(endpointId)].filter(holdsLock);
 }

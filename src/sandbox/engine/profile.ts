@@ -20,7 +20,6 @@ type OperationExtra = (typeof operationExtras)[number];
 export interface Profile {
   readonly name: "seed" | "public";
   readonly sizes: SizeRules;
-  /** The limits of a project on the free plan. */
   readonly freePlan: { readonly largestUnits: number; readonly readReplicas: number };
   /** The smallest positive value of `suspend_timeout_seconds`. */
   readonly shortestSuspendSeconds: number;
@@ -36,11 +35,8 @@ export interface Profile {
    * shows it.
    */
   readonly pendingStateInLists: boolean;
-  /** The database and its owner that every new project has. */
   readonly defaultDatabase: { readonly name: string; readonly ownerName: string };
-  /** The number of projects on a page, if the request names no `limit`. */
   readonly projectsPerPage: number;
-  /** Whether the answer to a DELETE of a project names the operations that it started. */
   readonly operationsOfDeletedProject: boolean;
   /** The HTTP status of the answer to a DELETE of an endpoint, branch, role or database that does not exist. */
   readonly deleteOfMissing: 404 | 204;

@@ -28,7 +28,6 @@ export interface ProjectCreation {
   readonly settings?: ProjectSettings | undefined;
   /** The defaults for endpoints of this project. */
   readonly endpointDefaults?: EndpointDefaults | undefined;
-  /** The annotation of the primary branch. */
   readonly annotation?: BranchRecord["annotation"];
 }
 
@@ -51,7 +50,6 @@ export interface ProjectMutation {
   readonly operations: readonly OperationRecord[];
 }
 
-/** A new project with its primary branch, and everything on the branch. */
 export interface NewProject extends NewBranch {
   readonly project: ProjectRecord;
 }
@@ -193,7 +191,6 @@ export function deleteProject(world: World, projectId: string): ProjectMutation 
   return { project, operations: startWork(world, [...suspends, deletion]) };
 }
 
-/** Returns the projects that are not deleted, in the order of creation. */
 export function liveProjects(world: World): readonly ProjectRecord[] {
   return world.store.projects.list().filter(({ deletedMs }) => deletedMs === undefined);
 }

@@ -67,7 +67,6 @@ export class RealWork {
     return outcome === "Running" ? undefined : outcome;
   }
 
-  /** Forgets the result of an operation that has ended. */
   forget(operationId: string): void {
     this.#begun.delete(operationId);
   }

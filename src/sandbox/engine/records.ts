@@ -31,12 +31,10 @@ const objectName = (what: string, isReserved: (name: string) => boolean) =>
 /** Roles of the control plane, and names that PostgreSQL reserves. */
 const reservedRoles = new Set(["cloud_admin", "neon_superuser", "public", "none"]);
 
-/** The name of a role that a request may create. */
 export const newRoleName = objectName("role", (name) => name.startsWith("pg_") || reservedRoles.has(name));
 
 const reservedDatabases = new Set(["postgres", "template0", "template1"]);
 
-/** The name of a database that a request may create. */
 export const newDatabaseName = objectName("database", (name) => reservedDatabases.has(name));
 
 const id = z.string().min(1).max(256);
@@ -48,7 +46,6 @@ const stamps = { createdMs: time, updatedMs: time };
 const units = z.number().positive().max(1000);
 const suspendSeconds = z.int().min(-1).max(longestSuspendSeconds);
 
-/** Every action of an operation that the sandbox starts. */
 export const operationActions = [
   "apply_config",
   "apply_storage_config",
@@ -70,7 +67,6 @@ export const postgresSettings = namedSettings.superRefine((settings, context) =>
   }
 });
 
-/** The settings of a project, in the words of the API. */
 export const projectSettings = z.object({ enable_logical_replication: z.boolean().optional() });
 
 /** The values that endpoints of a project get if a request does not set them. */
@@ -81,12 +77,10 @@ const endpointDefaults = z.object({
   pgSettings: postgresSettings.optional(),
 });
 
-/** A project. */
 export const projectRecord = z.object({
   id,
   sequence,
   name: nameText(256),
-  /** The region, `<cloud>-<region>`. */
   regionId: nameText(64),
   /**
    * The pricing plan. It decides which sizes and endpoint types the project may use, and how many branches it may have.
@@ -109,7 +103,6 @@ export const projectRecord = z.object({
   deletedMs: time.optional(),
 });
 
-/** A branch. */
 export const branchRecord = z.object({
   id,
   sequence,
@@ -145,9 +138,7 @@ export const branchRecord = z.object({
 /** The fields of an endpoint that a request may set. */
 const endpointConfig = {
   branchId: id,
-  /** The smallest size, in compute units. */
   minUnits: units,
-  /** The largest size, in compute units. */
   maxUnits: units,
   /** Seconds without activity until the compute is suspended. 0: the control plane's default; -1: never. */
   suspendTimeoutSeconds: suspendSeconds,
@@ -161,7 +152,6 @@ const endpointConfig = {
   name: z.string().optional(),
 };
 
-/** A compute endpoint. */
 export const endpointRecord = z.object({
   ...endpointConfig,
   id,
@@ -219,7 +209,6 @@ export const operationRecord = z.object({
 
 /** A database user of a branch. */
 export const roleRecord = z.object({
-  /** The id, `<branch id>/<name>`. */
   id,
   sequence,
   projectId: id,
@@ -230,7 +219,6 @@ export const roleRecord = z.object({
   ...stamps,
 });
 
-/** A database of a branch. */
 export const databaseRecord = z.object({
   /** The id, `<branch id>/<sequence>`, because the name may change. */
   id,
@@ -252,7 +240,6 @@ const contents = {
  * The roles and databases that a branch had until `untilMs`. They are kept as long as the project keeps its history.
  */
 export const versionRecord = z.object({
-  /** The id, `<branch id>/<sequence>`. */
   id,
   sequence,
   projectId: id,
@@ -280,7 +267,6 @@ export const snapshotRecord = z.object({
 
 /** The branches, endpoints, roles and databases of a deleted project, kept as long as the project can be recovered. */
 export const trashRecord = z.object({
-  /** The id of the project. */
   id,
   sequence,
   branches: z.array(branchRecord),
@@ -291,7 +277,6 @@ export const trashRecord = z.object({
 
 /** How long the computes of a branch ran on one day (UTC). */
 export const usageRecord = z.object({
-  /** The id, `<branch id>/<start of the day>`. */
   id,
   /** The number of the day since 1970. */
   sequence,
@@ -352,7 +337,6 @@ export type ProjectRecord = Readonly<z.output<typeof projectRecord>>;
 export type BranchRecord = Readonly<z.output<typeof branchRecord>>;
 /** An endpoint; its fields are described at `endpointRecord`. */
 export type EndpointRecord = Readonly<z.output<typeof endpointRecord>>;
-/** The fields of an endpoint that a request may set. */
 export type EndpointConfig = Pick<EndpointRecord, keyof typeof endpointConfig>;
 /** An operation; its fields are described at `operationRecord`. */
 export type OperationRecord = Readonly<z.output<typeof operationRecord>>;
@@ -360,41 +344,28 @@ export type OperationRecord = Readonly<z.output<typeof operationRecord>>;
 export type RoleRecord = Readonly<z.output<typeof roleRecord>>;
 /** A database; its fields are described at `databaseRecord`. */
 export type DatabaseRecord = Readonly<z.output<typeof databaseRecord>>;
-/** The settings of a project, described at `projectSettings`. */
 export type ProjectSettings = Readonly<z.output<typeof projectSettings>>;
 /** The values that endpoints of a project get if a request does not set them. */
 export type EndpointDefaults = Readonly<z.output<typeof endpointDefaults>>;
-/** The roles and databases of a branch. */
 export type BranchContents = Pick<VersionRecord, "roles" | "databases">;
-/** Former roles and databases of a branch, described at `versionRecord`. */
 export type VersionRecord = Readonly<z.output<typeof versionRecord>>;
-/** A branch snapshot, described at `snapshotRecord`. */
 export type SnapshotRecord = Readonly<z.output<typeof snapshotRecord>>;
-/** A deleted project, described at `trashRecord`. */
 export type TrashRecord = Readonly<z.output<typeof trashRecord>>;
-/** The usage of one day, described at `usageRecord`. */
 export type UsageRecord = Readonly<z.output<typeof usageRecord>>;
-/** An API key, described at `keyRecord`. */
 export type KeyRecord = Readonly<z.output<typeof keyRecord>>;
-/** A timer, described at `timerRecord`. */
 export type TimerRecord = Readonly<z.output<typeof timerRecord>>;
-/** Everything that a store holds, described at `storeContent`. */
 export type StoreContent = { readonly [Name in keyof z.output<typeof storeContent>]: Immutable<Name> };
 type Immutable<Name extends keyof z.output<typeof storeContent>> = Readonly<z.output<typeof storeContent>[Name]>;
 
 /** The type of an endpoint: `read_write` or `read_only`. */
 export type EndpointType = EndpointRecord["type"];
-/** The state of a compute. */
 export type ComputeState = EndpointRecord["state"];
 /** The state that a compute is changing to. */
 export type PendingState = NonNullable<EndpointRecord["pendingState"]>;
 /** The pricing plan of a project: `free` or `paid`. */
 export type Plan = ProjectRecord["plan"];
-/** The action of an operation. */
 export type Action = OperationRecord["action"];
-/** The status of an operation. */
 export type OperationStatus = OperationRecord["status"];
-/** The state of a branch. */
 export type BranchState = BranchRecord["state"];
 /** What an API key may do. */
 export type KeyAccess = KeyRecord["access"];

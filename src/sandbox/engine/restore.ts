@@ -20,7 +20,6 @@ export interface BranchRestore {
   readonly preserveUnderName: string | undefined;
 }
 
-/** A restored branch, and the operations that the restore started. */
 export interface RestoredBranch {
   readonly branch: BranchRecord;
   readonly operations: readonly OperationRecord[];

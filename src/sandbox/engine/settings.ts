@@ -95,12 +95,10 @@ export function pgVersionFor({ pgVersions }: EngineSettings, asked?: number): nu
   throw new Refusal("NotAllowed", `pg_version ${asked} is not supported; use one of ${pgVersions.join(", ")}`);
 }
 
-/** A region for projects. */
 export interface Region {
   /** The id of the region, `<cloud>-<region>`. */
   readonly id: string;
   readonly name: string;
-  /** The latitude in degrees. */
   readonly latitude: number;
   readonly longitude: number;
 }

@@ -44,7 +44,6 @@ export interface OperationPosition {
  */
 export const cursorModulus = 1_000_000;
 
-/** The parameters of a read of operations. */
 export interface OperationQuery {
   readonly projectId: string;
   /** The maximum number of operations; at least 1. */
@@ -219,7 +218,6 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Records that belong to a project and, except branches, to a branch. */
 class ByParentTable<R extends Numbered & { readonly projectId: string; readonly branchId?: string }> extends Table<R> {
   constructor(transactions: Transactions, name: TableName) {
     super(transactions, { ...bySequence(name), groupings: [({ projectId }) => projectId, ({ branchId }) => branchId] });
@@ -256,12 +254,10 @@ class OperationTable extends Table<OperationRecord> {
     return this.lastOf(0, projectId, { limit, isWithin });
   }
 
-  /** Returns the unfinished operations of a project. */
   unfinishedOfProject(projectId: string): readonly OperationRecord[] {
     return this.group(1, projectId);
   }
 
-  /** Returns the unfinished operations of an endpoint. */
   unfinishedOfEndpoint(endpointId: string): readonly OperationRecord[] {
     return this.group(2, endpointId);
   }

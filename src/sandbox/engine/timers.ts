@@ -14,7 +14,6 @@ export function armAutoSuspend(world: World, endpoint: EndpointRecord): void {
   else arm(world, endpoint.id, Math.max(dueMs, world.nowMs));
 }
 
-/** Removes the suspend timer of an endpoint that is deleted. */
 export function disarmAutoSuspend(world: World, endpointId: string): void {
   world.store.timers.remove(suspendKey(endpointId));
 }
@@ -86,14 +85,12 @@ export function armAvailabilityCheck(world: World, branchId: string, afterMs = w
   });
 }
 
-/** Skips the availability checks that were due up to a time, and sets their timers to the next check after it. */
 export function skipMissedChecks(world: World, untilMs: number): void {
   for (const { kind, subjectId, dueMs } of world.store.timers.list()) {
     if (kind === "availabilityCheck" && dueMs <= untilMs) armAvailabilityCheck(world, subjectId, untilMs);
   }
 }
 
-/** Removes the check timer of a branch that is deleted. */
 export function disarmAvailabilityCheck(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
 }
@@ -136,7 +133,6 @@ export function armExpiry(
   }
 }
 
-/** Removes the expiry timer of a branch or a branch snapshot. */
 export function disarmExpiry(world: World, id: string): void {
   world.store.timers.remove(`expiry ${id}`);
 }

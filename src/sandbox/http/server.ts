@@ -48,7 +48,6 @@ export const controlPrefix = "/sandbox/v1";
 /** The time limit for a request to arrive, in milliseconds. The answer has no such limit. */
 const arrivalLimitMs = 30_000;
 
-/** A function that adds some routes to the server. */
 export type RouteSet = (app: FastifyInstance, parts: ServerParts) => void;
 
 /**

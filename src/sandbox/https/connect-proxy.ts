@@ -6,7 +6,6 @@ import type { TlsConnections } from "./tls-connections.ts";
 
 /** The servers that answer the proxy's clients, and the host name for which they answer. */
 export interface ProxyTarget {
-  /** The sandbox's HTTP server. */
   readonly http: Server;
   readonly encrypted: TlsConnections;
   /** The host name of the public API, such as `console.neon.tech`. */

@@ -13,7 +13,6 @@ export interface ProxyOptions {
   readonly hostName?: string | undefined;
 }
 
-/** The host name of the public API. */
 export const publicHostName = "console.neon.tech";
 
 /** How clients can reach the sandbox by https. */
@@ -51,7 +50,6 @@ export class HttpsSide {
     return this.#proxy?.listen(host, this.#proxyPort);
   }
 
-  /** Closes the proxy and every encrypted connection. */
   async close(): Promise<void> {
     this.#encrypted?.close();
     await this.#proxy?.close();

@@ -10,13 +10,10 @@ const names = [
   ...["projects.js", "reference.js", "requests.js", "style.css"],
 ];
 
-/** The file of Preact and htm, which the page imports as `library.js`. */
 export const libraryFile = join(dirname(createRequire(import.meta.url).resolve("htm/preact")), "standalone.module.js");
 
-/** The text and the media type of each file. */
 export type PageFiles = Readonly<Record<string, { readonly type: string; readonly text: string }>>;
 
-/** Reads all files. */
 export function readPageFiles(): PageFiles {
   const read = (name: string, place: URL | string) => {
     const type = types[name.split(".").at(-1) as keyof typeof types];

@@ -16,7 +16,6 @@ export interface PageAnswer {
   readonly state?: object;
 }
 
-/** Reads what a page shows. */
 export function pageAnswer(parts: ServerParts, query: PageQuery): PageAnswer {
   const { engine, faults, clock, logOf } = parts;
   const content = contentOf(parts, query);

@@ -32,7 +32,6 @@ export class Table<R> implements Tracked {
     return this.#records.get(key);
   }
 
-  /** Adds a record, or replaces the record with the same key. */
   put(record: R): void {
     this.#transactions.write(this, this.#shape.keyOf(record), record);
   }

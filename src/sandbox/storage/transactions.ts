@@ -2,7 +2,6 @@
 
 /** A holder of values that change in transactions: a table, or named values. */
 export interface Tracked {
-  /** The name, which is also the name of its collection on disk. */
   readonly name: string;
   get(key: string): unknown;
   /**
@@ -94,7 +93,6 @@ export class NamedValues<V> implements Tracked {
     this.#transactions.write(this, key, value);
   }
 
-  /** Returns a copy of all values. */
   entries(): Readonly<Record<string, V>> {
     return Object.fromEntries(this.#values);
   }

@@ -128,10 +128,8 @@ function readRow(body: Buffer): Row {
   return row;
 }
 
-/** Quotes a name for SQL. */
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Quotes a text for SQL. */
 export const quoteText = (text: string): string =>
   text.includes("\\")
     ? ` E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`

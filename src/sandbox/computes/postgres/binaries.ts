@@ -10,11 +10,9 @@ const run = promisify(execFile);
 
 /** The programs of one PostgreSQL installation that can run here. */
 export interface PostgresBinaries {
-  /** The absolute path of `postgres`, the server program. */
   readonly postgres: string;
   /** The absolute path of `initdb`. */
   readonly initdb: string;
-  /** The major version. */
   readonly version: number;
 }
 

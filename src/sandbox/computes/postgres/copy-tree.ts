@@ -4,7 +4,6 @@ import { chown, copyFile, mkdir, readdir, rename, writeFile } from "node:fs/prom
 import path from "node:path";
 import type { SystemUser } from "./system-user.ts";
 
-/** How a directory is copied. */
 export interface CopyOptions {
   /** The owner of all copied files. */
   readonly user: SystemUser;

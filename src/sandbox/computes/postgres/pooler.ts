@@ -11,7 +11,6 @@ import type { PostgresServer } from "./postgres-server.ts";
 import { probeSocket } from "./socket-probe.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/** The folders where PgBouncer usually is. */
 const usualFolders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
 
 /**

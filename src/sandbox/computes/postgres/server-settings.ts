@@ -6,7 +6,6 @@ export interface ServerNeeds {
   readonly maxConnections: number;
   /** The settings that the user asked for. None of them belongs to the control plane. */
   readonly pgSettings: Readonly<Record<string, string>>;
-  /** The directory of the server's Unix socket. */
   readonly socketDirectory: string;
   /** The directory of the primary's Unix socket, for a standby; `undefined`: the server follows no primary. */
   readonly primarySocketDirectory: string | undefined;
@@ -22,7 +21,6 @@ export interface ServerNeeds {
   readonly isTemporary: boolean;
 }
 
-/** The log and the time of a recovery. */
 export interface Recovery {
   /** Directories with segments of the write-ahead log. If a segment is in several directories, the first one counts. */
   readonly logs: readonly string[];
@@ -33,7 +31,6 @@ export interface Recovery {
 /** The size of a segment of the write-ahead log, in megabytes. */
 export const walSegmentMb = 4;
 
-/** The name of the socket file in its directory. */
 export const socketFileName = ".s.PGSQL.5432";
 
 /** Returns the maximum number of connections in a configuration; 0: the text does not name it. */

@@ -15,7 +15,6 @@ export interface ScramVerifier {
   readonly serverKey: Buffer;
 }
 
-/** Makes the verifier of a password. */
 export async function makeVerifier(password: string, salt = randomBytes(16)): Promise<ScramVerifier> {
   // PostgreSQL prepares passwords by SASLprep. The sandbox does only one step of SASLprep, the normalization to NFKC.
   const salted = await derive(password.normalize("NFKC"), salt, defaultIterations, 32, "sha256");
@@ -23,7 +22,6 @@ export async function makeVerifier(password: string, salt = randomBytes(16)): Pr
   return { iterations: defaultIterations, salt, storedKey: sha256(clientKey), serverKey: hmac(salted, "Server Key") };
 }
 
-/** Returns a verifier as the text that PostgreSQL stores. */
 export function verifierText({ iterations, salt, storedKey, serverKey }: ScramVerifier): string {
   const base64 = (bytes: Buffer): string => bytes.toString("base64");
   return `SCRAM-SHA-256$${iterations}:${base64(salt)}$${base64(storedKey)}:${base64(serverKey)}`;

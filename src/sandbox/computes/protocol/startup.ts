@@ -8,13 +8,11 @@ import { ProtocolError, zeroTerminated } from "./messages.ts";
 /** The maximum length of the first packet in bytes. PostgreSQL has the same limit. */
 export const longestStartupBytes = 10_000;
 
-/** The first packet of a client, parsed. */
 export type FirstPacket =
   | { readonly kind: "TlsRequest" | "GssRequest" }
   | { readonly kind: "Cancel"; readonly key: Buffer; readonly packet: Buffer }
   | { readonly kind: "Startup"; readonly startup: StartupMessage };
 
-/** The startup message, which opens a session. */
 export interface StartupMessage {
   /** The protocol version. The upper 16 bits are the major version. */
   readonly version: number;
@@ -56,7 +54,6 @@ function parseParameters(bytes: Buffer): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** Makes the bytes of a startup message. */
 export function startupPacket({ version, parameters }: StartupMessage): Buffer {
   const texts = [...parameters].flatMap(([name, value]) => [zeroTerminated(name), zeroTerminated(value)]);
   const body = Buffer.concat([...texts, Buffer.alloc(1)]);

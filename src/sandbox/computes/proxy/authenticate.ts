@@ -12,7 +12,6 @@ import {
 import type { ByteSource } from "./byte-source.ts";
 import { ClientError } from "./client-error.ts";
 
-/** A client that is logging in. */
 export interface LoginClient {
   readonly stream: Duplex;
   readonly source: ByteSource;

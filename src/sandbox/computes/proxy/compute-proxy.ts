@@ -8,7 +8,6 @@ import { type SessionParts, serveClient } from "./client-session.ts";
 export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
   /** Returns a certificate for host names or addresses, as PEM. */
   readonly certificateFor: (names: readonly string[]) => { readonly cert: string; readonly key: string };
-  /** Called with errors that are bugs of the sandbox. */
   readonly onBug: (error: unknown) => void;
 }
 

@@ -17,7 +17,6 @@ const run = promisify(execFile);
  */
 export type Holder = { readonly kind: "branches" | "replicas" | "snapshots"; readonly id: string };
 
-/** Returns the holder of a branch's data. */
 export const holderOfBranch = (id: string): Holder => ({ kind: "branches", id });
 
 /**
@@ -63,7 +62,6 @@ export class ComputeDirectories {
     }
   }
 
-  /** Removes the directory of the sockets. */
   async close(): Promise<void> {
     await this.#sockets.remove();
   }
@@ -86,7 +84,6 @@ export class ComputeDirectories {
     return existsSync(this.of(holder));
   }
 
-  /** Lists all existing directories of one kind. */
   list(kind: Holder["kind"]): readonly Holder[] {
     return readdirSync(path.join(this.root, kind)).map((id) => ({ kind, id }));
   }

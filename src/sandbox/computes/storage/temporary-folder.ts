@@ -65,7 +65,6 @@ async function isAbandoned(folder: string): Promise<boolean> {
   return stats !== undefined && Date.now() - stats.mtimeMs > youngMs;
 }
 
-/** Removes a folder, if this user may remove it. */
 async function removeIfPossible(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });

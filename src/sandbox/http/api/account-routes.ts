@@ -36,7 +36,6 @@ const userBody = z.object({
 
 const authBody = z.object({ account_id: z.string(), auth_method: z.string() });
 
-/** Adds the routes for the account and the regions. */
 export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const largest = Math.max(...engine.profile.sizes.scalable);

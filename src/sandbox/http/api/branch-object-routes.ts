@@ -204,7 +204,6 @@ const targetQuery = z.object({
   pooled: z.enum(["true", "false"]).optional(),
 });
 
-/** Adds the route that returns a connection string. */
 export function connectionRoutes(app: FastifyInstance, { engine, databaseAddress }: ServerParts): void {
   app.withTypeProvider<ZodTypeProvider>().get(
     "/projects/:project_id/connection_uri",

@@ -18,7 +18,6 @@ export function checkPgSettings(app: FastifyInstance, { checkSettings }: ServerP
   });
 }
 
-/** Finds every `pg_settings` of a body that has passed its schema. */
 function pgSettingsIn(body: unknown): readonly Readonly<Record<string, string>>[] {
   if (typeof body !== "object" || body === null) return [];
   return Object.entries(body).flatMap(([name, value]) =>

@@ -22,13 +22,10 @@ const role = codecOf<RoleRecord>()({
 
 /** A role in an answer. Its password is only in the answer to the request that created or reset the password. */
 export const roleBody = role.body;
-/** Shows a role without its password. */
 export const roleView = role.viewer(["password"]);
-/** Shows a role with its password. */
 export const newRoleView = role.viewer();
 /** A changed role, and the operations that the change started. */
 export const roleMutationBody = z.object({ role: roleBody, operations });
-/** The request body that creates a role. */
 export const roleCreateBody = z.object({
   role: z.object({ name: newRoleName, no_login: z.boolean().default(false) }),
 });
@@ -43,17 +40,13 @@ const database = codecOf<DatabaseRecord>()({
   ...stampFields<DatabaseRecord>(),
 });
 
-/** A database in an answer. */
 export const databaseBody = database.body;
-/** Shows a database. */
 export const databaseView = database.viewer();
 /** A changed database, and the operations that the change started. */
 export const databaseMutationBody = z.object({ database: databaseBody, operations });
-/** The request body that creates a database. */
 export const databaseCreateBody = z.object({
   database: z.object({ name: newDatabaseName, owner_name: nameText(63) }),
 });
-/** The request body that changes a database. */
 export const databaseUpdateBody = z.object({
   database: z.object({ name: newDatabaseName.optional(), owner_name: nameText(63).optional() }),
 });
@@ -85,7 +78,6 @@ const connection = codecOf<ReachableConnection>()({
 
 /** How to connect, in an answer: as one text and in parts. */
 export const connectionBody = connection.body;
-/** Shows how to connect. */
 export const connectionView = connection.viewer();
 
 /**

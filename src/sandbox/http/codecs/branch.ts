@@ -11,7 +11,6 @@ import { codecOf, fieldsOf, givenTime, optionalTime, stampFields, timestamp, tim
 import { endpointBody, endpointFields, movingEndpointView } from "./endpoint.ts";
 import { operationBody, operationView } from "./operation.ts";
 
-/** A branch with the usage of its computes. */
 export interface ShownBranch extends BranchRecord {
   /** The usage in the present month. */
   readonly usage: Usage;
@@ -48,7 +47,6 @@ const branch = codecOf<ShownBranch>()({
   ...stampFields<ShownBranch>(),
 });
 
-/** A branch in an answer. */
 export const branchBody = branch.body;
 
 const annotationValue = z.record(z.string().max(256), z.string().max(1024));
@@ -69,7 +67,6 @@ export function annotationView({ id, annotation, createdMs }: BranchRecord): z.o
 
 const view = branch.viewer();
 
-/** Shows a branch. */
 export function branchView(record: BranchRecord, engine: Engine): z.output<typeof branchBody> {
   const { id: branchId, projectId } = record;
   return view({ ...record, usage: engine.restores.usage({ projectId, branchId }) });
@@ -78,7 +75,6 @@ export function branchView(record: BranchRecord, engine: Engine): z.output<typeo
 /** A changed branch, and the operations that the change started. */
 export const branchMutationBody = z.object({ branch: branchBody, operations: z.array(operationBody) });
 
-/** A new branch in an answer, with everything that was created with it. */
 export const newBranchBody = branchMutationBody.extend({
   endpoints: z.array(endpointBody),
   roles: z.array(roleBody),
@@ -146,7 +142,6 @@ export function branchCreateBody(profile: Profile) {
     .nullish();
 }
 
-/** The request body that changes a branch. */
 export const branchUpdateBody = z.object({
   branch: z.object({
     name: nameText(256).optional(),
@@ -155,7 +150,6 @@ export const branchUpdateBody = z.object({
   }),
 });
 
-/** The request body that restores a branch. */
 export const branchRestoreBody = z.object({
   source_branch_id: z.string().max(64),
   source_timestamp: givenTime.optional(),

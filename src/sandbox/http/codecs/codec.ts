@@ -11,7 +11,6 @@ export interface ShownField<R, S extends z.ZodType = z.ZodType> {
   readonly of: (record: R) => z.output<S>;
 }
 
-/** Shows the records of one kind in answers. */
 export interface Codec<R, B extends z.ZodRawShape> {
   /** The schema of a shown record. */
   readonly body: z.ZodObject<B>;
@@ -30,7 +29,6 @@ export function fieldsOf<R>() {
   return <S extends z.ZodType>(schema: S, of: (record: R) => z.output<S>): ShownField<R, S> => ({ schema, of });
 }
 
-/** Makes a codec of `R` from its fields, in the order of the answer. */
 export function codecOf<R>() {
   return <F extends Readonly<Record<string, ShownField<R>>>>(fields: F): Codec<R, BodyShape<F>> => {
     const shape = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]));
@@ -68,7 +66,6 @@ export function optionalTime(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : timeText(epochMs);
 }
 
-/** Returns the fields `created_at` and `updated_at`. */
 export function stampFields<R extends { readonly createdMs: number; readonly updatedMs: number }>() {
   const field = fieldsOf<R>();
   return {
@@ -105,15 +102,10 @@ export const errorBody = z.object({ request_id: z.string(), code: z.string(), me
 /** The error answers of a route, for its response schemas. */
 export const errorResponses = { "4xx": errorBody } as const;
 
-/** The path parameters of a project's route. */
 export const projectPath = z.object({ project_id: z.string() });
-/** The path parameters of a branch's route. */
 export const branchPath = projectPath.extend({ branch_id: z.string() });
-/** The path parameters of an endpoint's route. */
 export const endpointPath = projectPath.extend({ endpoint_id: z.string() });
-/** The path parameters of an operation's route. */
 export const operationPath = projectPath.extend({ operation_id: z.string() });
-/** The path parameters of a role's route. */
 export const rolePath = branchPath.extend({ role_name: z.string() });
 /** The path parameters of a database's route. */
 export const databasePath = branchPath.extend({ database_name: z.string() });

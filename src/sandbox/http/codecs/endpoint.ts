@@ -38,11 +38,9 @@ const endpoint = codecOf<EndpointRecord>()({
   started_at: field(timestamp.optional(), ({ startedMs }) => optionalTime(startedMs)),
 });
 
-/** An endpoint in an answer. */
 export const endpointBody = endpoint.body;
 type EndpointBody = z.output<typeof endpointBody>;
 
-/** The schema of the answer to every write of an endpoint. */
 export const mutationBody = z.object({ endpoint: endpointBody, operations: z.array(operationBody) });
 
 const moving = {
@@ -127,7 +125,6 @@ export function endpointFields(profile: Profile) {
   });
 }
 
-/** Returns the request body that creates an endpoint. */
 export function createBody(profile: Profile) {
   return z.object({
     endpoint: endpointFields(profile).extend({
@@ -138,7 +135,6 @@ export function createBody(profile: Profile) {
   });
 }
 
-/** Returns the request body that changes an endpoint. */
 export function updateBody(profile: Profile) {
   return z.object({ endpoint: endpointFields(profile).extend({ branch_id: z.string().optional() }) });
 }

@@ -19,7 +19,6 @@ const operation = codecOf<OperationRecord>()({
   error: field(z.string().optional(), ({ error }) => error),
 });
 
-/** An operation in an answer. */
 export const operationBody = operation.body;
 
 const viewers = {
@@ -31,7 +30,6 @@ function hiddenIn(profile: Profile): readonly string[] {
   return operationExtras.filter((name) => !profile.operationExtras.includes(name));
 }
 
-/** Converts an operation into the form in which the profile's answers show it. */
 export function operationView(record: OperationRecord, { name }: Profile): z.output<typeof operationBody> {
   return viewers[name](record);
 }

@@ -17,13 +17,11 @@ import { firstEndpointFields, newBranchBody } from "./branch.ts";
 import { codecOf, fieldsOf, objectId, optionalTime, stampFields, timestamp, timeText, usageFields } from "./codec.ts";
 import { operationBody } from "./operation.ts";
 
-/** The id of the one account that owns everything. */
 export const accountId = "user-sandbox";
 
 /** A project with the values of its answer that are not stored: host names, usage and month. */
 export interface ShownProject extends ProjectRecord {
   readonly proxyHost: string;
-  /** The usage in the present month. */
   readonly usage: Usage;
   /** The present month, for which usage is counted. */
   readonly month: Span;
@@ -98,12 +96,10 @@ export function endpointDefaultsOf(
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-/** A project in an answer. */
 export const projectBody = project.body;
 
 const view = project.viewer();
 
-/** Shows a project. */
 export function projectView(record: ProjectRecord, engine: Engine): z.output<typeof projectBody> {
   return view({ ...record, proxyHost: engine.proxyHost(record), ...engine.restores.projectFacts(record.id) });
 }
@@ -111,7 +107,6 @@ export function projectView(record: ProjectRecord, engine: Engine): z.output<typ
 /** A changed project, and the operations that the change started. */
 export const projectMutationBody = z.object({ project: projectBody, operations: z.array(operationBody) });
 
-/** A new project in an answer, with everything that was created with it. */
 export const newProjectBody = newBranchBody.extend({ project: projectBody });
 
 /** Fields of a project that the sandbox would not honour. */
@@ -131,7 +126,6 @@ function endpointDefaults(profile: Profile) {
   return firstEndpointFields(profile).omit({ settings: true, provisioner: true }).extend({ pg_settings });
 }
 
-/** Returns the request body that creates a project. */
 export function projectCreateBody(profile: Profile) {
   const sizes = endpointDefaults(profile).pick({ autoscaling_limit_min_cu: true, autoscaling_limit_max_cu: true });
   return z.object({
@@ -158,7 +152,6 @@ export function projectCreateBody(profile: Profile) {
   });
 }
 
-/** Returns the request body that changes a project. */
 export function projectUpdateBody(profile: Profile) {
   return z.object({
     project: z.object({

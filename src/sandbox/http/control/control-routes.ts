@@ -16,7 +16,6 @@ export function isLoopback(host: string): boolean {
   return bare === "localhost" || bare === "::1" || /^127(?:\.\d{1,3}){3}$/.test(bare);
 }
 
-/** Returns the host part of a `Host` header. */
 function hostnameOf(header: string | undefined): string {
   return (header ?? "").replace(/:\d+$/, "");
 }

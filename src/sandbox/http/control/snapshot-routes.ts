@@ -20,7 +20,6 @@ const snapshotBody = z.object({
 /** The maximum size of a snapshot in bytes. All other requests have a much lower limit. */
 const snapshotLimit = 64 * 1024 * 1024;
 
-/** Adds the routes that export and import a snapshot. */
 export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }: ServerParts): void {
   const routes = app.withTypeProvider<ZodTypeProvider>();
   const profile = engine.profile.name;

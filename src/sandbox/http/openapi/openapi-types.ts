@@ -11,7 +11,6 @@ export interface OpenApiParameter {
   readonly schema: JsonSchema;
 }
 
-/** The content of a request body or an answer. */
 export interface OpenApiContent {
   readonly "application/json": { readonly schema: JsonSchema };
 }

@@ -25,7 +25,6 @@ export class ApiError extends Error {
   }
 }
 
-/** The section of the docs that lists what the sandbox does not support. */
 export const notPlayedSection = "docs/sandbox.md#not-played";
 
 /** The message of a 401. It is the same for a missing, a wrong and a revoked key. */
@@ -78,7 +77,6 @@ function validationMessage(error: FastifyError): string {
   return [...new Set(problems)].join("; ");
 }
 
-/** How one DELETE removes its object. */
 export interface Deletion<B> {
   /** Deletes the object. @throws Refusal */
   readonly remove: () => B;

@@ -12,7 +12,6 @@ const matchSchema = z.object({
   path: z.string().min(1).max(1024),
   /** Parameters that the query must have with these values. */
   query: z.record(z.string(), z.string()).optional(),
-  /** How many matching requests pass before the fault applies. */
   skip: z.int().min(0).default(0),
   /** How many requests the fault applies to; absent: all requests until it is removed. */
   times: z.int().min(1).optional(),
@@ -59,7 +58,6 @@ export type FaultEffect = FaultSpec["effect"];
 /** The method, path and query of a request. They decide whether a fault applies. */
 export interface FaultTarget {
   readonly method: string;
-  /** The whole path, without the query. */
   readonly path: string;
   /** The query as the client sent it, without the question mark; "": none. */
   readonly query: string;
@@ -79,7 +77,6 @@ export interface FaultState extends FaultSpec {
   readonly id: string;
   /** The number of matching requests so far, including skipped ones. */
   readonly seen: number;
-  /** The number of requests to which the fault was applied. */
   readonly hits: number;
   /** The number of answers that the fault holds back at this moment, and of requests that wait for its release. */
   readonly held: number;

@@ -11,7 +11,6 @@ export interface NewKey {
   readonly key: string;
 }
 
-/** The rights of a key. */
 export interface KeyScope {
   /** `read`: the key may neither change anything nor read secrets. @default write */
   readonly access?: KeyAccess | undefined;

@@ -1,7 +1,6 @@
 /** Maps the refusals of the engine to HTTP statuses. */
 import type { RefusalReason } from "../../engine/refusal.ts";
 
-/** The HTTP status of each reason for a refusal. */
 export const statusOfRefusal: Readonly<Record<RefusalReason, number>> = {
   Invalid: 400,
   NotFound: 404,

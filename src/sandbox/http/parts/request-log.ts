@@ -2,7 +2,6 @@
 
 /** The log entry of one request under `/api/v2`. */
 export interface RequestEntry {
-  /** A number that rises by one with every request. */
   readonly sequence: number;
   /** When the request arrived, in epoch milliseconds of the sandbox's clock. */
   readonly atMs: number;
@@ -59,12 +58,10 @@ export class RequestLog {
     return entry;
   }
 
-  /** Keeps the start of the body of a request. */
   noteBody(entry: RequestEntry, body: string): void {
     if (body !== "") entry.body = body.slice(0, kept.characters);
   }
 
-  /** Returns the kept entries with a higher sequence number than this, oldest first. */
   since(sequence: number): readonly RequestEntry[] {
     return this.#entries.slice(-this.#capacity).filter((entry) => entry.sequence > sequence);
   }

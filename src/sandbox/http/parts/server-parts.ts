@@ -14,7 +14,6 @@ import type { RequestLog } from "./request-log.ts";
 export interface Entrances {
   /** The address of the proxy; `undefined`: there is none. */
   readonly proxyUrl: string | undefined;
-  /** The host name that the proxy leads to the sandbox. */
   readonly proxyHostName: string;
 }
 
@@ -58,6 +57,5 @@ export interface ServerParts {
   readonly checkSettings?: ((pgSettings: Readonly<Record<string, string>>) => Promise<void>) | undefined;
   /** Returns the address and host name of the HTTP proxy. The address is known after the sandbox listens. */
   readonly entrances: () => Entrances;
-  /** Called with errors that are bugs of the sandbox. */
   readonly onBug: (error: unknown) => void;
 }
