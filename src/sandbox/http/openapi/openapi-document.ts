@@ -42,6 +42,7 @@ function operationOf(route: DocumentedRoute, path: string, { keyedPrefix }: Docu
   return {
     operationId: `${route.method.toLowerCase()}${path.replace(/[^a-z0-9_]+/gi, "_").replace(/_+$/, "")}`,
     summary: route.summary,
+    ...(route.notPlayed.length === 0 ? {} : { "x-not-played": route.notPlayed }),
     tags: [tagOf(path, isKeyed)],
     ...(isKeyed ? { security: [{ apiKey: [] }] } : {}),
     parameters: [...parametersOf(route.params, "path"), ...parametersOf(route.query, "query")],

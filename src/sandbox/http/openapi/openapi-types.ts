@@ -19,6 +19,8 @@ export interface OpenApiContent {
 export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
+  /** Fields, parameters and values that the sandbox refuses with 501. */
+  readonly "x-not-played"?: readonly string[];
   readonly tags: readonly string[];
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly OpenApiParameter[];

@@ -9,6 +9,8 @@ export interface DocumentedRoute {
   /** The path in fastify's form: `/projects/:project_id`. */
   readonly path: string;
   readonly summary: string;
+  /** Fields, parameters and values that the sandbox refuses with 501. */
+  readonly notPlayed: readonly string[];
   readonly params: z.ZodType | undefined;
   readonly query: z.ZodType | undefined;
   readonly body: z.ZodType | undefined;
@@ -26,12 +28,13 @@ export function listRoutes(app: FastifyInstance, prefixes: readonly string[]): r
   app.addHook("onRoute", ({ method, url, schema, config }) => {
     const isElsewhere = !prefixes.some((prefix) => url.startsWith(`${prefix}/`));
     if (isElsewhere || method === "HEAD" || config?.isUndocumented === true) return;
-    const { summary } = config ?? {};
+    const { summary, notPlayed = [] } = config ?? {};
     if (summary === undefined) throw new Error(`the route ${String(method)} ${url} has no summary`);
     routes.push({
       method: String(method),
       path: url,
       summary,
+      notPlayed,
       params: schemaOr(schema?.params),
       query: schemaOr(schema?.querystring),
       body: schemaOr(schema?.body),
