@@ -81,12 +81,17 @@ const profileNames = Object.keys(profiles) as Profile["name"][];
 const valueOptions = {
   port: option("PORT", port, "port to listen on, 0 for a free one (default 8787)"),
   host: option("HOST", matching(/^\S+$/, "must be an address"), "address to listen on (default 127.0.0.1)"),
+  "public-host": option(
+    "HOST",
+    matching(/^[a-z0-9.:-]+$/i, "must be a host name or an address"),
+    "host in connection strings, for clients in other containers (default: the value of --host)",
+  ),
   "api-key": option(
     "KEY",
     matching(/^[\x21-\x7e]{1,256}$/, "must be 1 to 256 printable characters"),
     "key that clients send (default: a random key, which is printed)",
   ),
-  profile: option(profileNames.join("|"), oneOf(...profileNames), "which dialect of the API to speak (default seed)"),
+  profile: option(profileNames.join("|"), oneOf(...profileNames), "which dialect of the API to speak (default public)"),
   fixture: option(
     "FILE",
     matching(/./, "must be a file"),
@@ -150,7 +155,14 @@ type Values = {
   [N in OptionName]?: Extract<ReturnType<(typeof valueOptions)[N]["read"]>, { value: unknown }>["value"];
 };
 
-const computeOptions = ["compute-port", "compute-hosts", "postgres-bin", "pgbouncer-bin", "max-computes"] as const;
+const computeOptions = [
+  "public-host",
+  "compute-port",
+  "compute-hosts",
+  "postgres-bin",
+  "pgbouncer-bin",
+  "max-computes",
+] as const;
 
 /**
  * Makes the commander command with every option. It parses option values into `values`, and adds an error text for each
@@ -257,7 +269,9 @@ function startOf(values: Values, isGiven: (flag: "tls" | "allow-remote-control")
       port: values.port ?? 8787,
       apiKey: values["api-key"],
       data: values.data,
+      publicHost: values["public-host"],
       profile: values.profile,
+      newProfile: "public",
       clock: timeScale === undefined ? values.clock : "scaled",
       timeScale,
       operationLatencyMs: values["operation-latency"],

@@ -43,6 +43,12 @@ export async function runSandboxCommand(args: readonly string[], io: CommandIo):
       return refuse(io, [`--data: ${error.message}`]);
     if ((error as Error).name === "ComputeSetupError") return refuse(io, [`--compute: ${(error as Error).message}`]);
     if (error instanceof Refusal) return refuse(io, [`--fixture: ${error.message}`]);
+    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {
+      const { host = "127.0.0.1", port } = parsed.options;
+      return refuse(io, [
+        `--port: ${host}:${port} is in use; end the program that listens there, or choose another port`,
+      ]);
+    }
     io.err.write(`sandbox: ${(error as Error).message}\n`);
     return failed;
   }
@@ -59,6 +65,7 @@ async function serve(
       ? `sandbox: control API on ${sandbox.controlUrl}\n`
       : "sandbox: control API off, because the address is not loopback; --allow-remote-control turns it on\n",
   );
+  if (sandbox.isControlOn) io.out.write(`sandbox: page on ${new URL("/", sandbox.controlUrl)}\n`);
   if (options.tls === true || sandbox.proxyUrl !== undefined) {
     io.out.write(`sandbox: certificate authority at ${sandbox.controlUrl}/ca.crt\n`);
   }

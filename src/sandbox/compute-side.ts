@@ -67,7 +67,10 @@ export interface ComputeSide {
  * no server.
  * @throws ComputeSetupError
  */
-export async function openComputeSide(choice: ComputeChoice, host: string): Promise<ComputeSide> {
+export async function openComputeSide(
+  choice: ComputeChoice,
+  { host = "127.0.0.1", publicHost }: { readonly host?: string | undefined; readonly publicHost?: string | undefined },
+): Promise<ComputeSide> {
   const {
     Computes: ComputesClass,
     findComputePrograms,
@@ -76,7 +79,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
     resolvesNames,
   } = await import("./computes/index.ts");
   const { postgresBin, pgbouncerBin, port = 5432, maxComputes = 20 } = choice;
-  const options = { postgresBin, pgbouncerBin, host, port, maxComputes };
+  const options = { postgresBin, pgbouncerBin, host, publicHost, port, maxComputes };
   const programs = await findComputePrograms(options);
   const computes: Computes = new ComputesClass(programs, options);
   const showsAddresses =
@@ -102,7 +105,7 @@ export async function openComputeSide(choice: ComputeChoice, host: string): Prom
       });
       state.engine.onProgress(() => pacemaker.look());
       state.engine.resumeWork();
-      address = { host, port: computes.port };
+      address = { host: publicHost ?? host, port: computes.port };
       return address;
     },
     address: () => address,

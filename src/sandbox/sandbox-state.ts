@@ -14,8 +14,10 @@ import { SqliteFile, StorageError } from "./storage/sqlite-file.ts";
 export interface StateOptions {
   /** The state directory; `undefined`: the state is in memory only. */
   readonly directory: string | undefined;
-  /** The profile of the API. `undefined`: the stored one, or the profile named `seed` for a new state. */
+  /** The profile of the API. `undefined`: the stored one, or `newProfile` for a new state. */
   readonly profile: Profile["name"] | undefined;
+  /** @default seed */
+  readonly newProfile?: Profile["name"] | undefined;
   readonly settings: EngineSettings;
   readonly fixture: Fixture;
   /** The API key; `undefined`: a new state gets a random key, an old state keeps its own. */
@@ -167,9 +169,9 @@ function fill({ store, close }: DurableStore, options: StateOptions): SandboxSta
   return { store, clock, engine, keyRing, apiKey, reset, restore, close };
 }
 
-function profileOf(store: Store, { profile, directory }: StateOptions): Profile["name"] {
+function profileOf(store: Store, { profile, newProfile = "seed", directory }: StateOptions): Profile["name"] {
   const stored = store.values.get(valueNames.profile);
-  if (stored === undefined) return profile ?? "seed";
+  if (stored === undefined) return profile ?? newProfile;
   if (profile === undefined || profile === stored) return stored as Profile["name"];
   throw new StorageError(
     "Mismatch",

@@ -31,8 +31,12 @@ export interface SandboxOptions {
   readonly apiKey?: string | undefined;
   /** The directory for the state; it is made if it does not exist. @default none: the state is in memory */
   readonly data?: string | undefined;
-  /** The profile of the API. @default the profile of the state in the directory, else seed */
+  /** The profile of the API. @default the profile of the state in the directory, else `newProfile` */
   readonly profile?: Profile["name"] | undefined;
+  /** The profile of a new state, if `profile` is not set. @default seed */
+  readonly newProfile?: Profile["name"] | undefined;
+  /** The host name or address under which other machines and containers reach databases. @default `host` */
+  readonly publicHost?: string | undefined;
   /** The objects that exist at the start of a new state, and after a reset. @default the built-in fixture */
   readonly fixture?: Fixture | undefined;
   /** The mode of the clock. @default scaled if `timeScale` is set; else the mode that the directory holds; else real */
@@ -106,14 +110,19 @@ export interface RunningSandbox {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
   const writeFailure = Promise.withResolvers<StorageError>();
-  const computes = options.compute && (await openComputeSide(options.compute, options.host ?? "127.0.0.1"));
+  const computes = options.compute && (await openComputeSide(options.compute, options));
   const state = openState({
     driver: computes?.driver,
     directory: options.data,
     profile: options.profile,
+    newProfile: options.newProfile,
     settings: {
       ...settingsOf(options),
-      ...(computes && { addressBlock: computes.addressBlock, pgVersions: [computes.pgVersion] }),
+      ...(computes && {
+        addressBlock: computes.addressBlock,
+        pgVersions: [computes.pgVersion],
+        recoverableProjects: 3,
+      }),
     },
     fixture: options.fixture ?? defaultFixture,
     apiKey: options.apiKey,

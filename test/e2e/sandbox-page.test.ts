@@ -44,7 +44,7 @@ async function openPage({ path: pagePath = "/" } = {}) {
   const fixture = path.join(folder, "fixture.json");
   writeFileSync(fixture, JSON.stringify({ projects }));
   const apiKey = newApiKey();
-  const args = ["--port", "0", "--api-key", apiKey, "--fixture", fixture, "--clock", "stepped"];
+  const args = ["--profile", "seed", "--port", "0", "--api-key", apiKey, "--fixture", fixture, "--clock", "stepped"];
   const program = await startProgram({
     ...bundledProgram("sandbox", ...args, "--operation-latency", String(latencyMs)),
     env: bareEnvironment,

@@ -96,7 +96,7 @@ async function startSandbox({ program, apiKey, directory, postgresBin }: StoryIn
   await startComponent({
     name: "sandbox",
     command: process.execPath,
-    args: [program, "sandbox", ...options, "--api-key", apiKey, "--operation-latency", "1500"],
+    args: [program, "sandbox", "--profile", "seed", ...options, "--api-key", apiKey, "--operation-latency", "1500"],
     logFile: path.join(directory, "sandbox.log"),
     graceMs: 2_000,
   });

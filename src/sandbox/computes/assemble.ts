@@ -106,6 +106,7 @@ export async function assemble(
     target: (name) => targetOf({ access, fleet, cancelKeys }, name),
     cancel: (key, packet) => cancelKeys.cancel(key, packet),
     endpointOfAddress: (address) => addresses.of(address),
+    publicHost: options.publicHost,
     certificateFor: (names) => host.authority.issue(names, Date.now()),
     onBug,
   });

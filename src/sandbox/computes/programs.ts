@@ -14,6 +14,8 @@ export interface ComputeOptions {
   /** The address for clients of databases. Port 0: the system chooses a free port. */
   readonly host: string;
   readonly port: number;
+  /** A name or address of this machine for clients elsewhere; certificates hold it. */
+  readonly publicHost: string | undefined;
 }
 
 /**

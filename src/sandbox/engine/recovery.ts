@@ -15,6 +15,9 @@ export function keepForRecovery(world: World, { id }: ProjectRecord): void {
   for (const { id: projectId } of store.trash.list()) {
     if (recoverableUntilMs(store.projects.get(projectId)) <= world.nowMs) store.trash.remove(projectId);
   }
+  const oldest = store.trash.list()[0];
+  if (oldest !== undefined && store.trash.list().length >= world.settings.recoverableProjects)
+    store.trash.remove(oldest.id);
   const branches = store.branches.ofProject(id);
   store.trash.put({
     id,

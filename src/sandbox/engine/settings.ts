@@ -18,6 +18,8 @@ export interface EngineSettings {
   readonly seed: number;
   /** The major versions of Postgres that a project may have, oldest first. A project that names none has the last one. */
   readonly pgVersions: readonly number[];
+  /** How many deleted projects can be recovered: those deleted last. With computes, each has its data on disk. */
+  readonly recoverableProjects: number;
   /** The last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
   readonly hostSuffix: string;
   /**
@@ -37,6 +39,7 @@ export const defaultEngineSettings: EngineSettings = {
   availabilityCheckIntervalMs: 24 * 3_600_000,
   seed: 1,
   pgVersions: [14, 15, 16, 17, 18],
+  recoverableProjects: Number.POSITIVE_INFINITY,
   hostSuffix: "sandbox.localhost",
 };
 

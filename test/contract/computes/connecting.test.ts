@@ -166,3 +166,20 @@ test.runIf(process.platform === "linux")(
     }
   },
 );
+
+test("a public host → in connection strings, and in the certificate", async () => {
+  const scene = await ComputeScene.start({ publicHost: "sandbox.example" });
+  const folder = mkdtempSync(path.join(tmpdir(), "computes-host-"));
+  try {
+    writeFileSync(path.join(folder, "ca.crt"), await (await fetch(`${scene.controlUrl}/ca.crt`)).text());
+    const uri = new URL(await scene.uri(primary));
+    expect(uri.host).toBe(`sandbox.example:${scene.sandbox.databaseAddress?.port}`);
+    uri.searchParams.set("sslmode", "verify-full");
+    uri.searchParams.set("sslrootcert", path.join(folder, "ca.crt"));
+    uri.searchParams.set("hostaddr", "127.0.0.1");
+    expect(await psql(uri.href, "SELECT 1")).toBe("1");
+  } finally {
+    rmSync(folder, { recursive: true });
+    await scene.stop();
+  }
+});

@@ -20,7 +20,17 @@ interface Started {
 }
 
 async function startOn(folder: string): Promise<Started> {
-  const args = ["sandbox", "--port", "0", "--api-key", clientKey, "--data", path.join(folder, "data")];
+  const args = [
+    "sandbox",
+    "--profile",
+    "seed",
+    "--port",
+    "0",
+    "--api-key",
+    clientKey,
+    "--data",
+    path.join(folder, "data"),
+  ];
   const more = ["--compute", "postgres", "--compute-port", "0", "--fixture", path.join(folder, "fixture.json")];
   const program = await startProgram({
     command: process.execPath,

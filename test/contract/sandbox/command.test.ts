@@ -37,6 +37,25 @@ describe("endpoint-operator sandbox", () => {
     await expect(fetch(`${url}/projects`, { headers })).rejects.toThrow("fetch failed");
   });
 
+  test("no profile → public; the start line names the page; anybody may ask whether it is ready", async () => {
+    const running = runCommand(["--port", "0", "--api-key", "not-a-real-key"]);
+    const url = await urlOf(running);
+    const headers = { authorization: "Bearer not-a-real-key" };
+    const answer = await fetch(`${url}/projects/green-fox-123456/branches/br-still-lake-123456/databases`, { headers });
+    expect(await answer.json()).toMatchObject({ databases: [{ name: "neondb" }] });
+    const origin = new URL(url).origin;
+    await vi.waitFor(() => expect(running.written.out).toContain(`sandbox: page on ${origin}/\n`));
+    expect(await (await fetch(`${origin}/sandbox/v1/health`)).json()).toEqual({ status: "ok" });
+  });
+
+  test("a port in use → 2, with what to do", async () => {
+    const first = runCommand(["--port", "0"]);
+    const { port } = new URL(await urlOf(first));
+    const second = runCommand(["--port", port]);
+    expect(await second.code).toBe(2);
+    expect(second.written.err).toContain(`--port: 127.0.0.1:${port} is in use; end the program that listens there`);
+  });
+
   test("no key → one is made up and printed", async () => {
     const running = runCommand(["--port=0", "--profile=public"]);
     const url = await urlOf(running);
@@ -81,10 +100,9 @@ describe("endpoint-operator sandbox", () => {
       [await fixtureFile({ projects: [project, project] }), ["projects[1].id: p is used twice", "br-a is used twice"]],
       [await fixtureFile({ projects: [{ ...project, name: "a\nb" }] }), ["projects[0].name: must be printable"]],
       [
-        await withEndpoint("free", { type: "read_write", maxUnits: 2 }),
-        [place, "the free tier has a fixed compute size"],
+        await withEndpoint("free", { type: "read_write", maxUnits: 3 }),
+        [place, "the largest compute size of the free plan is 2"],
       ],
-      [await withEndpoint("free", { type: "read_only" }), [`${place}read replicas need a paid plan`]],
       [await withEndpoint("paid", { type: "read_only", suspendTimeoutSeconds: 30 }), [`${place}suspendTimeoutSeconds`]],
     ] as const;
     for (const [file, wanted] of cases) {
@@ -104,7 +122,7 @@ describe("endpoint-operator sandbox", () => {
     };
     const branches = [{ id: "br-a", name: "main", primary: true, endpoints: [endpoint] }];
     const file = await fixtureFile({ projects: [{ id: "p", name: "p", regionId: "gcp-x-1", branches }] });
-    const running = runCommand(["--port", "0", "--api-key", "k", "--fixture", file, "--clock", "stepped"]);
+    const running = runCommand([..."--port 0 --api-key k --profile seed --clock stepped --fixture".split(" "), file]);
     const url = await urlOf(running);
     const read = async () => {
       const answer = await fetch(`${url}/projects/p/endpoints`, { headers: { authorization: "Bearer k" } });
@@ -124,14 +142,6 @@ describe("endpoint-operator sandbox", () => {
       body: JSON.stringify({ milliseconds: 6000 }),
     });
     expect(await read()).toMatchObject([{ current_state: "idle" }]);
-  });
-
-  test("port in use → 1", async () => {
-    const first = runCommand(["--port", "0"]);
-    const { port } = new URL(await urlOf(first));
-    const second = runCommand(["--port", port]);
-    expect(await second.code).toBe(1);
-    expect(second.written.err).toContain("EADDRINUSE");
   });
 
   test("--help → every option, 0", async () => {

@@ -236,14 +236,14 @@ describe("endpoint-operator sandbox --data", () => {
     expect(await read.json()).toMatchObject({ branch: { name: "kept" } });
   });
 
-  test("port in use → 1, and the directory is free again", async () => {
+  test("port in use → 2, and the directory is free again", async () => {
     const first = run([]);
     const port = await vi.waitFor(() => /:(\d+)\/api/.exec(first.written.out)?.[1] ?? expect.fail(), {
       timeout: 60_000,
     });
     const directory = newDirectory();
     const second = run(["--data", directory, "--port", port]);
-    expect(await second.code).toBe(1);
+    expect(await second.code).toBe(2);
     const third = run(["--data", directory]);
     await vi.waitFor(() => expect(third.written.out).toContain("listening on"), { timeout: 60_000 });
   });

@@ -6,6 +6,8 @@ import { type SessionParts, serveClient } from "./client-session.ts";
 
 /** The functions that the proxy calls: to reach computes, cancel statements, make certificates and report bugs. */
 export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
+  /** A name or address of this machine for clients elsewhere; `undefined`: there are none. */
+  readonly publicHost: string | undefined;
   /** Returns a certificate for host names or addresses, as PEM. */
   readonly certificateFor: (names: readonly string[]) => { readonly cert: string; readonly key: string };
   readonly onBug: (error: unknown) => void;
@@ -80,7 +82,9 @@ export class ComputeProxy {
     if (known !== undefined) return known;
     const isOwn = /^[a-z0-9.-]{1,200}\.localhost$/.test(name) || /^127\.[0-9.]+$/.test(name);
     const key = isOwn ? name : "";
-    const context = this.#contexts.get(key) ?? this.#makeContext(isOwn ? [name, ...machineNames] : machineNames);
+    const { publicHost } = this.#parts;
+    const common = publicHost === undefined ? machineNames : [...machineNames, publicHost];
+    const context = this.#contexts.get(key) ?? this.#makeContext(isOwn ? [name, ...common] : common);
     if (this.#contexts.size >= keptContexts) this.#contexts.clear();
     this.#contexts.set(key, context);
     return context;
