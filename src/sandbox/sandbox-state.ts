@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { type ClockAnchor, type ClockChange, SandboxClock } from "./engine/clock.ts";
 import type { ComputeDriver } from "./engine/compute-driver.ts";
-import { Engine } from "./engine/engine.ts";
+import { type Engine, makeEngine } from "./engine/engine.ts";
 import type { Fixture } from "./engine/fixture.ts";
 import { type Profile, profiles } from "./engine/profile.ts";
 import type { KeyRecord, StoreContent } from "./engine/records.ts";
@@ -123,7 +123,7 @@ function fill({ store, close }: DurableStore, options: StateOptions): SandboxSta
     options.driver?.noteClock?.(anchor);
   };
   const clock = new SandboxClock(undefined, saveAnchor);
-  const engine = new Engine({
+  const engine = makeEngine({
     store,
     clock,
     profile: profiles[profile],

@@ -1,98 +1,18 @@
-/** The engine's calls about roles, databases and connection strings. */
-import {
-  createDatabase,
-  createRole,
-  type DatabaseChanges,
-  type DatabaseMutation,
-  type DatabasePath,
-  databaseAt,
-  deleteDatabase,
-  deleteRole,
-  type RoleMutation,
-  type RolePath,
-  resetPassword,
-  roleAt,
-  updateDatabase,
-} from "./branch-contents.ts";
-import type { DatabaseRecord, EndpointRecord, RoleRecord } from "./records.ts";
+/** Passwords and connection strings. */
+import { databaseAt, type RolePath, roleAt } from "./branch-contents.ts";
+import type { EndpointRecord, RoleRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
 /**
- * The engine's calls about roles, databases and connection strings. Every method throws `Refusal` if it refuses the
- * request; any other error is a bug.
+ * Returns the password of a role.
+ * @throws Refusal NotFound, NotAllowed (the role has no password), PreconditionFailed (the project stores no passwords)
  */
-export class BranchObjects {
-  readonly #world: World;
-  /** Carries out everything that is due by now, and then runs `work` as one transaction. */
-  readonly #call: <T>(work: () => T) => T;
-
-  constructor(world: World, call: <T>(work: () => T) => T) {
-    this.#world = world;
-    this.#call = call;
-  }
-
-  roles(projectId: string, branchId: string): readonly RoleRecord[] {
-    return this.#call(() => this.#world.store.roles.ofBranch(this.#world.branch(projectId, branchId).id));
-  }
-
-  role(path: RolePath): RoleRecord {
-    return this.#call(() => roleAt(this.#world, path));
-  }
-
-  /**
-   * Returns the password of a role.
-   * @throws Refusal NotFound, NotAllowed (the role has no password), PreconditionFailed (the project stores no passwords)
-   */
-  password(path: RolePath): string {
-    return this.#call(() => {
-      const { password } = roleAt(this.#world, path);
-      if (password === undefined) throw new Refusal("NotAllowed", "the role cannot log in");
-      if (this.#world.project(path.projectId).storePasswords === false) {
-        throw new Refusal(
-          "PreconditionFailed",
-          "the project does not store passwords; reset the password to get a new one",
-        );
-      }
-      return password;
-    });
-  }
-
-  createRole(path: RolePath, options: { readonly canLogIn: boolean }): RoleMutation {
-    return this.#call(() => createRole(this.#world, path, options));
-  }
-
-  resetPassword(path: RolePath): RoleMutation {
-    return this.#call(() => resetPassword(this.#world, path));
-  }
-
-  deleteRole(path: RolePath): RoleMutation {
-    return this.#call(() => deleteRole(this.#world, path));
-  }
-
-  databases(projectId: string, branchId: string): readonly DatabaseRecord[] {
-    return this.#call(() => this.#world.store.databases.ofBranch(this.#world.branch(projectId, branchId).id));
-  }
-
-  database(path: DatabasePath): DatabaseRecord {
-    return this.#call(() => databaseAt(this.#world, path));
-  }
-
-  createDatabase(path: DatabasePath, ownerName: string): DatabaseMutation {
-    return this.#call(() => createDatabase(this.#world, path, ownerName));
-  }
-
-  updateDatabase(path: DatabasePath, changes: DatabaseChanges): DatabaseMutation {
-    return this.#call(() => updateDatabase(this.#world, path, changes));
-  }
-
-  deleteDatabase(path: DatabasePath): DatabaseMutation {
-    return this.#call(() => deleteDatabase(this.#world, path));
-  }
-
-  connection(projectId: string, target: ConnectionTarget): Connection {
-    return this.#call(() => connectionTo(this.#world, projectId, target));
-  }
+export function passwordOf(world: World, path: RolePath): string {
+  const { password } = roleAt(world, path);
+  if (password === undefined) throw new Refusal("NotAllowed", "the role cannot log in");
+  if (world.project(path.projectId).storePasswords !== false) return password;
+  throw new Refusal("PreconditionFailed", "the project does not store passwords; reset the password to get a new one");
 }
 
 /** The branch, endpoint, database and role of a wanted connection string. */

@@ -1,61 +1,18 @@
 /** The engine of the sandbox: the rules of a control plane, without HTTP and disk. */
-import { BranchObjects } from "./branch-objects.ts";
-import {
-  type BranchChanges,
-  type BranchCreation,
-  type BranchMutation,
-  createBranch,
-  deleteBranch,
-  makePrimary,
-  type NewBranch,
-  updateBranch,
-} from "./branches.ts";
+import { type Bound, bind, callsOf, objectCalls, restoreCalls } from "./calls.ts";
 import type { ComputeDriver } from "./compute-driver.ts";
-import type { EndpointChanges, EndpointCreation } from "./endpoint-changes.ts";
-import {
-  anyEndpoint,
-  connectTo,
-  createEndpoint,
-  deleteEndpoint,
-  loseCompute,
-  type Mutation,
-  restartEndpoint,
-  startEndpoint,
-  suspendEndpoint,
-  updateEndpoint,
-} from "./endpoints.ts";
+import { loseCompute } from "./endpoints.ts";
 import { expire } from "./expiry.ts";
 import type { PlannedFailure, PlannedFailureState } from "./failure-plan.ts";
-import type { FileCacheUse } from "./file-cache.ts";
 import type { Fixture } from "./fixture.ts";
 import { ListViews } from "./lists.ts";
 import { advanceOperation, noteWorkEnded, resumeWork } from "./operation-transitions.ts";
 import type { Profile } from "./profile.ts";
-import {
-  createProject,
-  deleteProject,
-  liveProjects,
-  type NewProject,
-  type ProjectChanges,
-  type ProjectCreation,
-  type ProjectMutation,
-  regionIds,
-  updateProject,
-} from "./projects.ts";
 import { RealWork } from "./real-work.ts";
-import type {
-  BranchRecord,
-  EndpointRecord,
-  OperationRecord,
-  ProjectRecord,
-  StoreContent,
-  TimerRecord,
-} from "./records.ts";
-import { Refusal } from "./refusal.ts";
-import { Restores } from "./restores.ts";
+import type { StoreContent, TimerRecord } from "./records.ts";
 import { seedWorld } from "./seeding.ts";
-import { type EngineSettings, regionHost } from "./settings.ts";
-import type { OperationPosition, Store } from "./store.ts";
+import type { EngineSettings } from "./settings.ts";
+import type { Store } from "./store.ts";
 import { checkAvailability, rearm, skipMissedChecks, suspendIfInactive } from "./timers.ts";
 import { World } from "./world.ts";
 
@@ -65,7 +22,7 @@ export interface EngineClock {
   nowMs(): number;
 }
 
-/** The arguments of the constructor of `Engine`. */
+/** The arguments of `makeEngine`. */
 export interface EngineParts {
   readonly store: Store;
   readonly clock: EngineClock;
@@ -83,15 +40,27 @@ export interface EngineParts {
  * of the store.
  * Errors: a method throws `Refusal` if it refuses the request; any other error is a bug.
  */
-export class Engine {
+export type Engine = EngineCore &
+  Bound<ReturnType<typeof callsOf>> & {
+    readonly objects: Bound<typeof objectCalls>;
+    readonly restores: Bound<typeof restoreCalls>;
+  };
+
+/** Makes an engine with the records of the store. */
+export function makeEngine(parts: EngineParts): Engine {
+  const core = new EngineCore(parts);
+  const run = <T>(work: (world: World) => T): T => core.run(work);
+  const groups = { objects: bind(objectCalls, run), restores: bind(restoreCalls, run) };
+  return Object.assign(core, bind(callsOf(core.lists), run), groups);
+}
+
+/** The state of an engine, its time, and what is not a request. */
+class EngineCore {
   readonly profile: Profile;
-  /** The calls about the content of branches: roles, databases, and connection strings. */
-  readonly objects: BranchObjects;
-  /** The calls about earlier data: restores, branch snapshots, recovery of deleted projects, usage. */
-  readonly restores: Restores;
+  /** The lists, which may show an earlier time. */
+  readonly lists: ListViews;
   readonly #world: World;
   readonly #clock: EngineClock;
-  readonly #lists: ListViews;
   readonly #progress = new Set<() => void>();
 
   constructor({ store, clock, profile, settings, driver }: EngineParts) {
@@ -99,16 +68,14 @@ export class Engine {
     const work = new RealWork(driver, (operationId) => this.#endWork(operationId));
     this.#world = new World(store, profile, settings, work);
     this.#clock = clock;
-    this.#lists = new ListViews(this.#world);
-    this.restores = new Restores(this.#world, (work) => this.#run(work));
-    this.objects = new BranchObjects(this.#world, (work) => this.#run(work));
+    this.lists = new ListViews(this.#world);
   }
 
   /** Replaces all records by the fixture. Planned failures and list lag are removed too. */
   reset(fixture: Fixture): void {
     this.#world.failures.clear();
     this.#world.work.forgetAll();
-    this.#lists.setLag(0);
+    this.lists.setLag(0);
     this.#world.nowMs = Math.max(this.#world.nowMs, this.#clock.nowMs());
     this.#world.store.transaction(() => {
       this.#world.store.clear();
@@ -130,7 +97,7 @@ export class Engine {
   restore(content: StoreContent): void {
     this.#world.failures.clear();
     this.#world.work.forgetAll();
-    this.#lists.setLag(0);
+    this.lists.setLag(0);
     this.#world.nowMs = Math.max(this.#world.nowMs, this.#clock.nowMs());
     this.#world.store.transaction(() => {
       this.#world.store.restore({ ...content, timers: [] });
@@ -169,7 +136,7 @@ export class Engine {
    * nothing to begin.
    */
   resumeWork(): void {
-    this.#run(() => resumeWork(this.#world));
+    this.run(resumeWork);
   }
 
   /**
@@ -182,150 +149,13 @@ export class Engine {
 
   /** Must be called when a server has ended by itself. If its compute was active, the compute becomes idle. */
   loseCompute(endpointId: string): void {
-    this.#run(() => loseCompute(this.#world, endpointId));
+    this.run((world) => loseCompute(world, endpointId));
     for (const listener of this.#progress) listener();
   }
 
   /** Returns when something becomes due next, in epoch milliseconds; `undefined`: nothing will become due by itself. */
   nextDueMs(): number | undefined {
     return this.#world.store.timers.next()?.dueMs;
-  }
-
-  projects(): readonly ProjectRecord[] {
-    return this.#run(() => liveProjects(this.#world));
-  }
-
-  createProject(creation: ProjectCreation): NewProject {
-    return this.#run(() => createProject(this.#world, creation));
-  }
-
-  updateProject(projectId: string, changes: ProjectChanges): ProjectMutation {
-    return this.#run(() => updateProject(this.#world, projectId, changes));
-  }
-
-  deleteProject(projectId: string): ProjectMutation {
-    return this.#run(() => deleteProject(this.#world, projectId));
-  }
-
-  /** Returns the ids of the regions for projects. The first one is the default. */
-  regionIds(): readonly string[] {
-    return this.#run(() => regionIds(this.#world));
-  }
-
-  project(projectId: string): ProjectRecord {
-    return this.#run(() => this.#world.project(projectId));
-  }
-
-  branches(projectId: string): readonly BranchRecord[] {
-    return this.#run(() => this.#world.store.branches.ofProject(this.#world.project(projectId).id));
-  }
-
-  branch(projectId: string, branchId: string): BranchRecord {
-    return this.#run(() => this.#world.branch(projectId, branchId));
-  }
-
-  createBranch(projectId: string, creation: BranchCreation): NewBranch {
-    return this.#run(() => createBranch(this.#world, projectId, creation));
-  }
-
-  updateBranch(projectId: string, branchId: string, changes: BranchChanges): BranchMutation {
-    return this.#run(() => updateBranch(this.#world, { projectId, branchId }, changes));
-  }
-
-  makePrimary(projectId: string, branchId: string): BranchMutation {
-    return this.#run(() => makePrimary(this.#world, projectId, branchId));
-  }
-
-  deleteBranch(projectId: string, branchId: string): BranchMutation {
-    return this.#run(() => deleteBranch(this.#world, projectId, branchId));
-  }
-
-  /**
-   * Returns the common end of the host names of all endpoints in the project's region. The host name of one endpoint has
-   * its id and a dot in front of it.
-   */
-  proxyHost(project: ProjectRecord): string {
-    return regionHost(project.regionId, this.#world.settings.hostSuffix);
-  }
-
-  /**
-   * Lists the endpoints of a project in the order of creation. While a list lag is set, the list shows an earlier
-   * state.
-   */
-  endpoints(projectId: string): readonly EndpointRecord[] {
-    return this.#run(() => this.#lists.endpoints(projectId));
-  }
-
-  /** Returns the endpoint as it is now, whatever the list lag is. */
-  endpoint(projectId: string, endpointId: string): EndpointRecord {
-    return this.#run(() => this.#world.endpoint(projectId, endpointId));
-  }
-
-  createEndpoint(projectId: string, creation: EndpointCreation): Mutation {
-    return this.#run(() => createEndpoint(this.#world, projectId, creation));
-  }
-
-  updateEndpoint(projectId: string, endpointId: string, changes: EndpointChanges): Mutation {
-    return this.#run(() => updateEndpoint(this.#world, projectId, { endpointId, changes }));
-  }
-
-  deleteEndpoint(projectId: string, endpointId: string): Mutation {
-    return this.#run(() => deleteEndpoint(this.#world, projectId, endpointId));
-  }
-
-  startEndpoint(projectId: string, endpointId: string): Mutation {
-    return this.#run(() => startEndpoint(this.#world, projectId, endpointId));
-  }
-
-  suspendEndpoint(projectId: string, endpointId: string): Mutation {
-    return this.#run(() => suspendEndpoint(this.#world, projectId, endpointId));
-  }
-
-  restartEndpoint(projectId: string, endpointId: string): Mutation {
-    return this.#run(() => restartEndpoint(this.#world, projectId, endpointId));
-  }
-
-  /**
-   * Must be called when a client connects to a database. The connection starts an idle compute, or counts as activity.
-   * @param use the client's accesses to the compute's file cache; they count only if the compute is active and is not
-   *   being suspended.
-   * @throws Refusal NotFound, NotAllowed (disabled)
-   */
-  connect(endpointId: string, use: FileCacheUse | undefined): Mutation {
-    return this.#run(() => connectTo(this.#world, endpointId, use));
-  }
-
-  /**
-   * Returns an endpoint of any project, and the file cache statistics of its compute. The statistics are `undefined` if
-   * the compute does not run.
-   */
-  compute(endpointId: string): { readonly endpoint: EndpointRecord; readonly fileCache: FileCacheUse | undefined } {
-    return this.#run(() => {
-      const endpoint = anyEndpoint(this.#world, endpointId);
-      return { endpoint, fileCache: this.#world.fileCaches.of(endpoint) };
-    });
-  }
-
-  /**
-   * Lists at most `limit` operations, newest first. If `after` is defined, all of them are older than that position.
-   * While a list lag is set, the list shows an earlier state.
-   */
-  operations(
-    projectId: string,
-    page: { readonly limit: number; readonly after: OperationPosition | undefined },
-  ): readonly OperationRecord[] {
-    return this.#run(() => this.#lists.operations(projectId, page));
-  }
-
-  /** Returns the operation as it is now, whatever the list lag is. */
-  operation(projectId: string, operationId: string): OperationRecord {
-    return this.#run(() => {
-      const operation = this.#world.store.operations.get(operationId);
-      if (operation?.projectId !== this.#world.everProject(projectId).id) {
-        throw new Refusal("NotFound", "operation not found");
-      }
-      return operation;
-    });
   }
 
   /** Plans failures for operations that start later. @throws Refusal NotAllowed (too many are planned) */
@@ -343,21 +173,14 @@ export class Engine {
     return this.#world.failures.remove(id);
   }
 
-  /**
-   * Sets the list lag: lists of endpoints and operations show the state `lagMs` milliseconds ago; 0: the present state.
-   * They never show a state from before the lag was set.
-   */
-  setListLag(lagMs: number): void {
-    this.#run(() => this.#lists.setLag(lagMs));
-  }
-
-  #run<T>(work: () => T): T {
+  /** Carries out everything that is due by now, and then runs `work` as one transaction. */
+  run<T>(work: (world: World) => T): T {
     this.advance();
-    return this.#world.store.transaction(work);
+    return this.#world.store.transaction(() => work(this.#world));
   }
 
   #endWork(operationId: string): void {
-    this.#run(() => noteWorkEnded(this.#world, operationId));
+    this.run((world) => noteWorkEnded(world, operationId));
     this.advance();
     for (const listener of this.#progress) listener();
   }

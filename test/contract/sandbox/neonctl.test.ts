@@ -93,14 +93,7 @@ test("branches set-expiration → set, then removed", async () => {
   expect(await cli.json("branches", "set-expiration", "orders")).not.toHaveProperty("expires_at");
 });
 
-test("ip-allow add, list, remove, reset → the project's list", async () => {
+test("ip-allow add → refused, and the message says that the sandbox does not support it", async () => {
   const cli = await cliOfNewSandbox();
-  await cli.json("ip-allow", "add", "10.0.0.1", "10.0.0.0/8", "--protected-only");
-  expect(await cli.json("ip-allow", "list")).toMatchObject({
-    IP_addresses: ["10.0.0.1", "10.0.0.0/8"],
-    protected_branches_only: true,
-  });
-  expect((await cli.json("ip-allow", "remove", "10.0.0.1")).IP_addresses).toEqual(["10.0.0.0/8"]);
-  await cli.json("ip-allow", "reset");
-  expect((await cli.read(`/projects/${projectId}`)).project.settings.allowed_ips.ips).toEqual([]);
+  await expect(cli.json("ip-allow", "add", "10.0.0.1")).rejects.toThrow(/allowed_ips: is not supported by the sandbox/);
 });

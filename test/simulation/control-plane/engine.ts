@@ -4,7 +4,7 @@
  */
 
 import type { DatabasePath, RolePath } from "../../../src/sandbox/engine/branch-contents.ts";
-import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { makeEngine } from "../../../src/sandbox/engine/engine.ts";
 import { type Fixture, parseFixture } from "../../../src/sandbox/engine/fixture.ts";
 import { type Profile, profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { EndpointRecord, OperationRecord, RoleRecord, StoreContent } from "../../../src/sandbox/engine/records.ts";
@@ -78,7 +78,7 @@ export const fixture: Fixture = fixtureWith(0);
 /** Makes a control plane without network and disk, and a function that reads its endpoints without the list lag. */
 export function createEngine({ profile, seed, nowMs, operationLatencyMs, furtherProjects = 0 }: EngineOptions) {
   const store = new Store();
-  const engine = new Engine({
+  const engine = makeEngine({
     store,
     clock: { nowMs },
     profile: profiles[profile],

@@ -142,7 +142,7 @@ export class ControlPlaneServer {
   update(projectId: string, endpointId: string, changes: EndpointChanges): Mutation {
     this.#requireDelay(changes);
     const before = this.#engine.endpoint(projectId, endpointId);
-    const mutation = this.#engine.updateEndpoint(projectId, endpointId, changes);
+    const mutation = this.#engine.updateEndpoint(projectId, { endpointId, changes });
     const [first] = mutation.operations;
     if (this.#revertsNext && first !== undefined) {
       this.#revertsNext = false;

@@ -1,7 +1,7 @@
 /** Tests the engine with random sequences of requests. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { type Engine, makeEngine } from "../../../src/sandbox/engine/engine.ts";
 import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import type { EndpointRecord, OperationRecord } from "../../../src/sandbox/engine/records.ts";
@@ -20,7 +20,7 @@ class Stage {
 
   constructor(seed = 1, changes: Partial<EngineSettings> = {}) {
     const clock = { nowMs: () => this.nowMs };
-    this.engine = new Engine({
+    this.engine = makeEngine({
       store: new Store(),
       clock,
       profile: profiles.seed,
@@ -96,11 +96,17 @@ function perform(stage: Stage, asked: Command): string {
 function call(engine: Engine, kind: Exclude<Command["kind"], "create" | "fail" | "step">, target: EndpointRecord) {
   switch (kind) {
     case "resize":
-      return engine.updateEndpoint(projectId, target.id, { minUnits: 1, maxUnits: target.maxUnits === 1 ? 2 : 1 });
+      return engine.updateEndpoint(projectId, {
+        endpointId: target.id,
+        changes: { minUnits: 1, maxUnits: target.maxUnits === 1 ? 2 : 1 },
+      });
     case "move":
-      return engine.updateEndpoint(projectId, target.id, { branchId: branchIds.find((id) => id !== target.branchId) });
+      return engine.updateEndpoint(projectId, {
+        endpointId: target.id,
+        changes: { branchId: branchIds.find((id) => id !== target.branchId) },
+      });
     case "disable":
-      return engine.updateEndpoint(projectId, target.id, { disabled: !target.disabled });
+      return engine.updateEndpoint(projectId, { endpointId: target.id, changes: { disabled: !target.disabled } });
     case "delete":
       return engine.deleteEndpoint(projectId, target.id);
     case "start":
@@ -179,7 +185,10 @@ describe("time", () => {
     stage.step(2000);
     const due = (stage.engine.endpoint(projectId, endpoint.id).lastActiveMs ?? 0) + 10_000;
     stage.step(due - stage.nowMs - 1);
-    const { operations } = stage.engine.updateEndpoint(projectId, endpoint.id, { poolerEnabled: true });
+    const { operations } = stage.engine.updateEndpoint(projectId, {
+      endpointId: endpoint.id,
+      changes: { poolerEnabled: true },
+    });
     stage.step(60_000);
     const [suspend] = stage.everything().operations.filter(({ action }) => action === "suspend_compute");
     expect(suspend?.createdMs).toBe(operations[0]?.endsAtMs);

@@ -1,7 +1,7 @@
 /** Tests that due work is carried out without a request. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SandboxClock } from "../../../src/sandbox/engine/clock.ts";
-import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { type Engine, makeEngine } from "../../../src/sandbox/engine/engine.ts";
 import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { Pacemaker } from "../../../src/sandbox/engine/pacemaker.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
@@ -13,7 +13,7 @@ const latencyMs = 20;
 function paced(fixture = fixtureWithoutEndpoints) {
   const clock = new SandboxClock();
   const settings = { ...defaultEngineSettings, operationLatencyMs: { min: latencyMs, max: latencyMs } };
-  const engine = new Engine({ store: new Store(), clock, profile: profiles.seed, settings });
+  const engine = makeEngine({ store: new Store(), clock, profile: profiles.seed, settings });
   engine.reset(fixture);
   const pacemaker = new Pacemaker(engine, clock, (error) => expect.fail(String(error)));
   onTestFinished(() => pacemaker.stop());

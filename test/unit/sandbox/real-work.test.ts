@@ -1,7 +1,7 @@
 /** Tests operations with real work. */
 import { describe, expect, test } from "vitest";
 import type { ComputeDriver } from "../../../src/sandbox/engine/compute-driver.ts";
-import { Engine } from "../../../src/sandbox/engine/engine.ts";
+import { type Engine, makeEngine } from "../../../src/sandbox/engine/engine.ts";
 import { fixtureWithoutEndpoints } from "../../../src/sandbox/engine/fixture.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
 import { RealWork } from "../../../src/sandbox/engine/real-work.ts";
@@ -53,7 +53,7 @@ class Stage {
   }
 
   #engine(driver: ComputeDriver): Engine {
-    return new Engine({
+    return makeEngine({
       store: this.store,
       clock: { nowMs: () => this.nowMs },
       profile: profiles.seed,
@@ -200,7 +200,7 @@ describe("computes in use", () => {
   test("the delay passes while real work is late → suspended after the delay that follows the work", async () => {
     const stage = new Stage();
     const id = await stage.active();
-    stage.engine.updateEndpoint(projectId, id, { poolerEnabled: true });
+    stage.engine.updateEndpoint(projectId, { endpointId: id, changes: { poolerEnabled: true } });
     await stage.step(400_000);
     expect(stage.statuses()[0]).toBe("apply_config running");
     await stage.driver.end("apply_config");

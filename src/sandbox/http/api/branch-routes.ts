@@ -166,7 +166,7 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
     async ({ params, body: { branch } }) => {
       const { name, protected: isProtected, expires_at: expires } = branch;
       const changes = { name, protected: isProtected, expiresMs: expires === null ? null : timeOf(expires) };
-      return view(engine.updateBranch(params.project_id, params.branch_id, changes));
+      return view(engine.updateBranch(idsOf(params), changes));
     },
   );
   routes.post(
@@ -188,7 +188,7 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
     },
     async ({ params, body }) =>
       view(
-        engine.restores.restoreBranch(params.project_id, params.branch_id, {
+        engine.restores.restoreBranch(idsOf(params), {
           sourceBranchId: body.source_branch_id,
           sourceMs: timeOf(body.source_timestamp),
           preserveUnderName: body.preserve_under_name,
@@ -207,4 +207,8 @@ function changeRoutes(app: FastifyInstance, { engine }: ServerParts): void {
         requireParent: () => engine.project(params.project_id),
       }),
   );
+}
+
+function idsOf({ project_id: projectId, branch_id: branchId }: z.output<typeof branchPath>) {
+  return { projectId, branchId };
 }

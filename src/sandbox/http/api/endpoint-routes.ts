@@ -76,7 +76,10 @@ export function endpointRoutes(app: FastifyInstance, { engine }: ServerParts): v
     },
     async ({ params, body }) => {
       const changes = changesOf(body.endpoint);
-      return mutationView(engine.updateEndpoint(params.project_id, params.endpoint_id, changes), profile);
+      return mutationView(
+        engine.updateEndpoint(params.project_id, { endpointId: params.endpoint_id, changes }),
+        profile,
+      );
     },
   );
   deleteRoute(app, engine);

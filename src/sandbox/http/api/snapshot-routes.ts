@@ -64,11 +64,14 @@ export function snapshotRoutes(app: FastifyInstance, parts: ServerParts): void {
       },
     },
     async ({ params, query }) => {
-      const { snapshot: made, operations: started } = restores.createSnapshot(params.project_id, params.branch_id, {
-        name: query.name,
-        timestampMs: timeOf(query.timestamp),
-        expiresMs: timeOf(query.expires_at),
-      });
+      const { snapshot: made, operations: started } = restores.createSnapshot(
+        { projectId: params.project_id, branchId: params.branch_id },
+        {
+          name: query.name,
+          timestampMs: timeOf(query.timestamp),
+          expiresMs: timeOf(query.expires_at),
+        },
+      );
       return {
         snapshot: view(made),
         operations: started.map((operation) => operationView(operation, parts.engine.profile)),
@@ -92,7 +95,7 @@ function changeRoutes(app: FastifyInstance, { engine, databaseAddress }: ServerP
       },
     },
     async ({ params, body }) => ({
-      snapshot: view(restores.renameSnapshot(params.project_id, params.snapshot_id, body.snapshot.name)),
+      snapshot: view(restores.renameSnapshot(idsOf(params), body.snapshot.name)),
     }),
   );
   routes.delete(
@@ -121,8 +124,12 @@ function changeRoutes(app: FastifyInstance, { engine, databaseAddress }: ServerP
       },
     },
     async ({ params, query, body }) => {
-      const restored = restores.restoreSnapshot(params.project_id, params.snapshot_id, body?.name ?? query.name);
+      const restored = restores.restoreSnapshot(idsOf(params), body?.name ?? query.name);
       return newBranchView(restored, engine, databaseAddress?.());
     },
   );
+}
+
+function idsOf({ project_id: projectId, snapshot_id: snapshotId }: z.output<typeof snapshotPath>) {
+  return { projectId, snapshotId };
 }
