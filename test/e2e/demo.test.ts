@@ -11,6 +11,7 @@ import { findAsset } from "../../tools/assets/resolve-assets.ts";
 import { findComputes } from "../../tools/demo/scene/computes.ts";
 import { type GuardedProcess, startGuardedProcess } from "../../tools/process/guarded-process.ts";
 import { saveOutput } from "../support/outputs.ts";
+import { commandLinesNaming } from "../support/processes.ts";
 import { secret } from "../support/secrets.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -83,12 +84,9 @@ class DemoRun {
     return found;
   }
 
-  /**
-   * Returns the command lines of the processes that use its temporary files: API server, etcd, sandbox and operator.
-   */
-  async commandLines(): Promise<readonly string[]> {
-    const all = process.platform === "linux" ? await linuxCommandLines() : await otherCommandLines();
-    return all.filter((line) => line.includes(this.temporary) && !line.includes("watchdog.ts"));
+  /** Returns the command lines of the processes that use its temporary files, for instance of its API server. */
+  commandLines(): readonly string[] {
+    return commandLinesNaming(this.temporary).filter((line) => !line.includes("watchdog.ts"));
   }
 
   /** Ends the processes that a failed test has left, and removes its directory. */
@@ -99,18 +97,8 @@ class DemoRun {
   }
 }
 
-async function linuxCommandLines(): Promise<readonly string[]> {
-  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  // A process that has just ended no longer has a command line.
-  return Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
-}
-
-async function otherCommandLines(): Promise<readonly string[]> {
-  return (await promisify(execFile)("ps", ["-A", "-ww", "-o", "args="])).stdout.split("\n");
-}
-
 async function expectNothingLeft(demo: DemoRun): Promise<void> {
-  expect(await demo.commandLines(), "processes left").toEqual([]);
+  expect(demo.commandLines(), "processes left").toEqual([]);
   expect(await readdir(demo.temporary), "temporary files left").toEqual([]);
 }
 
@@ -217,13 +205,9 @@ describe("npm run demo", () => {
     try {
       await demo.until("An endpoint comes up");
       await demo.noteSecrets();
-      const lines = await demo.commandLines();
-      for (const part of ["kube-apiserver", "etcd", "endpoint-operator.js\0sandbox", "endpoint-operator.js\0run"]) {
-        const what = process.platform === "linux" ? part : part.replace("\0", " ");
-        expect(
-          lines.some((line) => line.includes(what)),
-          `a process of its own: ${what}`,
-        ).toBe(true);
+      const lines = demo.commandLines().join("\n");
+      for (const part of ["kube-apiserver", "etcd", "endpoint-operator.js sandbox", "endpoint-operator.js run"]) {
+        expect(lines, "processes of their own").toContain(part);
       }
       const { code } = await demo.process.exited;
       expect(code, demo.output).toBe(0);

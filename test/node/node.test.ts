@@ -1,5 +1,5 @@
 /** Tests the image in real pods on a real kubelet. */
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -12,6 +12,7 @@ import { cgroupsNamed, removeCgroups } from "../../tools/node/cgroups.ts";
 import { nodeProblem, startInNamespaces } from "../../tools/node/namespaces.ts";
 import { nodeAssets } from "../../tools/node/node-cluster.ts";
 import type { GuardedProcess } from "../../tools/process/guarded-process.ts";
+import { commandLinesNaming } from "../support/processes.ts";
 import { newSecret } from "../support/secrets.ts";
 import { layOutVersions, storyDirectory, storyImages } from "./images.ts";
 import { steps } from "./steps.ts";
@@ -119,14 +120,7 @@ describe.skipIf(problem !== undefined)(`real pods on a real kubelet${note}`, () 
     await story.stop();
     const mounts = await readFile("/proc/mounts", "utf8");
     expect(mounts.split("\n").filter((line) => line.includes(story.directory))).toEqual([]);
-    expect(await processesNaming(story.directory)).toEqual([]);
+    expect(commandLinesNaming(story.directory)).toEqual([]);
     expect(await cgroupsNamed(story.cgroup)).toEqual([]);
   });
 });
-
-/** Returns the command lines of the processes that name this folder. */
-async function processesNaming(folder: string): Promise<readonly string[]> {
-  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
-  const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
-  return lines.filter((line) => line.includes(folder)).map((line) => line.replaceAll("\0", " "));
-}

@@ -1,4 +1,5 @@
 /** Questions about processes that a test started. */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { waitUntil } from "./wait-until.ts";
 
@@ -16,12 +17,15 @@ export async function waitUntilGone(pid: number): Promise<void> {
   await waitUntil(() => !isAlive(pid) || undefined, { what: `process ${pid} has ended` });
 }
 
-/** Returns the command lines of all processes that name this folder. On Linux only. */
+/** Returns the command lines of all processes that name this folder. */
 export function commandLinesNaming(folder: string): readonly string[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(commandLineOf)
-    .filter((line) => line.includes(folder));
+  const lines =
+    process.platform === "linux"
+      ? readdirSync("/proc")
+          .filter((name) => /^\d+$/.test(name))
+          .map(commandLineOf)
+      : execFileSync("ps", ["-A", "-ww", "-o", "args="], { encoding: "utf8" }).split("\n");
+  return lines.filter((line) => line.includes(folder));
 }
 
 function commandLineOf(pid: string): string {

@@ -203,16 +203,6 @@ const rows = {
     ],
     build: { module: "actionlint", packagePath: "github.com/rhysd/actionlint/cmd/actionlint", roughly: "20 seconds" },
   },
-  // A program of the Prometheus operator. It refuses rules that Prometheus would not load.
-  "admission-webhook": {
-    version: "v0.85.0",
-    downloads: [],
-    build: {
-      module: "prometheus-operator",
-      packagePath: "github.com/prometheus-operator/prometheus-operator/cmd/admission-webhook",
-      roughly: "two minutes",
-    },
-  },
   prometheus: {
     ...prometheus(prometheusVersion, "prometheus/prometheus", "three minutes"),
     systemPackage: { commands: ["prometheus"], install: "apt-get install prometheus" },

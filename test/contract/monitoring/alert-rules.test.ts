@@ -5,11 +5,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { parse } from "yaml";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { alerts, type Rule, ruleGroups } from "../../../tools/monitoring/rule-files.ts";
 import { monitoringTool } from "../../support/monitoring-tools.ts";
-import { AdmissionWebhook } from "./admission-webhook.ts";
 import { alertCases } from "./alert-cases.ts";
 import type { AlertCase, Firing } from "./alert-series.ts";
 
@@ -117,32 +115,3 @@ describe("deploy/monitoring/rules.yaml", () => {
     ).toBe(true);
   });
 });
-
-if (process.env.LONG === "1") {
-  describe("the admission webhook of the Prometheus operator", () => {
-    let webhook: AdmissionWebhook;
-
-    beforeAll(async () => {
-      webhook = await AdmissionWebhook.start();
-    }, 900_000);
-
-    afterAll(() => webhook?.stop());
-
-    const ourRule = async () =>
-      parse(await readFile(new URL("../../../deploy/monitoring/prometheus-rule.yaml", import.meta.url), "utf8"));
-
-    test("our PrometheusRule → allowed", async () => {
-      expect(await webhook.isAllowed(await ourRule())).toBe(true);
-    });
-
-    test.each([
-      ["an expression that is none", { expr: "sum(" }],
-      ["a duration that is none", { for: "soon" }],
-      ["an annotation that is no template", { annotations: { summary: "{{ nothing " } }],
-    ])("the same with %s → refused", async (_, change) => {
-      const rule = await ourRule();
-      Object.assign(rule.spec.groups[0].rules[0], change);
-      expect(await webhook.isAllowed(rule)).toBe(false);
-    });
-  });
-}

@@ -136,13 +136,6 @@ describe("every alert", () => {
 });
 
 describe("deploy/monitoring", () => {
-  test("the PrometheusRule → holds exactly the groups of the plain file", async () => {
-    const plain = parse(await textOf("deploy/monitoring/rules.yaml"));
-    const rule = parse(await textOf("deploy/monitoring/prometheus-rule.yaml"));
-    expect(rule).toMatchObject({ apiVersion: "monitoring.coreos.com/v1", kind: "PrometheusRule" });
-    expect(rule.spec).toEqual(plain);
-  });
-
   test("the PodMonitor → scrapes the pods of deploy/base by the port they have, and leaves labels alone", async () => {
     const [deployment] = parseAllDocuments(await textOf("deploy/base/deployment.yaml")).map((each) => each.toJS());
     const { spec } = parse(await textOf("deploy/monitoring/pod-monitor.yaml"));
