@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { build } from "esbuild";
+import { libraryFile } from "../../src/sandbox/page/page-files.ts";
 import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { runCommand } from "../../tools/assets/run-command.ts";
 
@@ -34,10 +35,16 @@ export async function statementBlob(image: string): Promise<string | undefined> 
   return attached.flatMap(({ layers }) => layers).toSorted((a, b) => b.size - a.size)[0]?.digest;
 }
 
-/** Returns the packages that esbuild reports in the bundle of a repository, as package URLs. */
+/** Returns the packages that esbuild reports in the bundle of a repository and in the page, as package URLs. */
 export async function bundledPurls(root: string): Promise<readonly string[]> {
   const { metafile } = await build({
-    ...{ absWorkingDir: root, entryPoints: ["src/main.ts"], outdir: "unused", bundle: true, splitting: true },
+    ...{
+      absWorkingDir: root,
+      entryPoints: ["src/main.ts", libraryFile],
+      outdir: "unused",
+      bundle: true,
+      splitting: true,
+    },
     ...{ format: "esm", platform: "node", target: "node24", metafile: true, write: false, logLevel: "silent" },
   });
   const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
