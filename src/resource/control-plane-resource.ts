@@ -108,7 +108,7 @@ export function recordedPlane(name: string | undefined): string {
 }
 
 export function planeLabel(planeId: string): string {
-  return planeId === settingsPlane ? "settings" : planeId;
+  return recordedName(planeId) ?? "settings";
 }
 
 /** The name of the index, in a cache, of the resources that use the control plane. */
