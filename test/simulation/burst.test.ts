@@ -1,7 +1,7 @@
 /** Tests by simulation what a burst of creates in one project costs. */
 import { describe, expect, test } from "vitest";
-import { planOf } from "./cases/named-case.ts";
 import { world as places } from "./control-plane/engine.ts";
+import { planOf } from "./run/plain-plan.ts";
 import { run } from "./run/run.ts";
 import { isSettled } from "./run/settled.ts";
 import type { World } from "./run/world.ts";

@@ -1,10 +1,10 @@
 /** Named cases of DatabaseAccesses. */
 import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { world as places } from "../control-plane/engine.ts";
-import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
+import { planOf } from "../run/plain-plan.ts";
 import { branch, readWrite } from "../workloads/specs.ts";
-import { type NamedCase, planOf, scripted } from "./named-case.ts";
+import { type NamedCase, scripted } from "./named-case.ts";
 
 const endpoint = (atMs: number, branchId = branch(1)) =>
   ({ atMs, action: { kind: "Apply", name: "orders", spec: readWrite(branchId) } }) as const;
@@ -13,12 +13,10 @@ interface AccessParts {
   readonly name?: string;
   readonly role?: "Delete";
   readonly database?: "Delete";
-  readonly secret?: JsonObject;
 }
 
-const access = (atMs: number, { name = "app", role, database, secret }: AccessParts = {}) => {
+const access = (atMs: number, { name = "app", role, database }: AccessParts = {}) => {
   const spec = {
-    ...(secret && { secret }),
     endpointRef: { name: "orders" },
     role: { name: "orders_app", ...(role && { deletionPolicy: role }) },
     database: { name: "orders", ...(database && { deletionPolicy: database }) },
@@ -37,17 +35,6 @@ const remove = (atMs: number) => ({ atMs, action: { kind: "DeleteAccess", name: 
 const personsRole = (atMs: number, branchId = branch(1)) =>
   ({ atMs, action: { kind: "PersonCreatesRole", branchId, roleName: "orders_app" } }) as const;
 
-const inSmallBudget = {
-  world: {
-    hasAccesses: true,
-    settings: { CONTROL_PLANE_REQUESTS_PER_MINUTE: "15", CONTROL_PLANE_REQUESTS_PER_SECOND: "5" },
-  },
-  quietFromMs: 600_000,
-} as const;
-
-/** Role and database are created, and deleted with the resource. */
-const deletion = [endpoint(1_000), access(100_000, { role: "Delete", database: "Delete" }), remove(400_000)] as const;
-
 /** Cases in which an edit, a wait or a refusal comes at the moment of an effect on a DatabaseAccess. */
 export const accessCases: readonly NamedCase[] = [
   {
@@ -64,16 +51,6 @@ export const accessCases: readonly NamedCase[] = [
         remove(60_000),
       ],
     }),
-  },
-  {
-    id: "deletion and budget",
-    name: "the request budget is small → the reads before a deletion are urgent, and go before polls",
-    why: "a rotation or deletion waits for minutes behind polls of other projects",
-    plan: planOf({ ...inSmallBudget, steps: deletion }),
-    judge: (world) => {
-      const sent = world.log.entries.find(({ text }) => text === "asks the control plane to delete the database");
-      return (sent?.atMs ?? Number.POSITIVE_INFINITY) < 460_000 ? [] : [`it was sent at ${sent?.atMs} ms`];
-    },
   },
   {
     id: "two resets in a second",

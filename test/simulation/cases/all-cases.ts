@@ -1,10 +1,8 @@
 /** The list of all named cases. */
 import { accessCases } from "./accesses.ts";
-import { clockCases } from "./clocks.ts";
 import { countCases } from "./counts.ts";
 import { createCases } from "./creates.ts";
 import { guardCases } from "./guards.ts";
-import { manyProjectCases } from "./many-projects.ts";
 import type { NamedCase } from "./named-case.ts";
 import { ownerCases } from "./owners.ts";
 import { planeCases } from "./planes.ts";
@@ -14,10 +12,8 @@ import { stormCases } from "./storms.ts";
 export const namedCases: readonly NamedCase[] = [
   ...createCases,
   ...ownerCases,
-  ...clockCases,
   ...guardCases,
   ...countCases,
-  ...manyProjectCases,
   ...accessCases,
   ...planeCases,
   ...stormCases,

@@ -1,8 +1,9 @@
 /** Named cases of counting: every ended operation is counted once, whatever ends or hides in between. */
 
 import type { Step } from "../run/actions.ts";
+import { planOf } from "../run/plain-plan.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
-import { apply, type NamedCase, planOf } from "./named-case.ts";
+import { apply, type NamedCase } from "./named-case.ts";
 
 /** Makes one step at each of these times. The times and the steps do not repeat together, so many pairs occur. */
 const every = (intervalMs: number, count: number, step: (at: number) => Step["action"]): readonly Step[] =>

@@ -1,7 +1,8 @@
 import { world as places } from "../control-plane/engine.ts";
 import { annotations } from "../ports.ts";
+import { planOf } from "../run/plain-plan.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
-import { apply, type NamedCase, planOf, scripted } from "./named-case.ts";
+import { apply, type NamedCase, scripted } from "./named-case.ts";
 
 const firstPost = `POST project of ${places.project} #1`;
 const secondPost = `POST project of ${places.project} #2`;

@@ -1,11 +1,12 @@
 /** Named cases that would fail if a safeguard became weaker. */
 import { world as places } from "../control-plane/engine.ts";
 import { annotations } from "../ports.ts";
+import { planOf } from "../run/plain-plan.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import { rightClock } from "../time/machine.ts";
-import { branch, readWrite, size } from "../workloads/specs.ts";
-import { apply, type NamedCase, planOf, wasReadyBy } from "./named-case.ts";
+import { branch, readWrite } from "../workloads/specs.ts";
+import { apply, type NamedCase, wasReadyBy } from "./named-case.ts";
 
 const byHand = (atMs: number, branchId: string) =>
   ({
@@ -52,31 +53,6 @@ export const guardCases: readonly NamedCase[] = [
       const stored = world.stored("orders");
       const reason = stored && conditionOf(stored, "Stalled")?.reason;
       return reason === "EndpointGone" ? [] : [`S10: Stalled is ${reason}`];
-    },
-  },
-  {
-    id: "grant withdrawn",
-    name: "a grant is withdrawn while spec changes, and given again → nothing is sent in between, then the change is",
-    why: "a team goes on changing a project that is no longer its own",
-    plan: planOf({
-      steps: [
-        { atMs: 500, action: { kind: "Grant", projects: `other-1, ${places.project}` } },
-        apply(1_000, "orders", readWrite(branch(1), size(2))),
-        { atMs: 30_000, action: { kind: "Grant", projects: "other-1" } },
-        apply(31_000, "orders", readWrite(branch(1), size(4))),
-        apply(31_500, "billing", readWrite(branch(2))),
-        { atMs: 90_000, action: { kind: "Grant", projects: "*" } },
-      ],
-    }),
-    judge: (world) => {
-      const sent = world.log.entries.filter(
-        ({ atMs, text }) => atMs > 31_000 && atMs < 90_000 && text.includes("asks the control plane to"),
-      );
-      const stalls = world.log.entries.filter(({ text }) => text.includes("(Warning) ProjectNotGranted")).length;
-      return [
-        ...sent.map(({ text }) => `S1: without a grant it ${text}`),
-        ...(stalls === 2 ? [] : [`${stalls} events`]),
-      ];
     },
   },
   {

@@ -1,12 +1,9 @@
 /** The form of a named case, and helpers to write one. */
-import { rightControlPlaneClock } from "../control-plane/calendar.ts";
-import { type FaultPlan, faultless } from "../faults/fault-plan.ts";
+import type { FaultPlan } from "../faults/fault-plan.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import type { Step } from "../run/actions.ts";
 import type { RunPlan } from "../run/run.ts";
-import type { World, WorldOptions } from "../run/world.ts";
-import { rightClock } from "../time/machine.ts";
-import { restWithinMs } from "../workloads/random-plan.ts";
+import type { World } from "../run/world.ts";
 
 /** One defect that was reproduced, as a short run. */
 export interface NamedCase {
@@ -19,35 +16,6 @@ export interface NamedCase {
   readonly plan: RunPlan;
   /** Returns problems that oracles do not report, in words. @default none */
   readonly judge?: (world: World, plan: RunPlan) => readonly string[];
-}
-
-/** The differences to a plain run: one replica, right clocks, no faults, profile public, quick operations. */
-export interface PlanParts {
-  readonly steps: readonly Step[];
-  readonly faults?: FaultPlan;
-  readonly world?: Partial<WorldOptions>;
-  /** No fault happens after this time. @default 200 s */
-  readonly quietFromMs?: number;
-}
-
-/** Makes a plain run with these differences. */
-export function planOf({ steps, faults = faultless, world = {}, quietFromMs = 200_000 }: PlanParts): RunPlan {
-  return {
-    world: {
-      seed: 1,
-      profile: "public",
-      machines: [rightClock],
-      controlPlaneClock: rightControlPlaneClock,
-      operationLatencyMs: { min: 300, max: 1_000 },
-      hasElection: false,
-      faults,
-      settings: {},
-      ...world,
-    },
-    steps,
-    quietFromMs,
-    restWithinMs,
-  };
 }
 
 /**

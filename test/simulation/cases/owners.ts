@@ -1,7 +1,9 @@
 /** Named cases about which resource owns an endpoint. */
+
+import { planOf } from "../run/plain-plan.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
-import { apply, type NamedCase, planOf, refusalProblems, wasReadyBy } from "./named-case.ts";
+import { apply, type NamedCase, refusalProblems, wasReadyBy } from "./named-case.ts";
 
 const adopting = (policy: "AdoptOrCreate" | "AdoptOnly") => ({ adoption: { policy } });
 

@@ -1,9 +1,10 @@
 /** Named cases of ControlPlanes and ClusterControlPlanes. */
 import { controlPlaneNames } from "../ports.ts";
 import type { Step } from "../run/actions.ts";
+import { planOf } from "../run/plain-plan.ts";
 import { northUrl } from "../run/world.ts";
 import { branch, readWrite } from "../workloads/specs.ts";
-import { type NamedCase, planOf } from "./named-case.ts";
+import type { NamedCase } from "./named-case.ts";
 
 const own = { controlPlaneRef: { kind: controlPlaneNames.kind, name: "own" } };
 const apply = (atMs: number, name: string, more = {}) =>

@@ -1,9 +1,10 @@
 import { world as places } from "../control-plane/engine.ts";
 import type { Fault } from "../faults/fault.ts";
 import type { FaultPlan } from "../faults/fault-plan.ts";
+import { planOf } from "../run/plain-plan.ts";
 import type { World } from "../run/world.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
-import { apply, count, type NamedCase, planOf, refusalProblems, remove, wasReadyBy } from "./named-case.ts";
+import { apply, count, type NamedCase, refusalProblems, remove, wasReadyBy } from "./named-case.ts";
 
 /** From the start to the quiet end, every call with these words fails. */
 const always = (words: string, fault: Fault): FaultPlan => ({ kind: "Always", words, fault });

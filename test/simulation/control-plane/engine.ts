@@ -23,8 +23,6 @@ export interface EngineOptions {
   /** Returns epoch milliseconds, which never go back. */
   readonly nowMs: () => number;
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
-  /** The number of projects beside those of `world`. @default 0 */
-  readonly furtherProjects?: number | undefined;
 }
 
 /** The projects and branches of every run. */
@@ -35,48 +33,29 @@ export const world = {
   freeBranches: ["br-main-2", "br-dev-2"],
 } as const;
 
-/** Returns one of the further projects, with its only branch. */
-export function furtherProject(at: number): { readonly id: string; readonly branchId: string } {
-  return { id: `far-field-${at}`, branchId: `br-far-${at}` };
-}
-
-function furtherProjects(count: number) {
-  return Array.from({ length: count }, (_, at) => {
-    const { id, branchId } = furtherProject(at);
-    const branches = [{ id: branchId, name: "main", primary: true }];
-    return { id, name: id, regionId: "aws-us-east-2", branches };
-  });
-}
-
-/** Returns what exists when a run begins. */
-function fixtureWith(furtherCount: number): Fixture {
-  return parseFixture(
-    JSON.stringify({
-      projects: [
-        {
-          id: world.project,
-          name: "green-fox",
-          regionId: "aws-us-east-2",
-          branches: world.branches.map((id, at) => ({ id, name: id, primary: at === 0 })),
-        },
-        {
-          id: world.freeProject,
-          name: "tiny-owl",
-          regionId: "aws-us-east-2",
-          plan: "free",
-          branches: world.freeBranches.map((id, at) => ({ id, name: id, primary: at === 0 })),
-        },
-        ...furtherProjects(furtherCount),
-      ],
-    }),
-  );
-}
-
-/** The projects at the start of a run without further projects. */
-export const fixture: Fixture = fixtureWith(0);
+/** What exists when a run begins. */
+export const fixture: Fixture = parseFixture(
+  JSON.stringify({
+    projects: [
+      {
+        id: world.project,
+        name: "green-fox",
+        regionId: "aws-us-east-2",
+        branches: world.branches.map((id, at) => ({ id, name: id, primary: at === 0 })),
+      },
+      {
+        id: world.freeProject,
+        name: "tiny-owl",
+        regionId: "aws-us-east-2",
+        plan: "free",
+        branches: world.freeBranches.map((id, at) => ({ id, name: id, primary: at === 0 })),
+      },
+    ],
+  }),
+);
 
 /** Makes a control plane without network and disk, and a function that reads its endpoints without the list lag. */
-export function createEngine({ profile, seed, nowMs, operationLatencyMs, furtherProjects = 0 }: EngineOptions) {
+export function createEngine({ profile, seed, nowMs, operationLatencyMs }: EngineOptions) {
   const store = new Store();
   const engine = makeEngine({
     store,
@@ -84,16 +63,10 @@ export function createEngine({ profile, seed, nowMs, operationLatencyMs, further
     profile: profiles[profile],
     settings: { ...defaultEngineSettings, seed, operationLatencyMs },
   });
-  engine.reset(furtherProjects === 0 ? fixture : fixtureWith(furtherProjects));
+  engine.reset(fixture);
   const live = (projectId: string): readonly EndpointRecord[] => {
     engine.advance();
     return store.endpoints.ofProject(projectId);
-  };
-  /** Undoes a change of sizes without an operation. */
-  const putBack = (before: EndpointRecord, updatedMs: number): void => {
-    const now = store.endpoints.get(before.id);
-    const { minUnits, maxUnits } = before;
-    if (now !== undefined) store.endpoints.put({ ...now, minUnits, maxUnits, updatedMs });
   };
   /** Adds ended checks of an endpoint to the log. */
   const addEnded = ({ id, projectId, branchId }: EndpointRecord, count: number): void => {
@@ -114,5 +87,5 @@ export function createEngine({ profile, seed, nowMs, operationLatencyMs, further
       });
     }
   };
-  return { engine, live, putBack, addEnded };
+  return { engine, live, addEnded };
 }

@@ -71,10 +71,7 @@ export class ControlPlaneServer {
   listLagMs = 0;
   readonly #engine: ReturnType<typeof createEngine>["engine"];
   readonly #live: ReturnType<typeof createEngine>["live"];
-  readonly #putBack: ReturnType<typeof createEngine>["putBack"];
   readonly #addEnded: ReturnType<typeof createEngine>["addEnded"];
-  #revertsNext = false;
-  #reverts: { readonly operationId: string; readonly before: EndpointRecord }[] = [];
   #nextDisguise: Disguise | undefined;
   readonly #nowMs: () => number;
   readonly #epochMs: number;
@@ -84,10 +81,9 @@ export class ControlPlaneServer {
     this.#epochMs = epochMs;
     this.#nowMs = () => epochMs + trueNowMs();
     this.calendar = new ControlPlaneCalendar(clock);
-    const { engine, live, putBack, addEnded } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
+    const { engine, live, addEnded } = createEngine({ ...engineOptions, nowMs: this.#nowMs });
     this.#engine = engine;
     this.#live = live;
-    this.#putBack = putBack;
     this.#addEnded = addEnded;
   }
 
@@ -101,7 +97,6 @@ export class ControlPlaneServer {
   }
 
   list(projectId: string): EndpointList {
-    this.#revertFailed();
     const shown = this.#engine.endpoints(projectId);
     const unreadable = shown.filter(({ id }) => this.unreadable.has(id)).map((record) => this.#view(record, "List"));
     return {
@@ -141,14 +136,7 @@ export class ControlPlaneServer {
   /** @throws Refusal */
   update(projectId: string, endpointId: string, changes: EndpointChanges): Mutation {
     this.#requireDelay(changes);
-    const before = this.#engine.endpoint(projectId, endpointId);
-    const mutation = this.#engine.updateEndpoint(projectId, { endpointId, changes });
-    const [first] = mutation.operations;
-    if (this.#revertsNext && first !== undefined) {
-      this.#revertsNext = false;
-      this.#reverts.push({ operationId: first.id, before });
-    }
-    return this.#mutation(mutation, "Mutation");
+    return this.#mutation(this.#engine.updateEndpoint(projectId, { endpointId, changes }), "Mutation");
   }
 
   /** @throws Refusal */
@@ -213,12 +201,8 @@ export class ControlPlaneServer {
     this.#engine.setListLag(lagMs);
   }
 
-  /**
-   * Makes the next operation of an action fail.
-   * @param isReverted whether the change that it should have applied is undone then
-   */
-  failNext(action: "start_compute" | "apply_config" | "suspend_compute", isReverted = false): void {
-    this.#revertsNext = isReverted;
+  /** Makes the next operation of an action fail. */
+  failNext(action: "start_compute" | "apply_config" | "suspend_compute"): void {
     this.#engine.failNext({ action, endpointId: undefined, times: 1, error: "the compute did not come up" });
   }
 
@@ -297,15 +281,6 @@ export class ControlPlaneServer {
       endpoint: this.#view(endpoint, place),
       operations: operations.map((operation) => this.#operationView(operation)),
     };
-  }
-
-  /** Undoes the changes that a failed operation should have applied. */
-  #revertFailed(): void {
-    this.#reverts = this.#reverts.filter(({ operationId, before }) => {
-      const { status, updatedMs } = this.#engine.operation(before.projectId, operationId);
-      if (status === "failed") this.#putBack(before, updatedMs);
-      return status !== "failed" && status !== "finished";
-    });
   }
 
   /** Checks the suspend delay. The sandbox does this in its HTTP layer. */

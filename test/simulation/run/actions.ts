@@ -54,11 +54,7 @@ export type Action =
   | { readonly kind: "PersonReplaces"; readonly branchId: string }
   /** The control plane checks the endpoint so many times. */
   | { readonly kind: "Maintain"; readonly branchId: string; readonly count: number }
-  | {
-      readonly kind: "FailNext";
-      readonly action: "start_compute" | "apply_config" | "suspend_compute";
-      readonly isReverted?: boolean;
-    }
+  | { readonly kind: "FailNext"; readonly action: "start_compute" | "apply_config" | "suspend_compute" }
   /**
    * A project is moved to an account that the key cannot reach: every call about it is refused with this status. `null`:
    * the project is back.

@@ -178,8 +178,8 @@ const ofControlPlanes = {
       if (isOn) unreadable.add(endpointId);
       else unreadable.delete(endpointId);
     }),
-  FailNext({ controlPlanes }, { action, isReverted }) {
-    for (const each of controlPlanes) each.failNext(action, isReverted);
+  FailNext({ controlPlanes }, { action }) {
+    for (const each of controlPlanes) each.failNext(action);
   },
   Transfer({ controlPlanes }, { projectId, status }) {
     for (const { transferred } of controlPlanes) {

@@ -1,7 +1,7 @@
 /** The world of a run: time, servers, replicas and oracles. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
 import type { ControlPlaneClock } from "../control-plane/calendar.ts";
-import { type EndpointRecord, furtherProject, type ProfileName, world as places } from "../control-plane/engine.ts";
+import { type EndpointRecord, type ProfileName, world as places } from "../control-plane/engine.ts";
 import { ControlPlaneServer } from "../control-plane/server.ts";
 import { EventLog } from "../event-log.ts";
 import { type Fault, type PlannedCall, wordsOf } from "../faults/fault.ts";
@@ -54,8 +54,6 @@ export interface WorldOptions {
   readonly hasAccesses?: boolean;
   /** Whether resources may describe control planes, and a second account exists. @default false */
   readonly hasPlanes?: boolean;
-  /** The number of projects beside the two of every run. @default 0 */
-  readonly furtherProjects?: number;
   readonly faults: FaultPlan;
   /** @default the operator forgets nothing */
   readonly amnesia?: Amnesia | undefined;
@@ -134,12 +132,11 @@ export class World {
     const delivery = () => this.#deliver();
     this.hub = new WatchHub({ time: this.time, store: this.apiServer.store, delivery });
     const ofEvery = { profile, epochMs, operationLatencyMs, trueNowMs: nowMs, clock: controlPlaneClock };
-    const { furtherProjects } = options;
-    this.controlPlane = new ControlPlaneServer({ ...ofEvery, seed, furtherProjects });
+    this.controlPlane = new ControlPlaneServer({ ...ofEvery, seed });
     this.accounts = new Map([[serviceUrl, { controlPlane: this.controlPlane, keys: new Set([planeKey(0)]) }]]);
     if (options.hasPlanes === true) {
       const { creators } = this.controlPlane;
-      const north = new ControlPlaneServer({ ...ofEvery, seed: seed + 7_919, furtherProjects, creators });
+      const north = new ControlPlaneServer({ ...ofEvery, seed: seed + 7_919, creators });
       this.accounts.set(northUrl, { controlPlane: north, keys: new Set() });
     }
     this.replicas = options.machines.map((clock, at) => {
@@ -149,10 +146,7 @@ export class World {
     this.oracles = createOracles(this);
   }
 
-  get projectIds(): readonly string[] {
-    const further = Array.from({ length: this.options.furtherProjects ?? 0 }, (_, at) => furtherProject(at).id);
-    return [places.project, places.freeProject, ...further];
-  }
+  readonly projectIds: readonly string[] = [places.project, places.freeProject];
 
   /** Returns a resource as it is stored. */
   stored(name: string): StoredObject | undefined {

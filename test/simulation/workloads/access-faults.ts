@@ -1,17 +1,15 @@
 /** Runs one DatabaseAccess with one fault at each effect. */
-import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { world as places } from "../control-plane/engine.ts";
 import type { Fault } from "../faults/fault.ts";
-import { faultless } from "../faults/fault-plan.ts";
 import { databaseAccesses } from "../kubernetes/api-server.ts";
 import { secretsCollection } from "../kubernetes/resource-path.ts";
 import { heldPassword, passwordOf } from "../oracles/accesses.ts";
 import { annotations } from "../ports.ts";
 import { namespace } from "../run/perform-action.ts";
+import { planOf } from "../run/plain-plan.ts";
 import { type RunPlan, run } from "../run/run.ts";
 import { conditionOf } from "../run/settled.ts";
 import type { World } from "../run/world.ts";
-import { rightClock } from "../time/machine.ts";
 import { branch, readWrite } from "./specs.ts";
 
 /**
@@ -59,31 +57,22 @@ export async function runAccess(single?: { readonly key: string; readonly fault:
   };
   const samples = Array.from({ length: times.judge / sampleMs }, (_, at) => ({ atMs: at * sampleMs, look: sample }));
   const judge = { atMs: times.judge, look: (world: World) => void problems.push(...problemsWhileWanted(world)) };
-  const { world, violations } = await run(planOf(single), [...samples, judge]);
+  const { world, violations } = await run(accessPlan(single), [...samples, judge]);
   problems.push(...violations.map(({ promise, text }) => `${promise}: ${text}`));
   problems.push(...problemsAtEnd(world));
   const effects = world.faults.effects.filter((key) => /DatabaseAccess|Secret|(role|database|password) of/.test(key));
   return { world, effects, problems, longestWrongMs: wrong.longestMs };
 }
 
-function planOf(single: { readonly key: string; readonly fault: Fault } | undefined): RunPlan {
+function accessPlan(single: { readonly key: string; readonly fault: Fault } | undefined): RunPlan {
   const spec = {
     endpointRef: { name: "orders" },
     database: { name: "orders", deletionPolicy: "Delete" },
     role: { name: role.roleName, deletionPolicy: "Delete" },
   };
-  return {
-    world: {
-      seed: 7,
-      profile: "public",
-      machines: [rightClock],
-      controlPlaneClock: rightControlPlaneClock,
-      operationLatencyMs: { min: 300, max: 1_000 },
-      hasElection: false,
-      hasAccesses: true,
-      faults: single === undefined ? faultless : { kind: "Scripted", faults: { [single.key]: single.fault } },
-      settings: {},
-    },
+  return planOf({
+    world: { seed: 7, hasAccesses: true },
+    ...(single && { faults: { kind: "Scripted", faults: { [single.key]: single.fault } } }),
     steps: [
       { atMs: 1_000, action: { kind: "Apply", name: "orders", spec: readWrite(branch(1)) } },
       { atMs: times.apply, action: { kind: "ApplyAccess", name: "app", spec } },
@@ -95,7 +84,7 @@ function planOf(single: { readonly key: string; readonly fault: Fault } | undefi
     ],
     quietFromMs: times.quiet,
     restWithinMs: 400_000,
-  };
+  });
 }
 
 /** Returns the password that PostgreSQL accepts, and the one in the Secret. */

@@ -1,14 +1,12 @@
 /** The single faults of every workload. */
-import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import type { ProfileName } from "../control-plane/engine.ts";
 import type { Fault } from "../faults/fault.ts";
-import { faultless } from "../faults/fault-plan.ts";
 import { type EndState, endStateOf } from "../run/end-state.ts";
+import { planOf } from "../run/plain-plan.ts";
 import { type RunPlan, run } from "../run/run.ts";
 import type { Violation } from "../run/violation.ts";
 import type { World } from "../run/world.ts";
 import { rightClock } from "../time/machine.ts";
-import { restWithinMs } from "./random-plan.ts";
 import { type Workload, workloads } from "./single-workloads.ts";
 
 /** The faults of the exhaustive mode, by name. */
@@ -76,21 +74,16 @@ export function planOfUnit(
 ): RunPlan {
   const lastMs = Math.max(...workload.steps.map(({ atMs }) => atMs));
   const isPause = single?.faultName === "pause past the lease";
-  return {
+  return planOf({
     world: {
-      seed: 7,
-      profile,
-      machines: isPause ? [rightClock, rightClock] : [rightClock],
-      controlPlaneClock: rightControlPlaneClock,
-      operationLatencyMs: workload.operationLatencyMs ?? { min: 300, max: 1_000 },
-      hasElection: isPause,
-      faults: single === undefined ? faultless : { kind: "Scripted", faults: { [single.key]: faultOf(single) } },
-      settings: {},
+      ...{ seed: 7, profile, hasElection: isPause },
+      ...(isPause && { machines: [rightClock, rightClock] }),
+      ...(workload.operationLatencyMs && { operationLatencyMs: workload.operationLatencyMs }),
     },
+    ...(single && { faults: { kind: "Scripted", faults: { [single.key]: faultOf(single) } } }),
     steps: workload.steps,
     quietFromMs: lastMs + afterLastStepMs,
-    restWithinMs,
-  };
+  });
 }
 
 function faultOf({ key, faultName }: { readonly key: string; readonly faultName: FaultName }): Fault {

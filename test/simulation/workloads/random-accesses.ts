@@ -1,12 +1,12 @@
 /** Makes random runs with DatabaseAccesses. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
-import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
+import { planOf } from "../run/plain-plan.ts";
 import type { RunPlan } from "../run/run.ts";
 import { rightClock } from "../time/machine.ts";
-import { randomHarm, randomRates, restWithinMs } from "./random-plan.ts";
+import { randomHarm, randomRates } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
 /** Users and faults act during this time. */
@@ -27,25 +27,22 @@ const branchOf = { orders: branch(1), billing: branch(2) } as const;
 export function randomAccessPlan(seed: number): RunPlan {
   const random = createSeededRandom(seed * 2_246_822_519);
   const hasTwo = random.next() < 0.3;
-  return {
+  return planOf({
     world: {
       seed,
       profile: random.pick(["seed", "public"] as const),
       machines: hasTwo ? [rightClock, rightClock] : [rightClock],
-      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: random.pick([
         { min: 300, max: 1_000 },
         { min: 2_000, max: 8_000 },
       ]),
       hasElection: hasTwo,
       hasAccesses: true,
-      faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
-      settings: {},
     },
+    faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
     steps: randomSteps(random),
     quietFromMs: busyMs + 30_000,
-    restWithinMs,
-  };
+  });
 }
 
 function randomSteps(random: SeededRandom): readonly Step[] {

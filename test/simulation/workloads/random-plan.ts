@@ -6,6 +6,7 @@ import { type FaultRates, noRates } from "../faults/fault-plan.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
+import { restWithinMs } from "../run/plain-plan.ts";
 import type { RunPlan } from "../run/run.ts";
 import { type ClockError, rightClock } from "../time/machine.ts";
 import { branch, readOnly, readWrite, size } from "./specs.ts";
@@ -14,9 +15,6 @@ const names = ["orders", "billing", "search"] as const;
 
 /** Users and faults act during this time. */
 const busyMs = 300_000;
-
-/** The resync interval with its jitter, the longest backoff, and the settle time of a POST. */
-export const restWithinMs = 600_000 * 1.3 + 300_000 + 160_000;
 
 /** A request budget that every run uses up, so that reads and changes wait for it, in addition to the faults. */
 const smallBudget = { CONTROL_PLANE_REQUESTS_PER_MINUTE: "20", CONTROL_PLANE_REQUESTS_PER_SECOND: "2" };

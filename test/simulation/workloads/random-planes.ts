@@ -1,14 +1,14 @@
 /** Makes random runs with ControlPlanes and ClusterControlPlanes. */
 import { createSeededRandom, type SeededRandom } from "../../support/seeded-random.ts";
-import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { world as places } from "../control-plane/engine.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations, clusterControlPlaneNames, controlPlaneNames } from "../ports.ts";
 import type { Action, PlaneName, Step } from "../run/actions.ts";
+import { planOf } from "../run/plain-plan.ts";
 import type { RunPlan } from "../run/run.ts";
 import { northUrl } from "../run/world.ts";
 import { rightClock } from "../time/machine.ts";
-import { randomHarm, randomRates, restWithinMs } from "./random-plan.ts";
+import { randomHarm, randomRates } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
 /** Users and faults act for so long. */
@@ -30,25 +30,22 @@ const consoleUrl = "https://console.example/api/v2";
 export function randomPlanePlan(seed: number): RunPlan {
   const random = createSeededRandom(seed * 3_266_489_917);
   const hasTwo = random.next() < 0.3;
-  return {
+  return planOf({
     world: {
       seed,
       profile: random.pick(["seed", "public"] as const),
       machines: hasTwo ? [rightClock, rightClock] : [rightClock],
-      controlPlaneClock: rightControlPlaneClock,
       operationLatencyMs: random.pick([
         { min: 300, max: 1_000 },
         { min: 2_000, max: 8_000 },
       ]),
       hasElection: hasTwo,
       hasPlanes: true,
-      faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
-      settings: {},
     },
+    faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
     steps: randomSteps(random),
     quietFromMs: busyMs + 30_000,
-    restWithinMs,
-  };
+  });
 }
 
 /** What a run has at its beginning, and may get back at its end. */

@@ -1,15 +1,13 @@
 /** Chains of changes that lead through every transition of spec. */
 import { createSeededRandom } from "../../support/seeded-random.ts";
-import { rightControlPlaneClock } from "../control-plane/calendar.ts";
 import { type ProfileName, world as places } from "../control-plane/engine.ts";
-import { faultless } from "../faults/fault-plan.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { differences } from "../oracles/at-rest.ts";
+import { planOf } from "../run/plain-plan.ts";
 import { type RunPlan, run } from "../run/run.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
-import { rightClock } from "../time/machine.ts";
 import { branch, size } from "./specs.ts";
 
 /**
@@ -122,7 +120,7 @@ export async function runChain(chain: Chain, freshCreates: FreshCreates): Promis
       problems.push(...differencesNow(world).map((field) => `${step}: Ready, but it differs in ${field}`));
     },
   }));
-  const { violations } = await run(planOf(chain.profile, chain.specs), probes);
+  const { violations } = await run(chainPlan(chain.profile, chain.specs), probes);
   problems.push(...violations.map(({ promise, text }) => `${promise}: ${text}`));
   for (const { step, spec, state } of ends) {
     const want = spec === undefined ? "not stored" : await freshCreates.stateOf(chain.profile, spec);
@@ -131,22 +129,13 @@ export async function runChain(chain: Chain, freshCreates: FreshCreates): Promis
   return problems;
 }
 
-function planOf(profile: ProfileName, specs: readonly JsonObject[]): RunPlan {
-  return {
-    world: {
-      seed: 5,
-      profile,
-      machines: [rightClock],
-      controlPlaneClock: rightControlPlaneClock,
-      operationLatencyMs: { min: 300, max: 1_000 },
-      hasElection: false,
-      faults: faultless,
-      settings: {},
-    },
+function chainPlan(profile: ProfileName, specs: readonly JsonObject[]): RunPlan {
+  return planOf({
+    world: { seed: 5, profile },
     steps: specs.map((spec, at) => ({ atMs: at * dwellMs + 1_000, action: { kind: "Apply", name: "orders", spec } })),
     quietFromMs: specs.length * dwellMs,
     restWithinMs: dwellMs,
-  };
+  });
 }
 
 /** Returns the managed fields in which the endpoint of a Ready resource differs from its spec. */
@@ -190,6 +179,6 @@ async function freshState(profile: ProfileName, spec: JsonObject): Promise<strin
   const look = (world: World) => {
     state = stateOf(world);
   };
-  await run(planOf(profile, [spec]), [{ atMs: dwellMs - 1, look }]);
+  await run(chainPlan(profile, [spec]), [{ atMs: dwellMs - 1, look }]);
   return state;
 }
