@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { type Helm, helmOf } from "../support/helm.ts";
+import { startBareApiServer } from "../support/own-api-server.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a manifest of any kind
 type Manifest = any;
@@ -163,6 +164,34 @@ test("two releases in one namespace → no object of the same name, and no pod t
   const lease = second.find(({ kind, metadata }) => kind === "Role" && metadata.name.endsWith("-lease"));
   const { data } = second.find(({ metadata }) => metadata.name.endsWith("-settings"));
   expect(lease.rules[1].resourceNames).toEqual([data.LEASE_NAME]);
+});
+
+test("two releases installed in one cluster, and the second one removed → nothing of the first one is gone", async (context) => {
+  const helm = await helmOf(context);
+  const { apiServer, kubectl } = await startBareApiServer();
+  const run = (...args: readonly string[]) => helm(args, { KUBECONFIG: apiServer.kubeconfigFile });
+  const required = [
+    "--set",
+    "controlPlane.url=https://control-plane.example.com/api/v2",
+    "--set",
+    "image.repository=x",
+  ];
+  const install = (name: string, ...values: readonly string[]) =>
+    run("install", name, chart, "--namespace", name, "--create-namespace", ...required, ...values);
+  const notes = await install("endpoint-operator");
+  expect(notes).toContain("kubectl -n endpoint-operator create secret generic control-plane-api-key");
+  const kinds = "crd,clusterrole,clusterrolebinding,deployment,role,rolebinding,configmap,serviceaccount";
+  const objects = async () =>
+    (await kubectl.run(["get", kinds, "--all-namespaces", "--output=name"]))
+      .split("\n")
+      .filter((name) => name !== "")
+      .toSorted();
+  const first = await objects();
+  expect(first).toContain("deployment.apps/endpoint-operator");
+  await install("team-b", "--set", "crds.enabled=false,secretsRole.create=false,watchNamespaces={team-b}");
+  expect(await objects()).toContain("deployment.apps/team-b-endpoint-operator");
+  await run("uninstall", "team-b", "--namespace", "team-b");
+  expect(await objects()).toEqual(first);
 });
 
 /** Returns the paths of all values; what Kubernetes defines is one value. */

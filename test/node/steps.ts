@@ -125,13 +125,20 @@ const secondRelease: Step = {
     const values = [`controlPlane.url=${sandboxUrl}`, image, once, user].flatMap((value) => ["--set", value]);
     const chart = path.join(input.current, "charts", "endpoint-operator");
     await helm("install", "team-b", chart, ...place, ...values, "--wait", "--timeout", "90s");
-    const leases = await kubectl.run(["get", "lease", "-A", "--output=name"]);
-    assert.match(leases, /lease.*\/endpoint-operator\n/);
-    assert.match(leases, /lease.*\/team-b-endpoint-operator\n/);
-    const before = await kubectl.run(["get", "crd,clusterrole", "--output=name"]);
+    const names = async (...what: readonly string[]) =>
+      (await kubectl.run(["get", ...what, "--output=name"])).split("\n");
+    await waitUntil(
+      async () => {
+        const leases = await names("lease", "--all-namespaces");
+        const has = (name: string) => leases.includes(`lease.coordination.k8s.io/${name}`);
+        return has("endpoint-operator") && has("team-b-endpoint-operator") ? true : undefined;
+      },
+      { what: "each release has a leader" },
+    );
+    const before = await names("crd,clusterrole");
     await helm("uninstall", "team-b", ...place, "--wait", "--timeout", "90s");
-    const after = await kubectl.run(["get", "crd,clusterrole", "--output=name"]);
-    const gone = before.split("\n").filter((name) => !after.split("\n").includes(name));
+    const after = await names("crd,clusterrole");
+    const gone = before.filter((name) => !after.includes(name));
     assert.ok(gone.length > 0);
     assert.deepEqual(
       gone.filter((name) => !name.includes("/team-b-")),
