@@ -33,21 +33,20 @@ export async function runSandboxCommand(args: readonly string[], io: CommandIo):
     io.out.write(sandboxUsage());
     return stopped;
   }
-  if (parsed.kind === "Wrong") return refuse(io, parsed.problems);
+  if (parsed.kind === "Wrong") return refuse(io, parsed.problem);
   try {
     const fixture = parsed.fixtureFile === undefined ? undefined : await readFixture(parsed.fixtureFile);
     return await serve({ ...parsed.options, fixture }, io);
   } catch (error) {
-    if (error instanceof FixtureError) return refuse(io, [`--fixture: ${error.message.replaceAll("\n", "\n  ")}`]);
+    if (error instanceof FixtureError) return refuse(io, `--fixture: ${error.message.replaceAll("\n", "\n  ")}`);
     if (error instanceof StorageError || error instanceof AuthorityFileError)
-      return refuse(io, [`--data: ${error.message}`]);
-    if ((error as Error).name === "ComputeSetupError") return refuse(io, [`--compute: ${(error as Error).message}`]);
-    if (error instanceof Refusal) return refuse(io, [`--fixture: ${error.message}`]);
+      return refuse(io, `--data: ${error.message}`);
+    if ((error as Error).name === "ComputeSetupError") return refuse(io, `--compute: ${(error as Error).message}`);
+    if (error instanceof Refusal) return refuse(io, `--fixture: ${error.message}`);
     if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {
       const { host = "127.0.0.1", port } = parsed.options;
-      return refuse(io, [
-        `--port: ${host}:${port} is in use; end the program that listens there, or choose another port`,
-      ]);
+      const remedy = "end the program that listens there, or choose another port";
+      return refuse(io, `--port: ${host}:${port} is in use; ${remedy}`);
     }
     io.err.write(`sandbox: ${(error as Error).message}\n`);
     return failed;
@@ -104,7 +103,7 @@ async function readFixture(file: string): Promise<Fixture> {
   return parseFixture(text);
 }
 
-function refuse(io: CommandIo, problems: readonly string[]): number {
-  io.err.write(`the sandbox cannot start:\n${problems.map((problem) => `  ${problem}\n`).join("")}`);
+function refuse(io: CommandIo, problem: string): number {
+  io.err.write(`the sandbox cannot start:\n  ${problem}\n`);
   return badConfiguration;
 }

@@ -43,11 +43,7 @@ const ids = {
   serverAuth: "1.3.6.1.5.5.7.3.1",
 } as const;
 
-/**
- * Makes a signed X.509 certificate, version 3.
- * @returns the certificate as PEM
- * @see RFC 5280, part 4
- */
+/** Makes a signed X.509 certificate, version 3. @returns the certificate as PEM @see RFC 5280, part 4 */
 export function signCertificate(content: CertificateContent): string {
   const { subject, publicKey, issuer, notBeforeMs, notAfterMs } = content;
   const algorithm = derSequence(derIdentifier(ids.ecdsaWithSha256));

@@ -175,10 +175,7 @@ export class BranchData {
     return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as readonly EarlierApplied[]) : [];
   }
 
-  /**
-   * Returns the `max_connections` with which a primary of the branch last ran; 0: none ever ran. A standby needs at
-   * least as many.
-   */
+  /** Returns the `max_connections` with which a primary of the branch last ran; 0: none ever ran. */
   lastMaxConnections(branchId: string): number {
     const file = path.join(this.#parts.directories.dataOf(holderOfBranch(branchId)), "postgresql.conf");
     return existsSync(file) ? maxConnectionsIn(readFileSync(file, "utf8")) : 0;

@@ -18,10 +18,7 @@ export interface ComputeOptions {
   readonly publicHost: string | undefined;
 }
 
-/**
- * The programs for computes. PostgreSQL was run once as a test, PgBouncer was only found. No server runs yet, and
- * nothing was written.
- */
+/** The programs for computes. */
 export interface ComputePrograms {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;

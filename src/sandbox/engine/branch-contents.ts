@@ -157,10 +157,7 @@ export function addDatabase(
   return database;
 }
 
-/**
- * Changes a database. If no field differs, no operation starts.
- * @throws Refusal NotFound (database or owner), Locked, Conflict
- */
+/** Changes a database. @throws Refusal NotFound (database or owner), Locked, Conflict */
 export function updateDatabase(world: World, path: DatabasePath, changes: DatabaseChanges): DatabaseMutation {
   const { projectId, branchId } = path;
   const before = databaseAt(world, path);

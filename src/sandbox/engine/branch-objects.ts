@@ -38,11 +38,7 @@ export interface Connection {
   readonly databaseName: string;
 }
 
-/**
- * Returns the endpoint, role and database for a connection string. If the project stores no passwords, the role has
- * none.
- * @throws Refusal NotFound
- */
+/** Returns the endpoint, role and database for a connection string. @throws Refusal NotFound */
 export function connectionTo(world: World, projectId: string, target: ConnectionTarget): Connection {
   const endpoint = endpointOf(world, projectId, target);
   const { branchId } = endpoint;

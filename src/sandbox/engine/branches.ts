@@ -169,10 +169,7 @@ export function updateBranch(
   return { branch, operations: [] };
 }
 
-/**
- * Makes a branch the primary branch of its project. The branch no longer expires. The call starts no operation.
- * @throws Refusal NotFound, Locked
- */
+/** Makes a branch the primary branch of its project. @throws Refusal NotFound, Locked */
 export function makePrimary(world: World, projectId: string, branchId: string): BranchMutation {
   const before = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);

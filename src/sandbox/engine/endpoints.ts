@@ -99,10 +99,7 @@ export function pooledAddress(host: string): string | undefined {
   return block === undefined ? undefined : `127.${Number(block) + 64}${rest}`;
 }
 
-/**
- * Completes the record of a new endpoint with the fields that the control plane chooses: id, host names, times. It does
- * not store the record.
- */
+/** Completes the record of a new endpoint with the fields that the control plane chooses: id, host names, times. */
 export function placeEndpoint(
   world: World,
   project: ProjectRecord,
@@ -150,10 +147,7 @@ export function updateEndpoint(
   return { endpoint, operations: startOperations(world, subjectOf(endpoint), { actions, course }) };
 }
 
-/**
- * Deletes the endpoint at once. If the compute is active, an operation suspends the compute.
- * @throws Refusal NotFound, Locked, NotAllowed (its branch is protected)
- */
+/** Deletes the endpoint at once. @throws Refusal NotFound, Locked, NotAllowed (its branch is protected) */
 export function deleteEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -175,10 +169,7 @@ export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
   disarmAutoSuspend(world, endpoint.id);
 }
 
-/**
- * Starts an idle compute. For an active compute, the call counts as activity.
- * @throws Refusal NotFound, Locked, NotAllowed (the endpoint is disabled)
- */
+/** Starts an idle compute. @throws Refusal NotFound, Locked, NotAllowed (the endpoint is disabled) */
 export function startEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -229,10 +220,7 @@ function requireNoReadWrite(world: World, branchId: string): void {
   }
 }
 
-/**
- * Checks that a branch has no endpoints. An endpoint cannot move to a branch with endpoints.
- * @throws Refusal NotFound, Conflict
- */
+/** Checks that a branch has no endpoints. @throws Refusal NotFound, Conflict */
 function requireFreeBranch(world: World, projectId: string, branchId: string): void {
   world.branch(projectId, branchId);
   requireNoReadWrite(world, branchId);
@@ -283,10 +271,7 @@ function wake(world: World, endpoint: EndpointRecord, course: Course): Mutation 
   };
 }
 
-/**
- * Sets an active endpoint whose server has ended to idle, without an operation. An endpoint that is not active stays as
- * it is.
- */
+/** Sets an active endpoint whose server has ended to idle, without an operation. */
 export function loseCompute(world: World, endpointId: string): void {
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint?.state !== "active") return;

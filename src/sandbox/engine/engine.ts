@@ -107,10 +107,7 @@ class EngineCore {
     this.advance();
   }
 
-  /**
-   * Skips the availability checks that became due before now, because the engine did not run at that time. Each branch
-   * is checked at its next regular time.
-   */
+  /** Skips the availability checks that became due before now, because the engine did not run at that time. */
   skipMissedChecks(): void {
     this.#world.store.transaction(() => skipMissedChecks(this.#world, this.#clock.nowMs()));
   }
@@ -131,10 +128,7 @@ class EngineCore {
     world.nowMs = untilMs;
   }
 
-  /**
-   * Begins the real work of running operations again, after the sandbox was restarted. Without a driver there is
-   * nothing to begin.
-   */
+  /** Begins the real work of running operations again, after the sandbox was restarted. */
   resumeWork(): void {
     this.run(resumeWork);
   }

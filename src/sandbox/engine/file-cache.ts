@@ -20,10 +20,7 @@ export function fileCacheHitRatio({ hits, misses }: FileCacheUse): number | unde
   return hits + misses === 0 ? undefined : (hits / (hits + misses)) * 100;
 }
 
-/**
- * The file cache statistics of the running computes. The counts begin with the start of the compute, and its stop
- * clears them.
- */
+/** The file cache statistics of the running computes. */
 export class FileCaches {
   readonly #uses = new Map<string, { readonly startedMs: number | undefined; readonly use: FileCacheUse }>();
 

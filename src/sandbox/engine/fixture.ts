@@ -40,10 +40,7 @@ const fixtureSchema = z.strictObject({ projects: z.array(projectSchema).min(1) }
   }
 });
 
-/**
- * The projects of a sandbox that starts without stored records, and of every sandbox after a reset. Defaults are filled
- * in.
- */
+/** The projects of a sandbox that starts without stored records, and of every sandbox after a reset. */
 export type Fixture = z.output<typeof fixtureSchema>;
 
 interface Problem {
@@ -81,12 +78,7 @@ export class FixtureError extends Error {
   override readonly name = "FixtureError";
 }
 
-/**
- * Parses the text of a fixture file.
- *
- * @param text JSON.
- * @throws FixtureError
- */
+/** Parses the text of a fixture file.  @param text JSON. @throws FixtureError */
 export function parseFixture(text: string): Fixture {
   let parsed: unknown;
   try {

@@ -16,10 +16,7 @@ export class Pacemaker {
   #timeout: NodeJS.Timeout | undefined;
   #armedForMs: number | undefined;
 
-  /**
-   * Makes a pacemaker.
-   * @param onError called with an error of the engine. The next `look` sets the timer again.
-   */
+  /** Makes a pacemaker. @param onError called with an error of the engine. The next `look` sets the timer again. */
   constructor(engine: Engine, clock: SandboxClock, onError: (error: unknown) => void) {
     this.#engine = engine;
     this.#clock = clock;

@@ -30,10 +30,7 @@ export interface Profile {
   readonly endpointExtras: readonly EndpointExtra[];
   /** The fields of an operation that this profile shows in addition to the common ones. */
   readonly operationExtras: readonly OperationExtra[];
-  /**
-   * Whether lists of endpoints show `pending_state` while a compute changes its state. A GET of one endpoint always
-   * shows it.
-   */
+  /** Whether lists of endpoints show `pending_state` while a compute changes its state. */
   readonly pendingStateInLists: boolean;
   readonly defaultDatabase: { readonly name: string; readonly ownerName: string };
   readonly projectsPerPage: number;

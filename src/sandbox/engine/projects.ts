@@ -195,10 +195,7 @@ export function liveProjects(world: World): readonly ProjectRecord[] {
   return world.store.projects.list().filter(({ deletedMs }) => deletedMs === undefined);
 }
 
-/**
- * Returns the ids of the built-in regions, and of every other region that a project uses. A fixture can name other
- * regions.
- */
+/** Returns the ids of the built-in regions, and of every other region that a project uses. */
 export function regionIds(world: World): readonly string[] {
   return [...new Set([...regions.map(({ id }) => id), ...liveProjects(world).map(({ regionId }) => regionId)])];
 }

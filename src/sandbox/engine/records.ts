@@ -236,9 +236,7 @@ const contents = {
   databases: z.array(databaseRecord.pick({ name: true, ownerName: true })),
 };
 
-/**
- * The roles and databases that a branch had until `untilMs`. They are kept as long as the project keeps its history.
- */
+/** The roles and databases that a branch had until `untilMs`. */
 export const versionRecord = z.object({
   id,
   sequence,

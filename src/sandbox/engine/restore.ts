@@ -114,10 +114,7 @@ export interface SnapshotCreation {
   readonly expiresMs: number | undefined;
 }
 
-/**
- * A new branch snapshot, and the operation that copies its data. Without real computes there is no data to copy, and no
- * operation.
- */
+/** A new branch snapshot, and the operation that copies its data. */
 export interface NewSnapshot {
   readonly snapshot: SnapshotRecord;
   readonly operations: readonly OperationRecord[];

@@ -78,10 +78,7 @@ export function requireRoom(present: number, limit: number, what: string): void 
   );
 }
 
-/**
- * Returns the host name that all endpoints of a region share: `aws-us-east-2` → `us-east-2.aws.<suffix>`. The host name
- * of one endpoint has `<endpoint id>.` in front of it.
- */
+/** Returns the host name that all endpoints of a region share: `aws-us-east-2` → `us-east-2.aws.<suffix>`. */
 export function regionHost(regionId: string, suffix: string): string {
   const [cloud = "", ...region] = regionId.split("-");
   return `${region.join("-")}.${cloud}.${suffix}`;

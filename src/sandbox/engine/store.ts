@@ -142,10 +142,7 @@ export class Store {
     });
   }
 
-  /**
-   * Fills an empty store with the rows of a state directory. Loaded rows do not count as changes.
-   * @throws Error for a row that no sandbox wrote
-   */
+  /** Fills an empty store with the rows of a state directory. @throws Error for a row that no sandbox wrote */
   load(rows: readonly StoredRow[]): void {
     const schemas: Readonly<Record<string, z.ZodType>> = {
       ...recordSchemas,

@@ -95,10 +95,7 @@ export function disarmAvailabilityCheck(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
 }
 
-/**
- * Checks a branch through its read-write endpoint, else through its oldest endpoint. A branch without endpoints is not
- * checked, and has no timer until it gets an endpoint.
- */
+/** Checks a branch through its read-write endpoint, else through its oldest endpoint. */
 export function checkAvailability(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
   const endpoints = world.store.endpoints.ofBranch(branchId);

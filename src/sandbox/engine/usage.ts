@@ -23,10 +23,7 @@ export interface Span {
   readonly toMs: number;
 }
 
-/**
- * Adds the run of an active compute, which ends now, to the usage of its branch. If the compute is not active, nothing
- * happens.
- */
+/** Adds the run of an active compute, which ends now, to the usage of its branch. */
 export function noteRunEnded(world: World, endpoint: EndpointRecord): void {
   const { projectId, branchId, startedMs, minUnits } = endpoint;
   if (endpoint.state !== "active" || startedMs === undefined) return;
@@ -46,10 +43,7 @@ export function noteRunEnded(world: World, endpoint: EndpointRecord): void {
   }
 }
 
-/**
- * Returns the usage of a project, or of one of its branches.
- * @param span whole days; the last one may be today.
- */
+/** Returns the usage of a project, or of one of its branches. @param span whole days; the last one may be today. */
 export function usageIn(
   { store, nowMs }: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId?: string | undefined },

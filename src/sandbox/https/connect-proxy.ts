@@ -75,10 +75,7 @@ export class ConnectProxy {
     this.#target.encrypted.take(socket);
   }
 
-  /**
-   * Answers a request that a client sends to the proxy with its full URL, without CONNECT. The sandbox's server answers
-   * on the same connection.
-   */
+  /** Answers a request that a client sends to the proxy with its full URL, without CONNECT. */
   #forward(request: IncomingMessage, response: ServerResponse): void {
     const url = URL.parse(request.url ?? "");
     if (url?.hostname !== this.#target.hostName) {

@@ -31,10 +31,7 @@ export class HttpsSide {
   readonly #proxy: ConnectProxy | undefined;
   readonly #proxyPort: number;
 
-  /**
-   * Prepares the https connections; nothing listens yet.
-   * @param http the server, which must not listen yet
-   */
+  /** Prepares the https connections; nothing listens yet. @param http the server, which must not listen yet */
   constructor(http: Server, { tls, proxy, authority }: HttpsOptions) {
     this.#proxyPort = proxy?.port ?? 0;
     if (!tls && proxy === undefined) return;

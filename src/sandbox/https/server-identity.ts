@@ -4,9 +4,7 @@ import { networkInterfaces } from "node:os";
 import { createSecureContext, type SecureContext, type TlsOptions } from "node:tls";
 import type { CertificateAuthority } from "../certificates/certificate-authority.ts";
 
-/**
- * The maximum number of certificates in memory. If a client asks for a further name, the oldest certificate is removed.
- */
+/** The maximum number of certificates in memory. */
 const keptCertificates = 64;
 
 /**

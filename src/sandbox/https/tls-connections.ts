@@ -46,10 +46,7 @@ export class TlsConnections {
     this.#http.on("connection", (socket) => this.#detect(socket));
   }
 
-  /**
-   * Accepts a connection whose next byte begins a TLS handshake. At the limit of connections, it closes the connection
-   * instead.
-   */
+  /** Accepts a connection whose next byte begins a TLS handshake. */
   take(socket: Socket): void {
     if (this.#sockets.size >= connectionLimit) {
       socket.destroy();

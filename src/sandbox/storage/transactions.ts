@@ -27,10 +27,7 @@ export class Transactions {
   readonly #commit: Commit | undefined;
   #open: Map<Tracked, Map<string, unknown>> | undefined;
 
-  /**
-   * Makes the transactions of a store.
-   * @param commit stores the changes. @default the changes exist in memory only
-   */
+  /** Makes the transactions of a store. @param commit stores the changes. @default the changes exist in memory only */
   constructor(commit?: Commit) {
     this.#commit = commit;
   }

@@ -65,16 +65,26 @@ describe("endpoint-operator sandbox", () => {
     expect((await fetch(`${url}/projects`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
   });
 
-  test("several bad options → 2, every one named, the key not shown", async () => {
-    const args = ["--port", "70000", "--data", "", "--api-key", "a secret", "--profile", "other", "--colour", "x"];
-    const running = runCommand([...args, "--time-scale", "-1", "--operation-latency", "5-3", "--seed"]);
+  test.each([
+    ["--port", "70000", "It must be a whole number from 0 to 65535."],
+    ["--data", "", "must be a directory, or :memory:"],
+    ["--profile", "other", "Allowed choices are seed, public."],
+    ["--operation-latency", "5-3", "It must be milliseconds, such as 500 or 300-1000."],
+    ["--time-scale", "0", "It must be a number above 0."],
+    ["--rate-limit", "7", "It must be off, public,"],
+    ["--colour", "x", "unknown option '--colour'"],
+  ])("%s %j → 2, the option is named with what it must be", async (option, value, problem) => {
+    const running = runCommand([option, value]);
     expect(await running.code).toBe(2);
-    const { err } = running.written;
-    for (const name of ["--port", "--data", "--api-key", "--profile", "--colour", "--operation-latency", "--seed"]) {
-      expect(err).toContain(`  ${name}: `);
-    }
-    expect(err).toContain("must be a directory, or :memory:");
-    expect(err).not.toContain("a secret");
+    expect(running.written.err).toContain(option);
+    expect(running.written.err).toContain(problem);
+  });
+
+  test("a key that no client can send → 2, and the key is not shown", async () => {
+    const running = runCommand(["--api-key", "a secret"]);
+    expect(await running.code).toBe(2);
+    expect(running.written.err).toContain("  --api-key: must be");
+    expect(running.written.err).not.toContain("a secret");
   });
 
   test.each(["real", "stepped"])("a %s clock with a scale → 2, says why", async (clock) => {

@@ -2,9 +2,7 @@
 import { createHash } from "node:crypto";
 import type { DatabaseRecord, RoleRecord } from "../../engine/records.ts";
 
-/**
- * The roles and databases that were last applied to the server of a branch. A file beside the branch's data has them.
- */
+/** The roles and databases that were last applied to the server of a branch. */
 export interface AppliedObjects {
   readonly roles: readonly { readonly name: string; readonly passwordHash: string | null }[];
   readonly databases: readonly { readonly id: string; readonly name: string; readonly ownerName: string }[];

@@ -87,10 +87,7 @@ export class PostgresServer {
     return this.#process.lastWords();
   }
 
-  /**
-   * Stops the server and waits for its end. Connections are closed, and all committed data is kept. A server that does
-   * not end within 20 seconds gets SIGQUIT, and then SIGKILL.
-   */
+  /** Stops the server and waits for its end. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#admin.close();

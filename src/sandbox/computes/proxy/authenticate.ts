@@ -26,10 +26,7 @@ export async function askPassword({ stream, source }: LoginClient): Promise<stri
   return body.toString("utf8").replace(/\0.*$/s, "");
 }
 
-/**
- * Checks a password in clear text.
- * @throws ClientError when it is wrong
- */
+/** Checks a password in clear text. @throws ClientError when it is wrong */
 export async function checkPassword(password: string, verifier: ScramVerifier, user: string): Promise<void> {
   if (!(await isPassword(password, verifier))) throw wrongPassword(user);
 }

@@ -107,10 +107,7 @@ function deleteRoute(app: FastifyInstance, engine: ServerParts["engine"]): void 
   );
 }
 
-/**
- * Adds the routes to start, suspend and restart a compute. They take no body. Their answer has the form of an update's
- * answer.
- */
+/** Adds the routes to start, suspend and restart a compute. */
 export function powerRoutes(app: FastifyInstance, { engine }: ServerParts): void {
   const schema = { params: endpointPath, response: { 200: mutationBody, ...errorResponses } };
   const calls = {

@@ -21,10 +21,7 @@ export interface Codec<R, B extends z.ZodRawShape> {
   viewer(hidden?: readonly string[]): (record: R) => z.output<z.ZodObject<B>>;
 }
 
-/**
- * Returns a function that declares a field of `R`. The compiler checks the type of the field's value against its
- * schema.
- */
+/** Returns a function that declares a field of `R`. */
 export function fieldsOf<R>() {
   return <S extends z.ZodType>(schema: S, of: (record: R) => z.output<S>): ShownField<R, S> => ({ schema, of });
 }

@@ -92,10 +92,7 @@ const nameField = { name: z.string().min(1).max(64).optional() };
  */
 const withoutName = {} as typeof nameField;
 
-/**
- * Returns the fields that creating and changing an endpoint have in common. Unknown fields are ignored, and so is
- * `name` in a profile without names.
- */
+/** Returns the fields that creating and changing an endpoint have in common. */
 export function endpointFields(profile: Profile) {
   const shortest = profile.shortestSuspendSeconds;
   const isDelay = (seconds: number): boolean => seconds <= 0 || seconds >= shortest;

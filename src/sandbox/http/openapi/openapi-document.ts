@@ -51,10 +51,7 @@ function operationOf(route: DocumentedRoute, path: string, { keyedPrefix }: Docu
   };
 }
 
-/**
- * Returns the tag of a route. Tags group the routes in the document. The tag is the last word in the path that names a
- * kind of object. Without such a word it is `account`, and for the control API always `control`.
- */
+/** Returns the tag of a route. */
 function tagOf(path: string, isKeyed: boolean): string {
   if (!isKeyed) return "control";
   const kinds =

@@ -58,10 +58,7 @@ export class KnownMethods {
     this.#routes = routes;
   }
 
-  /**
-   * Refuses a request that has no route.
-   * @throws ApiError 405 with the header `Allow`, or 404
-   */
+  /** Refuses a request that has no route. @throws ApiError 405 with the header `Allow`, or 404 */
   refuse(request: FastifyRequest, reply: FastifyReply): never {
     const methods = this.#methodsAt(request.url.split("?")[0] ?? "");
     if (methods.length === 0) throw new ApiError(404, "this route does not exist");

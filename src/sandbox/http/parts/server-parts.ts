@@ -27,10 +27,7 @@ export interface ServerParts {
   readonly requestLog: RequestLog;
   /** The rate limit; `undefined`: there is none. */
   readonly rateLimit: RateLimit | undefined;
-  /**
-   * Replaces all records by the fixture, and removes faults, log and all API keys but the start key. The clock gets its
-   * start mode again, but does not go back.
-   */
+  /** Replaces all records by the fixture, and removes faults, log and all API keys but the start key. */
   readonly reset: () => void;
   /** Replaces all records by these records, which were checked before. The clock does not go back. */
   readonly restore: (content: StoreContent) => void;
