@@ -38,7 +38,7 @@ describe("real clients", () => {
       const table = `made_by_${name.replace(/\W/g, "").toLowerCase()}`;
       await scene.power(primary, "suspend");
       const write = [`CREATE TABLE ${table} (a text)`, `INSERT INTO ${table} VALUES ('x') RETURNING a`];
-      expect(await client.run(uri, ...write, "SHOW max_connections")).toEqual(["x", "112"]);
+      expect(await client.run(uri, ...write, "SHOW max_connections")).toEqual(["x", "104"]);
       await scene.until("replicated", async () => (await client.run(replicaUri, `SELECT a FROM ${table}`))[0] === "x");
       expect(await client.run(replicaUri, `INSERT INTO ${table} VALUES ('y')`)).toEqual(["25006"]);
       expect(await client.run(await scene.uri(primary, { pooled: "true" }), "SELECT 1 AS one")).toEqual(["1"]);

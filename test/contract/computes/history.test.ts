@@ -139,7 +139,7 @@ describe("the data of an earlier time", () => {
       const restored = await scene.write("POST", `/snapshots/${taken.body.snapshot.id}/restore`);
       expect(restored.ended).toEqual(["create_branch finished"]);
       expect(await psql(await open(scene, restored.body.branch.id), allNames)).toBe(names);
-      expect((await scene.api("DELETE", `/snapshots/${taken.body.snapshot.id}`)).status).toBe(200);
+      expect((await scene.api("DELETE", `/snapshots/${taken.body.snapshot.id}`)).status).toBe(202);
     }
     expect((await scene.api("GET", "/snapshots")).body.snapshots).toEqual([]);
   });

@@ -42,7 +42,7 @@ export function accountRoutes(app: FastifyInstance, { engine }: ServerParts): vo
   routes.get(
     "/regions",
     {
-      config: { summary: "List regions" },
+      config: { summary: "List regions", notPlayed: ["org_id"] },
       schema: { response: { 200: z.object({ regions: z.array(regionBody) }), ...errorResponses } },
     },
     async () => ({ regions: engine.regionIds().map(regionView) }),

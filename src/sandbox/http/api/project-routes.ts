@@ -27,9 +27,10 @@ const listBody = z.object({
 });
 
 /** The query of the list. The parameter `timeout` has no effect, because the sandbox answers at once. */
-const projectQuery = pageQuery(400).extend({
+const sharedQuery = pageQuery(400).extend({ timeout: queryInteger(100, 30_000).optional() });
+
+const projectQuery = sharedQuery.extend({
   org_id: objectId.optional(),
-  timeout: queryInteger(100, 30_000).optional(),
   recoverable: z.enum(["true", "false"]).optional(),
 });
 
@@ -60,7 +61,7 @@ export function projectRoutes(app: FastifyInstance, parts: ServerParts): void {
     "/projects/shared",
     {
       config: { summary: "List projects that others share; there are never any" },
-      schema: { querystring: pageQuery(400), response: { 200: listBody, ...errorResponses } },
+      schema: { querystring: sharedQuery, response: { 200: listBody, ...errorResponses } },
     },
     async () => ({ projects: [], applications: {}, integrations: {} }),
   );
