@@ -23,15 +23,12 @@ export async function shutDown(
 ): Promise<readonly string[]> {
   const unfinished: string[] = [];
   for (const { name, limitMs, run } of steps) {
-    let isDone = false;
-    const outcome = run().then(
-      (answer) => {
-        isDone = answer !== false;
-      },
-      (error: unknown) => logger.error({ step: name, err: error }, "a step of the shutdown failed"),
-    );
-    await settlesWithin(clock, limitMs, outcome);
-    if (!isDone) {
+    const outcome = run().catch((error: unknown) => {
+      logger.error({ step: name, err: error }, "a step of the shutdown failed");
+      return false;
+    });
+    const isInTime = await settlesWithin(clock, limitMs, outcome);
+    if (!isInTime || (await outcome) === false) {
       unfinished.push(name);
       logger.warn({ step: name, limitMs }, "a step of the shutdown did not end in time; the next step begins");
     }

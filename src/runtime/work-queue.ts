@@ -10,11 +10,6 @@ interface WorkQueueOptions {
   readonly observer?: WorkQueueObserver;
 }
 
-interface WaitingKey {
-  readonly dueMs: number;
-  readonly timer: Timer;
-}
-
 /** After this many urgent keys in a row, the queue hands out a background key. */
 const urgentInARow = 16;
 
@@ -22,12 +17,10 @@ const retryDelays = { firstMs: 5, longestMs: 300_000 };
 
 /** A key is in the queue at most once, and no two workers hold it. If it is added meanwhile, it is taken once more. */
 export class WorkQueue {
-  readonly #clock: Clock;
-  readonly #random: () => number;
-  readonly #observer: WorkQueueObserver | undefined;
+  readonly #options: WorkQueueOptions & { readonly random: () => number };
   /** The keys that wait, in their order, and since when each waits. */
   readonly #queued = { Urgent: new Map<string, number>(), Background: new Map<string, number>() };
-  readonly #waiting = new Map<string, WaitingKey>();
+  readonly #waiting = new Map<string, { readonly dueMs: number; readonly timer: Timer }>();
   /** The keys that workers hold, and the time when each was taken. */
   readonly #working = new Map<string, number>();
   readonly #failures = new Map<string, number>();
@@ -38,9 +31,7 @@ export class WorkQueue {
   #isShutDown = false;
 
   constructor(options: WorkQueueOptions) {
-    this.#clock = options.clock;
-    this.#random = options.random ?? Math.random;
-    this.#observer = options.observer;
+    this.#options = { random: Math.random, ...options };
   }
 
   /** Adds the key now, or if a worker holds the key, as soon as the worker releases it. */
@@ -48,11 +39,15 @@ export class WorkQueue {
     if (this.#isShutDown) {
       return;
     }
-    if (this.#working.has(key)) {
-      this.#markDirty(key, priority);
-    } else {
+    if (!this.#working.has(key)) {
       this.#enqueue(key, priority);
+      return;
     }
+    const before = this.#dirty.get(key);
+    if (before === undefined) {
+      this.#options.observer?.added();
+    }
+    this.#dirty.set(key, before === "Urgent" ? "Urgent" : priority);
   }
 
   /** Adds the key after a delay, with background priority. Of several such adds of one key only the earliest counts. */
@@ -64,27 +59,25 @@ export class WorkQueue {
     if (this.#isShutDown) {
       return;
     }
-    const dueMs = this.#clock.monotonicMs() + delayMs;
+    const dueMs = this.#options.clock.monotonicMs() + delayMs;
     const waiting = this.#waiting.get(key);
     if (waiting !== undefined && waiting.dueMs <= dueMs) {
       return;
     }
     waiting?.timer.cancel();
-    const timer = this.#clock.after(delayMs, () => {
+    const timer = this.#options.clock.after(delayMs, () => {
       this.#waiting.delete(key);
       this.add(key, "Background");
     });
     this.#waiting.set(key, { dueMs, timer });
   }
 
-  /** Adds the key after its next backoff delay. @returns the delay in milliseconds */
-  retry(key: string): number {
-    const failures = this.failures(key) + 1;
+  /** Adds the key after its next backoff delay. */
+  retry(key: string): void {
+    const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    const delayMs = withJitter(backoffMs(failures, retryDelays), this.#random);
-    this.#observer?.retried();
-    this.addAfter(key, delayMs);
-    return delayMs;
+    this.#options.observer?.retried();
+    this.addAfter(key, withJitter(backoffMs(failures, retryDelays), this.#options.random));
   }
 
   /** Resets the backoff of the key, because its last reconcile did not fail. */
@@ -92,19 +85,15 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  failures(key: string): number {
-    return this.#failures.get(key) ?? 0;
-  }
-
   /** Takes the next key; `undefined` if none is ready. Every taken key must be given to `done`. */
   take(): string | undefined {
     for (const [key, sinceMs] of this.#nextQueue()) {
-      const nowMs = this.#clock.monotonicMs();
+      const nowMs = this.#options.clock.monotonicMs();
       this.#queued.Urgent.delete(key);
       this.#queued.Background.delete(key);
       this.#working.set(key, nowMs);
-      this.#observer?.taken((nowMs - sinceMs) / 1000);
-      this.#observer?.depthChanged(this.#depth());
+      this.#options.observer?.taken((nowMs - sinceMs) / 1000);
+      this.#options.observer?.depthChanged(this.#depth());
       return key;
     }
     return undefined;
@@ -121,7 +110,7 @@ export class WorkQueue {
       return;
     }
     this.#working.delete(key);
-    this.#observer?.finished((this.#clock.monotonicMs() - startedMs) / 1000);
+    this.#options.observer?.finished((this.#options.clock.monotonicMs() - startedMs) / 1000);
     const priority = this.#dirty.get(key);
     this.#dirty.delete(key);
     if (priority !== undefined && !this.#isShutDown) {
@@ -139,11 +128,11 @@ export class WorkQueue {
     this.#dirty.clear();
     this.#queued.Urgent.clear();
     this.#queued.Background.clear();
-    this.#observer?.depthChanged(0);
+    this.#options.observer?.depthChanged(0);
   }
 
   stats(): WorkQueueStats {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#options.clock.monotonicMs();
     const running = [...this.#working.values()].map((startedMs) => (nowMs - startedMs) / 1000);
     return {
       depth: this.#depth(),
@@ -154,14 +143,6 @@ export class WorkQueue {
     };
   }
 
-  #markDirty(key: string, priority: WorkPriority): void {
-    const before = this.#dirty.get(key);
-    if (before === undefined) {
-      this.#observer?.added();
-    }
-    this.#dirty.set(key, before === "Urgent" ? "Urgent" : priority);
-  }
-
   #enqueue(key: string, priority: WorkPriority): void {
     const { Urgent: urgent, Background: background } = this.#queued;
     const sinceMs = background.get(key);
@@ -170,11 +151,11 @@ export class WorkQueue {
     }
     // An edit makes a background key urgent. Its waiting time still counts from the first add.
     background.delete(key);
-    this.#queued[priority].set(key, sinceMs ?? this.#clock.monotonicMs());
+    this.#queued[priority].set(key, sinceMs ?? this.#options.clock.monotonicMs());
     if (sinceMs === undefined) {
-      this.#observer?.added();
+      this.#options.observer?.added();
     }
-    this.#observer?.depthChanged(this.#depth());
+    this.#options.observer?.depthChanged(this.#depth());
     this.#onReady();
   }
 

@@ -81,15 +81,9 @@ export class WorkerPool {
       return;
     }
     queue.forget(key);
-    if (requeue.kind === "Done") {
-      return;
-    }
-    if (requeue.delayMs > 0) {
-      queue.addAfter(key, requeue.delayMs);
-    } else {
-      // The next step of the reconcile is due now. It is urgent, so that work that has begun comes before polls and
-      // retries.
-      queue.add(key);
+    if (requeue.kind === "RequeueAfter") {
+      // A next step that is due now is urgent: work that has begun comes before polls and retries.
+      requeue.delayMs > 0 ? queue.addAfter(key, requeue.delayMs) : queue.add(key);
     }
   }
 }
