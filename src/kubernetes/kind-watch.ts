@@ -137,14 +137,10 @@ function knownOf<Resource extends StoredIdentity>(
   cache: ResourceCache<Resource>,
   object: unknown,
 ): Resource | undefined {
-  const { namespace, name, uid, resourceVersion } = metadataOf(object);
-  if (typeof namespace !== "string" || typeof name !== "string" || typeof resourceVersion !== "string") {
-    return undefined;
-  }
+  const { namespace = "", name = "", uid, resourceVersion = "" } = metadataOf(object) as Record<string, string>;
   const known = cache.get({ namespace, name });
-  if (known === undefined || known.uid !== uid) {
-    return undefined;
-  }
-  const isKnown = resourceVersion === known.resourceVersion || isOlder(resourceVersion, known.resourceVersion);
+  const isSame = known !== undefined && known.uid === uid;
+  const isKnown =
+    isSame && (resourceVersion === known.resourceVersion || isOlder(resourceVersion, known.resourceVersion));
   return isKnown ? known : undefined;
 }

@@ -1,5 +1,5 @@
 /** Asks the API server whether the bearer token of a scrape is valid, and whether its user may get /metrics. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { ScrapeAccess, ScrapeDecision } from "../domain/resource-store.ts";
@@ -45,21 +45,20 @@ export function createScrapeAccess({ connection, clock, logger }: ScrapeAccessOp
       return "Unknown";
     }
   };
-  const remember = (key: string, token: string): Promise<ScrapeDecision> => {
-    if (known.size >= rememberedTokens) known.clear();
-    const decision = ask(token);
-    known.set(key, decision);
-    const forget = () => known.get(key) === decision && known.delete(key);
-    void decision.then((answer) => clock.after(holdsForMs[answer], forget));
-    return decision;
-  };
   return async (authorization) => {
     const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
     if (token === undefined) {
       return "Unauthenticated";
     }
-    const key = createHash("sha256").update(token).digest("base64");
-    return await (known.get(key) ?? remember(key, token));
+    const key = hash("sha256", token, "base64");
+    const decision = known.get(key) ?? ask(token);
+    if (!known.has(key)) {
+      if (known.size >= rememberedTokens) known.clear();
+      known.set(key, decision);
+      const forget = () => known.get(key) === decision && known.delete(key);
+      void decision.then((answer) => clock.after(holdsForMs[answer], forget));
+    }
+    return await decision;
   };
 }
 

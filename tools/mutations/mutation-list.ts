@@ -144,9 +144,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a standby does not take a lease that has not run out",
-    file: "kubernetes/lease/leadership.ts",
-    find: "return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();",
-    replace: "return runsOutAtMs === undefined || runsOutAtMs > 0;",
+    file: "kubernetes/lease/lease-elector.ts",
+    find: "runsOutAtMs === undefined || runsOutAtMs <= this.#nowMs();",
+    replace: "runsOutAtMs === undefined || runsOutAtMs > 0;",
     caughtBy: { namedCase: "standby" },
   },
   {

@@ -66,47 +66,33 @@ function reasonFor(status: StatusAnswer): KubernetesReason {
   if (status.code === 404 && !status.isOfApiServer) {
     return "NotServed";
   }
-  const known = reasonByCode.get(status.code);
-  if (known !== undefined) {
-    return known;
-  }
-  if (status.code >= 500) {
-    return "Unavailable";
-  }
-  return status.code >= 400 ? "Invalid" : "UnreadableAnswer";
+  const others = status.code >= 500 ? "Unavailable" : status.code >= 400 ? "Invalid" : "UnreadableAnswer";
+  return reasonByCode[status.code] ?? others;
 }
 
-const reasonByCode: ReadonlyMap<number, KubernetesReason> = new Map([
-  [401, "Unauthorized"],
-  [403, "Forbidden"],
-  [404, "NotFound"],
-  [408, "TimedOut"],
-  [409, "Conflict"],
-  [410, "Expired"],
-  [429, "Throttled"],
-  [504, "TimedOut"],
-]);
+const reasonByCode: Readonly<Record<number, KubernetesReason>> = {
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  408: "TimedOut",
+  409: "Conflict",
+  410: "Expired",
+  429: "Throttled",
+  504: "TimedOut",
+};
 
-function explain(reason: KubernetesReason, status: StatusAnswer): string {
-  switch (reason) {
-    case "Conflict":
-      return "it has changed or is another object by now";
-    case "NotFound":
-      return "it does not exist";
-    case "NotServed":
-      return "the API server does not serve its kind, or a proxy answered in its place (404)";
-    case "Expired":
-      return "that resourceVersion is too old";
-    case "Unauthorized":
-      return "the API server does not accept the credentials";
-    // Only these reasons show the API server's message: it names the missing permission or the wrong field.
-    case "Forbidden":
-    case "Invalid":
-    case "WriteRefused":
-      return status.message === "" ? `the API server answered ${status.code}` : status.message;
-    default:
-      return `the API server answered ${status.code}`;
-  }
+const explanations: Readonly<Partial<Record<KubernetesReason, string>>> = {
+  Conflict: "it has changed or is another object by now",
+  NotFound: "it does not exist",
+  NotServed: "the API server does not serve its kind, or a proxy answered in its place (404)",
+  Expired: "that resourceVersion is too old",
+  Unauthorized: "the API server does not accept the credentials",
+};
+
+function explain(reason: KubernetesReason, { message, code }: StatusAnswer): string {
+  // Only these reasons show the API server's message: it names the missing permission or the wrong field.
+  const isShown = reason === "Forbidden" || reason === "Invalid" || reason === "WriteRefused";
+  return explanations[reason] ?? (isShown && message !== "" ? message : `the API server answered ${code}`);
 }
 
 function asObject(value: unknown): Readonly<Record<string, unknown>> {
@@ -128,13 +114,11 @@ export function unreadableAnswer(what: string, why: string, cause?: unknown): Ku
 }
 
 export function errorForOutcome(what: string, outcome: HttpOutcome): KubernetesError | LeaderFenceError {
-  if (outcome.kind !== "Answered") {
-    return errorForTransport(what, outcome.cause, outcome.timedOut);
-  }
-  if (outcome.bodyEnd === "TooLarge") {
+  const isAnswered = outcome.kind === "Answered";
+  if (isAnswered && outcome.bodyEnd === "TooLarge") {
     return unreadableAnswer(what, "longer than the limit", new AnswerTooLongError());
   }
-  return errorForTransport(what, outcome.cause, outcome.bodyEnd === "TimedOut");
+  return errorForTransport(what, outcome.cause, isAnswered ? outcome.bodyEnd === "TimedOut" : outcome.timedOut);
 }
 
 /** A KubernetesError or LeaderFenceError is returned unchanged. @param isTimedOut whether the call took too long */
@@ -167,12 +151,9 @@ export async function undefinedIfNotFound<Answer>(answer: Promise<Answer>): Prom
 }
 
 function codeOf(error: unknown): string | undefined {
-  const code = (error as { readonly code?: unknown } | undefined)?.code;
-  if (typeof code === "string") {
-    return code;
-  }
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? undefined : codeOf(cause);
+  const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown };
+  const deeper = cause === undefined ? undefined : codeOf(cause);
+  return typeof code === "string" ? code : deeper;
 }
 
 /** @param error a KubernetesError, or its `cause` is one. @returns milliseconds, at most one minute; 0: none */

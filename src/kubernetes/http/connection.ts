@@ -73,7 +73,6 @@ export function createConnection(options: ConnectionOptions): KubernetesConnecti
 class HttpConnection implements KubernetesConnection {
   readonly namespace: string;
   readonly #options: ConnectionOptions;
-  readonly #clock: Clock;
   readonly #origin: string;
   readonly #basePath: string;
   readonly #closing = new AbortController();
@@ -81,7 +80,6 @@ class HttpConnection implements KubernetesConnection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#clock = options.clock;
     this.namespace = options.credentials.namespace;
     const base = new URL(options.credentials.server);
     this.#origin = base.origin;
@@ -100,7 +98,7 @@ class HttpConnection implements KubernetesConnection {
   }
 
   async openStream(call: KubernetesCall): Promise<AsyncIterable<Uint8Array>> {
-    const deadline = createCallDeadline(this.#clock, call.timeoutMs, [call.signal, this.#closing.signal]);
+    const deadline = createCallDeadline(this.#options.clock, call.timeoutMs, [call.signal, this.#closing.signal]);
     try {
       const answer = await this.#sendAuthorized(call, ({ dispatcher }, request) =>
         untilAborted(deadline.signal, openStream(dispatcher, request, deadline.signal)),
@@ -126,8 +124,8 @@ class HttpConnection implements KubernetesConnection {
     call: KubernetesCall,
     send: (session: Session, request: HttpRequest, timeoutMs: number) => Promise<Answer>,
   ): Promise<Answer> {
-    const dueMs = this.#clock.monotonicMs() + call.timeoutMs;
-    const leftMs = () => Math.max(0, dueMs - this.#clock.monotonicMs());
+    const dueMs = this.#options.clock.monotonicMs() + call.timeoutMs;
+    const leftMs = () => Math.max(0, dueMs - this.#options.clock.monotonicMs());
     const attempt = async () => {
       const session = await this.#sessions.current(leftMs());
       return { session, answer: await send(session, this.#requestOf(call, session), leftMs()) };

@@ -25,22 +25,12 @@ export function metadataOf(stored: unknown): Readonly<Record<string, unknown>> {
   return typeof metadata === "object" && metadata !== null ? (metadata as Readonly<Record<string, unknown>>) : {};
 }
 
-export function versionOf(object: unknown): string | undefined {
-  const version = metadataOf(object).resourceVersion;
-  return typeof version === "string" && version !== "" ? version : undefined;
-}
-
 /**
  * Whether `left` is known to be older than `right`. Two versions that are not both numbers have no known order.
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions (comparable since 1.35)
  */
 export function isOlder(left: string, right: string): boolean {
   return isNumber(left) && isNumber(right) && BigInt(left) < BigInt(right);
-}
-
-/** Returns the newer of two resourceVersions; the second one if their order is unknown. */
-export function newerOf(left: string, right: string): string {
-  return isOlder(right, left) ? left : right;
 }
 
 const isNumber = (text: string) => /^[0-9]+$/.test(text);
@@ -86,12 +76,10 @@ export function mergePatch(
 
 /** The uid of `kube-system`. @throws KubernetesError; reason `Forbidden` without the right `get` on this namespace */
 export async function readClusterId(connection: KubernetesConnection): Promise<string> {
-  const what = "read namespace kube-system";
   const path = objectPath("namespaces", "", "kube-system");
-  const call = { what, method: "GET", path, timeoutMs: callTimeoutMs } as const;
-  const { uid } = metadataOf(await connection.request(call));
+  const { uid } = metadataOf(await readObject(connection, "namespace kube-system", path));
   if (typeof uid !== "string" || uid === "") {
-    throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer has no uid`);
+    throw new KubernetesError("UnreadableAnswer", "cannot read namespace kube-system: the answer has no uid");
   }
   return uid;
 }

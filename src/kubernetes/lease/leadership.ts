@@ -1,8 +1,5 @@
 /** The interface of leader election, the leadership of an operator that runs alone, and the times of a Lease. */
-import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
-import type { Logger } from "../../domain/logger.ts";
-import type { StoredLease } from "./lease-client.ts";
 
 export interface Leadership extends LeaderFence {
   start(): void;
@@ -27,27 +24,23 @@ export interface LeadershipOptions {
 
 /** Makes the leadership of the only process. The user must not start a second one. */
 export function soleLeadership({ mayLead, onLeading }: LeadershipOptions): Leadership {
-  let state: "New" | "Waiting" | "Leading" | "Over" = "New";
+  let state: "Waiting" | "Leading" | "Over" = "Waiting";
   const lead = () => {
     if (state === "Waiting" && mayLead()) {
       state = "Leading";
       onLeading();
     }
   };
+  const end = async () => {
+    state = "Over";
+    return true;
+  };
   return {
     mayStartEffect: () => state === "Leading",
-    start() {
-      state = state === "New" ? "Waiting" : state;
-      lead();
-    },
+    start: lead,
     nudge: lead,
-    async stop() {
-      state = "Over";
-    },
-    async release() {
-      state = "Over";
-      return true;
-    },
+    stop: async () => void (await end()),
+    release: end,
   };
 }
 
@@ -87,56 +80,4 @@ export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): 
  */
 export function leaseCallTimeoutMs({ renewDeadlineMs, retryPeriodMs }: LeaseTiming): number {
   return Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
-}
-
-interface ObservedLeaseOptions {
-  readonly identity: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** The shortest duration that a lease is assumed to have, in milliseconds, whatever the Lease contains. */
-  readonly leastMs: number;
-}
-
-export class ObservedLease {
-  readonly #options: ObservedLeaseOptions;
-  #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
-
-  constructor(options: ObservedLeaseOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Records the Lease that was just read. If the Lease was deleted, the last read one still counts: its holder may not
-   * know of the deletion, and may still act.
-   * @returns whether this process may take the Lease: no other process holds it, or the other's lease has expired.
-   */
-  isFree(found: StoredLease | undefined): boolean {
-    if (found !== undefined) {
-      this.#note(found);
-    }
-    const runsOutAtMs = this.runsOutAtMs();
-    return runsOutAtMs === undefined || runsOutAtMs <= this.#options.clock.monotonicMs();
-  }
-
-  /** In monotonic milliseconds; `undefined`: no other process holds the Lease. */
-  runsOutAtMs(): number | undefined {
-    const { identity, leastMs } = this.#options;
-    const seen = this.#seen;
-    if (seen === undefined || seen.lease.holder === "" || seen.lease.holder === identity) {
-      return undefined;
-    }
-    return seen.sinceMs + Math.max(leastMs, seen.lease.durationMs);
-  }
-
-  #note(found: StoredLease): void {
-    const before = this.#seen?.lease;
-    if (before?.uid === found.uid && before.resourceVersion === found.resourceVersion) {
-      return;
-    }
-    const { clock, logger, identity } = this.#options;
-    this.#seen = { lease: found, sinceMs: clock.monotonicMs() };
-    if (before?.holder !== found.holder && found.holder !== "" && found.holder !== identity) {
-      logger.info({ identity, holder: found.holder }, "standing by");
-    }
-  }
 }

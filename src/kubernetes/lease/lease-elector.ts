@@ -9,7 +9,6 @@ import {
   type LeadershipOptions,
   type LeaseTiming,
   leaseCallTimeoutMs,
-  ObservedLease,
   retryJitter,
 } from "./leadership.ts";
 import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
@@ -42,7 +41,8 @@ export class LeaseElector implements Leadership {
   readonly #timing: LeaseTiming;
   readonly #random: () => number;
   readonly #stopping = new AbortController();
-  readonly #observed: ObservedLease;
+  /** The last Lease that was read, and since when this process has seen it unchanged. */
+  #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
   #state: State = "Candidate";
   #running: Promise<void> | undefined;
   #endPause: () => void = () => {};
@@ -57,7 +57,6 @@ export class LeaseElector implements Leadership {
     this.#timing = options.timing ?? defaultLeaseTiming;
     this.#random = options.random ?? Math.random;
     checkLeaseTiming(this.#timing, options.longestEffectMs);
-    this.#observed = new ObservedLease({ ...options, leastMs: this.#timing.durationMs });
   }
 
   start(): void {
@@ -128,7 +127,9 @@ export class LeaseElector implements Leadership {
   async #attempt(): Promise<void> {
     const { client, mayLead, onLeading, identity, logger } = this.#options;
     const found = await client.read(this.#bounds());
-    const isFree = this.#observed.isFree(found);
+    this.#see(found);
+    const runsOutAtMs = this.#runsOutAtMs();
+    const isFree = runsOutAtMs === undefined || runsOutAtMs <= this.#nowMs();
     if (this.#state === "Leader" && found !== undefined && found.holder !== "" && found.holder !== identity) {
       this.#lose(`the lease is held by ${found.holder}`);
     }
@@ -144,6 +145,27 @@ export class LeaseElector implements Leadership {
       logger.info({ identity, transitions: found?.transitions }, "leading");
       onLeading();
     }
+  }
+
+  /** If the Lease was deleted, the last one still counts: its holder may not know of the deletion, and may still act. */
+  #see(found: StoredLease | undefined): void {
+    const before = this.#seen?.lease;
+    if (found === undefined || (before?.uid === found.uid && before.resourceVersion === found.resourceVersion)) {
+      return;
+    }
+    const { logger, identity } = this.#options;
+    this.#seen = { lease: found, sinceMs: this.#nowMs() };
+    if (before?.holder !== found.holder && found.holder !== "" && found.holder !== identity) {
+      logger.info({ identity, holder: found.holder }, "standing by");
+    }
+  }
+
+  /** In monotonic milliseconds; `undefined`: no other process holds the Lease. */
+  #runsOutAtMs(): number | undefined {
+    const { holder, durationMs } = this.#seen?.lease ?? { holder: "", durationMs: 0 };
+    return holder === "" || holder === this.#options.identity
+      ? undefined
+      : (this.#seen?.sinceMs ?? 0) + Math.max(this.#timing.durationMs, durationMs);
   }
 
   async #write(over: StoredLease | undefined): Promise<void> {
@@ -202,7 +224,7 @@ export class LeaseElector implements Leadership {
     if (this.#state === "Leader") {
       return Math.min(regularMs, this.#nowMs() + this.#deadlineInMs());
     }
-    const runsOutMs = this.#observed.runsOutAtMs();
+    const runsOutMs = this.#runsOutAtMs();
     return runsOutMs !== undefined && runsOutMs > this.#nowMs() ? Math.min(regularMs, runsOutMs) : regularMs;
   }
 

@@ -121,13 +121,9 @@ function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSec
     uid,
     resourceVersion,
     type: typeof type === "string" ? type : "",
-    ownerUids: listOf(ownerReferences).map((owner) => String((owner as { readonly uid?: unknown }).uid)),
+    ownerUids: ((ownerReferences ?? []) as readonly { readonly uid?: unknown }[]).map((owner) => String(owner.uid)),
     labels: (labels ?? {}) as WantedSecret["labels"],
     annotations: (annotations ?? {}) as WantedSecret["annotations"],
     data: Object.fromEntries(texts),
   };
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -4,7 +4,7 @@ import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError, type StoredIdentity, type WatchStats } from "../../domain/resource-store.ts";
 import { createCallDeadline, pause } from "../../http/call-deadline.ts";
 import { errorForStatus, isTooLong, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
-import { isOlder, newerOf, versionOf } from "../http/objects.ts";
+import { isOlder, metadataOf } from "../http/objects.ts";
 import type { ListPage, ListWatch, WatchEvent } from "./list-watch.ts";
 import type { ResourceCache } from "./resource-cache.ts";
 
@@ -259,7 +259,14 @@ export class Reflector<Resource extends StoredIdentity> {
       logger.warn({ eventType: type }, "unknown type of watch event");
     }
     // The next watch resumes from the newest version of an event or bookmark.
-    this.#resourceVersion = newerOf(this.#resourceVersion, versionOf(object) ?? this.#resourceVersion);
+    const { resourceVersion } = metadataOf(object);
+    if (
+      typeof resourceVersion === "string" &&
+      resourceVersion !== "" &&
+      !isOlder(resourceVersion, this.#resourceVersion)
+    ) {
+      this.#resourceVersion = resourceVersion;
+    }
   }
 
   /** Pauses after a failure, longer with each one. */
