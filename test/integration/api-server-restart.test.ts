@@ -1,11 +1,10 @@
-/** Tests the operator while the API server restarts, and while etcd is compacted or restored. */
+/** Tests the operator while the API server restarts, and while etcd is compacted. */
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiServer } from "../../tools/api-server/api-server.ts";
 import type { InjectedFault } from "../support/fault-proxy/injected-fault.ts";
 import { streamFaults } from "../support/fault-proxy/known-faults.ts";
 import { openWatchScene, type WatchScene } from "../support/fault-proxy/watch-scene.ts";
 import { compactEtcd, startOwnApiServer } from "../support/own-api-server.ts";
-import { startRestorableApiServer } from "../support/restorable-api-server.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorldAt } from "../support/world.ts";
 
@@ -85,20 +84,3 @@ test("etcd is compacted while a watch is broken off, and between two pages of a 
   await scene.untilCaughtUp();
   expect(watch.stats(), "history is gone: listed").toMatchObject({ lists: 2 });
 });
-
-// A long time limit: the test starts an API server three times.
-if (process.env.LONG === "1") {
-  test("etcd is put back to an earlier time under a watch → the watch reports it, so that the operator begins anew", async () => {
-    const { server, backUp, restore } = await startRestorableApiServer();
-    const { editor, watch, untilEqual, restores } = await openWatchScene({ server, onTestFinished });
-    await editor.create("edited");
-    watch.start();
-    await untilEqual();
-    await backUp();
-    for (let count = 0; count < 5; count += 1) await editor.update("edited");
-    await untilEqual();
-    expect(restores()).toBe(0);
-    await restore();
-    await waitUntil(() => (restores() > 0 ? true : undefined), { what: "the restore is reported" });
-  });
-}

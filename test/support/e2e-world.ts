@@ -17,7 +17,7 @@ import { KubectlWatch } from "./e2e-resource-watch.ts";
 import type { TestProject } from "./e2e-sandbox.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { saveOutput } from "./outputs.ts";
-import type { StoredResource } from "./stored-resource.ts";
+import { isReady, type StoredResource } from "./stored-resource.ts";
 
 /** The service account that deploy/base ships. */
 export const shippedAccount = { namespace: "endpoint-operator-system", name: "endpoint-operator" } as const;
@@ -168,10 +168,4 @@ async function endOf(operator: OperatorProcess): Promise<string> {
   }
   const exit = await operator.stop();
   return exit.code === 0 ? "well" : `${JSON.stringify(exit)} ${operator.output().slice(-2_000)}`;
-}
-
-/** Whether the resource is Ready for its present generation. */
-export function isReady({ metadata, status }: StoredResource): boolean {
-  const ready = conditionOf(status.conditions, "Ready");
-  return ready?.status === "True" && ready.observedGeneration === metadata.generation;
 }

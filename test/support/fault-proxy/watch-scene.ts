@@ -59,8 +59,6 @@ export interface WatchScene {
   untilWatching(): Promise<void>;
   /** Waits until the cache equals a fresh list, and each key was reported after its last change. */
   untilEqual(): Promise<void>;
-  /** Returns how often the watch has reported that etcd was restored. */
-  restores(): number;
   /**
    * Waits like `untilEqual`, makes one more change, and waits again. Only a watch that still works delivers that
    * change.
@@ -84,16 +82,12 @@ export async function openWatchScene(options: SceneOptions): Promise<WatchScene>
   const cached = () =>
     Object.fromEntries(watch.store.list().map((resource) => [resource.key.name, describe(resource)]));
   let tellings = 0;
-  let restores = 0;
   const watch: KindWatch<ComputeEndpoint, ComputeEndpointStatus> = new KindWatch(computeEndpointKind, {
     ...{ connection, namespaces: [namespace], fence: { mayStartEffect: () => true }, clock },
     onChange(key) {
       reported[key.name] = describe(watch.store.get(key));
       tellings += 1;
       if (tellings % 2 === 0) throw new Error("a bug in a handler");
-    },
-    onRestored: () => {
-      restores += 1;
     },
     logger: quietLogger,
     timing: { ...sceneTiming, ...options.timing },
@@ -115,7 +109,7 @@ export async function openWatchScene(options: SceneOptions): Promise<WatchScene>
     await waitUntil(isEqual, { what: "the cache equals a fresh list, and every change was reported", lastSeen });
   };
   return {
-    ...{ proxy, editor, watch, untilEqual, restores: () => restores },
+    ...{ proxy, editor, watch, untilEqual },
     untilWatching: async () => {
       const isWatching = () => (watch.stats().isWatching ? true : undefined);
       await waitUntil(isWatching, { what: "the watch is open", lastSeen: () => watch.stats() });

@@ -19,44 +19,21 @@ function countedIn(...looks: readonly (readonly Operation[])[]): readonly (reado
 }
 
 const running = (id: string, seconds: number) => operation(id, seconds, { status: "running" });
-const many = (count: number) => Array.from({ length: count }, (_, n) => operation(`m-${n}`, n));
+const [a, aRuns, aUnknown] = [operation("a", 0), running("a", 0), operation("a", 0, { status: "levitating" })];
+const b = (seconds: number) => operation("b", seconds);
+const many = Array.from({ length: 40 }, (_, n) => operation(`m-${n}`, n));
 /** A later operation of another resource moves the floor to the time before it. */
 const later = (seconds: number) => operation("z", seconds, { endpointId: "ep-else-2" });
 
 describe("the watermark → counts each operation once", () => {
   it.each<[string, readonly (readonly Operation[])[], readonly (readonly string[])[]]>([
-    ["it ended, and is listed again", [[operation("a", 0)], [operation("a", 0)]], [["a"], []]],
-    [
-      "it is listed late, dated nine minutes before others",
-      [[operation("b", 540)], [operation("a", 0)]],
-      [["b"], ["a"]],
-    ],
-    [
-      "it runs for an hour",
-      [[running("a", 0)], [running("a", 0), operation("b", 3_600)], [operation("a", 0)]],
-      [[], ["b"], ["a"]],
-    ],
-    [
-      "it runs, and is not shown while others end",
-      [[running("a", 0), operation("b", 900)], [operation("c", 901)], [operation("a", 0)]],
-      [["b"], ["c"], ["a"]],
-    ],
-    [
-      "it ended before the floor",
-      [[later(900)], [later(9_000)], [later(99_000)], [operation("a", 0)]],
-      [[], [], [], []],
-    ],
-    ["its status is unknown at first", [[operation("a", 0, { status: "?" })], [operation("a", 0)]], [[], ["a"]]],
-    [
-      "more than 32 above the floor",
-      [many(40), many(40)],
-      [
-        many(40)
-          .map(({ id }) => id)
-          .sort(),
-        [],
-      ],
-    ],
+    ["it ended, and is listed again", [[a], [a]], [["a"], []]],
+    ["it is listed late, dated nine minutes before others", [[b(540)], [a]], [["b"], ["a"]]],
+    ["it runs for an hour", [[aRuns], [aRuns, b(3_600)], [a]], [[], ["b"], ["a"]]],
+    ["it is not shown while others end", [[aRuns, b(900)], [operation("c", 901)], [a]], [["b"], ["c"], ["a"]]],
+    ["it ended before the floor", [[later(900)], [later(9_000)], [later(99_000)], [a]], [[], [], [], []]],
+    ["its status is unknown at first", [[aUnknown], [a]], [[], ["a"]]],
+    ["more than 32 above the floor", [many, many], [many.map(({ id }) => id).sort(), []]],
   ])("%s", (_name, looks, want) => {
     expect(countedIn(...looks)).toEqual(want);
   });
