@@ -47,7 +47,7 @@ const config: UserConfig = defineConfig({
     ["link", { rel: "icon", href: `${process.env.SITE_BASE ?? "/"}icon.svg` }],
     ["style", {}, tableStyle],
   ],
-  markdown: { html: false, anchor: { slugify: anchorOf } },
+  markdown: { html: false, defaultHighlightLang: "sh", anchor: { slugify: anchorOf } },
   themeConfig: {
     logo: "/icon.svg",
     sidebar,
