@@ -1,18 +1,9 @@
-/** Makes signed X.509 certificates. */
+/**
+ * Makes signed X.509 certificates, in DER, their binary form.
+ * @see RFC 5280, part 4; ITU-T X.690 (2021), parts 8 and 10
+ */
 import { createHash, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
-import {
-  derBits,
-  derIdentifier,
-  derInteger,
-  derOctets,
-  derSequence,
-  derSet,
-  derText,
-  derTime,
-  derTrue,
-  derValue,
-} from "./der.ts";
 
 /** The content of a certificate. Keys are on the curve P-256. */
 export interface CertificateContent {
@@ -31,68 +22,93 @@ export interface CertificateContent {
   readonly use: "authority" | readonly string[];
 }
 
+/** The object identifiers, in DER. */
 const ids = {
-  commonName: "2.5.4.3",
-  ecdsaWithSha256: "1.2.840.10045.4.3.2",
-  subjectKeyId: "2.5.29.14",
-  keyUsage: "2.5.29.15",
-  subjectAltName: "2.5.29.17",
-  basicConstraints: "2.5.29.19",
-  authorityKeyId: "2.5.29.35",
-  extendedKeyUsage: "2.5.29.37",
-  serverAuth: "1.3.6.1.5.5.7.3.1",
+  commonName: "0603550403",
+  ecdsaWithSha256: "06082a8648ce3d040302",
+  subjectKeyId: "0603551d0e",
+  keyUsage: "0603551d0f",
+  subjectAltName: "0603551d11",
+  basicConstraints: "0603551d13",
+  authorityKeyId: "0603551d23",
+  extendedKeyUsage: "0603551d25",
+  serverAuth: "06082b06010505070301",
 } as const;
+
+/** Makes a value: a tag, the length of its content, and its content. From 128 on, the length takes more bytes. */
+function value(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat(contents);
+  if (content.length < 0x80) return Buffer.concat([Buffer.from([tag, content.length]), content]);
+  return Buffer.concat([Buffer.from([tag, 0x82, content.length >> 8, content.length & 0xff]), content]);
+}
+
+const sequence = (...parts: readonly Uint8Array[]): Buffer => value(0x30, ...parts);
+const identifier = (name: keyof typeof ids): Buffer => Buffer.from(ids[name], "hex");
+const bits = (bytes: Uint8Array, unusedBits = 0): Buffer => value(0x03, Uint8Array.of(unusedBits), bytes);
+const isTrue: Uint8Array = Uint8Array.of(0x01, 0x01, 0xff);
+
+/** Makes a time: UTCTime up to the year 2049, then GeneralizedTime, as RFC 5280 requires. */
+function time(epochMs: number): Buffer {
+  const date = new Date(epochMs);
+  const digits = `${date.toISOString().slice(0, 19).replace(/\D/g, "")}Z`;
+  return date.getUTCFullYear() < 2050
+    ? value(0x17, Buffer.from(digits.slice(2), "ascii"))
+    : value(0x18, Buffer.from(digits, "ascii"));
+}
+
+/** A random serial number. Its first bits make it positive, and 16 bytes long. */
+function serialNumber(): Buffer {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
+  return value(0x02, bytes);
+}
 
 /** Makes a signed X.509 certificate, version 3. @returns the certificate as PEM @see RFC 5280, part 4 */
 export function signCertificate(content: CertificateContent): string {
   const { subject, publicKey, issuer, notBeforeMs, notAfterMs } = content;
-  const algorithm = derSequence(derIdentifier(ids.ecdsaWithSha256));
-  const body = derSequence(
-    derValue(0xa0, derInteger(Uint8Array.of(2))),
-    derInteger(randomBytes(16)),
+  const algorithm = sequence(identifier("ecdsaWithSha256"));
+  const body = sequence(
+    value(0xa0, value(0x02, Uint8Array.of(2))),
+    serialNumber(),
     algorithm,
     nameOf(issuer.name),
-    derSequence(derTime(notBeforeMs), derTime(notAfterMs)),
+    sequence(time(notBeforeMs), time(notAfterMs)),
     nameOf(subject),
     publicKey.export({ type: "spki", format: "der" }),
-    derValue(0xa3, derSequence(...extensionsOf(content))),
+    value(0xa3, sequence(...extensionsOf(content))),
   );
   const signature = sign("sha256", body, issuer.privateKey);
-  return pemOf(derSequence(body, algorithm, derBits(signature)));
+  return pemOf(sequence(body, algorithm, bits(signature)));
 }
 
 function nameOf(commonName: string): Buffer {
-  return derSequence(derSet(derSequence(derIdentifier(ids.commonName), derText(commonName))));
+  return sequence(value(0x31, sequence(identifier("commonName"), value(0x0c, Buffer.from(commonName, "utf8")))));
 }
 
 function extensionsOf({ publicKey, issuer, use }: CertificateContent): readonly Buffer[] {
   const isAuthority = use === "authority";
   return [
-    extension(ids.basicConstraints, derSequence(...(isAuthority ? [derTrue] : [])), "critical"),
+    extension("basicConstraints", sequence(...(isAuthority ? [isTrue] : [])), "critical"),
     // The key usage: an authority signs certificates and revocation lists (bits 5 and 6); a server signs handshakes
     // (bit 0).
-    extension(
-      ids.keyUsage,
-      isAuthority ? derBits(Uint8Array.of(0x06), 1) : derBits(Uint8Array.of(0x80), 7),
-      "critical",
-    ),
-    extension(ids.subjectKeyId, derOctets(keyIdOf(publicKey))),
-    extension(ids.authorityKeyId, derSequence(derValue(0x80, keyIdOf(issuer.publicKey)))),
+    extension("keyUsage", isAuthority ? bits(Uint8Array.of(0x06), 1) : bits(Uint8Array.of(0x80), 7), "critical"),
+    extension("subjectKeyId", value(0x04, keyIdOf(publicKey))),
+    extension("authorityKeyId", sequence(value(0x80, keyIdOf(issuer.publicKey)))),
     ...(use === "authority"
       ? []
       : [
-          extension(ids.extendedKeyUsage, derSequence(derIdentifier(ids.serverAuth))),
-          extension(ids.subjectAltName, derSequence(...use.map(alternativeName))),
+          extension("extendedKeyUsage", sequence(identifier("serverAuth"))),
+          extension("subjectAltName", sequence(...use.map(alternativeName))),
         ]),
   ];
 }
 
-function extension(id: string, value: Buffer, critical?: "critical"): Buffer {
-  return derSequence(derIdentifier(id), ...(critical === undefined ? [] : [derTrue]), derOctets(value));
+function extension(id: keyof typeof ids, content: Buffer, critical?: "critical"): Buffer {
+  return sequence(identifier(id), ...(critical === undefined ? [] : [isTrue]), value(0x04, content));
 }
 
 function alternativeName(name: string): Buffer {
-  return isIP(name) === 0 ? derValue(0x82, Buffer.from(name, "ascii")) : derValue(0x87, addressBytes(name));
+  return isIP(name) === 0 ? value(0x82, Buffer.from(name, "ascii")) : value(0x87, addressBytes(name));
 }
 
 /** Returns the 4 bytes of an IPv4 address, or the 16 bytes of an IPv6 address. */
