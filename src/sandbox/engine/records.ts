@@ -355,15 +355,10 @@ export type TimerRecord = Readonly<z.output<typeof timerRecord>>;
 export type StoreContent = { readonly [Name in keyof z.output<typeof storeContent>]: Immutable<Name> };
 type Immutable<Name extends keyof z.output<typeof storeContent>> = Readonly<z.output<typeof storeContent>[Name]>;
 
-/** The type of an endpoint: `read_write` or `read_only`. */
-export type EndpointType = EndpointRecord["type"];
-export type ComputeState = EndpointRecord["state"];
 /** The state that a compute is changing to. */
 export type PendingState = NonNullable<EndpointRecord["pendingState"]>;
 /** The pricing plan of a project: `free` or `paid`. */
 export type Plan = ProjectRecord["plan"];
 export type Action = OperationRecord["action"];
-export type OperationStatus = OperationRecord["status"];
-export type BranchState = BranchRecord["state"];
 /** What an API key may do. */
 export type KeyAccess = KeyRecord["access"];

@@ -201,6 +201,12 @@ describe("a sandbox with computes", () => {
     await psql(uri, "DROP DATABASE made_by_sql");
   });
 
+  test("what PostgreSQL writes → in a file of the endpoint, and on the page", async () => {
+    await expect(psql(uri, "SELECT nonsense")).rejects.toThrow(/nonsense/);
+    const page = new URL(`/page/log?endpoint=${primary}`, scene.controlUrl);
+    await scene.until("written", async () => /column "nonsense" does not exist/.test(await (await fetch(page)).text()));
+  });
+
   test("the server dies → the compute is idle, and the next connection starts it", async () => {
     const session = await openSession(uri);
     const { rows } = await session.client.query("SELECT pg_backend_pid() AS pid");

@@ -228,3 +228,12 @@ describe("time", () => {
     expect(stage.engine.nextDueMs()).toBe(Date.UTC(2026, 0, 1) + settings.availabilityCheckIntervalMs);
   });
 });
+
+test("more deleted projects than are kept → those deleted last can be recovered, and no other", () => {
+  const { engine } = new Stage(1, { recoverableProjects: 1 });
+  const [first = "", second = ""] = engine.projects().map(({ id }) => id);
+  engine.deleteProject(first);
+  engine.deleteProject(second);
+  expect(engine.restores.recoverableProjects().map(({ id }) => id)).toEqual([second]);
+  expect(() => engine.restores.recoverProject(first)).toThrow("can no longer be recovered");
+});
