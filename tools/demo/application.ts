@@ -23,7 +23,7 @@ const passwordRefused: ReadonlySet<unknown> = new Set(["28P01", "08P01"]);
 const readBinding = () => getBinding("POSTGRESQL", "pg");
 let binding = readBinding();
 
-async function rowsOf(hostKey: HostKey, statement: string): Promise<readonly object[]> {
+async function rowsOf(hostKey: HostKey, statement: string, isSecondTry = false): Promise<readonly object[]> {
   const name = binding[hostKey] ?? "";
   // Every name below localhost is this machine (RFC 6761), but some resolvers do not know that.
   const host = name.endsWith(".localhost") ? "127.0.0.1" : name;
@@ -31,26 +31,20 @@ async function rowsOf(hostKey: HostKey, statement: string): Promise<readonly obj
   try {
     await client.connect();
     return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-async function rowsWithNewPassword(hostKey: HostKey, statement: string): Promise<readonly object[]> {
-  try {
-    return await rowsOf(hostKey, statement);
   } catch (error) {
-    if (!passwordRefused.has((error as { readonly code?: unknown }).code)) throw error;
+    if (isSecondTry || !passwordRefused.has((error as { readonly code?: unknown }).code)) throw error;
     console.log("the password is refused: the application reads its Secret again");
     binding = readBinding();
-    return await rowsOf(hostKey, statement);
+    return await rowsOf(hostKey, statement, true);
+  } finally {
+    await client.end();
   }
 }
 
 async function answer(hostKey: HostKey, statement: string): Promise<void> {
   const startedMs = performance.now();
   try {
-    for (const row of await rowsWithNewPassword(hostKey, statement)) console.log(Object.values(row).join(" | "));
+    for (const row of await rowsOf(hostKey, statement)) console.log(Object.values(row).join(" | "));
   } catch (error) {
     console.log(`error: ${(error as Error).message}`);
   }

@@ -4,6 +4,7 @@ import { runTool } from "../process/command-line.ts";
 import { findComputes } from "./scene/computes.ts";
 import { secondsSince } from "./scene/names.ts";
 import { Processes } from "./scene/processes.ts";
+import type { Story } from "./scene/story.ts";
 import { Terminal } from "./scene/terminal.ts";
 import { connect } from "./steps/connect.ts";
 import { create, idle, remove, replicate, resize } from "./steps/endpoints.ts";
@@ -16,34 +17,25 @@ const usage = `Usage: npm run demo -- [--keep]
 Starts an API server, the sandbox and the operator, and shows what they do with the samples.
   --keep   leave out the deletion, leave it all running, and say how to go on by hand`;
 
-const exitFailure = 1;
-const exitInterrupted = 130;
-
-interface DemoOptions {
-  readonly terminal: Terminal;
-  readonly isKept: boolean;
-  readonly interruption: AbortSignal;
-}
-
-/** Runs the demo. @returns the exit code */
-async function runDemo(options: DemoOptions): Promise<number> {
-  const { terminal, interruption } = options;
+/** Runs the demo. @returns the exit code: 130 if it was interrupted */
+async function runDemo(terminal: Terminal, isKept: boolean, interruption: AbortSignal): Promise<number> {
   const startMs = performance.now();
   const processes = new Processes(interruption);
   try {
-    await playStory(processes, options);
+    const story = await playStory(terminal, isKept, processes);
+    if (isKept) await keepRunning(story, interruption);
     return 0;
   } catch (error) {
     if (!interruption.aborted) await tellFailure(terminal, processes, error);
     else terminal.say("Interrupted; ending what was started.");
-    return interruption.aborted ? exitInterrupted : exitFailure;
+    return interruption.aborted ? 130 : 1;
   } finally {
     await processes.stop();
     terminal.heading(`Every process has ended, nothing is left on this machine (${secondsSince(startMs)} in all).`);
   }
 }
 
-async function playStory(processes: Processes, { terminal, isKept, interruption }: DemoOptions): Promise<void> {
+async function playStory(terminal: Terminal, isKept: boolean, processes: Processes): Promise<Story> {
   const computes = await findComputes();
   const ofDatabases = computes.kind === "Found" ? [connect] : [];
   const steps = [create, replicate, resize, idle, ...ofDatabases, fail, recover, ...(isKept ? [] : [remove]), page];
@@ -56,7 +48,7 @@ async function playStory(processes: Processes, { terminal, isKept, interruption 
     const shown = await play(story);
     if (shown !== undefined) terminal.success(`${shown} (${secondsSince(startMs)})`);
   }
-  if (isKept) await keepRunning(story, interruption);
+  return story;
 }
 
 /** Prints the reason last, because people look there first. */
@@ -78,7 +70,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
   // The program that reads our output has ended, so the demo ends too.
   process.stdout.on("error", () => closed.abort());
   const interruption = AbortSignal.any([signal, closed.signal]);
-  return await runDemo({ terminal: new Terminal(process.stdout), isKept: values.keep, interruption });
+  return await runDemo(new Terminal(process.stdout), values.keep, interruption);
 }
 
 await runTool({ usage, main });

@@ -40,8 +40,7 @@ export class Shell {
 
   /** Shows a kubectl command, runs it, and quotes its output. */
   async kubectl(...args: readonly string[]): Promise<void> {
-    this.terminal.command(shellWords(["kubectl", ...args]));
-    this.terminal.quote(await this.client.run(args));
+    await this.kubectlUntil(args, () => true);
   }
 
   /** Like `kubectl`, but repeats the command until its output is as expected. kubectl may show an older state. */

@@ -67,9 +67,9 @@ export class Terminal {
 
   /** Prints that the expected state was not reached. Further lines stand below the first one. */
   failure(text: string): void {
-    const [first = "", ...rest] = text.trimEnd().split("\n");
+    const [first = "", ...rest] = text.split("\n");
     this.#lines(first, ["FAILED  ", continued], "red");
-    for (const line of rest) this.#lines(line, [continued]);
+    if (rest.length > 0) this.quote(rest.join("\n"));
   }
 
   /** Breaks a text at blanks, or anywhere if there are none, and removes characters that would move the cursor. */

@@ -59,7 +59,7 @@ export const page: Step = {
       return undefined;
     }
     for (const alert of story.alerts) showAlert(story, alert);
-    return "a real Prometheus with the rules of deploy/monitoring saw it fail, a real Alertmanager reported it and its end";
+    return "a real Prometheus with the shipped rules saw it fail, a real Alertmanager reported it and its end";
   },
 };
 
