@@ -162,7 +162,7 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
     heading(4),
     /^ {2}orders +False +\S+ +\S+ +suspend_compute +\S+$/m,
     /^ {2}orders +False +\S+ +\S+ +start_compute +\S+$/m,
-    /^ {2}orders +True +UpToDate +active +start_compute +finished$/m,
+    /^ {2}orders +True +UpToDate +active +\S+ +finished$/m,
     /^ {2}EndpointRestarting +\S/m,
     heading(5),
     /^ {2}orders-replica-3 .* idle +0\.25 +True +UpToDate/m,

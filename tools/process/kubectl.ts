@@ -1,6 +1,5 @@
 /** Runs the real kubectl. */
-import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
-import type { Readable } from "node:stream";
+import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { defaultTimeoutMs } from "./wait-until.ts";
 
@@ -8,8 +7,6 @@ import { defaultTimeoutMs } from "./wait-until.ts";
 export interface Kubectl {
   /** Runs a command. @returns standard output. @throws Error with its output when it fails or takes too long */
   run(args: readonly string[]): Promise<string>;
-  /** Starts a command that goes on until it is killed. */
-  start(args: readonly string[]): ChildProcessByStdio<null, Readable, Readable>;
 }
 
 /** How kubectl is run. */
@@ -33,6 +30,5 @@ export function createKubectl({ binary, kubeconfigFile, cacheFolder, cwd, signal
       signal?.throwIfAborted();
       return (await promisify(execFile)(binary, args, { cwd, env, ...limits })).stdout;
     },
-    start: (args) => spawn(binary, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }),
   };
 }

@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { inNamespace, repositoryRoot, samples } from "./names.ts";
+import { repositoryRoot, shop } from "./names.ts";
+import type { Shell } from "./shell.ts";
 import type { Story } from "./story.ts";
 
 const script = "tools/demo/application.ts";
@@ -17,21 +18,21 @@ interface StoredSecret {
 
 /** A process that gets only the directory with its Secret. It ends with `stop`, or when the demo ends. */
 export class Application {
-  readonly #story: Story;
+  readonly #shell: Shell;
   readonly #root: string;
   #child: ChildProcess | undefined;
   #output = "";
   #version = "";
 
-  constructor(story: Story) {
-    this.#story = story;
-    this.#root = story.stage.processes.file("bindings");
+  constructor({ shell, processes }: Story) {
+    this.#shell = shell;
+    this.#root = processes.file("bindings");
   }
 
   /** Shows the command that starts the application, and starts it. */
   start(): void {
-    const { terminal, signal } = this.#story;
-    terminal.command([`SERVICE_BINDING_ROOT=${this.#root}`, "node", script]);
+    const { terminal, signal } = this.#shell;
+    terminal.command(`SERVICE_BINDING_ROOT=${this.#root} node ${script}`);
     const env = { PATH: process.env.PATH, SERVICE_BINDING_ROOT: this.#root };
     const child = spawn(process.execPath, [path.join(repositoryRoot, script)], { env, stdio: "pipe", signal });
     const take = (text: string) => {
@@ -45,13 +46,14 @@ export class Application {
 
   /** Acts like a kubelet: when the Secret has changed, it writes each key of the Secret as a file. */
   async mountSecret(): Promise<void> {
-    const words = inNamespace("get", "secret", samples.accessSecret, "--output=json");
-    const { data, metadata } = await this.#story.waitFor("a new version of the Secret", async () => {
-      const secret = JSON.parse(await this.#story.client.run(words)) as StoredSecret;
+    const { data, metadata } = await this.#shell.waitFor("a new version of the Secret", async () => {
+      const secret = JSON.parse(
+        await this.#shell.quiet(`kubectl ${shop} get secret orders-db --output=json`),
+      ) as StoredSecret;
       return secret.metadata.resourceVersion === this.#version ? undefined : secret;
     });
     this.#version = metadata.resourceVersion;
-    const folder = path.join(this.#root, samples.accessSecret);
+    const folder = path.join(this.#root, "orders-db");
     await mkdir(folder, { recursive: true });
     for (const [name, text] of Object.entries(data)) {
       await writeFile(path.join(folder, name), Buffer.from(text, "base64"), { mode: 0o600 });
@@ -66,14 +68,14 @@ export class Application {
    */
   async ask(hostKey: string, statement: string, words: string): Promise<string> {
     const look = () => this.#answerTo(`${hostKey} ${statement}\n`);
-    this.#story.say(`> ${hostKey} ${statement}`);
-    return await this.#story.quoteWhen(statement, look, (answer) => answer.includes(words));
+    this.#shell.say(`> ${hostKey} ${statement}`);
+    return await this.#shell.quoteWhen(statement, look, (answer) => answer.includes(words));
   }
 
   async #answerTo(line: string): Promise<string> {
     this.#output = "";
     this.#child?.stdin?.write(line);
-    return await this.#story.waitFor("the application answers", () => {
+    return await this.#shell.waitFor("the application answers", () => {
       const hasEnded = this.#child?.exitCode !== null || this.#child.signalCode !== null;
       if (hasEnded) throw new Error(`the application ended by itself: ${this.#output}`);
       return answerEnd.test(this.#output) ? this.#output : undefined;

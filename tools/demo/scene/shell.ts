@@ -1,63 +1,74 @@
-/** Shows commands and their output, as if a person typed them. */
-import type { Kubectl } from "../../process/kubectl.ts";
-import { waitUntil } from "../../process/wait-until.ts";
+/** Runs commands of a shell as a person would type them, and shows them with their output. */
+import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { defaultTimeoutMs, waitUntil } from "../../process/wait-until.ts";
+import { repositoryRoot } from "./names.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Words of these characters need no quotes. */
-const plain = /^[\w@%+=:,./-]+$/;
-
-/** An option with its value in one word. Only the value needs quotes. */
-const optionWithValue = /^(--?[\w-]+=(?:[\w-]+=)?)(.+)$/s;
-
-/** Returns the words of a command, with quotes if a shell needs them. */
-export function shellWords(words: readonly string[]): readonly string[] {
-  return words.map((word) => {
-    if (plain.test(word)) return word;
-    const [, option = "", value = word] = optionWithValue.exec(word) ?? [];
-    return `${option}'${value.replaceAll("'", String.raw`'\''`)}'`;
-  });
-}
-
-/** Checks an output. */
-type Check = (output: string) => boolean;
-
-/** A terminal in which kubectl can be used. */
+/** A shell in the root of the repository. What it shows is exactly what it runs. */
 export class Shell {
   readonly terminal: Terminal;
-  /** kubectl, without output on the terminal. */
-  readonly client: Kubectl;
   readonly signal: AbortSignal;
+  /** The assignments of its variables, for another terminal. */
+  readonly assignments: string[] = [];
+  readonly #env: NodeJS.ProcessEnv;
 
-  constructor({ terminal, client, signal }: Pick<Shell, "terminal" | "client" | "signal">) {
+  /** @param env its variables; those of the user's own kubectl must not be among them */
+  constructor(terminal: Terminal, signal: AbortSignal, env: NodeJS.ProcessEnv) {
     this.terminal = terminal;
-    this.client = client;
     this.signal = signal;
+    this.#env = env;
   }
 
   say(text: string): void {
     this.terminal.say(text);
   }
 
-  /** Shows a kubectl command, runs it, and quotes its output. */
-  async kubectl(...args: readonly string[]): Promise<void> {
-    await this.kubectlUntil(args, () => true);
+  /** Shows the assignment of a variable for later commands. @param shown what stands in place of a secret */
+  set(name: string, value: string, shown = value): void {
+    this.terminal.command(`${name}=${shown}`);
+    this.assignments.push(`${name}=${shown}`);
+    this.#env[name] = value;
   }
 
-  /** Like `kubectl`, but repeats the command until its output is as expected. kubectl may show an older state. */
-  async kubectlUntil(args: readonly string[], isWanted: Check): Promise<void> {
-    this.terminal.command(shellWords(["kubectl", ...args]));
-    await this.quoteWhen(args.join(" "), () => this.client.run(args), isWanted);
+  /** Runs a command without showing it. @returns standard output. @throws Error when it fails or takes too long */
+  async quiet(command: string): Promise<string> {
+    this.signal.throwIfAborted();
+    const limits = { timeout: defaultTimeoutMs, signal: this.signal, maxBuffer: 2 ** 28 };
+    return (await promisify(execFile)("sh", ["-c", command], { cwd: repositoryRoot, env: this.#env, ...limits }))
+      .stdout;
+  }
+
+  /** Shows a command and runs it. Its output is not shown. */
+  async do(command: string): Promise<void> {
+    this.terminal.command(command);
+    await this.quiet(command);
+  }
+
+  /** Shows a command, runs it, and quotes its output. @returns the output */
+  async run(command: string): Promise<string> {
+    this.terminal.command(command);
+    const output = await this.quiet(command);
+    this.terminal.quote(output);
+    return output;
+  }
+
+  /** Like `run`, but repeats the command until its output is as expected. kubectl may show an older state. */
+  async until(command: string, isWanted: (output: string) => boolean): Promise<void> {
+    this.terminal.command(command);
+    const look = () => this.quiet(command).catch(() => "");
+    await this.quoteWhen(command, look, isWanted);
   }
 
   /** Looks until the output is as expected, and quotes the last one. @returns the output */
-  async quoteWhen(what: string, look: () => Promise<string>, isWanted: Check): Promise<string> {
+  async quoteWhen(what: string, look: () => Promise<string>, isWanted: (output: string) => boolean): Promise<string> {
     let last = "";
-    const check = async () => {
-      last = await look();
-      return isWanted(last) || undefined;
-    };
     try {
-      await this.waitFor(`the answer of ${what}`, check);
+      await this.waitFor(`the answer of ${what}`, async () => {
+        last = await look();
+        return isWanted(last) || undefined;
+      });
     } finally {
       this.terminal.quote(last);
     }
@@ -67,5 +78,11 @@ export class Shell {
   /** Waits until there is a value, or the demo must end. */
   waitFor<Value>(what: string, look: () => Promise<Value | undefined> | Value | undefined): Promise<Value> {
     return waitUntil(look, { what, signal: this.signal });
+  }
+
+  /** Starts a command that goes on until it is killed. */
+  start(command: string): ChildProcessByStdio<null, Readable, Readable> {
+    const how = { cwd: repositoryRoot, env: this.#env };
+    return spawn("sh", ["-c", `exec ${command}`], { ...how, stdio: ["ignore", "pipe", "pipe"] });
   }
 }

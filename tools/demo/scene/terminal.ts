@@ -28,20 +28,19 @@ export class Terminal {
     this.#lines(text, [""]);
   }
 
-  /**
-   * Prints a command as a person would type it. A long command continues in the next line, as a shell allows.
-   * @param words the words with their quotes, so that no word is broken.
-   */
-  command(words: readonly string[]): void {
-    this.#shell("$", words);
+  /** Prints a command as a person would type it. A long command continues in the next line, as a shell allows. */
+  command(text: string): void {
+    this.#shell("$", text);
   }
 
   /** Prints a command for a person to copy. Nothing stands before it that a shell would not accept. */
-  offer(...words: readonly string[]): void {
-    this.#shell(" ", words);
+  offer(text: string): void {
+    this.#shell(" ", text);
   }
 
-  #shell(prompt: string, words: readonly string[]): void {
+  #shell(prompt: string, text: string): void {
+    // No word in quotes is broken.
+    const words = text.match(/(?:'[^']*'|"[^"]*"|\S)+/g) ?? [];
     const room = this.#columns - " \\".length;
     const lines: string[] = [];
     let line = prompt;

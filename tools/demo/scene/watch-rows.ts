@@ -1,19 +1,19 @@
 /** Watches resources with kubectl, as a person would in a second terminal. */
 import { createInterface } from "node:readline";
-import { type Shell, shellWords } from "./shell.ts";
+import type { Shell } from "./shell.ts";
 
 /** A row of `kubectl get --watch`, by column. */
 export type Row = Readonly<Record<string, string>>;
 
 /** The watch: what is shown, and until when. */
 export interface RowWatch {
-  /** The arguments of `kubectl`, with `--watch`. */
-  readonly args: readonly string[];
+  /** The command of kubectl, with `--watch`. */
+  readonly command: string;
   /** The expected state in words. */
   readonly what: string;
   readonly isWanted: (rows: readonly Row[]) => boolean;
   /** What happens while kubectl watches. Its commands are shown before the rows. */
-  readonly act: () => Promise<void>;
+  readonly act: () => Promise<unknown>;
   /** False: there is no resource yet. True: the first rows come before `act`, so that every change is seen. */
   readonly hasRows: boolean;
 }
@@ -22,8 +22,8 @@ export interface RowWatch {
 const columnWidths: Readonly<Record<string, number>> = { NAME: 16, READY: 6, REASON: 17, STATE: 6, OPERATION: 15 };
 
 /** Starts to watch, acts, and shows the command and its rows until they are as expected. */
-export async function watchRows(shell: Shell, { args, what, isWanted, act, hasRows }: RowWatch): Promise<void> {
-  const child = shell.client.start(args);
+export async function watchRows(shell: Shell, { command, what, isWanted, act, hasRows }: RowWatch): Promise<void> {
+  const child = shell.start(command);
   const rows: Row[] = [];
   const lines: string[] = [];
   let show = (line: string): void => void lines.push(line);
@@ -35,13 +35,13 @@ export async function watchRows(shell: Shell, { args, what, isWanted, act, hasRo
   });
   const until = (state: string, isTrue: () => boolean) =>
     shell.waitFor(state, () => {
-      if (child.exitCode !== null) throw new Error(`kubectl ${args.join(" ")} ended by itself: ${failure}`);
+      if (child.exitCode !== null) throw new Error(`${command} ended by itself: ${failure}`);
       return isTrue() || undefined;
     });
   try {
     if (hasRows) await until("the first row", () => rows.length > 0);
     await act();
-    shell.terminal.command(shellWords(["kubectl", ...args]));
+    shell.terminal.command(command);
     for (const line of lines) shell.terminal.quote(line);
     show = (line) => shell.terminal.quote(line);
     await until(what, () => isWanted(rows));

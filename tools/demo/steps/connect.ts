@@ -1,7 +1,7 @@
 /** The step in which an application connects. */
 import { Application } from "../scene/application.ts";
-import { inNamespace, samples } from "../scene/names.ts";
-import type { Step, Story } from "../scene/story.ts";
+import { shop } from "../scene/names.ts";
+import { advanceClock, type Step, type Story } from "../scene/story.ts";
 
 /** The suspend delay in the sample. */
 const suspendSeconds = 300;
@@ -16,14 +16,14 @@ const read = "SELECT text FROM greeting";
 export const connect: Step = {
   title: "An application connects, and has nothing but its Secret",
   async play(story) {
-    story.say("A DatabaseAccess makes a role, a database and a Secret. The namespace allows the operator its Secrets:");
-    const role = ["--clusterrole=endpoint-operator-secrets"];
-    const account = ["--serviceaccount=endpoint-operator-system:endpoint-operator"];
-    const binding = ["rolebinding", "endpoint-operator-secrets", `--namespace=${samples.namespace}`];
-    await story.kubectl("create", ...binding, ...role, ...account);
-    await story.kubectl("apply", "-f", samples.accessFile);
-    await story.kubectl(...inNamespace("wait", "--for=condition=Ready", `dba/${samples.access}`, "--timeout=60s"));
-    story.say("A kubelet would mount the Secret as a directory. Here the demo does that, for a process of its own:");
+    const { shell } = story;
+    shell.say("A DatabaseAccess makes a role, a database and a Secret. The namespace allows the operator its Secrets:");
+    const rights =
+      "--clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator";
+    await shell.run(`kubectl create rolebinding endpoint-operator-secrets --namespace=shop ${rights}`);
+    await shell.run("kubectl apply -f deploy/samples/orders-app.yaml");
+    await shell.run(`kubectl ${shop} wait --for=condition=Ready dba/orders-app --timeout=60s`);
+    shell.say("A kubelet would mount the Secret as a directory. Here the demo does that, for a process of its own:");
     const application = new Application(story);
     await application.mountSecret();
     application.start();
@@ -41,18 +41,17 @@ export const connect: Step = {
 };
 
 async function wakeIt(story: Story, application: Application): Promise<void> {
-  story.say(`The clock jumps over ${suspendSeconds} s without a connection. The control plane suspends the compute:`);
-  await story.advanceClock(suspendSeconds);
-  const idle = ["--for=jsonpath={.status.state}=idle", `cpe/${samples.primary}`, "--timeout=60s"];
-  await story.kubectl(...inNamespace("wait", ...idle));
-  story.say("Its server has ended. The next connection starts it again and waits for it:");
+  const { shell } = story;
+  shell.say(`The clock jumps over ${suspendSeconds} s without a connection. The control plane suspends the compute:`);
+  await advanceClock(story, suspendSeconds);
+  await shell.run(`kubectl ${shop} wait --for=jsonpath='{.status.state}=idle' cpe/orders --timeout=60s`);
+  shell.say("Its server has ended. The next connection starts it again and waits for it:");
   await application.ask("host", read, words);
 }
 
-async function rotate(story: Story, application: Application): Promise<void> {
-  story.say("The password is rotated. The operator writes the new one into the Secret:");
-  const annotation = "endpoint-operator.dev/rotate-requested-at=now";
-  await story.kubectl(...inNamespace("annotate", "dba", samples.access, annotation));
+async function rotate({ shell }: Story, application: Application): Promise<void> {
+  shell.say("The password is rotated. The operator writes the new one into the Secret:");
+  await shell.run(`kubectl ${shop} annotate dba orders-app endpoint-operator.dev/rotate-requested-at=now`);
   await application.mountSecret();
   const output = await application.ask("host", read, words);
   if (!output.includes("the password is refused")) throw new Error("the old password still works");

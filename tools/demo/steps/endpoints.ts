@@ -1,20 +1,20 @@
 /** The steps about endpoints: they are created, resized, suspended and deleted. */
-import { endpointsPath, inNamespace, operationColumns, samples } from "../scene/names.ts";
-import type { Step } from "../scene/story.ts";
+import { endpoints, replicas, shop, watchOperations } from "../scene/names.ts";
+import { advanceClock, type Step, showEvents } from "../scene/story.ts";
 import { isSettled, watchRows } from "../scene/watch-rows.ts";
 
 /** Creates a resource with `kubectl apply`, and waits until its endpoint runs. */
 export const create: Step = {
   title: "An endpoint comes up",
-  async play(story) {
-    await watchRows(story, {
-      args: operationColumns("--watch"),
+  async play({ shell }) {
+    await watchRows(shell, {
+      command: watchOperations(),
       hasRows: false,
-      act: () => story.kubectl("apply", "-f", samples.namespaceFile, "-f", samples.primaryFile),
+      act: () => shell.run("kubectl apply -f deploy/samples/namespace.yaml -f deploy/samples/orders.yaml"),
       what: "orders is Ready, its start_compute seen in flight",
-      isWanted: (rows) => isSettled(rows, samples.primary, "start_compute"),
+      isWanted: (rows) => isSettled(rows, "orders", "start_compute"),
     });
-    await story.kubectl(...inNamespace("get", "cpe"));
+    await shell.run(`kubectl ${shop} get cpe`);
     return "Ready; start_compute was seen in flight";
   },
 };
@@ -22,33 +22,33 @@ export const create: Step = {
 /** Creates read replicas of one branch. */
 export const replicate: Step = {
   title: "Three read replicas follow",
-  async play(story) {
-    await watchRows(story, {
-      args: operationColumns("--watch"),
+  async play({ shell }) {
+    await watchRows(shell, {
+      command: watchOperations(),
       hasRows: true,
-      act: () => story.kubectl("apply", "-f", samples.replicasFile),
+      act: () => shell.run("kubectl apply -f deploy/samples/orders-replicas.yaml"),
       what: "three replicas are Ready",
-      isWanted: (rows) => samples.replicas.every((name) => isSettled(rows, name)),
+      isWanted: (rows) => replicas.every((name) => isSettled(rows, name)),
     });
     return "all three are Ready, one create at a time: the control plane locks the project";
   },
 };
 
-const newSize = JSON.stringify({ spec: { compute: { minUnits: 0.5, maxUnits: 4 } } });
-
 /** Shows that another size restarts the compute, and that an event announces it. */
 export const resize: Step = {
   title: "Another size restarts the compute",
   async play(story) {
-    await watchRows(story, {
-      args: operationColumns(samples.primary, "--watch"),
+    const { shell } = story;
+    const size = `-p='{"spec":{"compute":{"minUnits":0.5,"maxUnits":4}}}'`;
+    await watchRows(shell, {
+      command: watchOperations("orders"),
       hasRows: true,
-      act: () => story.kubectl(...inNamespace("patch", "cpe", samples.primary, "--type=merge", `-p=${newSize}`)),
+      act: () => shell.run(`kubectl ${shop} patch cpe orders --type=merge ${size}`),
       what: "the compute was suspended and started again",
-      isWanted: (rows) => isSettled(rows, samples.primary, "suspend_compute", "start_compute"),
+      isWanted: (rows) => isSettled(rows, "orders", "suspend_compute", "start_compute"),
     });
-    story.say("An event announced the restart:");
-    await story.events("EndpointRestarting", "REASON:.reason,MESSAGE:.message");
+    shell.say("An event announced the restart:");
+    await showEvents(story, "EndpointRestarting", "REASON:.reason,MESSAGE:.message");
     return "restarted and Ready";
   },
 };
@@ -57,26 +57,26 @@ export const resize: Step = {
 export const idle: Step = {
   title: "An idle endpoint stays Ready",
   async play(story) {
-    const { sleeper, sleeperSuspendSeconds: seconds } = samples;
-    story.say(`${sleeper} suspends after ${seconds} s without activity. Here the clock jumps over them:`);
-    await story.advanceClock(seconds);
-    const wait = (state: string) => story.kubectl(...inNamespace("wait", state, `cpe/${sleeper}`, "--timeout=60s"));
-    await wait("--for=jsonpath={.status.state}=idle");
-    await wait("--for=condition=Ready");
-    await story.kubectl(...inNamespace("get", "cpe"));
-    return `${sleeper} is idle and Ready`;
+    const { shell } = story;
+    shell.say("orders-replica-3 suspends after 60 s without activity. Here the clock jumps over them:");
+    await advanceClock(story, 60);
+    await shell.run(`kubectl ${shop} wait --for=jsonpath='{.status.state}=idle' cpe/orders-replica-3 --timeout=60s`);
+    await shell.run(`kubectl ${shop} wait --for=condition=Ready cpe/orders-replica-3 --timeout=60s`);
+    await shell.run(`kubectl ${shop} get cpe`);
+    return "orders-replica-3 is idle and Ready";
   },
 };
 
 /** Deletes the resources, and shows that the control plane has only what it had before. */
 export const remove: Step = {
   title: "Everything is deleted",
-  async play(story) {
-    await story.kubectl(...inNamespace("delete", "dba,cpe", "--all"));
-    await story.events("EndpointDeleted", "RESOURCE:.involvedObject.name,REASON:.reason,MESSAGE:.message", 4);
+  async play({ shell }) {
+    await shell.run(`kubectl ${shop} delete dba,cpe --all`);
+    const columns = "-o=custom-columns=RESOURCE:.involvedObject.name,REASON:.reason,MESSAGE:.message";
+    const isWhole = (output: string) => output.split("EndpointDeleted").length > 4;
+    await shell.until(`kubectl ${shop} get events --field-selector=reason=EndpointDeleted ${columns}`, isWhole);
     type Answer = { readonly endpoints: readonly { readonly id: string; readonly name?: string }[] };
-    const answer = await story.curl<Answer>({ method: "GET", path: endpointsPath });
-    story.terminal.quote(JSON.stringify(answer));
+    const answer = JSON.parse(await shell.run(`curl -sf ${endpoints}`)) as Answer;
     const left = answer.endpoints.filter(({ name }) => name?.includes("-k8s-"));
     if (left.length > 0) throw new Error("the sandbox still has endpoints that the operator created");
     const [{ id } = { id: "none" }] = answer.endpoints;

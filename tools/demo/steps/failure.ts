@@ -1,31 +1,41 @@
 /** The steps about a failed operation: it fails, it is cleared, and an alert reports it. */
 import type { NotifiedAlert } from "../../prometheus/webhook-receiver.ts";
-import { endpointsPath, inNamespace, samples } from "../scene/names.ts";
-import type { Step, Story } from "../scene/story.ts";
+import { endpoints, shop } from "../scene/names.ts";
+import { alertsOf, type Step, type Story, showEvents } from "../scene/story.ts";
 
-const newSize = JSON.stringify({ spec: { compute: { minUnits: 1, maxUnits: 4 } } });
-const resource = `cpe/${samples.primary}`;
-const failureMessage = '{.status.conditions[?(@.type=="LastOperationSucceeded")].message}{"\\n"}';
-const failures = "^compute_endpoint_operation_fail";
+const failures = "curl -s $METRICS | grep '^compute_endpoint_operation_fail'";
+const linesOf = (output: string) => output.split("\n").filter((line) => line !== "");
 
-const untilCondition = (story: Story, condition: string) =>
-  story.kubectl(...inNamespace("wait", `--for=condition=${condition}`, resource, "--timeout=60s"));
+/** The alert that the demo shows. */
+const failedAlert = "ComputeEndpointOperationFailed";
+
+/** Waits until the pager has received the alert about the failed operation, or its end, if there is monitoring. */
+async function untilPaged(story: Story, status: NotifiedAlert["status"]): Promise<void> {
+  if (story.monitoring.kind === "Missing") return;
+  const isWanted = (alert: NotifiedAlert) => alert.labels.alertname === failedAlert && alert.status === status;
+  await story.shell.waitFor(
+    `the pager hears of ${failedAlert}, ${status}`,
+    () => alertsOf(story).some(isWanted) || undefined,
+  );
+}
 
 /** Shows a failed operation in status, conditions, events and metrics. */
 export const fail: Step = {
   title: "An operation fails, and shows",
   async play(story) {
-    story.say("The sandbox shall let the next start fail; another size brings one about:");
-    const body = { action: "start_compute", error: "no compute node has room" };
-    await story.curl({ method: "POST", path: "/sandbox/v1/operations/fail-next", body });
-    await story.kubectl(...inNamespace("patch", "cpe", samples.primary, "--type=merge", `-p=${newSize}`));
-    await untilCondition(story, "LastOperationSucceeded=false");
-    const get = inNamespace("get", "cpe", samples.primary);
-    await story.kubectlUntil(get, (table) => table.includes("OperationFailed"));
-    await story.kubectl(...get, `-o=jsonpath=${failureMessage}`);
-    await story.events("OperationFailed", "TYPE:.type,REASON:.reason,MESSAGE:.message");
-    await story.metrics(failures, (lines) => lines.length >= 2);
-    await story.untilPaged("firing");
+    const { shell } = story;
+    shell.say("The sandbox shall let the next start fail; another size brings one about:");
+    const failure = '{"action":"start_compute","error":"no compute node has room"}';
+    await shell.do(`curl -sf --json '${failure}' $SANDBOX/sandbox/v1/operations/fail-next`);
+    const size = `-p='{"spec":{"compute":{"minUnits":1,"maxUnits":4}}}'`;
+    await shell.run(`kubectl ${shop} patch cpe orders --type=merge ${size}`);
+    await shell.run(`kubectl ${shop} wait --for=condition=LastOperationSucceeded=false cpe/orders --timeout=60s`);
+    await shell.until(`kubectl ${shop} get cpe orders`, (table) => table.includes("OperationFailed"));
+    const message = `{.status.conditions[?(@.type=="LastOperationSucceeded")].message}{"\\n"}`;
+    await shell.run(`kubectl ${shop} get cpe orders -o=jsonpath='${message}'`);
+    await showEvents(story, "OperationFailed", "TYPE:.type,REASON:.reason,MESSAGE:.message");
+    await shell.until(failures, (output) => linesOf(output).length >= 2);
+    await untilPaged(story, "firing");
     return "the failure shows in the resource, the events and the metrics";
   },
 };
@@ -34,13 +44,13 @@ export const fail: Step = {
 export const recover: Step = {
   title: "The next start ends the failure",
   async play(story) {
-    const field = "-o=jsonpath={.status.ownership.endpointId}";
-    const endpointId = await story.client.run(inNamespace("get", "cpe", samples.primary, field));
-    story.say("The operator does not repeat a failed start. Start the compute by the API of the control plane:");
-    await story.curl({ method: "POST", path: `${endpointsPath}/${endpointId}/start` });
-    await untilCondition(story, "LastOperationSucceeded");
-    await story.metrics(failures, (lines) => lines.length === 1);
-    await story.untilPaged("resolved");
+    const { shell } = story;
+    const id = await shell.quiet(`kubectl ${shop} get cpe orders -o=jsonpath={.status.ownership.endpointId}`);
+    shell.say("The operator does not repeat a failed start. Start the compute by the API of the control plane:");
+    await shell.do(`curl -sf -X POST ${endpoints}/${id}/start`);
+    await shell.run(`kubectl ${shop} wait --for=condition=LastOperationSucceeded cpe/orders --timeout=60s`);
+    await shell.until(failures, (output) => linesOf(output).length === 1);
+    await untilPaged(story, "resolved");
     return "no failure is left to act on; the counter keeps what happened";
   },
 };
@@ -49,25 +59,19 @@ export const recover: Step = {
 export const page: Step = {
   title: "What the person on call received",
   async play(story) {
-    const { monitoring } = story.stage;
+    const { shell, monitoring } = story;
     if (monitoring.kind === "Missing") {
-      story.say(
-        "deploy/monitoring/rules.yaml has the alert; here nothing evaluates it. Prometheus and Alertmanager are",
-      );
-      story.say("wanted:");
-      story.terminal.quote(monitoring.why);
+      shell.say("deploy/monitoring/rules.yaml has the alert. Here nothing evaluates it, because a program is missing:");
+      shell.terminal.quote(monitoring.why);
       return undefined;
     }
-    for (const alert of story.alerts) showAlert(story, alert);
+    for (const { status, labels, annotations } of alertsOf(story)) {
+      const { alertname, ...others } = labels;
+      const words = Object.entries(others).map(([name, value]) => `${name}=${value}`);
+      shell.terminal.quote(`${status.toUpperCase()}  ${alertname}  ${words.join(" ")}`);
+      const texts = [annotations.summary, annotations.description, annotations.runbook_url];
+      if (status === "firing") for (const text of texts) shell.terminal.quote(`  ${text}`);
+    }
     return "a real Prometheus with the shipped rules saw it fail, a real Alertmanager reported it and its end";
   },
 };
-
-function showAlert({ terminal }: Story, { status, labels, annotations }: NotifiedAlert): void {
-  const { alertname, ...others } = labels;
-  const words = Object.entries(others).map(([name, value]) => `${name}=${value}`);
-  terminal.quote(`${status.toUpperCase()}  ${alertname}  ${words.join(" ")}`);
-  if (status === "resolved") return;
-  const texts = [annotations.summary, annotations.description, annotations.runbook_url];
-  for (const text of texts) terminal.quote(`  ${text}`);
-}

@@ -7,61 +7,83 @@ import { AssetError } from "../../assets/asset-error.ts";
 import { monitoringAssets } from "../../assets/asset-table.ts";
 import { resolveAssets } from "../../assets/resolve-assets.ts";
 import { buildProgram } from "../../build.ts";
-import { createKubectl } from "../../process/kubectl.ts";
 import { startOperator, startSandbox } from "../../process/programs.ts";
 import { startMonitoringStack } from "../../prometheus/monitoring-stack.ts";
 import type { Computes } from "../scene/computes.ts";
-import { repositoryRoot, secondsSince } from "../scene/names.ts";
+import { secondsSince } from "../scene/names.ts";
 import type { Processes } from "../scene/processes.ts";
-import { Shell, shellWords } from "../scene/shell.ts";
-import { keyVariable, type Monitoring, type SandboxAddress, Story } from "../scene/story.ts";
+import { Shell } from "../scene/shell.ts";
+import type { Monitoring, Story } from "../scene/story.ts";
 import type { Terminal } from "../scene/terminal.ts";
 
 const operatorNamespace = "endpoint-operator-system";
 
 /** Starts the parts in the order in which they need each other. */
 export async function startStage(terminal: Terminal, processes: Processes, computes: Computes): Promise<Story> {
+  const { shell, program, kubeconfig } = await startCluster(terminal, processes);
+  const sandbox = await startControlPlane(shell, { processes, program, computes });
+  await shell.run("kubectl apply -k crds");
+  await untilEstablished({ run: (args) => shell.quiet(`kubectl ${args.join(" ")}`) });
+  await shell.run("kubectl apply -k deploy/base");
+  shell.say("No node runs pods here: the operator runs beside, with nothing but its service account's token.");
+  const settings = {
+    CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,
+    CONTROL_PLANE_API_KEY_FILE: sandbox.keyFile,
+    KUBECONFIG: await kubeconfig(),
+    // Operations that the control plane starts by itself are seen this soon. The default is 30 seconds.
+    PROJECT_POLL_SECONDS: "1",
+    ...(await databaseSettings(shell, processes.file("databases.crt"), sandbox.databasePort)),
+  };
+  const startMs = performance.now();
+  const inFront = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  terminal.command([...inFront, "endpoint-operator run"].join(" "));
+  const { component, metricsUrl } = await startOperator({ program, settings, logFile: processes.file("operator.log") });
+  processes.keepProgram(component);
+  terminal.success(`the operator is ready (${secondsSince(startMs)})`);
+  shell.set("METRICS", metricsUrl);
+  return { shell, processes, monitoring: await startMonitoring(shell, processes, metricsUrl) };
+}
+
+/** Starts an API server, and bundles the program. @returns a shell with kubectl, and what makes the kubeconfig */
+async function startCluster(terminal: Terminal, processes: Processes) {
   const { signal } = processes;
   const startMs = performance.now();
   const progress = (line: string) => terminal.say(line);
   const assets = await resolveAssets(["kube-apiserver", "etcd", "kubectl"], { progress, signal });
   const apiServer = await startApiServer({ assets });
   processes.keep(apiServer);
-  await mkdir(processes.file("bin"));
+  const bin = processes.file("bin");
+  await mkdir(bin);
   await symlink(assets.kubectl, processes.file("bin/kubectl"));
   const { program } = await buildProgram(processes.file("dist"));
-  const { url: server, caFile, kubeconfigFile } = apiServer;
-  const places = { kubeconfigFile, cacheFolder: processes.file("kubectl-cache"), cwd: repositoryRoot };
-  const client = createKubectl({ binary: assets.kubectl, ...places, signal });
-  const shell = new Shell({ terminal, client, signal });
+  const { url: server, caFile, kubeconfigFile: KUBECONFIG } = apiServer;
+  // kubectl sees nothing of the user's own settings, and leaves nothing there.
+  const kept = { KUBECACHEDIR: processes.file("kubectl-cache"), KUBERC: "off" };
+  const shell = new Shell(terminal, signal, {
+    ...process.env,
+    KUBECONFIG,
+    PATH: `${bin}:${process.env.PATH}`,
+    ...kept,
+  });
+  shell.assignments.push(`export KUBECONFIG=${KUBECONFIG}`, `export PATH=${bin}:$PATH`);
   terminal.success(`a real kube-apiserver with its etcd runs on ${server} (${secondsSince(startMs)})`);
-
-  const sandbox = await startControlPlane(shell, { processes, program, computes });
-  await shell.kubectl("apply", "-k", "crds");
-  await untilEstablished(client);
-  await shell.kubectl("apply", "-k", "deploy/base");
-  terminal.say("No node runs pods here: the operator runs beside, with nothing but its service account's token.");
-  const account = ["endpoint-operator", "-n", operatorNamespace];
-  const token = (await client.run(["create", "token", ...account, "--duration=24h"])).trim();
-  const kubeconfig = processes.file("operator-kubeconfig");
-  await writeKubeconfig(kubeconfig, { server, caFile, token, namespace: operatorNamespace });
-  const settings = {
-    CONTROL_PLANE_URL: `${sandbox.origin}/api/v2`,
-    CONTROL_PLANE_API_KEY_FILE: processes.file("sandbox-key"),
-    KUBECONFIG: kubeconfig,
-    // Operations that the control plane starts by itself are seen this soon. The default is 30 seconds.
-    PROJECT_POLL_SECONDS: "1",
-    ...(await databaseSettings(terminal, processes.file("databases.crt"), sandbox)),
+  const kubeconfig = async () => {
+    const token = await shell.quiet(`kubectl create token endpoint-operator -n ${operatorNamespace} --duration=24h`);
+    const file = processes.file("operator-kubeconfig");
+    await writeKubeconfig(file, { server, caFile, token: token.trim(), namespace: operatorNamespace });
+    return file;
   };
-  const operatorMs = performance.now();
-  const assignments = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  terminal.command([...shellWords(assignments), "endpoint-operator", "run"]);
-  const { component, metricsUrl } = await startOperator({ program, settings, logFile: processes.file("operator.log") });
-  processes.keepProgram(component);
-  terminal.success(`the operator is ready (${secondsSince(operatorMs)})`);
-  terminal.command([`METRICS=${metricsUrl}`]);
-  const monitoring = await startMonitoring(shell, processes, metricsUrl);
-  return new Story(shell, { processes, sandbox, kubeconfigFile, metricsUrl, monitoring });
+  return { shell, program, kubeconfig };
+}
+
+/** The addresses of the running sandbox. */
+interface SandboxAddress {
+  /** The URL without a path. */
+  readonly origin: string;
+  /** The file with its API key. */
+  readonly keyFile: string;
+  /** The port of the databases; `undefined`: no database servers run. */
+  readonly databasePort: string | undefined;
 }
 
 interface ControlPlaneOptions {
@@ -72,38 +94,35 @@ interface ControlPlaneOptions {
 }
 
 /** Starts the sandbox on a free port with a random key. Its operations are slow enough to be seen while they run. */
-async function startControlPlane({ terminal }: Shell, options: ControlPlaneOptions): Promise<SandboxAddress> {
+async function startControlPlane(shell: Shell, options: ControlPlaneOptions): Promise<SandboxAddress> {
+  const { terminal } = shell;
   const { processes, program, computes } = options;
   const common = "--port 0 --profile public --operation-latency 1500".split(" ");
   const ofComputes = "--compute postgres --compute-port 0 --compute-hosts names --postgres-bin".split(" ");
   const args = [...common, ...(computes.kind === "Found" ? [...ofComputes, computes.postgresBin] : [])];
   if (computes.kind === "Missing") terminal.say(`No database servers run behind the endpoints: ${computes.why}`);
-  terminal.command(shellWords(["endpoint-operator", "sandbox", ...args]));
+  terminal.command(`endpoint-operator sandbox ${args.join(" ")}`);
   const { component, origin, log } = await startSandbox({ program, args, logFile: processes.file("sandbox.log") });
   processes.keepProgram(component);
   const [, apiKey = ""] = /API key (\S+)\n/.exec(log) ?? [];
-  await writeFile(processes.file("sandbox-key"), apiKey, { mode: 0o600 });
+  const keyFile = processes.file("sandbox-key");
+  await writeFile(keyFile, apiKey, { mode: 0o600 });
   terminal.success("the sandbox, a local control plane with a key that it made up, runs");
-  terminal.command([`SANDBOX=${origin}`]);
-  terminal.command([`${keyVariable}=$(cat ${processes.file("sandbox-key")})`]);
-  return { origin, apiKey, databasePort: /databases on [^\s,]+:(\d+),/.exec(log)?.[1] };
+  shell.set("SANDBOX", origin);
+  shell.set("SANDBOX_KEY", apiKey, `$(cat ${keyFile})`);
+  return { origin, keyFile, databasePort: /databases on [^\s,]+:(\d+),/.exec(log)?.[1] };
 }
 
 /** Returns how applications reach the databases, and with which certificate authority. Empty without databases. */
-async function databaseSettings(
-  terminal: Terminal,
-  file: string,
-  { origin, databasePort }: SandboxAddress,
-): Promise<Readonly<Record<string, string>>> {
-  if (databasePort === undefined) return {};
-  terminal.command(["curl", "-s", "-o", file, "$SANDBOX/sandbox/v1/ca.crt"]);
-  const answer = await fetch(`${origin}/sandbox/v1/ca.crt`, { signal: AbortSignal.timeout(10_000) });
-  await writeFile(file, await answer.text());
-  return { DATABASE_PORT: databasePort, DATABASE_CA_FILE: file, DATABASE_SSL_MODE: "verify-full" };
+async function databaseSettings(shell: Shell, file: string, port: string | undefined): Promise<Record<string, string>> {
+  if (port === undefined) return {};
+  await shell.do(`curl -sf -o ${file} $SANDBOX/sandbox/v1/ca.crt`);
+  return { DATABASE_PORT: port, DATABASE_CA_FILE: file, DATABASE_SSL_MODE: "verify-full" };
 }
 
 /** Starts Prometheus and Alertmanager. If they are not available, the demo goes on without them. */
-async function startMonitoring({ terminal }: Shell, processes: Processes, metricsUrl: string): Promise<Monitoring> {
+async function startMonitoring(shell: Shell, processes: Processes, metricsUrl: string): Promise<Monitoring> {
+  const { terminal } = shell;
   try {
     const progress = (line: string) => terminal.say(line);
     const assets = await resolveAssets(monitoringAssets, { progress, signal: processes.signal });
@@ -111,7 +130,8 @@ async function startMonitoring({ terminal }: Shell, processes: Processes, metric
     const targetLabels = { namespace: operatorNamespace };
     const stack = await startMonitoringStack({ assets, targets: [new URL(metricsUrl).host], targetLabels });
     processes.keep(stack);
-    terminal.success(`Prometheus on ${stack.prometheus.url} and Alertmanager watch it`);
+    terminal.success("Prometheus and Alertmanager watch it");
+    shell.set("PROMETHEUS", stack.prometheus.url);
     return { kind: "Running", stack };
   } catch (error) {
     if (!(error instanceof AssetError)) throw error;
