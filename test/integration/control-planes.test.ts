@@ -124,24 +124,6 @@ test("Secret and control plane are deleted while in use → the key in memory wo
   expect(await second.endpoints(project)).toEqual([]);
 });
 
-test("the Secret is deleted, and the operator restarts → Stalled, and Retain ends the resource and its control plane", async () => {
-  const planes = await startPlaneWorld();
-  const { world, second } = planes;
-  const controlPlaneRef = { kind: "ControlPlane", name: "own" };
-  await planes.apply("controlplane/own");
-  await world.apply("orders", { ...writable, controlPlaneRef });
-  await world.untilReady("orders");
-  await world.stopOperator();
-  await world.kubectl.run(["-n", world.namespace, "delete", "secret/second-key"]);
-  await world.startOperator();
-  await world.untilStalled("orders", "ControlPlaneNotReady");
-  await world.kubectl.run(["-n", world.namespace, "delete", "cpe/orders", "controlplane/own", "--wait=false"]);
-  await world.apply("orders", { ...writable, controlPlaneRef, deletionPolicy: "Retain" });
-  await world.untilGone("orders");
-  await planes.untilGone("controlplane/own");
-  expect(await second.endpoints(project)).toHaveLength(1);
-});
-
 test("the URL changes to another account and back → the endpoint is neither looked up nor recreated there", async () => {
   const planes = await startPlaneWorld();
   const { world, second } = planes;
@@ -236,21 +218,32 @@ test("two names for one account → an endpoint that a resource owns is not adop
   await world.untilReady("orders");
 });
 
-test("a restart, and an operator that starts while the key is missing → what is there stays, nothing is created twice", async () => {
+test("the operator restarts while the key is missing → Retain ends a resource at once, and another one when the key is back", async () => {
   const planes = await startPlaneWorld();
   const { world, second } = planes;
   const controlPlaneRef = { kind: "ControlPlane", name: "own" };
   await planes.apply("controlplane/own");
   await world.apply("orders", { ...writable, controlPlaneRef });
-  const before = await world.untilReady("orders");
+  await world.apply("kept", { ...writable, branchId: branches.staging, controlPlaneRef, deletionPolicy: "Retain" });
+  await world.untilReady("orders");
+  const kept = await world.untilReady("kept");
   await world.stopOperator();
-  await world.kubectl.run(["-n", world.namespace, "delete", "rolebinding", "endpoint-operator-secrets"]);
+  await world.kubectl.run(["-n", world.namespace, "delete", "secret/second-key"]);
   await world.startOperator();
   await world.untilStalled("orders", "ControlPlaneNotReady");
-  await world.delete("orders");
-  await planes.access.allowSecrets();
+  await world.kubectl.run([
+    "-n",
+    world.namespace,
+    "delete",
+    "cpe/orders",
+    "cpe/kept",
+    "controlplane/own",
+    "--wait=false",
+  ]);
+  await world.untilGone("kept");
+  await planes.secret("second-key", planes.apiKey);
   await planes.touch("controlplane/own");
   await world.untilGone("orders");
-  expect(await second.endpoints(project)).toEqual([]);
-  expect(before.status.ownership?.origin).toBe("Created");
+  await planes.untilGone("controlplane/own");
+  expect((await second.endpoints(project)).map(({ id }) => id)).toEqual([kept.status.ownership?.endpointId]);
 });
