@@ -35,7 +35,6 @@ export interface KubernetesCall {
   readonly fence?: LeaderFence | undefined;
 }
 
-/** Connections to one API server. They stay open between calls. */
 export interface KubernetesConnection {
   /** The namespace of the kubeconfig's context, or of the operator's own pod; `default` if there is none. */
   readonly namespace: string;
@@ -57,10 +56,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** Shown in the API server's audit log. */
   readonly userAgent: string;
-  /**
-   * The maximum size of one answer in bytes. @default 16 MiB: enough for any object, and its parsed form still fits
-   * into a small pod
-   */
+  /** The maximum size of one answer. @default 16 MiB: its parsed form still fits into a small pod */
   readonly maxBodyBytes?: number;
 }
 
@@ -132,7 +128,7 @@ class HttpConnection implements KubernetesConnection {
     };
     try {
       let { session, answer } = await attempt();
-      if (statusOf(answer) === 401 && this.#sessions.renew(session)) {
+      if ("status" in answer && answer.status === 401 && this.#sessions.renew(session)) {
         if ("text" in answer) {
           await answer.text();
         }
@@ -163,19 +159,16 @@ class HttpConnection implements KubernetesConnection {
   }
 }
 
-function statusOf(answer: HttpOutcome | StreamedAnswer): number | undefined {
-  return "status" in answer ? answer.status : undefined;
-}
-
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
 function bodyOf(call: KubernetesCall, outcome: HttpOutcome): unknown {
+  const isComplete = outcome.kind === "Answered" && outcome.bodyEnd === "Complete";
   if (outcome.kind === "Answered" && !isSuccess(outcome.status)) {
-    throw errorOfStatus(call, outcome, outcome.bodyEnd === "Complete" ? outcome.body : undefined);
+    throw errorOfStatus(call, outcome, isComplete ? outcome.body : undefined);
   }
-  if (outcome.kind !== "Answered" || outcome.bodyEnd !== "Complete") {
+  if (!isComplete) {
     throw errorForOutcome(call.what, outcome);
   }
   const json = parseJson(outcome.body);

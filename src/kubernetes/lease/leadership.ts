@@ -31,17 +31,11 @@ export function soleLeadership({ mayLead, onLeading }: LeadershipOptions): Leade
       onLeading();
     }
   };
-  const end = async () => {
+  const stop = async () => {
     state = "Over";
-    return true;
   };
-  return {
-    mayStartEffect: () => state === "Leading",
-    start: lead,
-    nudge: lead,
-    stop: async () => void (await end()),
-    release: end,
-  };
+  const release = () => stop().then(() => true);
+  return { mayStartEffect: () => state === "Leading", start: lead, nudge: lead, stop, release };
 }
 
 export interface LeaseTiming {

@@ -28,30 +28,21 @@ export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointS
   indexesOf: indexesOfEndpoint,
 };
 
-// There are few resources of the two kinds of control planes, so the cache needs no index for them.
+// There are few control planes, so the cache needs no index for them.
+const planeKind = { indexesOf: () => [] };
+
 export const controlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> = {
-  ...controlPlaneNames,
-  many: "ControlPlanes",
-  parse: parseControlPlane,
-  indexesOf: () => [],
+  ...{ ...planeKind, ...controlPlaneNames, many: "ControlPlanes", parse: parseControlPlane },
 };
 
 export const clusterControlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> = {
-  ...clusterControlPlaneNames,
-  many: "ClusterControlPlanes",
-  parse: parseClusterControlPlane,
-  indexesOf: () => [],
+  ...{ ...planeKind, ...clusterControlPlaneNames, many: "ClusterControlPlanes", parse: parseClusterControlPlane },
 };
 
 export function databaseAccessKind(
   indexesOf: (resource: DatabaseAccess) => readonly string[],
 ): ResourceKind<DatabaseAccess, DatabaseAccessStatus> {
-  return {
-    ...databaseAccessNames,
-    many: "DatabaseAccesses",
-    parse: parseDatabaseAccess,
-    indexesOf,
-  };
+  return { ...databaseAccessNames, many: "DatabaseAccesses", parse: parseDatabaseAccess, indexesOf };
 }
 
 /** A value of JSON. A member with the value `undefined` counts as absent. */
