@@ -41,6 +41,9 @@ async function startLeader(doesAnswerEvents: boolean) {
     } else if (path.includes("/computeendpoints")) {
       if (method === "GET") sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [unreadable] });
       else sendJson(response, 200, stored({ ...unreadable, ...(body as object) }, unreadable.metadata));
+    } else if (method === "GET") {
+      // No other kind is served.
+      sendJson(response, 404, { kind: "Status" });
     } else if (doesAnswerEvents) {
       sendJson(response, 200, {});
     }
