@@ -26,6 +26,7 @@ async function startLeader(doesAnswerEvents: boolean) {
   const api = await startFakeApiServer();
   const service = await startRawService(() => {});
   let version = 10;
+  let lease: object | undefined;
   const stored = (body: unknown, metadata: object) => {
     version += 1;
     return { ...(body as object), metadata: { ...metadata, resourceVersion: String(version) } };
@@ -34,8 +35,9 @@ async function startLeader(doesAnswerEvents: boolean) {
     if (query.watch !== undefined) {
       response.writeHead(200).flushHeaders();
     } else if (path.includes("/leases")) {
-      if (method === "GET") sendJson(response, 404, { kind: "Status" });
-      else sendJson(response, 200, stored(body, { uid: "lease" }));
+      if (method !== "GET") lease = stored(body, { uid: "lease" });
+      if (lease === undefined) sendJson(response, 404, { kind: "Status" });
+      else sendJson(response, 200, lease);
     } else if (path === "/api/v1/namespaces") {
       sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [] });
     } else if (path.includes("/computeendpoints")) {
