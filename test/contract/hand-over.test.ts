@@ -26,7 +26,6 @@ async function startLeader(doesAnswerEvents: boolean) {
   const api = await startFakeApiServer();
   const service = await startRawService(() => {});
   let version = 10;
-  let lease: object | undefined;
   const stored = (body: unknown, metadata: object) => {
     version += 1;
     return { ...(body as object), metadata: { ...metadata, resourceVersion: String(version) } };
@@ -35,17 +34,13 @@ async function startLeader(doesAnswerEvents: boolean) {
     if (query.watch !== undefined) {
       response.writeHead(200).flushHeaders();
     } else if (path.includes("/leases")) {
-      if (method !== "GET") lease = stored(body, { uid: "lease" });
-      if (lease === undefined) sendJson(response, 404, { kind: "Status" });
-      else sendJson(response, 200, lease);
+      if (method === "GET") sendJson(response, 404, { kind: "Status" });
+      else sendJson(response, 200, stored(body, { uid: "lease" }));
     } else if (path === "/api/v1/namespaces") {
       sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [] });
     } else if (path.includes("/computeendpoints")) {
       if (method === "GET") sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [unreadable] });
       else sendJson(response, 200, stored({ ...unreadable, ...(body as object) }, unreadable.metadata));
-    } else if (method === "GET") {
-      // No other kind is served.
-      sendJson(response, 404, { kind: "Status" });
     } else if (doesAnswerEvents) {
       sendJson(response, 200, {});
     }
