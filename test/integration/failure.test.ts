@@ -66,9 +66,10 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       expect(await world.sandbox.endpoints(project)).toHaveLength(1);
     });
 
-    test("the free tier's refusal of a replica → named with the control plane's words", async () => {
+    test("the free tier's refusal of a large replica → named with the control plane's words", async () => {
       const world = await startWorld({ sandbox: { profile } });
-      await world.apply("replica", { projectId: "tiny-owl-654321", branchId: "br-calm-hill-654321", type: "ReadOnly" });
+      const place = { projectId: "tiny-owl-654321", branchId: "br-calm-hill-654321" };
+      await world.apply("replica", { ...place, type: "ReadOnly", compute: { minUnits: 4, maxUnits: 4 } });
       await world.until("replica", "Retrying with the reason", ({ status }) => {
         return conditionOf(status.conditions, "Ready")?.reason === "Retrying";
       });
