@@ -31,13 +31,16 @@ async function startLeader(doesAnswerEvents: boolean) {
     version += 1;
     return { ...(body as object), metadata: { ...metadata, resourceVersion: String(version) } };
   };
+  const answerLease = (method: string | undefined, body: unknown) => {
+    if (method !== "GET") lease = stored(body, { uid: "lease" });
+    return lease === undefined ? { status: 404, answer: { kind: "Status" } } : { status: 200, answer: lease };
+  };
   api.answer(({ method, path, query, body }, response) => {
     if (query.watch !== undefined) {
       response.writeHead(200).flushHeaders();
     } else if (path.includes("/leases")) {
-      if (method !== "GET") lease = stored(body, { uid: "lease" });
-      if (lease === undefined) sendJson(response, 404, { kind: "Status" });
-      else sendJson(response, 200, lease);
+      const { status, answer } = answerLease(method, body);
+      sendJson(response, status, answer);
     } else if (path === "/api/v1/namespaces") {
       sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [] });
     } else if (path.includes("/computeendpoints")) {
