@@ -44,8 +44,9 @@ function readScale(text: string): number {
   throw new InvalidArgumentError("It must be a number above 0.");
 }
 
-function readRateLimit(text: string): SandboxOptions["rateLimit"] {
-  if (text === "off") return undefined;
+/** Commander replaces an undefined result by an empty text, so "off" stays a word. */
+function readRateLimit(text: string): NonNullable<SandboxOptions["rateLimit"]> | "off" {
+  if (text === "off") return text;
   if (text === "public") return publicRateLimit;
   const [, perMinute, perSecond] = /^(\d{1,9}):(\d{1,9})$/.exec(text) ?? [];
   const rules = { perMinute: Number(perMinute), perSecond: Number(perSecond) };
@@ -151,7 +152,8 @@ function optionsOf(values: Values): SandboxOptions {
   const { availabilityCheckInterval: checkSeconds, timeScale, proxyPort, rateLimit, host, port: apiPort } = values;
   const { computePort, computeHosts: hosts, postgresBin, pgbouncerBin, maxComputes } = values;
   return {
-    ...{ host, port: apiPort, rateLimit, timeScale, seed: values.seed, apiKey: values.apiKey },
+    rateLimit: rateLimit === "off" ? undefined : rateLimit,
+    ...{ host, port: apiPort, timeScale, seed: values.seed, apiKey: values.apiKey },
     ...{ profile: values.profile, newProfile: "public", publicHost: values.publicHost },
     data: values.data === ":memory:" ? undefined : values.data,
     clock: timeScale === undefined ? values.clock : "scaled",
