@@ -96,7 +96,7 @@ export function isRotationWanted({ openReset, resource, rotationDueMs, nowMs }: 
   return openReset !== undefined || isRotationAsked(resource) || rotationDueMs <= nowMs;
 }
 
-/** Any other password than the last written one counts as the rotation, whoever has set it. */
+/** Any other password than the last written one counts as the rotation, also if another client has set it. */
 function hasNewPassword(observation: AccessObservation, role: ObservedRole): boolean {
   const { isAnswered, password, resource, endpoint, secret } = observation;
   const { status } = resource;

@@ -117,7 +117,7 @@ function mayStillSend(context: AccessContext, resource: DatabaseAccess, wish: Wi
   return deletedWithResource(recorded, context, resource).length > 0 && isDeletionGranted(context, resource, object);
 }
 
-/** Notes in status that the change may have been sent. False: it must not be sent any more. @throws KubernetesError */
+/** Notes in status that the change may have been sent. False: it must not be sent. @throws KubernetesError */
 async function prepare(
   context: AccessContext,
   worked: WorkedAccess,
