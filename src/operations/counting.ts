@@ -10,8 +10,7 @@ import {
   type OperationMetrics,
   outcomeOf,
 } from "../domain/operation.ts";
-import { type EventRecorder, type ResourceEvent, type ResourceKey, warning } from "../domain/resource-store.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { type EventRecorder, type ResourceEvent, type ResourceKey, type StoredIdentity, warning } from "../domain/resource-store.ts";
 import type { OperationWatermark } from "../resource/status-schema.ts";
 import type { HistoryRange } from "./reader.ts";
 import { createdMsOf } from "./snapshot.ts";
@@ -107,7 +106,7 @@ export function isWorthStoring(stored: LogMark | undefined, next: LogMark): bool
 export function countStored(
   { metrics, events }: { readonly metrics: OperationMetrics; readonly events: EventRecorder },
   pending: Map<string, CountedOperation>,
-  resource: ComputeEndpoint,
+  resource: StoredIdentity & { readonly status: { readonly operationWatermark?: OperationWatermark | undefined } },
 ): void {
   for (const operation of pending.values()) {
     if (holds(resource.status.operationWatermark, operation)) {

@@ -10,10 +10,10 @@ import {
 } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { Requeue } from "../domain/worker.ts";
-import { reportRefusedWrite } from "../reconcile/refused-write.ts";
-import { isBeingDeleted } from "../resource/compute-endpoint.ts";
+import { reportRefusedWrite } from "../engine/refused-write.ts";
 import { keyOfPlane, type PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
+import { isBeingDeleted } from "../resource/stored-object.ts";
 import type { Plane } from "./plane.ts";
 import { planeEvents, planeStatus } from "./plane-status.ts";
 import type { Planes } from "./planes.ts";

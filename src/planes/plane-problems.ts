@@ -1,4 +1,4 @@
-import type { PlaneProblem } from "../decide/project-grant.ts";
+import type { PlaneProblem } from "../engine/grant.ts";
 import type { KindGap } from "../domain/resource-store.ts";
 import { namespaceOfPlane, type PlaneResource, planeName } from "../resource/control-plane-resource.ts";
 

@@ -1,5 +1,5 @@
 /** What a control plane is made from: the settings, or a resource that describes it. */
-import type { PlaneProblem } from "../decide/project-grant.ts";
+import type { PlaneProblem } from "../engine/grant.ts";
 import { idOfPlane, type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
 import type { ReadKey } from "./api-key.ts";

@@ -1,7 +1,8 @@
-import { eventsOfStall } from "../decide/events-for.ts";
-import type { GrantOf } from "../decide/project-grant.ts";
+import { eventsOfStall } from "../engine/report.ts";
+import type { GrantOf } from "../engine/grant.ts";
 import { normal, type ResourceEvent } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, isBeingDeleted, noProject, projectIdOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint,  noProject, projectIdOf } from "../resource/compute-endpoint.ts";
+import { isBeingDeleted } from "../resource/stored-object.ts";
 import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";

@@ -1,5 +1,5 @@
 /** All control planes, by their ids. */
-import type { ControlPlaneUnit } from "../reconcile/ports.ts";
+import type { ControlPlaneUnit } from "../engine/context.ts";
 import { settingsPlane } from "../resource/control-plane-resource.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
 

@@ -1,4 +1,4 @@
-import type { PlaneProblem } from "../decide/project-grant.ts";
+import type { PlaneProblem } from "../engine/grant.ts";
 import { keyText } from "../domain/resource-store.ts";
 import { planeProblems } from "../planes/plane-problems.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";

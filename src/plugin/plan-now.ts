@@ -1,20 +1,25 @@
 import { parseAllDocuments } from "yaml";
-import type { Identity } from "../decide/identity.ts";
-import type { Plan } from "../decide/plan.ts";
-import { localPlanOf } from "../decide/plan-resource.ts";
-import { isMutation } from "../decide/plan-table.ts";
-import { fullGrant, type GrantOf, type PlaneProblem, type ProjectGrant } from "../decide/project-grant.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
+import { keyText, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
+import { fullGrant, type GrantOf, type PlaneProblem, type ProjectGrant } from "../engine/grant.ts";
+import type { Identity } from "../engine/identity.ts";
+import { Projects } from "../engine/memory.ts";
+import { ProjectReconcile } from "../engine/project-reconciler.ts";
+import { EndpointKind } from "../kinds/endpoint/endpoint-kind.ts";
+import type { Plan } from "../kinds/endpoint/plan.ts";
 import { ProjectOperations } from "../operations/reader.ts";
-import { EndpointLook } from "../reconcile/look.ts";
-import { type ControlPlaneReads, observeProject } from "../reconcile/observe-project.ts";
-import { entryFor, noteStoredIntent, Projects } from "../reconcile/project-memory.ts";
-import { Round } from "../reconcile/round.ts";
-import { lockHolderOf } from "../reconcile/schedule.ts";
-import { type ComputeEndpoint, planeOf, projectsOf, workProjectOf } from "../resource/compute-endpoint.ts";
+import {
+  type ComputeEndpoint,
+  indexesOfEndpoint,
+  planeOf,
+  workKeyOf,
+  workProjectOf,
+} from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { recordedName } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
+import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
 interface PlanInput {
@@ -24,7 +29,7 @@ interface PlanInput {
   readonly identity: Identity;
   readonly clock: Clock;
   /** The control plane of the resource; `undefined`: it cannot be used, see `problem`. */
-  readonly controlPlane: ControlPlaneReads | undefined;
+  readonly controlPlane: ControlPlane | undefined;
   /** Why the operator cannot use the control plane. @default no problem */
   readonly problem?: PlaneProblem | undefined;
   readonly grants: KnownGrants;
@@ -42,42 +47,50 @@ export interface PlannedStep {
 const policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
 
 /**
- * Runs the operator's code for one reconcile, up to the decision, and writes nothing. A running operator may wait where
+ * Runs the operator's engine for one reconcile, up to the decision, and writes nothing. A running operator may wait where
  * this plan acts: after a failure, or while it sends another change first. @throws ControlPlaneError
  */
 export async function planNow(input: PlanInput): Promise<PlannedStep> {
-  const { resource, others, clock, controlPlane, problem: planeProblem, grants } = input;
-  const planeId = planeOf(resource);
-  const identity = { ...input.identity, controlPlane: recordedName(planeId) };
+  const { resource, others, clock, controlPlane, problem, grants } = input;
+  const id = planeOf(resource);
+  const identity = { ...input.identity, controlPlane: recordedName(id) };
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
-  const project = projects.of(workProjectOf(resource));
-  const facts = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), identity, policy, planeProblem };
-  const all = [...others, resource].filter(
-    (each) => planeOf(each) === planeId && projectsOf(each).includes(project.projectId),
-  );
-  const worked = all
-    .filter((each) => workProjectOf(each) === project.projectId)
-    .map((each) => ({ resource: each, entry: entryFor(project, each, facts.monotonicMs) }));
-  for (const { entry, resource: stored } of worked) noteStoredIntent(entry, stored, facts.monotonicMs);
   const grantOf: GrantOf = (...of) => grants(...of) ?? grantShownBy(resource);
-  const round = new Round(facts, project, { all, worked, grantOf });
+  const unit = { id, identity, projects, grantOf, problem, access: undefined, isKnown: true };
+  const kinds = [new EndpointKind(storeOf([...others, resource]))];
+  const context = { clock, policy, kinds, unitOf: () => unit, projectPollMs: Number.POSITIVE_INFINITY, ...silent };
+  const reconcile = new ProjectReconcile(context, { unit, key: workKeyOf(resource) });
+  const step = await reconcile.planOf(resource.uid, controlPlane);
+  if (step === undefined) throw new Error("unreachable: a resource is reconciled with its own project");
   const isGrantAssumed = grants(resource.key.namespace, workProjectOf(resource)) === undefined;
-  const due = worked.filter((each) => each.resource.uid === resource.uid);
-  const [local] = due.map((each) => round.observe(each));
-  if (local === undefined) throw new Error("unreachable: a resource names its own project");
-  const plan = localPlanOf(local);
-  if (plan !== undefined) return { plan, afterOperation: undefined, isGrantAssumed };
-  if (controlPlane === undefined) throw new Error("unreachable: a problem of the control plane is decided locally");
-  const reads = { clock, controlPlane };
-  const seen = await observeProject(reads, round);
-  const look = new EndpointLook(reads, round, seen);
-  const [first] = await look.decideDue(due);
-  if (first === undefined) throw new Error("unreachable: what is due is decided");
-  const error = look.readErrorOf(first.worked);
-  if (error !== undefined) throw error;
-  const lockHolder = lockHolderOf(project, facts.monotonicMs);
-  return { plan: first.plan, afterOperation: isMutation(first.plan) ? lockHolder : undefined, isGrantAssumed };
+  return { plan: step.plan as Plan, afterOperation: step.afterOperation, isGrantAssumed };
 }
+
+/** A store that only reads. */
+function storeOf(resources: readonly ComputeEndpoint[]): ResourceStore<ComputeEndpoint, ComputeEndpointStatus> {
+  const get = (key: ResourceKey) => resources.find((each) => keyText(each.key) === keyText(key));
+  const refuse = async () => {
+    throw new Error("unreachable: a plan writes nothing");
+  };
+  const withIndex = (index: string) => resources.filter((each) => indexesOfEndpoint(each).includes(index));
+  const reads = { get, current: async (key: ResourceKey) => get(key), read: async (key: ResourceKey) => get(key) };
+  return {
+    ...reads,
+    list: () => resources,
+    withIndex,
+    addFinalizer: refuse,
+    removeFinalizer: refuse,
+    patchStatus: refuse,
+  };
+}
+
+const nothing = () => {};
+const silent = {
+  random: () => 0,
+  events: { record: nothing },
+  metrics: { countEnded: nothing, logCutShort: nothing, forgetResource: nothing },
+  logger: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+};
 
 /** The operator's latest result stands in for Namespaces that the user may not read. */
 function grantShownBy({ status }: ComputeEndpoint): ProjectGrant {
@@ -104,8 +117,6 @@ export function planText({ plan, afterOperation, isGrantAssumed, isUrlAssumed }:
 
 function textOf(plan: Plan): string {
   switch (plan.kind) {
-    case "AddFinalizer":
-      return "AddFinalizer: the operator adds its finalizer, and then decides again.";
     case "RemoveFinalizer":
       return `RemoveFinalizer: the resource is released (${plan.cause}).`;
     case "CreateEndpoint":
@@ -125,7 +136,9 @@ function textOf(plan: Plan): string {
     case "DeleteEndpoint":
       return `DeleteEndpoint: ${plan.endpointId} is deleted.`;
     case "Look":
-      return `Look: the operator reads ${plan.endpointId} by id, and then decides again.`;
+      return "Look: an operation locks the project. The operator decides when it has ended.";
+    case "Idle":
+      return "Idle: nothing to do.";
     case "Wait":
       return `Wait: ${plan.reason}: ${plan.message}`;
     case "Settled":

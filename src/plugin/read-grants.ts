@@ -1,5 +1,5 @@
-import { fullGrant, type GrantOf, type ProjectGrant } from "../decide/project-grant.ts";
 import type { NamespaceGrants } from "../domain/resource-store.ts";
+import { fullGrant, type GrantOf, type ProjectGrant } from "../engine/grant.ts";
 import { type GrantMode, planeGrantOf, projectGrantOf } from "../planes/grants.ts";
 import { idOfPlane } from "../resource/control-plane-resource.ts";
 import type { ReadPlane } from "./named-plane.ts";

@@ -1,5 +1,5 @@
-import { accessRemedies, remedies } from "../decide/call-failures.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
+import { accessRemedies, remedies } from "../engine/failures.ts";
 import {
   type AccessProgressReason,
   type AccessStallReason,

@@ -1,6 +1,6 @@
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ControlPlaneRef, planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
-import { annotations, finalizer, kind } from "./names.ts";
+import { kind } from "./names.ts";
 import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
 import {
@@ -45,19 +45,6 @@ export function parseComputeEndpoint(stored: unknown, expected?: ComputeEndpoint
     spec: isSameSpec ? expected.spec : parseSpec(spec),
     ...(isSameStatus ? readableStatus(expected.status) : parseStatus(status)),
   };
-}
-
-export function isBeingDeleted(resource: StoredObject): boolean {
-  return resource.deletionTimestamp !== undefined;
-}
-
-export function hasFinalizer(resource: ComputeEndpoint): boolean {
-  return resource.finalizers.includes(finalizer);
-}
-
-/** Whether the annotation `paused` asks the operator to write nothing but status. */
-export function isPaused(resource: StoredObject): boolean {
-  return resource.annotations[annotations.paused] === "true";
 }
 
 function deletionFieldsOf({ spec }: ComputeEndpoint) {

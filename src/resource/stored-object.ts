@@ -13,6 +13,15 @@ export interface StoredObject extends StoredIdentity {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
+export function isBeingDeleted(resource: StoredObject): boolean {
+  return resource.deletionTimestamp !== undefined;
+}
+
+/** Whether the annotation `paused` asks the operator to write nothing but status. */
+export function isPaused(resource: StoredObject): boolean {
+  return resource.annotations[annotations.paused] === "true";
+}
+
 interface StoredParts {
   readonly object: StoredObject;
   readonly spec: unknown;

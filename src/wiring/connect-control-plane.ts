@@ -19,8 +19,8 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
+import type { ControlPlaneAccess } from "../engine/context.ts";
 import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
-import type { ControlPlaneAccess } from "../reconcile/ports.ts";
 
 /** For writes to the control plane and to Kubernetes. The lease must last longer. */
 export const writeTimeoutMs = 8_000;

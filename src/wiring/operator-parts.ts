@@ -1,6 +1,6 @@
 /** Makes all parts of the operator, each connected to the others. */
-import { AccessKind } from "../access/access-kind.ts";
-import { endpointIndex, indexesOf } from "../access/endpoint-reference.ts";
+import { AccessKind } from "../kinds/access/access-kind.ts";
+import { endpointIndex, indexesOf } from "../kinds/access/endpoint-reference.ts";
 import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
@@ -18,8 +18,9 @@ import { computeEndpointKind, databaseAccessKind } from "../kubernetes/store/res
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import { usersAmong } from "../planes/plane-status.ts";
-import { Projects } from "../reconcile/project-memory.ts";
-import { ProjectReconciler } from "../reconcile/project-reconciler.ts";
+import { Projects } from "../engine/memory.ts";
+import { ProjectReconciler } from "../engine/project-reconciler.ts";
+import { EndpointKind } from "../kinds/endpoint/endpoint-kind.ts";
 import { type ComputeEndpoint, noProject, projectKeysOf } from "../resource/compute-endpoint.ts";
 import { kindOfPlane, parseProjectKey, planeIndex, planeLabel } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
@@ -111,7 +112,7 @@ export class OperatorParts {
     });
     this.#accesses = new WatchedKind(databaseAccessKind(indexesOf), {
       ...{ ...watched, gaps: gaps.get(databaseAccessNames.kind) },
-      keysOf: (resource) => this.#accessKind.projectsOf(resource),
+      keysOf: (resource) => [this.#accessKind.keyOf(resource)],
     });
     this.#grants = new NamespaceGrants({
       ...{ ...watched, gaps: gaps.get("Namespace"), readAgainMs: Math.min(longestReadAgainMs, projectPollMs) },
@@ -307,6 +308,7 @@ export class OperatorParts {
       ...{ ...this.#common(), store: this.#accesses.store, observer: this.metrics.access },
       secrets: createSecretStore({ ...this.#foundation, fence: this.fence }),
       findEndpoint: (key) => this.endpoints.store.get(key),
+      endpointsOf: (projectId) => this.endpoints.store.withIndex(projectId),
       settingsOf: (planeId) => this.#planes.planes.of(planeId).databases,
     });
   }
@@ -315,8 +317,9 @@ export class OperatorParts {
     const { config, clock, logger, tracer, forgets } = this.#foundation;
     const { planes, keeper } = this.#planes;
     const reconciler = new ProjectReconciler({
-      ...{ ...this.#common(), tracer, forgets, projectPollMs: config.projectPollMs, kinds: [this.#accessKind] },
-      ...{ store: this.endpoints.store, metrics: this.metrics.operations },
+      ...{ ...this.#common(), tracer, forgets, projectPollMs: config.projectPollMs },
+      kinds: [new EndpointKind(this.endpoints.store), this.#accessKind],
+      metrics: this.metrics.operations,
       unitOf: (planeId) => planes.unitOf(planeId),
     });
     const reconcile = (key: string) => {

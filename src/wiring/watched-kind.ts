@@ -2,7 +2,7 @@
 import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
 import { KindWatch, type KindWatchOptions } from "../kubernetes/kind-watch.ts";
 import type { ResourceKind, StoredResource } from "../kubernetes/store/resource-kinds.ts";
-import { ProjectKeys } from "../reconcile/project-keys.ts";
+import { ProjectKeys } from "../engine/project-keys.ts";
 import type { WorkPriority } from "../runtime/work-queue.ts";
 
 export interface WatchedKindOptions<Resource> extends Omit<KindWatchOptions, "onChange"> {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import type { Plan } from "../../src/decide/plan.ts";
+import type { Plan } from "../../src/kinds/endpoint/plan.ts";
 import { readAuditEvents, sharedApiServer } from "../support/api-server.ts";
 import { bareEnvironment, startProgram } from "../support/e2e-program.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";

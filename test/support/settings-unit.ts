@@ -1,7 +1,7 @@
 /** The control plane of the settings, for tests. */
-import { fullGrant } from "../../src/decide/project-grant.ts";
-import type { ControlPlaneAccess, ControlPlaneUnit } from "../../src/reconcile/ports.ts";
-import type { Projects } from "../../src/reconcile/project-memory.ts";
+import { fullGrant } from "../../src/engine/grant.ts";
+import type { ControlPlaneAccess, ControlPlaneUnit } from "../../src/engine/context.ts";
+import type { Projects } from "../../src/engine/memory.ts";
 
 /** Makes a control plane that every namespace may use, like the one of the settings. */
 export function settingsUnit(access: ControlPlaneAccess, projects: Projects): ControlPlaneUnit {

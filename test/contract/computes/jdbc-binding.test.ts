@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { bindingOf, type ConnectionSettings } from "../../../src/access/binding.ts";
+import { bindingOf, type ConnectionSettings } from "../../../src/kinds/access/binding.ts";
 import { databaseAccessSpecSchema } from "../../../src/resource/database-access-schema.ts";
 import { ComputeScene, mainBranch, primary } from "./compute-scene.ts";
 

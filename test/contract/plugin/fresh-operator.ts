@@ -1,20 +1,20 @@
 /** Runs a freshly started operator in memory, to compare it with the plugin's plan. */
-import type { Claim } from "../../../src/decide/claims.ts";
-import type { Observation } from "../../../src/decide/observation.ts";
-import { fullGrant, type GrantOf } from "../../../src/decide/project-grant.ts";
+import type { Claim } from "../../../src/kinds/endpoint/claims.ts";
+import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
+import { fullGrant, type GrantOf } from "../../../src/engine/grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
-import { Projects } from "../../../src/reconcile/project-memory.ts";
-import { ProjectReconciler } from "../../../src/reconcile/project-reconciler.ts";
+import { Projects } from "../../../src/engine/memory.ts";
+import { ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
 import { noBranchObjects } from "../../support/fakes/no-branch-objects.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { settingsUnit } from "../../support/settings-unit.ts";
-import { identity, nowMs, ownership, policy, project, resource } from "../../unit/decide/builders.ts";
+import { identity, nowMs, ownership, policy, project, resource } from "../../unit/kinds/endpoint/builders.ts";
 
 /** A change that the operator asked the control plane for: the method and its arguments. */
 export type Call = readonly [method: "create" | "update" | "delete" | "power", ...parameters: readonly unknown[]];

@@ -1,17 +1,17 @@
 /** Tests that the plan of `kubectl endpoints` is what a fresh operator does. */
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Observation } from "../../../src/decide/observation.ts";
-import type { Plan } from "../../../src/decide/plan.ts";
-import { fullGrant, type GrantOf, type ProjectGrant } from "../../../src/decide/project-grant.ts";
+import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
+import type { Plan } from "../../../src/kinds/endpoint/plan.ts";
+import { fullGrant, type GrantOf, type ProjectGrant } from "../../../src/engine/grant.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { type PlannedStep, planNow } from "../../../src/plugin/plan-now.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { annotations } from "../../../src/resource/names.ts";
-import { identity, operation, owned } from "../../unit/decide/builders.ts";
-import { combinations, type Factors, product } from "../../unit/decide/product/factors.ts";
-import { claimsOf, createGiven } from "../../unit/decide/product/given.ts";
+import { identity, operation, owned } from "../../unit/kinds/endpoint/builders.ts";
+import { combinations, type Factors, product } from "../../unit/kinds/endpoint/product/factors.ts";
+import { claimsOf, createGiven } from "../../unit/kinds/endpoint/product/given.ts";
 import { type Call, ObservedWorld } from "./fresh-operator.ts";
 
 /** A long time limit: all cases take half a minute on one core. */

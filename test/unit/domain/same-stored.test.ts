@@ -1,6 +1,6 @@
 /** Tests the comparison of stored values. */
 import { describe, expect, it } from "vitest";
-import { canonicalJson } from "../../../src/decide/desired-endpoint.ts";
+import { canonicalJson } from "../../../src/kinds/endpoint/desired-endpoint.ts";
 import { isSameStored } from "../../../src/domain/same-stored.ts";
 
 const values: readonly unknown[] = [

@@ -1,6 +1,6 @@
 /** Tests the control plane that a command names. */
 import { describe, expect, test } from "vitest";
-import { fullGrant, noGrant } from "../../../src/decide/project-grant.ts";
+import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import { adoptionManifest, unownedEndpoints } from "../../../src/plugin/listings.ts";
 import {
   isPlaneName,
@@ -16,7 +16,7 @@ import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resourc
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { everyPlaneReason, planeSaying, planeWaits, resourceSaying } from "../../support/status-saying.ts";
-import { endpoint as observed } from "../decide/builders.ts";
+import { endpoint as observed } from "../kinds/endpoint/builders.ts";
 
 const url = "https://control-plane.example.com/api/v2";
 const other = "https://other.example.com/api/v2";

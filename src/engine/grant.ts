@@ -1,0 +1,48 @@
+/** What a namespace may do in a project, and why a control plane cannot be used, as decisions see it. */
+import type { PlaneStallReason } from "../resource/conditions.ts";
+import { grantAnnotation } from "../resource/names.ts";
+
+export interface ProjectGrant {
+  readonly mayChange: boolean;
+  /**
+   * Whether the namespace may adopt. Adoption can end in the deletion of an endpoint that another client created, so
+   * `Open` does not allow it.
+   */
+  readonly mayAdopt: boolean;
+}
+
+export type GrantOf = (namespace: string, projectId: string) => ProjectGrant;
+
+export const fullGrant: ProjectGrant = { mayChange: true, mayAdopt: true };
+
+export const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
+
+/**
+ * The problem of the control plane that a resource names. While there is one, the operator creates, changes and deletes
+ * nothing.
+ */
+export interface PlaneProblem {
+  readonly reason: PlaneStallReason;
+  /** What happened and what to do. It contains nothing that the namespaces which use the control plane may not see. */
+  readonly message: string;
+}
+
+/**
+ * Returns the message for the reason ProjectNotGranted. It names the annotation and the project of spec, and nothing
+ * about the project's contents.
+ */
+export function notGrantedMessage(
+  namespace: string,
+  projectId: string,
+  what: "change" | "adopt" | "deleteAdopted",
+): string {
+  const ask = `Ask an administrator of the cluster to add ${projectId} to the annotation ${grantAnnotation} of Namespace ${namespace}`;
+  switch (what) {
+    case "change":
+      return `Namespace ${namespace} has no grant for project ${projectId}, so the operator creates and changes nothing there. ${ask}.`;
+    case "adopt":
+      return `Namespace ${namespace} has no grant for project ${projectId}, and an adoption needs one. ${ask}, or remove spec.adoption.`;
+    case "deleteAdopted":
+      return `This deletion concerns something that the operator may not have created. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not delete it. ${ask}, or set the deletionPolicy to Retain.`;
+  }
+}

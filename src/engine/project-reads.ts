@@ -1,0 +1,148 @@
+/** Reads operations and endpoints of a project, and updates what the process remembers of the project. */
+import type { Clock } from "../domain/clock.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { ProjectSnapshot } from "../domain/endpoint.ts";
+import { holdsProjectLock, type Operation } from "../domain/operation.ts";
+import type { OperationsSnapshot } from "../operations/snapshot.ts";
+import type { HistoryRange } from "../operations/reader.ts";
+import type { ProjectMemory } from "./memory.ts";
+import { isLocked, lockHolderOf } from "./schedule.ts";
+
+export interface ReadContext {
+  readonly clock: Clock;
+  readonly controlPlane: Pick<ControlPlane, "listEndpoints" | "getEndpoint" | "listOperations" | "getOperation">;
+}
+
+/** The maximum number of endpoints that one reconcile reads by id. */
+const readsByIdLimit = 20;
+
+/** What one reconcile has read of its project. */
+export class ProjectReads {
+  #operations: OperationsSnapshot;
+  readonly #context: ReadContext;
+  readonly #project: ProjectMemory;
+  readonly #errors = new Map<string, ControlPlaneError>();
+  #snapshot: ProjectSnapshot | undefined;
+
+  constructor(
+    context: ReadContext,
+    project: ProjectMemory,
+    read: { readonly operations: OperationsSnapshot; readonly snapshot: ProjectSnapshot | undefined },
+  ) {
+    this.#context = context;
+    this.#project = project;
+    this.#operations = read.operations;
+    this.#snapshot = read.snapshot;
+  }
+
+  get operations(): OperationsSnapshot {
+    return this.#operations;
+  }
+
+  /** Takes up operations that the answer to a change has named. */
+  noteAnswer(): void {
+    this.#operations = this.#project.operations.snapshot();
+  }
+
+  /** The endpoints. `undefined`: an operation locks the project, so nothing can be changed and they were not listed. */
+  get snapshot(): ProjectSnapshot | undefined {
+    return this.#snapshot;
+  }
+
+  /** Returns since when this process has seen the operations lock the project; `nowMs` if none of them does. */
+  lockedSinceMs(operations: readonly Operation[], nowMs: number): number {
+    return Math.min(nowMs, ...operations.map(({ id }) => this.#project.lockHolders.get(id) ?? nowMs));
+  }
+
+  get lockHolder(): Operation | undefined {
+    const [id = ""] = this.#project.lockHolders.keys();
+    return this.operations.byId.get(id);
+  }
+
+  isLocked(nowMs: number): boolean {
+    return isLocked(this.#project, nowMs);
+  }
+
+  /** Returns the error of the read of an endpoint by id; `undefined`: none failed. */
+  errorOf(endpointId: string): ControlPlaneError | undefined {
+    return this.#errors.get(endpointId);
+  }
+
+  /** Reads an endpoint by id, once in a reconcile. @returns whether the snapshot shows the result now */
+  async readById(endpointId: string): Promise<boolean> {
+    const snapshot = this.#snapshot;
+    const isPossible = snapshot !== undefined && !this.#errors.has(endpointId);
+    if (!isPossible || snapshot.readsById.size + this.#errors.size >= readsByIdLimit) {
+      return false;
+    }
+    try {
+      const endpoint = await this.#context.controlPlane.getEndpoint(snapshot.projectId, endpointId);
+      const latest = this.#snapshot ?? snapshot;
+      const endpoints = new Map(latest.endpoints);
+      endpoints.delete(endpointId);
+      if (endpoint !== undefined) endpoints.set(endpointId, endpoint);
+      this.#snapshot = { ...latest, endpoints, readsById: new Set(latest.readsById).add(endpointId) };
+      return true;
+    } catch (error) {
+      if (!(error instanceof ControlPlaneError)) throw error;
+      this.#errors.set(endpointId, error);
+      return false;
+    }
+  }
+}
+
+/**
+ * Reads the operations of the project. If none of them locks it, the endpoints are listed after that: otherwise an
+ * endpoint may be older than the end of its operation, and would look like drift.
+ * @throws ControlPlaneError
+ */
+export async function readProject(
+  context: ReadContext,
+  project: ProjectMemory,
+  ranges: readonly HistoryRange[],
+): Promise<ProjectReads> {
+  const { clock, controlPlane } = context;
+  const { projectId } = project;
+  const startedAtMs = clock.monotonicMs();
+  const operations = await project.operations.read(controlPlane, projectId, ranges);
+  project.operationsReadAtMs = startedAtMs;
+  noteLockHolders(project, operations, clock.monotonicMs());
+  const isHeld = lockHolderOf(project, clock.monotonicMs()) !== undefined;
+  const snapshot = isHeld ? undefined : await listEndpoints(context, projectId);
+  return new ProjectReads(context, project, { operations, snapshot });
+}
+
+async function listEndpoints({ clock, controlPlane }: ReadContext, projectId: string): Promise<ProjectSnapshot> {
+  const startedAtMs = clock.monotonicMs();
+  const { endpoints, unreadableIds } = await controlPlane.listEndpoints(projectId);
+  return {
+    projectId,
+    startedAtMs,
+    endpoints: new Map(endpoints.map((endpoint) => [endpoint.id, endpoint])),
+    unreadableIds,
+    readsById: new Set(),
+    echoesNames: endpoints.some(({ name }) => name !== undefined),
+  };
+}
+
+function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSnapshot, nowMs: number): void {
+  const holders = snapshot.operations.filter(holdsProjectLock);
+  const ids = new Set(holders.map(({ id }) => id));
+  // Operations that follow each other without a pause count as one lock of the project.
+  const lockedSinceMs = Math.min(nowMs, ...lockHolders.values());
+  for (const id of [...lockHolders.keys()].filter((known) => !ids.has(known))) {
+    lockHolders.delete(id);
+  }
+  for (const id of ids) {
+    lockHolders.set(id, lockHolders.get(id) ?? lockedSinceMs);
+  }
+}
+
+/** Remembers operations that a write of ours started, because they lock the project. */
+export function noteStarted(project: ProjectMemory, started: readonly Operation[], nowMs: number): void {
+  project.operations.noteAnswer(started);
+  for (const { id } of started.filter(holdsProjectLock)) {
+    project.lockHolders.set(id, nowMs);
+  }
+}

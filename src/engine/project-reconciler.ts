@@ -1,0 +1,304 @@
+/** The reconcile of one project. docs/code.md describes its steps. */
+import type { ControlPlane } from "../domain/control-plane.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Requeue } from "../domain/worker.ts";
+import { noProject } from "../resource/compute-endpoint.ts";
+import { parseProjectKey } from "../resource/control-plane-resource.ts";
+import type { ControlPlaneAccess, ControlPlaneUnit, EngineContext } from "./context.ts";
+import { isProjectGone, nextFailure } from "./failures.ts";
+import type { Kind, KindInProject, KindTypes, ProjectFacts } from "./kind.ts";
+import { memoryOf, type ProjectMemory, type ResourceMemory } from "./memory.ts";
+import { noteStarted, type ProjectReads, readProject } from "./project-reads.ts";
+import { type ChangeCalls, ResourceReconcile, type SentNote } from "./resource-reconcile.ts";
+import { firstChange, isLocked, lockHolderOf, nextChangeMs, nextDueMs } from "./schedule.ts";
+
+/**
+ * Reconciles one project: decide → observe → decide → send one change, store the others → schedule.
+ *
+ * Level-triggered: the reason why the project is due does not matter. Guarantees: one reconcile sends at most one
+ * change to the control plane. A crash between any two steps leaves an ordinary starting state.
+ * Assumption: no two reconciles of one project overlap.
+ */
+export class ProjectReconciler {
+  readonly #context: EngineContext;
+
+  constructor(context: EngineContext) {
+    this.#context = context;
+  }
+
+  /** No expected error is thrown. @param key the key of the project, with its control plane */
+  async reconcile(key: string): Promise<Requeue> {
+    const { planeId, projectId } = parseProjectKey(key);
+    const unit = this.#context.unitOf(planeId);
+    if (this.#context.forgets?.() === true) {
+      unit.projects.forget(projectId);
+    }
+    return new ProjectReconcile(this.#context, { unit, key }).run();
+  }
+}
+
+export interface ReconcileOf {
+  readonly unit: ControlPlaneUnit;
+  readonly key: string;
+}
+
+/** One reconcile of one project. */
+export class ProjectReconcile {
+  readonly #context: EngineContext;
+  readonly #of: ReconcileOf;
+  readonly #memory: ProjectMemory;
+  readonly #facts: ProjectFacts;
+  readonly #scopes: KindInProject<KindTypes>[] = [];
+  readonly resources: readonly ResourceReconcile<KindTypes>[];
+
+  constructor(context: EngineContext, of: ReconcileOf) {
+    this.#context = context;
+    this.#of = of;
+    this.#facts = factsOf(context, of);
+    this.#memory = of.unit.projects.of(this.#facts.projectId);
+    this.resources = context.kinds.flatMap((kind) => this.#resourcesOf(kind));
+    this.#forgetGone();
+  }
+
+  async run(): Promise<Requeue> {
+    await Promise.all(this.resources.map((each) => each.decideLocally()));
+    if (this.#of.unit.isKnown) {
+      await this.#readAndAct();
+    }
+    return this.#requeue();
+  }
+
+  /**
+   * Decides about one resource and changes nothing. `afterOperation`: the operation that locks the project and delays the
+   * plan. @throws ControlPlaneError
+   */
+  async planOf(uid: string, controlPlane: ControlPlane | undefined) {
+    const wanted = this.resources.find((each) => each.uid === uid);
+    if (wanted === undefined || wanted.wantsRead() !== "Needed" || controlPlane === undefined) {
+      return wanted && { plan: wanted.plan, afterOperation: undefined };
+    }
+    await this.#read({ controlPlane, keyMark: async () => "" }, [wanted]);
+    if (wanted.readError !== undefined) throw wanted.readError;
+    const isChange = wanted.wish() !== undefined;
+    return {
+      plan: wanted.plan,
+      afterOperation: isChange ? lockHolderOf(this.#memory, this.#facts.monotonicMs) : undefined,
+    };
+  }
+
+  #resourcesOf(kind: Kind<KindTypes>): readonly ResourceReconcile<KindTypes>[] {
+    const { isKnown } = this.#of.unit;
+    const project = this.#facts;
+    const scope = kind.begin(project);
+    this.#scopes.push(scope);
+    return kind
+      .resourcesOf(project)
+      .filter(
+        (resource) => isKnown || (resource.deletionTimestamp !== undefined && scope.heldBy(resource) !== "Something"),
+      )
+      .map((resource) => {
+        const memory: ResourceMemory = memoryOf(this.#memory, resource, project.monotonicMs);
+        return new ResourceReconcile({ context: this.#context, kind, scope, memory, project, resource });
+      });
+  }
+
+  #forgetGone(): void {
+    const { kinds, metrics } = this.#context;
+    const isHere = new Set(this.resources.map(({ uid }) => uid));
+    for (const [uid, { key }] of this.#of.unit.isKnown ? this.#memory.resources : []) {
+      if (!isHere.has(uid)) {
+        this.#memory.resources.delete(uid);
+        if (kinds.every(({ store }) => store.get(key) === undefined)) metrics.forgetResource(key);
+      }
+    }
+  }
+
+  /** Reads the project if a poll or a decision is due, and sends at most one change. */
+  async #readAndAct(): Promise<void> {
+    const wanted = this.#wantedRead();
+    const { access } = this.#of.unit;
+    if (wanted === undefined || access === undefined) {
+      return;
+    }
+    const chosen = this.resources.filter(
+      (each) => each.wantsRead() !== "No" && (wanted === "Poll" || each.isExpecting()),
+    );
+    const held = this.#memory.readFailure;
+    if (held !== undefined && this.#facts.monotonicMs < held.retryAtMs && !this.#mayTryEarly(held.error)) {
+      await this.#fail(chosen, false);
+      return;
+    }
+    const calls = this.#callsOf(access, chosen);
+    try {
+      const reads = await this.#read(calls, chosen);
+      if (wanted === "Poll" || held !== undefined) this.#notePoll(reads, access);
+      await this.#act(chosen, { reads, calls });
+    } catch (error) {
+      if (!(error instanceof ControlPlaneError)) throw error;
+      await this.#readFailed(error, calls, chosen);
+    }
+  }
+
+  #wantedRead(): "Poll" | "Part" | undefined {
+    const { monotonicMs, problem, policy } = this.#facts;
+    const project = this.#memory;
+    const isUseful = this.resources.some((each) => each.wantsRead() !== "No");
+    if (
+      project.projectId === noProject ||
+      (!isUseful && (this.resources.length > 0 || project.listedWith === undefined))
+    ) {
+      // The operator does not poll a project that it cannot read, or for which no namespace has a grant.
+      project.nextPollAtMs = Math.max(project.nextPollAtMs, monotonicMs + this.#context.projectPollMs);
+      return undefined;
+    }
+    if (problem !== undefined) {
+      return undefined;
+    }
+    if (project.nextPollAtMs <= monotonicMs) {
+      return "Poll";
+    }
+    const isChangeDue = nextChangeMs(project, monotonicMs, policy) <= monotonicMs;
+    const isNeeded = this.resources.some((each) => each.wantsRead() === "Needed" && (each.isDue || isChangeDue));
+    return isNeeded ? "Part" : undefined;
+  }
+
+  /** A person may have removed the cause of a 400, 403 or 404. After any other failure no read comes early. */
+  #mayTryEarly({ reason }: ControlPlaneError): boolean {
+    const isRefusal = reason === "Forbidden" || reason === "NotFound" || reason === "Malformed";
+    return isRefusal && this.resources.some((each) => each.isDue && each.isAskedFor());
+  }
+
+  /** Kinds decide in their order: later ones use what earlier ones have read by id. @throws ControlPlaneError */
+  async #read(
+    calls: Pick<Calls, "controlPlane" | "keyMark">,
+    chosen: readonly ResourceReconcile<KindTypes>[],
+  ): Promise<ProjectReads> {
+    const project = this.#memory;
+    const ranges = this.resources.flatMap(({ historyRange }) => historyRange ?? []);
+    const reads = await readProject({ clock: this.#context.clock, controlPlane: calls.controlPlane }, project, ranges);
+    project.listedWith = await calls.keyMark();
+    for (const kind of this.#context.kinds) {
+      await Promise.all(chosen.filter((each) => each.isOf(kind)).map((each) => each.look(reads, calls.controlPlane)));
+    }
+    project.readFailure = undefined;
+    return reads;
+  }
+
+  /** Sends the first waiting change, and meanwhile stores the results of the other decisions. */
+  async #act(
+    chosen: readonly ResourceReconcile<KindTypes>[],
+    { calls }: { readonly reads: ProjectReads; readonly calls: Calls },
+  ): Promise<void> {
+    const isOpen = !isLocked(this.#memory, this.#facts.monotonicMs);
+    const wishes = chosen.flatMap((each) => each.wish() ?? []);
+    const first = isOpen ? firstChange(wishes, this.#memory.lastChange?.namespace) : undefined;
+    await Promise.all(chosen.map((each) => (each.uid === first?.uid ? each.send(calls.change) : each.store())));
+  }
+
+  /**
+   * Sets the time of the next poll. With many projects the interval grows, so that polls stay within their share of the
+   * request budget. While an operation locks the project, there is no list, and the poll waits.
+   */
+  #notePoll({ snapshot }: ProjectReads, { pollsPerMinute }: ControlPlaneAccess): void {
+    const { clock, random, projectPollMs } = this.#context;
+    const project = this.#memory;
+    if (snapshot === undefined) {
+      project.nextPollAtMs = nextChangeMs(project, clock.monotonicMs(), this.#facts.policy);
+      return;
+    }
+    const intervalMs = Math.max(projectPollMs, (this.#of.unit.projects.size / pollsPerMinute) * 60_000);
+    project.nextPollAtMs = clock.monotonicMs() + intervalMs * (1 - 0.1 * random());
+    const orphans = this.#scopes.flatMap((scope) => scope.orphansIn?.(snapshot) ?? []);
+    for (const endpointId of orphans.filter((id) => !project.orphanIds.has(id))) {
+      const fields = { projectId: project.projectId, endpointId };
+      this.#context.logger.warn(
+        fields,
+        "this cluster created an endpoint that no resource owns; the operator does not delete it",
+      );
+    }
+    project.orphanIds = new Set(orphans);
+  }
+
+  async #readFailed(
+    error: ControlPlaneError,
+    calls: Calls,
+    chosen: readonly ResourceReconcile<KindTypes>[],
+  ): Promise<void> {
+    const project = this.#memory;
+    const latest = { error, generation: 0, nowMs: this.#context.clock.monotonicMs() };
+    const row = nextFailure(project.readFailure, latest, this.#context);
+    project.readFailure = row;
+    // The next try is a poll, so that it updates every resource of the project.
+    project.nextPollAtMs = row.retryAtMs;
+    const isGone = isProjectGone(error, latest.nowMs - row.sinceMs) && project.listedWith === (await calls.keyMark());
+    await this.#fail(chosen, isGone);
+  }
+
+  async #fail(chosen: readonly ResourceReconcile<KindTypes>[], isGone: boolean): Promise<void> {
+    const { readFailure } = this.#memory;
+    if (readFailure !== undefined) {
+      const { error, sinceMs } = readFailure;
+      const forMs = this.#context.clock.monotonicMs() - sinceMs;
+      await Promise.all(chosen.map((each) => each.fail({ error, forMs, isProjectGone: isGone })));
+    }
+  }
+
+  #callsOf(access: ControlPlaneAccess, chosen: readonly ResourceReconcile<KindTypes>[]): Calls {
+    const { unitOf } = this.#context;
+    const { unit } = this.#of;
+    const urgency = chosen.some((each) => each.isUrgent()) ? "Urgent" : "Background";
+    const { controlPlane, reserve, keyMark } = access.forCaller({ urgency, project: this.#facts.projectId });
+    const isCurrent = () => unitOf(unit.id).access === access;
+    const change = { reserve, controlPlane, isCurrent, noteSent: (sent: SentNote) => this.#noteSent(sent) };
+    return { controlPlane, change, keyMark };
+  }
+
+  #noteSent(sent: SentNote): void {
+    const project = this.#memory;
+    if (sent.kind === "Accepted") {
+      const atMs = this.#context.clock.monotonicMs();
+      project.lastChange = { namespace: sent.namespace, atMs };
+      noteStarted(project, sent.answer.operations, atMs);
+    } else if (sent.error.reason === "Locked") {
+      // The lock belongs to the project, so all its changes wait.
+      project.lockedUntilMs = sent.retryAtMs;
+    }
+  }
+
+  #requeue(): Requeue {
+    const { projects, problem, isKnown } = this.#of.unit;
+    if (!isKnown) {
+      return { kind: "RequeueAfter", delayMs: unusableAgainMs };
+    }
+    projects.forgetEmpty();
+    if (!projects.has(this.#memory.projectId)) {
+      return { kind: "Done" };
+    }
+    const nowMs = this.#context.clock.monotonicMs();
+    const leastMs = problem === undefined ? 0 : unusableAgainMs;
+    const delayMs = Math.max(leastMs, nextDueMs(this.#memory, nowMs, this.#facts.policy) - nowMs);
+    return Number.isFinite(delayMs) ? { kind: "RequeueAfter", delayMs } : { kind: "Done" };
+  }
+}
+
+interface Calls {
+  readonly controlPlane: ControlPlane;
+  readonly change: ChangeCalls;
+  readonly keyMark: () => Promise<string>;
+}
+
+function factsOf({ clock, policy }: EngineContext, { unit, key }: ReconcileOf): ProjectFacts {
+  const { projectId } = parseProjectKey(key);
+  const { id: planeId, identity, projects, grantOf, problem } = unit;
+  const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+  const memory = projects.of(projectId);
+  const answerOf = (uid: string) => memory.resources.get(uid)?.memory.posts?.answer;
+  const lastChangeMs = memory.lastChange?.atMs;
+  return { ...times, key, planeId, projectId, identity, policy, grantOf, problem, answerOf, lastChangeMs };
+}
+
+/**
+ * The shortest interval between two reconciles of a project whose control plane cannot be used, or is not known yet, in
+ * milliseconds. A changed resource is reconciled at once.
+ */
+const unusableAgainMs = 1_000;

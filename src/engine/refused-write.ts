@@ -1,0 +1,59 @@
+/** Reports in status that the API server refuses a write of the operator, for resources of every kind. */
+
+import type { Clock } from "../domain/clock.ts";
+import { type EventRecorder, KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
+import { mergeConditions } from "../resource/conditions.ts";
+import type { Condition } from "../resource/status-schema.ts";
+import type { StoredObject } from "../resource/stored-object.ts";
+import { eventsOfStall } from "./report.ts";
+import { unfinishedDrafts } from "./summary.ts";
+
+interface ConditionsStatus {
+  readonly observedGeneration?: number | undefined;
+  readonly conditions?: Condition[] | undefined;
+}
+
+export interface RefusalTargets<Resource extends StoredObject> {
+  readonly clock: Clock;
+  readonly store: Pick<ResourceStore<Resource, NonNullable<unknown>>, "patchStatus">;
+  readonly events: EventRecorder;
+}
+
+/**
+ * Makes the resource Stalled with the API server's text if an error says that the API server refuses a write. If it
+ * refuses the status too, the first failure in a row is published as an event.
+ * @returns the resource after that; other errors change nothing
+ */
+export async function reportRefusedWrite<Resource extends StoredObject & { readonly status: ConditionsStatus }>(
+  { clock, store, events }: RefusalTargets<Resource>,
+  { resource, isFirst }: { readonly resource: Resource; readonly isFirst: boolean },
+  error: unknown,
+): Promise<Resource> {
+  if (!isRefusedWrite(error)) {
+    return resource;
+  }
+  const { generation, status: before } = resource;
+  const { conditions: former = [] } = before;
+  const message = `${error.message}. Correct what the API server names. The operator tries again by itself.`;
+  const drafts = unfinishedDrafts({ kind: "Stalled", reason: error.reason, message });
+  const others = former.filter(({ type }) => !["Ready", "Reconciling", "Stalled"].includes(type));
+  const conditions = [...mergeConditions(former, drafts, { generation, nowMs: clock.nowMs() }), ...others];
+  const status = { ...before, observedGeneration: generation, conditions };
+  if (isSameStored(status, before)) {
+    return resource;
+  }
+  try {
+    const stored = await store.patchStatus(resource, status);
+    for (const event of eventsOfStall(former, conditions)) events.record(stored, event);
+    return stored;
+  } catch {
+    // The next try reports it again.
+    if (isFirst) for (const event of eventsOfStall([], conditions)) events.record(resource, event);
+    return resource;
+  }
+}
+
+function isRefusedWrite(error: unknown): error is KubernetesError & { reason: "WriteRefused" | "SecretRefused" } {
+  return error instanceof KubernetesError && (error.reason === "WriteRefused" || error.reason === "SecretRefused");
+}

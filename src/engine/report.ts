@@ -1,0 +1,111 @@
+/** Metrics, events, log lines and spans of a reconcile. */
+import type { Logger } from "../domain/logger.ts";
+import type { ResourceEvent, StoredIdentity } from "../domain/resource-store.ts";
+import type { CountedOperation } from "../operations/counting.ts";
+import type { OperationLogStep } from "../operations/reduce-operations.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import type { Condition } from "../resource/status-schema.ts";
+import type { EngineContext } from "./context.ts";
+import type { KindResource, KindTypes, Outcome, Step } from "./kind.ts";
+
+/** The maximum number of operation ids in one log line or span. */
+const operationIdsLimit = 20;
+
+type Targets = Pick<EngineContext, "events" | "metrics" | "logger" | "tracer">;
+
+const noteLimit = 1024;
+
+export function eventsOfStall(
+  before: readonly Condition[] | undefined,
+  next: readonly Condition[] | undefined,
+): readonly ResourceEvent[] {
+  const stalled = conditionOf(next, "Stalled");
+  const isNews = stalled !== undefined && conditionOf(before, "Stalled")?.reason !== stalled.reason;
+  return isNews ? [{ type: "Warning", reason: stalled.reason, action: "Reconcile", note: stalled.message }] : [];
+}
+
+export function publish({ events }: Pick<Targets, "events">, resource: StoredIdentity, news: readonly ResourceEvent[]) {
+  for (const event of news) {
+    events.record(resource, { ...event, note: event.note.slice(0, noteLimit) });
+  }
+}
+
+/** Writes one line if the status or the remote object changed. */
+export function logStep<T extends KindTypes>(
+  { logger }: Pick<Targets, "logger">,
+  step: Step<T>,
+  { log, hasChanged }: { readonly log: OperationLogStep | undefined; readonly hasChanged: boolean },
+): void {
+  const message = hasChanged
+    ? "reconciled: the status changed"
+    : step.outcome.kind === "Accepted"
+      ? "reconciled: only the control plane changed"
+      : undefined;
+  if (message === undefined) {
+    return;
+  }
+  const level: keyof Logger = step.outcome.kind === "Failed" ? "warn" : "info";
+  logger[level](stepFields(step, log?.ended ?? []), message);
+}
+
+export function resourceFields({ key, uid, kind }: Pick<StoredIdentity, "key" | "uid" | "kind">) {
+  return { namespace: key.namespace, name: key.name, uid, ...(kind !== undefined && { kind }) };
+}
+
+/** `operationId` is the last operation that the change started, else the last one that ended. */
+function stepFields<T extends KindTypes>({ facts, plan, outcome }: Step<T>, ended: readonly CountedOperation[]) {
+  const ids = startedBy(outcome) ?? ended.map(({ operationId }) => operationId).slice(0, operationIdsLimit);
+  return {
+    ...resourceFields(facts.resource),
+    ...endpointField(facts.resource),
+    operationId: ids.at(-1),
+    ...(ids.length > 1 ? { operationIds: ids } : {}),
+    ...(ended.length === 0 ? {} : { counted: ended.length }),
+    plan: plan?.kind,
+    outcome: outcome.kind,
+    reason: reasonOfStep({ plan, outcome }),
+    ...(outcome.kind === "Failed" ? { error: outcome.error.message } : {}),
+  };
+}
+
+function endpointField({ status }: KindResource): { readonly endpointId?: string | undefined } {
+  const { ownership } = status as { readonly ownership?: { readonly endpointId: string } };
+  return { endpointId: ownership?.endpointId };
+}
+
+function startedBy(outcome: Outcome<KindTypes>): readonly string[] | undefined {
+  const operations = outcome.kind === "Accepted" ? outcome.answer.operations : [];
+  return operations.length === 0 ? undefined : operations.map(({ id }) => id).slice(0, operationIdsLimit);
+}
+
+function reasonOfStep({ plan, outcome }: Pick<Step<KindTypes>, "plan" | "outcome">): string | undefined {
+  if (outcome.kind === "Failed") {
+    return outcome.error.reason;
+  }
+  return plan !== undefined && "reason" in plan && typeof plan.reason === "string" ? plan.reason : undefined;
+}
+
+export function inResourceSpan<Result>(
+  { tracer }: Pick<Targets, "tracer">,
+  { key, uid, generation }: KindResource,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const attributes = {
+    "k8s.namespace.name": key.namespace,
+    "resource.name": key.name,
+    "resource.uid": uid,
+    "resource.generation": generation,
+  };
+  return tracer === undefined ? work() : tracer.inSpan("reconcile", attributes, work);
+}
+
+export function traceStep<T extends KindTypes>({ tracer }: Pick<Targets, "tracer">, { facts, plan, outcome }: Step<T>) {
+  tracer?.annotate({
+    "endpoint.id": endpointField(facts.resource).endpointId,
+    "reconcile.plan": plan?.kind,
+    "reconcile.outcome": outcome.kind,
+    "reconcile.reason": reasonOfStep({ plan, outcome }),
+    "operation.ids": startedBy(outcome),
+    "error.type": outcome.kind === "Failed" ? outcome.error.reason : undefined,
+  });
+}

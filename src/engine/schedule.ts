@@ -1,0 +1,92 @@
+/** When a project is due again, and which of its waiting changes comes first. */
+import type { Urgency } from "./kind.ts";
+import type { Policy, ProjectMemory } from "./memory.ts";
+import { pollDelayMs } from "./plan.ts";
+
+/**
+ * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
+ * plane may answer 423.
+ */
+const lockPatienceMs = 60_000;
+
+/** Returns the id of an operation that has locked the project for less than `lockPatienceMs`. */
+export function lockHolderOf(project: ProjectMemory, nowMs: number): string | undefined {
+  for (const [id, sinceMs] of project.lockHolders) {
+    if (nowMs - sinceMs < lockPatienceMs) {
+      return id;
+    }
+  }
+  return undefined;
+}
+
+/** Whether no change should be sent now: an operation locks the project, or a change was refused with 423 before. */
+export function isLocked(project: ProjectMemory, nowMs: number): boolean {
+  return lockHolderOf(project, nowMs) !== undefined || nowMs < project.lockedUntilMs;
+}
+
+/**
+ * Returns when the project is read for the next change. While an operation locks the project, the time counts from the
+ * last read, so that other work does not cause more reads.
+ */
+export function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
+  const holder = lockHolderOf(project, nowMs);
+  const sinceMs = holder === undefined ? undefined : project.lockHolders.get(holder);
+  if (sinceMs === undefined) {
+    return Math.max(nowMs, project.lockedUntilMs);
+  }
+  const lookedAtMs = Math.max(sinceMs, project.operationsReadAtMs);
+  return lookedAtMs + pollDelayMs(lookedAtMs - sinceMs, policy);
+}
+
+/** @returns monotonic milliseconds; infinite if nothing is due */
+export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
+  const memories = [...project.resources.values()].map(({ memory }) => memory);
+  const isWaiting = memories.some(({ waitingSinceMs }) => waitingSinceMs !== undefined);
+  const changeMs = isWaiting ? nextChangeMs(project, nowMs, policy) : Number.POSITIVE_INFINITY;
+  // During a series of failed reads, only one read at a time is due.
+  const lookMs = Math.max(Math.min(project.nextPollAtMs, changeMs), project.readFailure?.retryAtMs ?? nowMs);
+  return memories.reduce((first, { dueAtMs }) => Math.min(first, dueAtMs), lookMs);
+}
+
+export interface WaitingChange {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly urgency: Urgency;
+  /** When the resource began to wait, in monotonic milliseconds. */
+  readonly sinceMs: number;
+}
+
+const order: readonly Urgency[] = ["Deletion", "OpenCreate", "Other"];
+
+/**
+ * Returns the waiting change that is sent first.
+ * | rule | why |
+ * |---|---|
+ * | deletions come first | other changes may wait for what they free |
+ * | then creates whose intent is stored | such a create can delay other creates on its branch |
+ * | all other changes come last | |
+ * | within each of these, namespaces take turns | a burst of one namespace does not delay another |
+ * | within a namespace, the oldest comes first | |
+ * @param lastNamespace the namespace of the project's last change; its turn comes last.
+ */
+export function firstChange<Change extends WaitingChange>(
+  waiting: readonly Change[],
+  lastNamespace: string | undefined,
+): Change | undefined {
+  const rankOf = ({ urgency, namespace, sinceMs, uid }: Change) =>
+    [order.indexOf(urgency), turnOf(namespace, lastNamespace), namespace, sinceMs, uid] as const;
+  return waiting.reduce<Change | undefined>(
+    (first, each) => (first === undefined || isBefore(rankOf(each), rankOf(first)) ? each : first),
+    undefined,
+  );
+}
+
+/** 0: the namespaces after the last one in the alphabet; 1: the others. */
+function turnOf(namespace: string, lastNamespace: string | undefined): number {
+  return lastNamespace === undefined || namespace > lastNamespace ? 0 : 1;
+}
+
+function isBefore(a: readonly (string | number)[], b: readonly (string | number)[]): boolean {
+  const at = a.findIndex((part, index) => part !== b[index]);
+  return at >= 0 && (a[at] ?? 0) < (b[at] ?? 0);
+}

@@ -1,0 +1,53 @@
+/** Decides what needs neither the control plane nor the kind: pauses, deletions without work, missing rights. */
+
+import { annotations } from "../resource/names.ts";
+import { isBeingDeleted, isPaused } from "../resource/stored-object.ts";
+import type { Facts, KindInProject, KindTypes, ProjectFacts } from "./kind.ts";
+import { type CommonPlan, stall } from "./plan.ts";
+
+export interface Standing<T extends KindTypes> {
+  readonly kind: Pick<KindInProject<T>, "heldBy" | "unprovenRecords" | "missingGrant">;
+  readonly finalizer: string;
+  readonly project: Pick<ProjectFacts, "problem">;
+}
+
+/** The checks in their order. @returns `undefined`: the kind decides */
+export function planStanding<T extends KindTypes>(
+  { kind, finalizer, project }: Standing<T>,
+  { resource, grant, memory }: Facts<T>,
+): CommonPlan | undefined {
+  const isDeleted = isBeingDeleted(resource);
+  if (isDeleted && !resource.finalizers.includes(finalizer)) {
+    return { kind: "Idle", dueInMs: undefined };
+  }
+  if (isPaused(resource)) {
+    return { kind: "Wait", reason: "Paused", message: pausedMessage, waitMs: undefined };
+  }
+  const held = isDeleted ? kind.heldBy(resource) : "Something";
+  if (held !== "Something") {
+    return { kind: "RemoveFinalizer", cause: held === "Nothing" ? "NeverCreated" : "Retained" };
+  }
+  const { problem } = project;
+  if (problem !== undefined && (grant.mayChange || isDeleted)) {
+    return stall(problem.reason, problem.message);
+  }
+  const remedy = problem === undefined ? kind.unprovenRecords(resource) : undefined;
+  if (remedy !== undefined) {
+    return stall("IdentityUnproven", remedy);
+  }
+  // The answer to a create is stored first, whatever spec says now.
+  return memory.posts?.answer === undefined || isDeleted ? planRights(kind, resource) : undefined;
+}
+
+function planRights<T extends KindTypes>(
+  kind: Pick<KindInProject<T>, "missingGrant">,
+  resource: T["resource"],
+): CommonPlan | undefined {
+  if (!isBeingDeleted(resource) && resource.spec.kind === "Invalid") {
+    return stall("InvalidSpec", `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`);
+  }
+  const missing = kind.missingGrant(resource);
+  return missing === undefined ? undefined : stall("ProjectNotGranted", missing);
+}
+
+const pausedMessage = `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`;

@@ -1,0 +1,95 @@
+/** Stores the result of a reconcile for one resource: its status, or the end of its finalizer. */
+import { isSameStored } from "../domain/same-stored.ts";
+import { countStored } from "../operations/counting.ts";
+import type { OperationLogStep } from "../operations/reduce-operations.ts";
+import type { EngineContext } from "./context.ts";
+import { hasMoved } from "./guarded.ts";
+import type { Kind, KindInProject, KindTypes, Step } from "./kind.ts";
+import type { ResourceMemory } from "./memory.ts";
+import { commonPlan } from "./plan.ts";
+import { eventsOfStall, logStep, publish, resourceFields, traceStep } from "./report.ts";
+
+export interface StoreTarget<T extends KindTypes> {
+  readonly context: EngineContext;
+  readonly kind: Kind<T>;
+  readonly scope: KindInProject<T>;
+  readonly memory: ResourceMemory<T>;
+}
+
+/** What of the operation log concerns one resource; `undefined`: nothing was read, or no operation belongs to its kind. */
+export interface Stored<T extends KindTypes> {
+  readonly resource: T["resource"];
+  readonly log: OperationLogStep | undefined;
+}
+
+/** The maximum number of attempts to store the answer to a change, if each attempt ends in a conflict. */
+const attemptsLimit = 5;
+
+/**
+ * Stores the status if it has changed, and reports. The answer to a change must not be lost: if a conflict stops it, it
+ * is stored on the newest version. Any other conflict is thrown, and the resource is decided again.
+ * @returns `undefined` if, after a conflict, the resource proves to be gone or replaced
+ * @throws KubernetesError. The ended operations stay pending: they are counted if a later status holds them.
+ */
+export async function storeStep<T extends KindTypes>(
+  target: StoreTarget<T>,
+  given: Step<T>,
+): Promise<Stored<T> | undefined> {
+  const { context, kind, scope, memory } = target;
+  traceStep(context, given);
+  let step = given;
+  for (let attempt = 1; ; attempt += 1) {
+    const { resource } = step.facts;
+    const { log, status } = resultOf(target, step);
+    for (const operation of log?.ended ?? []) memory.pending.set(operation.operationId, operation);
+    const hasChanged = !isSameStored(status, resource.status);
+    try {
+      const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
+      countStored(context, memory.pending, { ...stored, status });
+      const hasWritten = step.outcome.kind === "Accepted" || step.outcome.kind === "Applied";
+      if (hasChanged || hasWritten) {
+        const stalls = eventsOfStall(resource.status.conditions, status.conditions);
+        publish(context, resource, [...scope.eventsAfter(step, status), ...stalls]);
+      }
+      logStep(context, step, { log, hasChanged });
+      return { resource: stored, log };
+    } catch (error) {
+      if (given.outcome.kind !== "Accepted" || attempt >= attemptsLimit || !hasMoved(error)) throw error;
+    }
+    const newest = await kind.store.read(resource.key);
+    if (newest === undefined || newest.uid !== resource.uid) {
+      return undefined;
+    }
+    step = { ...step, facts: { ...step.facts, resource: newest } };
+  }
+}
+
+function resultOf<T extends KindTypes>({ scope }: StoreTarget<T>, step: Step<T>) {
+  const log = scope.logOf(step);
+  return { log, status: scope.statusOf(step, log) };
+}
+
+/** Counts what the resource still has to count, and removes what belongs to it. The finalizer goes last. */
+export async function release<T extends KindTypes>(target: StoreTarget<T>, step: Step<T>): Promise<void> {
+  const { context, kind, scope, memory } = target;
+  const { resource } = step.facts;
+  traceStep(context, step);
+  const { log } = resultOf(target, step);
+  let current = resource;
+  if (log !== undefined && log.ended.length > 0) {
+    for (const operation of log.ended) memory.pending.set(operation.operationId, operation);
+    const { operationWatermark } = log.state;
+    const status: T["status"] = { ...resource.status, operationWatermark };
+    current = await kind.store.patchStatus(resource, status);
+    countStored(context, memory.pending, current);
+  }
+  await scope.release(resource);
+  publish(context, resource, scope.releaseEvents(step));
+  await kind.store.removeFinalizer(current);
+  if (kind.store.get(resource.key) === undefined) {
+    context.metrics.forgetResource(resource.key);
+  }
+  const plan = commonPlan(step.plan);
+  const cause = plan?.kind === "RemoveFinalizer" ? plan.cause : undefined;
+  context.logger.info({ ...resourceFields(resource), cause }, "finalizer removed");
+}

@@ -1,0 +1,214 @@
+/** What one reconcile says about one resource, and the conditions that show it. */
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Operation } from "../domain/operation.ts";
+import { type ConditionDraft, conditionOf, isTrue, mergeConditions } from "../resource/conditions.ts";
+import type { Condition } from "../resource/status-schema.ts";
+import { isBeingDeleted } from "../resource/stored-object.ts";
+import {
+  briefOutageMs,
+  type FailureStall,
+  failureProgressOf,
+  failureStallOf,
+  isFailureStall,
+  patienceMs,
+  sentenceOf,
+} from "./failures.ts";
+import type { KindResource, KindTypes, Outcome, Step } from "./kind.ts";
+import { commonPlan, waitingForProjectMessage } from "./plan.ts";
+
+export type Summary =
+  | { readonly kind: "Ready"; readonly reason: "UpToDate" | "OperationFailed"; readonly message: string }
+  | { readonly kind: "Progressing"; readonly reason: ConditionDraft["reason"]; readonly message: string }
+  | { readonly kind: "Stalled"; readonly reason: ConditionDraft["reason"]; readonly message: string }
+  | {
+      readonly kind: "Paused";
+      readonly message: string;
+      /** Whether a comparison with the control plane is possible, and what it shows. */
+      readonly remote: "Gone" | "NotRead" | "Read";
+    }
+  /** The conditions Ready, Reconciling and Stalled stay as they are. */
+  | { readonly kind: "Unchanged" };
+
+/** The texts of one kind. */
+export interface Wording {
+  readonly remedies: Readonly<Record<FailureStall, string>>;
+  readonly deleting: string;
+  /** How a person ends a deletion that cannot go on. */
+  readonly deletionRemedy: string;
+}
+
+/** How long the change of a resource may wait, in milliseconds, before its status reports that. */
+const quietWaitMs = { first: 20_000, later: 5_000 };
+
+/** Milliseconds until a waiting change is reported. */
+export function waitReportMs({ status }: KindResource): number {
+  return status.conditions === undefined ? quietWaitMs.first : quietWaitMs.later;
+}
+
+/** Sums up a reconcile that was not carried out, or whose plan every kind has. @returns `undefined`: the kind sums up */
+export function commonSummary<T extends KindTypes>(step: Step<T>, wording: Wording): Summary | undefined {
+  const { outcome, facts } = step;
+  const plan = commonPlan(step.plan);
+  if (outcome.kind === "Deferred") {
+    return summaryOfWait(facts.resource, outcome.waitedMs);
+  }
+  switch (plan?.kind) {
+    case "Look":
+    case "Idle":
+    case "RemoveFinalizer":
+      return outcome.kind === "Failed" ? summaryOfFailure(facts.resource, outcome, wording) : unchanged;
+    case "Wait":
+      return summaryOfPlannedWait(step, plan);
+    case "Stall":
+      return { kind: "Stalled", reason: plan.reason, message: plan.message };
+    case undefined:
+      return outcome.kind === "Failed" ? summaryOfFailure(facts.resource, outcome, wording) : undefined;
+  }
+}
+
+export const unchanged: Summary = { kind: "Unchanged" };
+
+function summaryOfWait(resource: KindResource, waitedMs: number): Summary {
+  const isQuiet = waitedMs < waitReportMs(resource) || isTrue(resource.status.conditions, "Stalled");
+  return isQuiet ? unchanged : { kind: "Progressing", reason: "WaitingForProject", message: waitingForProjectMessage };
+}
+
+/** A wait for an unresolved create does not end a Stalled of this generation. */
+function summaryOfPlannedWait<T extends KindTypes>(
+  { facts: { resource }, reads }: Step<T>,
+  { reason, message }: { readonly reason: ConditionDraft["reason"]; readonly message: string },
+): Summary {
+  if (reason === "Paused") {
+    return { kind: "Paused", message, remote: reads.project === undefined ? "NotRead" : "Read" };
+  }
+  const stalled = conditionOf(resource.status.conditions, "Stalled");
+  const isKept = reason === "CreateUnresolved" && stalled?.observedGeneration === resource.generation;
+  return isKept ? unchanged : { kind: "Progressing", reason, message };
+}
+
+type Failed = Pick<Extract<Outcome<KindTypes>, { kind: "Failed" }>, "error" | "forMs" | "lockHolder">;
+
+/**
+ * Sums up a failed call. The same failure gives the same text in every reconcile. A resource that refused calls made
+ * Stalled stays so until a retry succeeds or spec changes. A brief outage leaves Ready and Stalled as they are.
+ */
+export function summaryOfFailure(resource: KindResource, failed: Failed, wording: Wording): Summary {
+  const { error, forMs } = failed;
+  const stall = failureStallOf(error, forMs);
+  const stalled = failureStallIn(resource);
+  if (stalled !== undefined && (stall === undefined || stall === stalled || forMs < patienceMs)) {
+    return unchanged;
+  }
+  const ending = isBeingDeleted(resource) ? ` ${wording.deletionRemedy}` : "";
+  if (stall !== undefined) {
+    const message = `${sentenceOf(error)}${lockText(failed)}${ending || ` ${wording.remedies[stall]}`}`;
+    return { kind: "Stalled", reason: stall, message };
+  }
+  const reason = failureProgressOf(error);
+  if (reason === "ServiceUnavailable" && forMs < briefOutageMs && isSettled(resource)) {
+    return unchanged;
+  }
+  return reason === "WaitingForProject"
+    ? { kind: "Progressing", reason, message: waitingForProjectMessage }
+    : { kind: "Progressing", reason, message: `${sentenceOf(error)} ${nextStep(error)}${ending}` };
+}
+
+function lockText({
+  error,
+  lockHolder,
+}: {
+  readonly error: ControlPlaneError;
+  readonly lockHolder: Operation | undefined;
+}) {
+  return error.reason === "Locked" && lockHolder !== undefined
+    ? ` Operation ${lockHolder.id} (${lockHolder.action}) locks the project.`
+    : "";
+}
+
+function nextStep({ reason }: ControlPlaneError): string {
+  return reason === "Unauthorized"
+    ? "Replace the API key. The operator reads the new key and continues by itself."
+    : "The operator tries again.";
+}
+
+/** The Stalled reason of this generation, if a refused call is its cause. */
+export function failureStallIn({ status, generation }: KindResource): FailureStall | undefined {
+  const { reason = "", observedGeneration } = conditionOf(status.conditions, "Stalled") ?? {};
+  return observedGeneration === generation && isFailureStall(reason) ? reason : undefined;
+}
+
+function isSettled({ status: { conditions }, generation }: KindResource): boolean {
+  return (["Ready", "Stalled"] as const).some(
+    (type) => isTrue(conditions, type) && conditionOf(conditions, type)?.observedGeneration === generation,
+  );
+}
+
+/** While a resource is being deleted, it is never Ready. */
+export function whileDeleting(resource: KindResource, summary: Summary, { deleting }: Wording): Summary {
+  const isReady = isTrue(resource.status.conditions, "Ready") && summary.kind === "Unchanged";
+  const isWrong = isBeingDeleted(resource) && (isReady || summary.kind === "Ready");
+  return isWrong ? { kind: "Progressing", reason: "Deleting", message: deleting } : summary;
+}
+
+/** Returns all conditions. Reconciling and Stalled are present only while they are True. @param beside further ones */
+export function conditionsAfter(
+  { resource, nowMs }: { readonly resource: KindResource; readonly nowMs: number },
+  summary: Summary,
+  beside: readonly ConditionDraft[] = [],
+): Condition[] {
+  const { status, generation } = resource;
+  const previous = status.conditions;
+  if (summary.kind !== "Unchanged") {
+    return mergeConditions(previous, [...progressDrafts(resource, summary), ...beside], { generation, nowMs });
+  }
+  const progress = (previous ?? []).filter(({ type }) => ["Ready", "Reconciling", "Stalled"].includes(type));
+  const comparedGeneration = conditionOf(previous, "Ready")?.observedGeneration ?? 0;
+  return progress.length === 0
+    ? [...(previous ?? [])]
+    : [...progress, ...mergeConditions(previous, beside, { generation: comparedGeneration, nowMs })];
+}
+
+function progressDrafts(
+  resource: KindResource,
+  summary: Exclude<Summary, { kind: "Unchanged" }>,
+): readonly ConditionDraft[] {
+  switch (summary.kind) {
+    case "Ready":
+      return [{ type: "Ready", status: "True", reason: summary.reason, message: summary.message }];
+    case "Paused":
+      return [pausedDraft(resource, summary)];
+    default:
+      return unfinishedDrafts(summary);
+  }
+}
+
+export function unfinishedDrafts({
+  kind,
+  reason,
+  message,
+}: Extract<Summary, { kind: "Progressing" | "Stalled" }>): readonly ConditionDraft[] {
+  return [
+    { type: "Ready", status: "False", reason, message },
+    { type: kind === "Stalled" ? "Stalled" : "Reconciling", status: "True", reason, message },
+  ];
+}
+
+/**
+ * Drafts the Ready condition of a paused resource. It is False if its endpoint is gone. It stays True if it was True for
+ * the same generation. Otherwise it is Unknown. Without a read, the result of an earlier read while paused stays.
+ */
+function pausedDraft(
+  resource: KindResource,
+  { message, remote }: Extract<Summary, { kind: "Paused" }>,
+): ConditionDraft {
+  const ready = conditionOf(resource.status.conditions, "Ready");
+  const isCompared = ready?.observedGeneration === resource.generation;
+  if (remote === "Gone") {
+    return { type: "Ready", status: "False", reason: "Paused", message: `${message} The endpoint is gone.` };
+  }
+  if (isCompared && ready.reason === "Paused" && remote === "NotRead") {
+    return { type: "Ready", status: ready.status, reason: "Paused", message: ready.message };
+  }
+  const isStillReady = isCompared && ready.status === "True" && !isBeingDeleted(resource);
+  return { type: "Ready", status: isStillReady ? "True" : "Unknown", reason: "Paused", message };
+}

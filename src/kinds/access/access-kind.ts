@@ -1,0 +1,388 @@
+/** The kind DatabaseAccess. */
+import type { ControlPlane } from "../../domain/control-plane.ts";
+import { KubernetesError, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
+import { isSameStored } from "../../domain/same-stored.ts";
+import { notGrantedMessage } from "../../engine/grant.ts";
+import { isIdentityProven } from "../../engine/identity.ts";
+import type { Kind, KindInProject, ProjectFacts, Reads } from "../../engine/kind.ts";
+import type { CommonPlan } from "../../engine/plan.ts";
+import type { ProjectReads } from "../../engine/project-reads.ts";
+import { withoutEmpty } from "../../engine/status.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
+import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
+import { databaseAccessNames } from "../../resource/names.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
+import { accessEvents } from "./access-events.ts";
+import type {
+  AccessAnswer,
+  AccessContext,
+  AccessFacts,
+  AccessHint,
+  AccessParts,
+  AccessReads,
+  AccessStep,
+  AccessTypes,
+  AppliedSecret,
+} from "./access-observation.ts";
+import { validSpecOf } from "./access-observation.ts";
+import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
+import { accessNote, accessStatus } from "./access-status.ts";
+import {
+  accessWording,
+  eventOfGone,
+  eventOfRetained,
+  recordsElsewhere,
+  recordsUnreadable,
+  waits,
+} from "./access-summary.ts";
+import { deletedWith, heldBy, isDeletionGranted, nextToDelete, retainedRoles } from "./deletion.ts";
+import {
+  accessKeyOf,
+  type BoundEndpoint,
+  boundEndpoint,
+  endpointIndex,
+  endpointMark,
+  type NamedEndpoint,
+  recordIndex,
+  referenceOf,
+} from "./endpoint-reference.ts";
+import { observationOf } from "./observation-of.ts";
+import { BranchReader, configMarkOf, isUnchangedInKubernetes, observeAccess, readOwnSecret } from "./observe-access.ts";
+import { type AccessPlan, planAccess, rotationDueMs } from "./plan-access.ts";
+import { applySecret, sendAccessChange, trySecret } from "./send.ts";
+
+/** The interval at which a Secret is compared with the operator's last write, in milliseconds. */
+const secretCheckMs = 45_000;
+
+type Plan = AccessPlan | CommonPlan;
+
+export class AccessKind implements Kind<AccessTypes> {
+  readonly finalizer = databaseAccessNames.finalizer;
+  readonly wording = accessWording;
+  readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
+  readonly #parts: AccessParts;
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+    this.store = parts.store;
+  }
+
+  /** The key of the project in which the resource is reconciled. */
+  keyOf(resource: DatabaseAccess): string {
+    return accessKeyOf(resource, this.#parts.findEndpoint);
+  }
+
+  resourcesOf({ key, projectId }: Pick<ProjectFacts, "key" | "projectId">): readonly DatabaseAccess[] {
+    const { store, endpointsOf } = this.#parts;
+    const indexes = [recordIndex(key), ...endpointsOf(projectId).map((endpoint) => endpointIndex(endpoint.key))];
+    const byUid = new Map(indexes.flatMap((index) => store.withIndex(index)).map((each) => [each.uid, each]));
+    return [...byUid.values()].filter((resource) => this.keyOf(resource) === key);
+  }
+
+  begin(project: ProjectFacts): KindInProject<AccessTypes> {
+    return new AccessesInProject({ ...this.#parts, ...project });
+  }
+}
+
+class AccessesInProject implements KindInProject<AccessTypes> {
+  readonly #context: AccessContext;
+  readonly #reader = new BranchReader();
+
+  constructor(context: AccessContext) {
+    this.#context = context;
+  }
+
+  markOf(resource: DatabaseAccess): string {
+    const { findEndpoint, endpointsOf, projectId } = this.#context;
+    return endpointMark(resource, findEndpoint, endpointsOf(projectId));
+  }
+
+  heldBy(resource: DatabaseAccess) {
+    return heldBy(this.#context, resource);
+  }
+
+  unprovenRecords(resource: DatabaseAccess): string | undefined {
+    if (!resource.isStatusReadable) {
+      return recordsUnreadable(resource);
+    }
+    return isRecordedElsewhere(resource, this.#context.identity) ? recordsElsewhere(resource) : undefined;
+  }
+
+  missingGrant(resource: DatabaseAccess): string | undefined {
+    const { grantOf, problem, projectId } = this.#context;
+    const { namespace } = resource.key;
+    if (isBeingDeleted(resource)) {
+      const refused = deletedWith(this.#context, resource).find(
+        (each) => !isDeletionGranted(this.#context, resource, each),
+      );
+      return refused && notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
+    }
+    const reference = this.#reference(resource);
+    const wanted = reference.kind === "Named" ? reference.projectId : problem && projectId;
+    const isMissing = wanted !== undefined && !grantOf(namespace, wanted).mayChange;
+    return isMissing ? notGrantedMessage(namespace, wanted, "change") : undefined;
+  }
+
+  #reference(resource: DatabaseAccess): NamedEndpoint | CommonPlan {
+    return referenceOf(resource, this.#context.findEndpoint, this.#context.identity);
+  }
+
+  /** No operation belongs to a DatabaseAccess. */
+  isShown(): boolean {
+    return false;
+  }
+
+  historyRange(): undefined {}
+
+  logOf(): undefined {}
+
+  decide(facts: AccessFacts, reads: Reads<AccessTypes>): Plan {
+    if (isBeingDeleted(facts.resource)) {
+      return this.#decideDeletion(facts, reads);
+    }
+    const reference = this.#reference(facts.resource);
+    if (reference.kind !== "Named") {
+      return reference;
+    }
+    return reads.project === undefined ? this.#decideLocally(facts, reads) : this.#decideWith(facts, reads, reference);
+  }
+
+  /** Between two comparisons with the control plane, only the Secrets are looked at. */
+  #decideLocally(facts: AccessFacts, { own }: Reads<AccessTypes>): Plan {
+    if (own?.kind === "Secret" && own.isUnchanged) {
+      return { kind: "Idle", dueInMs: secretCheckMs };
+    }
+    const isCheckDue = own === undefined && facts.isDue && !facts.isChanged && this.#isCompared(facts);
+    return { kind: "Look", at: isCheckDue ? "Own" : "Project" };
+  }
+
+  #isCompared({ memory, resource, monotonicMs, policy }: AccessFacts): boolean {
+    const { compared } = memory.hint ?? {};
+    const isFailing = memory.failure !== undefined || memory.writeFailures > 0;
+    const isCurrent = resource.status.observedGeneration === resource.generation;
+    return compared !== undefined && monotonicMs - compared.atMs < policy.resyncMs && isCurrent && !isFailing;
+  }
+
+  #decideWith(facts: AccessFacts, reads: Reads<AccessTypes>, reference: NamedEndpoint): Plan {
+    const snapshot = reads.project?.snapshot;
+    if (snapshot === undefined) {
+      return { kind: "Look", at: "Project" };
+    }
+    const endpoint = this.#bound(facts.resource, reads, reference);
+    if (endpoint === undefined) {
+      return snapshot.readsById.has(reference.endpointId)
+        ? waits.endpoint(validSpecOf(facts.resource)?.endpointRef.name ?? "", facts.policy.operationPollMs)
+        : { kind: "Look", at: "Own", endpointId: reference.endpointId };
+    }
+    // Only unfinished work asks for reads. A failed resource waits for its next try.
+    const isHeld = !facts.isDue && (facts.memory.failure?.retryAtMs ?? 0) > facts.monotonicMs;
+    const isSame = !facts.isDue && this.#isCompared(facts) && this.#isSame(facts, reads, endpoint);
+    if (reads.own === undefined && (isHeld || isSame)) {
+      return { kind: "Idle", dueInMs: undefined };
+    }
+    const observation = observationOf(this.#context, facts, reads.own);
+    return observation === undefined ? { kind: "Look", at: "Own" } : planAccess(observation);
+  }
+
+  /** Whether endpoint and configuration are as at the last comparison. */
+  #isSame({ memory }: AccessFacts, { project }: Reads<AccessTypes>, endpoint: BoundEndpoint): boolean {
+    return project !== undefined && comparedMark(project, endpoint) === memory.hint?.compared?.mark;
+  }
+
+  #bound(
+    resource: DatabaseAccess,
+    { project }: Reads<AccessTypes>,
+    reference: NamedEndpoint,
+  ): BoundEndpoint | undefined {
+    const { endpointsOf, projectId, identity } = this.#context;
+    const isWithReplicas = validSpecOf(resource)?.secret?.includeReplicas === true;
+    const siblings = isWithReplicas
+      ? endpointsOf(projectId).filter(
+          (sibling) => sibling.key.namespace === resource.key.namespace && isIdentityProven(sibling, identity),
+        )
+      : [];
+    return project?.snapshot && boundEndpoint(reference, project.snapshot, siblings);
+  }
+
+  #decideDeletion({ resource, memory, policy, monotonicMs }: AccessFacts, { project, own }: Reads<AccessTypes>): Plan {
+    if (project === undefined) {
+      return { kind: "Look", at: "Project" };
+    }
+    if (own?.kind !== "Contents") {
+      return { kind: "Look", at: "Own" };
+    }
+    const objects = deletedWith(this.#context, resource);
+    const object = nextToDelete(objects, own.byBranch);
+    if (object !== undefined) {
+      return { kind: "DeleteObject", object };
+    }
+    // A create without an answer can still take effect. A deletion sends no create.
+    const { posts } = memory;
+    const isOpen = objects.some((each) => each.origin === "Requested") && posts?.isUnresolved === true;
+    const waitMs = isOpen ? posts.sinceMs + policy.createSettleMs - monotonicMs : 0;
+    return waitMs > 0 ? waits.deleting(waitMs) : { kind: "RemoveFinalizer", cause: "Gone" };
+  }
+
+  planProjectGone(resource: DatabaseAccess): Plan {
+    const { identity, projectId } = this.#context;
+    const left = recordedObjects(resource, identity).filter((object) => object.projectId !== projectId);
+    return left.length === 0 ? { kind: "RemoveFinalizer", cause: "ProjectGone" } : { kind: "ForgetProject", left };
+  }
+
+  async observe(facts: AccessFacts, reads: Reads<AccessTypes>, from: ControlPlane | undefined): Promise<AccessReads> {
+    const { resource } = facts;
+    const { project } = reads;
+    if (from === undefined || project === undefined) {
+      return { kind: "Secret", isUnchanged: await isUnchangedInKubernetes(this.#context, resource) };
+    }
+    if (isBeingDeleted(resource)) {
+      const objects = deletedWith(this.#context, resource);
+      const contents = await Promise.all(objects.map((object) => this.#reader.contentsOrGone(object, from)));
+      return {
+        kind: "Contents",
+        byBranch: new Map(objects.map(({ branchId }, at) => [branchId, contents[at] ?? nothing])),
+      };
+    }
+    const reference = this.#reference(resource);
+    const endpoint = reference.kind === "Named" ? this.#bound(resource, reads, reference) : undefined;
+    const spec = validSpecOf(resource);
+    if (endpoint === undefined || spec === undefined) {
+      throw new Error("unreachable: only a resource with an endpoint asks for these reads");
+    }
+    const { operations } = project;
+    return observeAccess(this.#context, facts, { reader: this.#reader, objects: from, operations, endpoint, spec });
+  }
+
+  shapeOf({ kind }: AccessPlan): "Change" | "Apply" | "Rest" {
+    switch (kind) {
+      case "CreateObject":
+      case "ResetPassword":
+      case "DeleteObject":
+        return "Change";
+      case "WriteSecret":
+        return "Apply";
+      default:
+        return "Rest";
+    }
+  }
+
+  urgencyOf(resource: DatabaseAccess) {
+    return isBeingDeleted(resource) ? "Deletion" : "Other";
+  }
+
+  nameOf(plan: AccessPlan): string {
+    return "object" in plan ? `${attemptOf(plan.object)} ${plan.object.name}` : "";
+  }
+
+  attemptOf(plan: AccessPlan): string | undefined {
+    return plan.kind === "CreateObject" ? attemptOf(plan.object) : undefined;
+  }
+
+  openAttempt(resource: DatabaseAccess): string | undefined {
+    const requested = recordedObjects(resource, this.#context.identity).filter(({ origin }) => origin === "Requested");
+    return requested.map(attemptOf).at(-1);
+  }
+
+  hasResult(resource: DatabaseAccess, attempt: string): boolean {
+    return this.openAttempt(resource) !== attempt;
+  }
+
+  async tryWrites(step: AccessStep): Promise<AppliedSecret | undefined> {
+    const observation = observationOf(this.#context, step.facts, step.reads.own);
+    const isReset = step.plan?.kind === "ResetPassword";
+    return isReset && observation !== undefined ? await trySecret(this.#context, observation) : undefined;
+  }
+
+  noteOf(step: AccessStep): DatabaseAccessStatus | undefined {
+    const observation = observationOf(this.#context, step.facts, step.reads.own);
+    return observation && accessNote(this.#context, step, observation);
+  }
+
+  withoutNote(current: DatabaseAccess, { facts }: AccessStep): DatabaseAccessStatus | undefined {
+    const { records, password } = facts.resource.status;
+    const status = withoutEmpty({ ...current.status, records, password });
+    return isSameStored(status, current.status) ? undefined : status;
+  }
+
+  send(step: AccessStep, to: ControlPlane): Promise<AccessAnswer> {
+    return sendAccessChange(this.#context, step, to);
+  }
+
+  apply(step: AccessStep): Promise<AppliedSecret | undefined> {
+    return applySecret(this.#context, step);
+  }
+
+  /** The password is kept until the resource is settled: until then the Secret may have to be written again. */
+  hintAfter({ plan, outcome, facts, reads }: AccessStep): AccessHint | undefined {
+    const { hint } = facts.memory;
+    if (outcome.kind === "Accepted") {
+      return { password: outcome.answer.password ?? hint?.password };
+    }
+    if (plan?.kind === "Idle") {
+      return hint;
+    }
+    if (reads.own?.kind !== "Access" || reads.project === undefined) {
+      return { password: hint?.password };
+    }
+    const isSettled = plan?.kind === "Settled" || plan?.kind === "WriteSecret";
+    const compared = { mark: comparedMark(reads.project, reads.own.endpoint), atMs: facts.monotonicMs };
+    return { compared, password: isSettled ? undefined : hint?.password };
+  }
+
+  statusOf(step: AccessStep): DatabaseAccessStatus {
+    return accessStatus(this.#context, step);
+  }
+
+  dueInMs({ plan, outcome, facts }: AccessStep): number | undefined {
+    switch (plan?.kind) {
+      case "Wait":
+        return plan.waitMs;
+      case "Stall":
+        return secretCheckMs;
+      case "Idle":
+        return plan.dueInMs;
+      case "Settled":
+      case "WriteSecret":
+        return Math.max(0, Math.min(secretCheckMs, rotationDueMs(this.#context, facts.resource) - facts.nowMs));
+      default:
+        return outcome.kind === "Accepted" || plan?.kind === "ForgetProject" ? 0 : undefined;
+    }
+  }
+
+  eventsBefore(): readonly ResourceEvent[] {
+    return [];
+  }
+
+  eventsAfter(step: AccessStep): readonly ResourceEvent[] {
+    return accessEvents(step, this.#context.projectId);
+  }
+
+  /** Without the right, the garbage collector deletes the Secret that the resource owns. @throws KubernetesError */
+  async release(resource: DatabaseAccess): Promise<void> {
+    const { secrets } = this.#context;
+    const facts = await readOwnSecret(secrets, resource);
+    if (facts.kind === "Own") {
+      await secrets.delete(facts.secret).catch(unlessForbidden);
+    }
+  }
+
+  releaseEvents({ plan, facts, reads }: AccessStep): readonly ResourceEvent[] {
+    if (plan?.kind === "RemoveFinalizer" && plan.cause === "ProjectGone") {
+      return [eventOfGone(this.#context.projectId)];
+    }
+    const objects = deletedWith(this.#context, facts.resource);
+    const contents = reads.own?.kind === "Contents" ? reads.own.byBranch : new Map();
+    return retainedRoles(objects, contents).map(({ role, databases }) => eventOfRetained(role, databases));
+  }
+}
+
+const nothing = { roles: [], databases: [] };
+
+/** Describes everything of the project that the Secret is made from. */
+function comparedMark({ operations }: ProjectReads, endpoint: BoundEndpoint): string {
+  return JSON.stringify([endpoint, configMarkOf(operations, endpoint.branchId)]);
+}
+
+function unlessForbidden(error: unknown): void {
+  if (!(error instanceof KubernetesError) || error.reason !== "Forbidden") throw error;
+}

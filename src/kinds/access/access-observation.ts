@@ -1,0 +1,139 @@
+/** The types of the kind DatabaseAccess, and what a decision about one is made from. */
+import type { ObservedDatabase, ObservedRole, Password } from "../../domain/control-plane.ts";
+import type { Operation } from "../../domain/operation.ts";
+import type {
+  ResourceStore,
+  SecretObserver,
+  SecretStore,
+  SecretWriteCause,
+  StoredSecret,
+} from "../../domain/resource-store.ts";
+import type { Facts, ProjectFacts, Step } from "../../engine/kind.ts";
+import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
+import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
+import type { ConnectionSettings } from "./binding.ts";
+import type { BoundEndpoint, FindEndpoint } from "./endpoint-reference.ts";
+import type { AccessPlan } from "./plan-access.ts";
+
+export interface AccessParts {
+  readonly observer: SecretObserver;
+  readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
+  readonly findEndpoint: FindEndpoint;
+  /** The ComputeEndpoints that name a project. */
+  readonly endpointsOf: (projectId: string) => readonly ComputeEndpoint[];
+  readonly secrets: SecretStore;
+  readonly settingsOf: (planeId: string) => ConnectionSettings;
+}
+
+/** What all decisions of one reconcile share. */
+export interface AccessContext extends AccessParts, ProjectFacts {}
+
+export interface AccessTypes {
+  readonly resource: DatabaseAccess;
+  readonly status: DatabaseAccessStatus;
+  readonly plan: AccessPlan;
+  readonly own: AccessReads;
+  readonly answer: AccessAnswer;
+  readonly applied: AppliedSecret;
+  readonly hint: AccessHint;
+}
+
+export type AccessFacts = Facts<AccessTypes>;
+export type AccessStep = Step<AccessTypes>;
+
+export interface AccessAnswer {
+  readonly operations: readonly Operation[];
+  /** A password that the control plane has made; `undefined`: it made or showed none. */
+  readonly password?: PendingPassword | undefined;
+  /** False: a DELETE found nothing to delete. @default true */
+  readonly isFound?: boolean;
+}
+
+/** `Forbidden`: the operator has no right to the Secrets of the namespace. */
+export type AppliedSecret =
+  | { readonly kind: "Written"; readonly resourceVersion: string; readonly cause: SecretWriteCause }
+  | { readonly kind: "Forbidden" };
+
+/** A password that the control plane has returned and that no Secret holds yet. */
+export interface PendingPassword {
+  readonly password: Password;
+  readonly branchId: string;
+  readonly roleUpdatedTime: string;
+}
+
+export interface AccessHint {
+  /** The last comparison with the control plane. Forgotten: the resource is compared at once. */
+  readonly compared?: { readonly mark: string; readonly atMs: number } | undefined;
+  /** Forgotten: the operator reveals the password. If the control plane hides it, a rotation sets another one. */
+  readonly password?: PendingPassword | undefined;
+}
+
+export type SecretFacts =
+  | { readonly kind: "Absent" }
+  | { readonly kind: "Own"; readonly secret: StoredSecret }
+  /** The Secret exists but has no owner reference to this resource. */
+  | { readonly kind: "Foreign" }
+  /** The operator has no right to read Secrets in this namespace. */
+  | { readonly kind: "Forbidden" };
+
+/** What the operator knows about the password. `Unavailable`: the control plane does not reveal it. */
+export type PasswordFacts =
+  | { readonly kind: "Known"; readonly password: Password }
+  | { readonly kind: "Unavailable" }
+  /** The Secret that `secretRef` names does not exist, or it has no value for the key. */
+  | { readonly kind: "Missing" }
+  /** The role or the right to the Secret is missing, or the password is hidden and the Secret holds it already. */
+  | { readonly kind: "NotRead" };
+
+export interface BranchContents {
+  readonly roles: readonly ObservedRole[];
+  readonly databases: readonly ObservedDatabase[];
+}
+
+export type AccessReads =
+  /** Only Kubernetes was read. `isUnchanged`: the Secrets are as the operator last compared them. */
+  | { readonly kind: "Secret"; readonly isUnchanged: boolean }
+  /** By branch; an empty one if it is gone. */
+  | { readonly kind: "Contents"; readonly byBranch: ReadonlyMap<string, BranchContents> }
+  | ({ readonly kind: "Access" } & Observed);
+
+interface Observed extends BranchContents {
+  readonly endpoint: BoundEndpoint;
+  readonly secret: SecretFacts;
+  readonly password: PasswordFacts;
+  /** Whether the password is the answer to a change that this process has sent. */
+  readonly isAnswered: boolean;
+  /** Whether an operation that changes roles and databases of the branch has not ended. */
+  readonly isConfigInFlight: boolean;
+}
+
+export interface AccessObservation extends Observed {
+  readonly resource: DatabaseAccess;
+  readonly spec: DatabaseAccessSpec;
+  readonly nowMs: number;
+  readonly policy: AccessFacts["policy"];
+  readonly account: string;
+  readonly settings: ConnectionSettings;
+  /** The recorded roles and databases, updated with the lists of this observation. */
+  readonly objects: readonly AccessObject[];
+  /** The password reset that this resource has begun; `undefined`: none. A note in a copied status does not count. */
+  readonly openReset: NonNullable<DatabaseAccessStatus["password"]>["rotation"];
+  /** When the password must be reset because of its age, in epoch milliseconds. Infinity: never. */
+  readonly rotationDueMs: number;
+}
+
+export type ObjectType = AccessObject["type"];
+
+export function validSpecOf({ spec }: DatabaseAccess): DatabaseAccessSpec | undefined {
+  return spec.kind === "Valid" ? spec.spec : undefined;
+}
+
+export function roleIn({ roles, spec }: Pick<AccessObservation, "roles" | "spec">): ObservedRole | undefined {
+  return roles.find(({ name }) => name === spec.role.name);
+}
+
+/** Whether the Secret belongs to the resource and is the version that the operator last noted in status. */
+export function isSecretUntouched({ secret, resource }: Pick<AccessObservation, "secret" | "resource">): boolean {
+  return secret.kind === "Own" && secret.secret.resourceVersion === resource.status.secret?.resourceVersion;
+}

@@ -1,0 +1,89 @@
+/** The records of roles and databases in status: who made them, and whether the records can be trusted. */
+import { type Identity, isOfPlane, planeRecord } from "../../engine/identity.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
+import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
+import type { AccessFacts, AccessObservation, ObjectType } from "./access-observation.ts";
+import type { BoundEndpoint } from "./endpoint-reference.ts";
+
+/** Above this number, the oldest records of former branches are removed. The roles and databases stay. */
+const objectsLimit = 40;
+
+export function recordsWith(
+  { uid }: DatabaseAccess,
+  identity: Identity,
+  objects: readonly AccessObject[],
+): DatabaseAccessStatus["records"] {
+  const { clusterId } = identity;
+  return objects.length === 0
+    ? undefined
+    : { resourceUid: uid, clusterId, ...planeRecord(identity), objects: objects.slice(-objectsLimit) };
+}
+
+export function recordOf(
+  objects: readonly AccessObject[],
+  { branchId }: Pick<BoundEndpoint, "branchId">,
+  type: ObjectType,
+): AccessObject | undefined {
+  return objects.find((object) => object.type === type && object.branchId === branchId);
+}
+
+type Observed = Pick<AccessObservation, "spec" | "endpoint" | "objects">;
+
+/** Returns the records with one for the object in spec. It replaces the branch's earlier record of this type. */
+export function withObject(
+  observed: Observed,
+  type: ObjectType,
+  origin: AccessObject["origin"],
+): readonly AccessObject[] {
+  const { objects, endpoint, spec } = observed;
+  const others = objects.filter((object) => object.type !== type || object.branchId !== endpoint.branchId);
+  const { name } = type === "Role" ? spec.role : spec.database;
+  return [...others, { type, name, projectId: endpoint.projectId, branchId: endpoint.branchId, origin }];
+}
+
+/**
+ * An object without a recorded create existed before. With one, the process may know whether the create took effect.
+ * Otherwise this resource presumably created the object. Pure.
+ */
+export function observedObjects(
+  observed: Observed & Pick<AccessObservation, "roles" | "databases">,
+  posts: AccessFacts["memory"]["posts"],
+): readonly AccessObject[] {
+  const { roles, databases, spec, endpoint } = observed;
+  let { objects } = observed;
+  for (const type of ["Role", "Database"] as const) {
+    const [listed, { name }] = type === "Role" ? [roles, spec.role] : [databases, spec.database];
+    const known = recordOf(objects, endpoint, type);
+    if (listed.some((each) => each.name === name) && (known === undefined || known.origin === "Requested")) {
+      const origin = known === undefined ? "Existing" : originOf(posts, attemptOf(known));
+      objects = withObject({ spec, endpoint, objects }, type, origin);
+    }
+  }
+  return objects;
+}
+
+function originOf(posts: AccessFacts["memory"]["posts"], attempt: string): AccessObject["origin"] {
+  if (posts?.attempt !== attempt || posts.isUnresolved) {
+    return "Presumed";
+  }
+  return posts.answer === undefined ? "Existing" : "Created";
+}
+
+/** Names the note of a create. */
+export function attemptOf({ type, projectId, branchId }: AccessObject): string {
+  return `${type} ${projectId} ${branchId}`;
+}
+
+/** Returns the recorded objects of the resource. Records of another resource or cluster prove nothing. Pure. */
+export function recordedObjects(
+  { uid, status: { records } }: DatabaseAccess,
+  { clusterId }: Identity,
+): readonly AccessObject[] {
+  return records?.resourceUid === uid && records.clusterId === clusterId ? records.objects : [];
+}
+
+/** Whether the resource's own records name objects of another control plane or URL. Pure. */
+export function isRecordedElsewhere(resource: DatabaseAccess, identity: Identity): boolean {
+  const { records } = resource.status;
+  return records !== undefined && recordedObjects(resource, identity).length > 0 && !isOfPlane(records, identity);
+}

@@ -1,0 +1,153 @@
+/** The texts of a DatabaseAccess: waits, stalls and events. */
+import type { ControlPlaneError } from "../../domain/control-plane-error.ts";
+import {
+  allowSecretsCommand,
+  normal,
+  type ResourceEvent,
+  type SecretWriteCause,
+  warning,
+} from "../../domain/resource-store.ts";
+import { accessRemedies } from "../../engine/failures.ts";
+import { type CommonPlanOf, stall } from "../../engine/plan.ts";
+import type { Wording } from "../../engine/summary.ts";
+import type { AccessProgressReason } from "../../resource/conditions.ts";
+import { planeName } from "../../resource/control-plane-resource.ts";
+import { type DatabaseAccess, recordedPlaneOf, secretKeyOf } from "../../resource/database-access.ts";
+import type { DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
+import { annotations } from "../../resource/names.ts";
+
+type Wait = CommonPlanOf<"Wait">;
+
+const wait = (reason: AccessProgressReason, message: string, waitMs?: number): Wait => ({
+  kind: "Wait",
+  reason,
+  message,
+  waitMs,
+});
+
+const retainBoth =
+  "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
+
+export const accessWording: Wording = {
+  remedies: accessRemedies,
+  deleting: "The operator deletes what this resource created, and then the Secret.",
+  deletionRemedy: retainBoth,
+};
+
+export const waits = {
+  configuration: (waitMs: number) =>
+    wait("OperationInFlight", "Waiting for apply_config to end: it creates role and database in PostgreSQL.", waitMs),
+  endpointNotFound: (name: string) =>
+    wait(
+      "EndpointNotFound",
+      `There is no ComputeEndpoint ${name} in this namespace. The operator continues when it exists.`,
+    ),
+  endpoint: (name: string, waitMs?: number) =>
+    wait(
+      "WaitingForEndpoint",
+      `ComputeEndpoint ${name} has no endpoint yet. The operator continues when it has one.`,
+      waitMs,
+    ),
+  deleting: (waitMs: number) => wait("Deleting", accessWording.deleting, waitMs),
+} as const;
+
+export const stalls = {
+  secretExists: (resource: DatabaseAccess) =>
+    stall(
+      "SecretExists",
+      `A Secret ${secretKeyOf(resource).name} exists and does not belong to this resource, so the operator does not change it. Delete that Secret, or create this resource with another spec.secret.name.`,
+    ),
+  secretsForbidden: ({ key }: DatabaseAccess, account: string) =>
+    stall(
+      "SecretsForbidden",
+      `The operator lacks the right to get, create, patch and delete Secrets in this namespace. Allow it with: ${allowSecretsCommand(key.namespace, account)}`,
+    ),
+  roleNotFound: ({ role }: DatabaseAccessSpec, branchId: string) =>
+    stall(
+      "RoleNotFound",
+      `Branch ${branchId} has no role ${role.name}. ${
+        role.policy === "MustExist"
+          ? "Create the role, or set spec.role.policy to CreateIfAbsent."
+          : "The control plane has no call that sets a given password: create the role with that password, or remove spec.password.secretRef."
+      }`,
+    ),
+  databaseNotFound: (name: string, branchId: string) =>
+    stall(
+      "DatabaseNotFound",
+      `Branch ${branchId} has no database ${name}. Create the database, or set spec.database.policy to CreateIfAbsent.`,
+    ),
+  databaseOwnedByAnother: (name: string, owner: string) =>
+    stall(
+      "DatabaseOwnedByAnother",
+      `Database ${name} belongs to role ${owner}. Grant this role its privileges in SQL and set spec.database.policy to MustExist, or use the role ${owner}.`,
+    ),
+  passwordUnavailable: (role: string) =>
+    stall(
+      "PasswordUnavailable",
+      `The control plane does not reveal the password of role ${role}. For a new password, annotate this resource with ${annotations.rotateRequestedAt}=<any new value>. To give the password yourself, set spec.password.secretRef.`,
+    ),
+  passwordMissing: ({ password }: DatabaseAccessSpec) =>
+    stall(
+      "PasswordMissing",
+      `Secret ${password?.secretRef?.name ?? ""} has no key ${password?.secretRef?.key ?? ""}. Create the Secret with that key. The operator checks again within a minute.`,
+    ),
+  endpointUnproven: (name: string) =>
+    stall(
+      "IdentityUnproven",
+      `The ownership record of ComputeEndpoint ${name} was made for another resource, cluster or control plane. So the operator reads and changes nothing for this resource. Look at the condition Stalled of that ComputeEndpoint.`,
+    ),
+  roleInUse: (role: string, { message }: ControlPlaneError) =>
+    stall(
+      "RoleInUse",
+      `${message}. Role ${role} still owns objects. Reassign them, or set spec.role.deletionPolicy to Retain.`,
+    ),
+} as const;
+
+export function recordsUnreadable({ deletionTimestamp }: DatabaseAccess): string {
+  const remedy = deletionTimestamp === undefined ? "Delete this resource and create it again." : retainBoth;
+  return `The records in status cannot be read, so the operator does not know which role and database it created. It creates, changes and deletes nothing. ${remedy}`;
+}
+
+export function recordsElsewhere(resource: DatabaseAccess): string {
+  const { status, deletionTimestamp } = resource;
+  const { serviceUrl = "" } = status.records ?? {};
+  const remedy =
+    deletionTimestamp === undefined
+      ? "Restore that URL and that control plane, or delete this resource and create it again."
+      : `Restore that URL. ${retainBoth}`;
+  return `The records in status name role and database at ${planeName(recordedPlaneOf(resource))} with the URL ${serviceUrl}. The operator uses another control plane or URL for this resource now, so it creates, changes and deletes nothing. ${remedy}`;
+}
+
+export function eventOfWrite(cause: SecretWriteCause, name: string): ResourceEvent {
+  switch (cause) {
+    case "Created":
+      return normal("SecretCreated", "Write", `The operator created Secret ${name} with the connection data.`);
+    case "Restored":
+      return warning("SecretRestored", "Write", `Secret ${name} was changed or deleted. The operator restored it.`);
+    case "Rotated":
+      return normal("PasswordRotated", "Rotate", `Secret ${name} holds the new password.`);
+    case "ConnectionChanged":
+      return normal(
+        "ConnectionChanged",
+        "Write",
+        `The operator updated Secret ${name}: host names, password or spec.secret changed.`,
+      );
+  }
+}
+
+export function eventOfChange(
+  change: "RoleCreated" | "DatabaseCreated" | "RoleDeleted" | "DatabaseDeleted",
+  name: string,
+): ResourceEvent {
+  const [action, did] = change.endsWith("Created") ? ["Create", "created"] : ["Delete", "deleted"];
+  const what = change.startsWith("Role") ? "role" : "database";
+  return normal(change, action, `The control plane ${did} ${what} ${name}.`);
+}
+
+export function eventOfGone(projectId: string): ResourceEvent {
+  return warning("ProjectGone", "Delete", `Project ${projectId} does not exist, so role and database there are gone.`);
+}
+
+export function eventOfRetained(role: string, databases: readonly string[]): ResourceEvent {
+  return warning("RoleRetained", "Delete", `Role ${role} stays: it owns ${databases.join(", ")}, which stays too.`);
+}

@@ -1,0 +1,108 @@
+/** What a deletion of a DatabaseAccess deletes, and in which order. */
+import { namespaceOfPlane } from "../../resource/control-plane-resource.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
+import type { AccessObject } from "../../resource/database-access-schema.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
+import { type AccessContext, type AccessReads, validSpecOf } from "./access-observation.ts";
+import { recordedObjects } from "./access-records.ts";
+import { wantedBranchOf } from "./endpoint-reference.ts";
+
+export function heldBy(context: AccessContext, resource: DatabaseAccess): "Nothing" | "Something" {
+  const isClear = deletedWith(context, resource).length === 0 && (resource.isStatusReadable || !mayDelete(resource));
+  return isClear ? "Nothing" : "Something";
+}
+
+/** Returns the recorded objects that go with the resource: databases before the roles that own them. */
+export function deletedWith(context: AccessContext, resource: DatabaseAccess): readonly AccessObject[] {
+  const deleted = recordedObjects(resource, context.identity).filter((object) =>
+    isDeletedWithResource(object, context, resource),
+  );
+  return deleted.sort((a, b) => (a.type === b.type ? 0 : a.type === "Database" ? -1 : 1));
+}
+
+type Contents = Extract<AccessReads, { kind: "Contents" }>["byBranch"];
+
+/**
+ * Returns the next role or database to delete. What was in a deleted branch or project is gone too. The control plane
+ * keeps a role that owns a database, so a role stays if its database stays.
+ */
+export function nextToDelete(objects: readonly AccessObject[], contents: Contents): AccessObject | undefined {
+  return objects.find((object) => isThere(object, contents) && ownedBy(object, contents).length === 0);
+}
+
+/** Returns the roles that stay, with the databases that they own. */
+export function retainedRoles(objects: readonly AccessObject[], contents: Contents) {
+  return objects
+    .map((object) => ({ role: object.name, databases: ownedBy(object, contents) }))
+    .filter(({ databases }) => databases.length > 0);
+}
+
+function isThere({ type, name, branchId }: AccessObject, contents: Contents): boolean {
+  const { roles = [], databases = [] } = contents.get(branchId) ?? {};
+  return (type === "Role" ? roles : databases).some((each) => each.name === name);
+}
+
+function ownedBy({ type, name, branchId }: AccessObject, contents: Contents): readonly string[] {
+  const { databases = [] } = contents.get(branchId) ?? {};
+  return databases.filter(({ ownerName }) => type === "Role" && ownerName === name).map((each) => each.name);
+}
+
+/** Whether spec allows the deletion of a role or a database. Whether this resource created one is not checked. */
+function mayDelete(resource: DatabaseAccess): boolean {
+  const { role, database } = validSpecOf(resource) ?? {};
+  return role !== undefined && (role.deletionPolicy !== "Retain" || database?.deletionPolicy === "Delete");
+}
+
+/** If its resource is not known to have created the object, the namespace needs the grant to adopt. */
+export function isDeletionGranted(
+  { grantOf }: AccessContext,
+  { key }: DatabaseAccess,
+  { origin, projectId }: AccessObject,
+): boolean {
+  return origin === "Created" || grantOf(key.namespace, projectId).mayAdopt;
+}
+
+/**
+ * Only what this resource created, presumably or surely, is deleted, and only if no other resource uses it. A presumed
+ * role and every database need an explicit policy. With an invalid spec everything stays.
+ */
+function isDeletedWithResource(object: AccessObject, context: AccessContext, resource: DatabaseAccess): boolean {
+  const spec = validSpecOf(resource);
+  if (spec === undefined || object.origin === "Existing") {
+    return false;
+  }
+  const isRole = object.type === "Role";
+  const usual = isRole && object.origin === "Created" ? "Delete" : "Retain";
+  const policy = (isRole ? spec.role : spec.database).deletionPolicy ?? usual;
+  return policy === "Delete" && !context.store.list().some((other) => isUsedBy(other, object, context, resource));
+}
+
+/**
+ * Any namespace can write a spec, so a spec counts only with a grant. Otherwise a namespace could keep the role and the
+ * password of another namespace alive. Records count if they have the same URL: two control planes may share it.
+ */
+function isUsedBy(
+  other: DatabaseAccess,
+  { type, name, projectId, branchId }: AccessObject,
+  { identity, findEndpoint, grantOf, planeId }: AccessContext,
+  { uid, key }: DatabaseAccess,
+): boolean {
+  if (other.uid === uid || isBeingDeleted(other)) {
+    return false;
+  }
+  const isHere = other.status.records?.serviceUrl === identity.serviceUrl;
+  const recorded = isHere ? recordedObjects(other, identity) : [];
+  if (recorded.some((each) => each.type === type && each.name === name && each.branchId === branchId)) {
+    return true;
+  }
+  const spec = validSpecOf(other);
+  if ((type === "Role" ? spec?.role : spec?.database)?.name !== name) {
+    return false;
+  }
+  // The endpoint may have moved to a branch on which nothing is recorded yet. Without records, the branch is unknown.
+  const mayBeOnBranch = recorded.length === 0 || wantedBranchOf(other, findEndpoint) === branchId;
+  const { namespace } = other.key;
+  const mayUse =
+    namespace === key.namespace || (namespaceOfPlane(planeId) === undefined && grantOf(namespace, projectId).mayChange);
+  return mayBeOnBranch && mayUse;
+}

@@ -1,0 +1,119 @@
+import { type ProjectSnapshot, pooledHostOf } from "../../domain/endpoint.ts";
+import { keyText, type ResourceKey } from "../../domain/resource-store.ts";
+import { type Identity, isIdentityProven } from "../../engine/identity.ts";
+import type { CommonPlan } from "../../engine/plan.ts";
+import { type ComputeEndpoint, noProject, workKeyOf } from "../../resource/compute-endpoint.ts";
+import { planeIndex } from "../../resource/control-plane-resource.ts";
+import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../../resource/database-access.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
+import { stalls, waits } from "./access-summary.ts";
+import type { ConnectionHosts } from "./binding.ts";
+
+export type FindEndpoint = (key: ResourceKey) => ComputeEndpoint | undefined;
+
+export interface BoundEndpoint {
+  readonly projectId: string;
+  readonly branchId: string;
+  readonly endpointId: string;
+  readonly hosts: ConnectionHosts;
+}
+
+export function endpointIndex(key: ResourceKey): string {
+  return `endpoint ${keyText(key)}`;
+}
+
+/** `project`: the key of the project; `noProject` finds the resources without records. */
+export function recordIndex(project: string): string {
+  return `records ${project}`;
+}
+
+export function indexesOf(resource: DatabaseAccess): readonly string[] {
+  const endpoint = endpointKeyOf(resource);
+  const recorded = recordedKeysOf(resource);
+  const projects = recorded.length === 0 ? [noProject] : recorded;
+  return [
+    ...(endpoint === undefined ? [] : [endpointIndex(endpoint)]),
+    ...projects.map(recordIndex),
+    planeIndex(recordedPlaneOf(resource)),
+  ];
+}
+
+function endpointOf(resource: DatabaseAccess, find: FindEndpoint): ComputeEndpoint | undefined {
+  const key = endpointKeyOf(resource);
+  return key && find(key);
+}
+
+/** The project of the ComputeEndpoint, else of the newest record. In a deletion the records come first. */
+export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): string {
+  const recorded = recordedKeysOf(resource).at(-1);
+  const endpoint = endpointOf(resource, find);
+  const ofEndpoint = endpoint && workKeyOf(endpoint);
+  return (isBeingDeleted(resource) ? (recorded ?? ofEndpoint) : (ofEndpoint ?? recorded)) ?? noProject;
+}
+
+export function wantedBranchOf(resource: DatabaseAccess, find: FindEndpoint): string | undefined {
+  const spec = endpointOf(resource, find)?.spec;
+  return spec?.kind === "Valid" ? spec.spec.branchId : undefined;
+}
+
+export interface NamedEndpoint {
+  readonly kind: "Named";
+  readonly projectId: string;
+  readonly endpointId: string;
+}
+
+export function referenceOf(
+  resource: DatabaseAccess,
+  find: FindEndpoint,
+  identity: Identity,
+): NamedEndpoint | CommonPlan {
+  const endpoint = endpointOf(resource, find);
+  const name = endpointKeyOf(resource)?.name ?? "";
+  if (endpoint === undefined || isBeingDeleted(endpoint)) {
+    return waits.endpointNotFound(name);
+  }
+  const { ownership } = endpoint.status;
+  if (ownership === undefined) {
+    return waits.endpoint(name);
+  }
+  return isIdentityProven(endpoint, identity)
+    ? { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId }
+    : stalls.endpointUnproven(name);
+}
+
+/** `undefined`: the project's snapshot does not show the endpoint. */
+export function boundEndpoint(
+  { projectId, endpointId }: NamedEndpoint,
+  snapshot: ProjectSnapshot,
+  replicas: readonly ComputeEndpoint[],
+): BoundEndpoint | undefined {
+  const endpoint = snapshot.endpoints.get(endpointId);
+  if (endpoint === undefined) {
+    return undefined;
+  }
+  const { branchId, host } = endpoint;
+  const readHosts = replicas
+    .flatMap(({ status }) => snapshot.endpoints.get(status.ownership?.endpointId ?? "") ?? [])
+    .filter((replica) => replica.branchId === branchId && replica.type === "ReadOnly" && !replica.disabled)
+    .map((replica) => replica.host);
+  const pooledHost = pooledHostOf(endpoint);
+  return { projectId, branchId, endpointId, hosts: { host, pooledHost, readHosts: [...new Set(readHosts)].sort() } };
+}
+
+/** Describes what clients notice of the endpoint and its replicas. If it changes, the Secret may have to change. */
+export function endpointMark(
+  resource: DatabaseAccess,
+  find: FindEndpoint,
+  siblings: readonly ComputeEndpoint[],
+): string {
+  const endpoint = endpointOf(resource, find);
+  const isWithReplicas = resource.spec.kind === "Valid" && resource.spec.spec.secret?.includeReplicas === true;
+  const replicas = isWithReplicas ? siblings.filter(({ key }) => key.namespace === resource.key.namespace) : [];
+  return JSON.stringify([endpoint && markOf(endpoint), replicas.map(markOf).sort()]);
+}
+
+function markOf({ uid, deletionTimestamp, status, spec }: ComputeEndpoint): string {
+  const { branchId, disabled } = spec.kind === "Valid" ? spec.spec : {};
+  const { ownership, host, state } = status;
+  return JSON.stringify([uid, deletionTimestamp, ownership, host, state === undefined, branchId, disabled]);
+}

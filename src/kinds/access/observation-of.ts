@@ -1,0 +1,48 @@
+/** Makes the observation of a DatabaseAccess from what was read, without further reads. */
+import {
+  type AccessContext,
+  type AccessFacts,
+  type AccessObservation,
+  type AccessReads,
+  type AccessStep,
+  validSpecOf,
+} from "./access-observation.ts";
+import { observedObjects, recordedObjects } from "./access-records.ts";
+import { rotationDueMs } from "./plan-access.ts";
+
+export function observationOf(
+  context: AccessContext,
+  { resource, memory, nowMs, policy }: AccessFacts,
+  own: AccessReads | undefined,
+): AccessObservation | undefined {
+  const spec = validSpecOf(resource);
+  if (own?.kind !== "Access" || spec === undefined) {
+    return undefined;
+  }
+  const recorded = recordedObjects(resource, context.identity);
+  return {
+    ...own,
+    ...{ resource, spec, nowMs, policy, account: context.secrets.account },
+    settings: context.settingsOf(context.planeId),
+    objects: observedObjects({ ...own, spec, objects: recorded }, memory.posts),
+    openReset: recorded.length === 0 ? undefined : resource.status.password?.rotation,
+    rotationDueMs: rotationDueMs(context, resource),
+  };
+}
+
+/** The observation as it is after the change of the step: an answer may hold a new password. */
+export function observationAfter(
+  context: AccessContext,
+  { facts, reads, plan, outcome }: AccessStep,
+): AccessObservation | undefined {
+  const observation = observationOf(context, facts, reads.own);
+  const answered = outcome.kind === "Accepted" && plan?.kind === "ResetPassword" ? outcome.answer.password : undefined;
+  if (observation === undefined || answered === undefined) {
+    return observation;
+  }
+  const { password, roleUpdatedTime: updatedTime } = answered;
+  const roles = observation.roles.map((role) =>
+    role.name === observation.spec.role.name ? { ...role, updatedTime } : role,
+  );
+  return { ...observation, roles, password: { kind: "Known", password } };
+}

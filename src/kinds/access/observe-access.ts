@@ -1,0 +1,166 @@
+/** Reads what a decision about a DatabaseAccess needs: its Secret, and roles, databases and password of its branch. */
+import { type BranchObjects, type BranchPath, type ObservedRole, Password } from "../../domain/control-plane.ts";
+import { ControlPlaneError } from "../../domain/control-plane-error.ts";
+import { isInFlight, type Operation } from "../../domain/operation.ts";
+import { KubernetesError, type SecretStore } from "../../domain/resource-store.ts";
+import { withoutLineBreak } from "../../domain/without-line-break.ts";
+import type { OperationsSnapshot } from "../../operations/snapshot.ts";
+import { conditionOf } from "../../resource/conditions.ts";
+import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
+import type { DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
+import {
+  type AccessContext,
+  type AccessFacts,
+  type AccessReads,
+  type BranchContents,
+  isSecretUntouched,
+  type PasswordFacts,
+  roleIn,
+  type SecretFacts,
+  validSpecOf,
+} from "./access-observation.ts";
+import type { BoundEndpoint } from "./endpoint-reference.ts";
+import { isRotationAsked, needsPassword, rotationDueMs } from "./plan-access.ts";
+
+/** Reads the roles and databases of each branch once in a reconcile. */
+export class BranchReader {
+  readonly #contents = new Map<string, Promise<BranchContents>>();
+
+  /** @throws ControlPlaneError */
+  contentsOf(branch: BranchPath, objects: BranchObjects): Promise<BranchContents> {
+    const known = this.#contents.get(branch.branchId) ?? readContents(branch, objects);
+    this.#contents.set(branch.branchId, known);
+    return known;
+  }
+
+  /** What was in a deleted branch or project is gone too. @throws ControlPlaneError */
+  async contentsOrGone(branch: BranchPath, objects: BranchObjects): Promise<BranchContents> {
+    try {
+      return await this.contentsOf(branch, objects);
+    } catch (error) {
+      const isGone = error instanceof ControlPlaneError && error.reason === "NotFound";
+      if (isGone && (error.subject === "Branch" || error.subject === "Project")) {
+        return { roles: [], databases: [] };
+      }
+      throw error;
+    }
+  }
+}
+
+async function readContents(branch: BranchPath, objects: BranchObjects): Promise<BranchContents> {
+  const [roles, databases] = await Promise.all([objects.listRoles(branch), objects.listDatabases(branch)]);
+  return { roles, databases };
+}
+
+export interface AccessSource {
+  readonly reader: BranchReader;
+  readonly objects: BranchObjects;
+  readonly operations: OperationsSnapshot;
+  readonly endpoint: BoundEndpoint;
+  readonly spec: DatabaseAccessSpec;
+}
+
+/** A missing right to the own Secret is part of the result. @throws ControlPlaneError; KubernetesError otherwise */
+export async function observeAccess(
+  { secrets }: AccessContext,
+  { resource, memory }: AccessFacts,
+  { reader, objects, operations, endpoint, spec }: AccessSource,
+): Promise<AccessReads> {
+  const secret = await readOwnSecret(secrets, resource);
+  const contents = await reader.contentsOf(endpoint, objects);
+  const isConfigInFlight = operations.operations.some((each) => isConfig(each, endpoint.branchId) && isInFlight(each));
+  const seen = { kind: "Access", endpoint, secret, ...contents, isConfigInFlight } as const;
+  const role = roleIn({ ...contents, spec });
+  const pending = memory.hint?.password;
+  const isAnswered = pending?.branchId === endpoint.branchId && pending.roleUpdatedTime === role?.updatedTime;
+  const isReadable = secret.kind === "Absent" || secret.kind === "Own";
+  if (!isReadable || role === undefined) {
+    return { ...seen, isAnswered, password: { kind: "NotRead" } };
+  }
+  const answered = isAnswered ? pending.password : undefined;
+  const password = await readPassword({ secrets, objects, answered }, { resource, spec, endpoint, role });
+  // A password that is hidden and that nothing has changed stays in the Secret.
+  const isKnown = password.kind !== "Unavailable" || needsPassword({ resource, spec, ...seen });
+  return { ...seen, isAnswered, password: isKnown ? password : { kind: "NotRead" } };
+}
+
+/** @throws KubernetesError */
+export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAccess): Promise<SecretFacts> {
+  try {
+    const secret = await secrets.read(secretKeyOf(resource));
+    if (secret === undefined) {
+      return { kind: "Absent" };
+    }
+    return secret.ownerUids.includes(resource.uid) ? { kind: "Own", secret } : { kind: "Foreign" };
+  } catch (error) {
+    if (error instanceof KubernetesError && error.reason === "Forbidden") {
+      return { kind: "Forbidden" };
+    }
+    throw error;
+  }
+}
+
+async function readPassword(
+  from: { readonly secrets: SecretStore; readonly objects: BranchObjects; readonly answered: Password | undefined },
+  of: {
+    readonly resource: DatabaseAccess;
+    readonly spec: DatabaseAccessSpec;
+    readonly endpoint: BoundEndpoint;
+    readonly role: ObservedRole;
+  },
+): Promise<PasswordFacts> {
+  const ref = of.spec.password?.secretRef;
+  if (ref !== undefined) {
+    const text = (await readGiven(from.secrets, of.resource, ref)) ?? "";
+    return text === "" ? { kind: "Missing" } : { kind: "Known", password: new Password(text) };
+  }
+  const password = from.answered ?? (await from.objects.revealPassword(of.endpoint, of.role.name));
+  return password === undefined ? { kind: "Unavailable" } : { kind: "Known", password };
+}
+
+function isConfig(operation: Operation, branchId: string): boolean {
+  return operation.action === "apply_config" && operation.branchId === branchId;
+}
+
+/** Names several changes, because times in whole seconds leave the order of changes of one second open. */
+export function configMarkOf({ operations }: OperationsSnapshot, branchId: string): string {
+  const latest = operations.filter((operation) => isConfig(operation, branchId)).slice(0, 4);
+  return latest
+    .map(({ id, status }) => `${id} ${status}`)
+    .sort()
+    .join();
+}
+
+/**
+ * Whether no rotation is due and the Secrets have not changed since the last comparison. For a Stalled resource only
+ * the cause of the stall counts: a missing password always, a cause outside Kubernetes never. @throws KubernetesError
+ */
+export async function isUnchangedInKubernetes(context: AccessContext, resource: DatabaseAccess): Promise<boolean> {
+  if (isRotationAsked(resource) || rotationDueMs(context, resource) <= context.nowMs) {
+    return false;
+  }
+  const secret = await readOwnSecret(context.secrets, resource);
+  const stalled = conditionOf(resource.status.conditions, "Stalled")?.reason;
+  if (stalled === undefined) {
+    const ref = validSpecOf(resource)?.password?.secretRef;
+    const held = secret.kind === "Own" && isSecretUntouched({ secret, resource }) && secret.secret.data.password;
+    return held !== false && (ref === undefined || held === (await readGiven(context.secrets, resource, ref)));
+  }
+  // If the operator may read Secrets by now, only another attempt shows whether it may also create one.
+  const isCauseThere: Readonly<Record<string, boolean>> = {
+    SecretExists: secret.kind === "Foreign",
+    SecretsForbidden: secret.kind === "Forbidden",
+    PasswordMissing: false,
+  };
+  return isCauseThere[stalled] ?? true;
+}
+
+/** Reads a person's password without its last line break; `undefined`: the Secret or its key does not exist. */
+async function readGiven(
+  secrets: SecretStore,
+  { key: { namespace } }: DatabaseAccess,
+  { name, key }: NonNullable<NonNullable<DatabaseAccessSpec["password"]>["secretRef"]>,
+): Promise<string | undefined> {
+  const text = (await secrets.read({ namespace, name }))?.data[key];
+  return text === undefined ? undefined : withoutLineBreak(text);
+}

@@ -1,0 +1,213 @@
+import type { ObservedRole } from "../../domain/control-plane.ts";
+import type { SecretData, SecretWriteCause } from "../../domain/resource-store.ts";
+import { isSameStored } from "../../domain/same-stored.ts";
+import type { CommonPlan } from "../../engine/plan.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
+import type { AccessObject } from "../../resource/database-access-schema.ts";
+import { annotations } from "../../resource/names.ts";
+import {
+  type AccessContext,
+  type AccessObservation,
+  isSecretUntouched,
+  type ObjectType,
+  roleIn,
+  validSpecOf,
+} from "./access-observation.ts";
+import { stalls, waits } from "./access-summary.ts";
+import { bindingOf } from "./binding.ts";
+
+export type AccessPlan =
+  /** Notes the object in status, and creates it. */
+  | { readonly kind: "CreateObject"; readonly object: AccessObject }
+  /** Notes the reset in status, and resets the password. The Secret is written right after that. */
+  | { readonly kind: "ResetPassword" }
+  | { readonly kind: "DeleteObject"; readonly object: AccessObject }
+  | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: SecretWriteCause }
+  /** Role and database exist, and the Secret holds the connection data. */
+  | { readonly kind: "Settled" }
+  /** The project was deleted. Only records of other projects are kept. */
+  | { readonly kind: "ForgetProject"; readonly left: readonly AccessObject[] };
+
+type Plan = AccessPlan | CommonPlan;
+
+/** The checks in their order. The first one that returns a plan decides. If none does, the resource is settled. */
+const checks: readonly ((observation: AccessObservation) => Plan | undefined)[] = [
+  planSecretAccess,
+  planRole,
+  planDatabase,
+  planConfiguration,
+  planRotation,
+  planPassword,
+  planSecret,
+];
+
+export function planAccess(observation: AccessObservation): Plan {
+  for (const check of checks) {
+    const plan = check(observation);
+    if (plan !== undefined) return plan;
+  }
+  return { kind: "Settled" };
+}
+
+/** Without its Secret, a resource gets neither role nor database. */
+function planSecretAccess({ secret, resource, account }: AccessObservation): Plan | undefined {
+  if (secret.kind === "Foreign") return stalls.secretExists(resource);
+  return secret.kind === "Forbidden" ? stalls.secretsForbidden(resource, account) : undefined;
+}
+
+function planRole(observation: AccessObservation): Plan | undefined {
+  const { spec, endpoint } = observation;
+  if (roleIn(observation) !== undefined) {
+    return undefined;
+  }
+  return spec.role.policy === "MustExist" || spec.password?.secretRef !== undefined
+    ? stalls.roleNotFound(spec, endpoint.branchId)
+    : create(observation, "Role");
+}
+
+function planDatabase(observation: AccessObservation): Plan | undefined {
+  const { databases, spec, endpoint } = observation;
+  const { name, policy } = spec.database;
+  const found = databases.find((database) => database.name === name);
+  const isRequired = policy === "MustExist";
+  if (found === undefined) {
+    return isRequired ? stalls.databaseNotFound(name, endpoint.branchId) : create(observation, "Database");
+  }
+  return isRequired || found.ownerName === spec.role.name
+    ? undefined
+    : stalls.databaseOwnedByAnother(name, found.ownerName);
+}
+
+function create({ endpoint, spec }: AccessObservation, type: ObjectType): Plan {
+  const { projectId, branchId } = endpoint;
+  const { name } = type === "Role" ? spec.role : spec.database;
+  return { kind: "CreateObject", object: { type, name, projectId, branchId, origin: "Requested" } };
+}
+
+/** The list may show a role before PostgreSQL has it. A resource whose Secret was written before does not wait. */
+function planConfiguration({ isConfigInFlight, resource, policy }: AccessObservation): Plan | undefined {
+  return isConfigInFlight && resource.status.secret === undefined
+    ? waits.configuration(policy.operationPollMs)
+    : undefined;
+}
+
+/** Plans a reset if a rotation is wanted, unless the control plane has a new password already. */
+function planRotation(observation: AccessObservation): Plan | undefined {
+  const role = roleIn(observation);
+  const isGiven = observation.spec.password?.secretRef !== undefined;
+  if (role === undefined || isGiven || !isRotationWanted(observation) || hasNewPassword(observation, role)) {
+    return undefined;
+  }
+  return { kind: "ResetPassword" };
+}
+
+/** Whether a person asked for a new password, the old one is too old, or a reset has begun. */
+export function isRotationWanted({ openReset, resource, rotationDueMs, nowMs }: AccessObservation): boolean {
+  return openReset !== undefined || isRotationAsked(resource) || rotationDueMs <= nowMs;
+}
+
+/** Any other password than the last written one counts as the rotation, also if another client has set it. */
+function hasNewPassword(observation: AccessObservation, role: ObservedRole): boolean {
+  const { isAnswered, password, resource, endpoint, secret } = observation;
+  const { status } = resource;
+  if (password.kind !== "Known" || isAnswered) {
+    return isAnswered;
+  }
+  const isHeld = secret.kind === "Own" && secret.secret.data.password === password.password.reveal();
+  const hasChanged =
+    status.password?.roleUpdatedTime !== role.updatedTime || (isSecretUntouched(observation) && !isHeld);
+  return status.endpoint?.branchId === endpoint.branchId && hasChanged;
+}
+
+/** Whether a person asked for a new password that is not set yet. */
+export function isRotationAsked({ annotations: given, status }: DatabaseAccess): boolean {
+  const asked = given[annotations.rotateRequestedAt];
+  return asked !== undefined && asked !== status.lastHandledRotateAt;
+}
+
+/** In epoch milliseconds; Infinity: never. The period belongs to the role, so rotations by other resources count. */
+export function rotationDueMs(
+  { store, nowMs }: Pick<AccessContext, "store" | "nowMs">,
+  resource: DatabaseAccess,
+): number {
+  const afterMs = (validSpecOf(resource)?.password?.rotateAfterSeconds ?? Infinity) * 1_000;
+  const { rotatedTime, knownSinceTime } = resource.status.password ?? {};
+  const own = [rotatedTime, knownSinceTime].flatMap((time) => time ?? []).map((time) => Date.parse(time));
+  const dueMs = own.length === 0 ? Infinity : Math.max(...own) + afterMs;
+  if (dueMs > nowMs) {
+    return dueMs;
+  }
+  const shared = store.list().filter((other) => other.status.password !== undefined && isSameRole(other, resource));
+  const rotated = shared.map(({ status }) => Date.parse(status.password?.rotatedTime ?? "") || 0);
+  return Math.max(dueMs, ...rotated.map((ms) => ms + afterMs));
+}
+
+function isSameRole(a: DatabaseAccess, b: DatabaseAccess): boolean {
+  const roleOf = (resource: DatabaseAccess) => {
+    const { records, endpoint } = resource.status;
+    return [records?.serviceUrl, endpoint?.projectId, endpoint?.branchId, validSpecOf(resource)?.role.name];
+  };
+  return isSameStored(roleOf(a), roleOf(b));
+}
+
+/** Whether the Secret of this resource may not hold the right password, or a person gives it. Pure. */
+export function needsPassword(
+  observation: Pick<AccessObservation, "resource" | "endpoint" | "spec" | "secret" | "roles">,
+): boolean {
+  const { resource, endpoint, spec } = observation;
+  const { status } = resource;
+  const role = roleIn(observation);
+  return (
+    spec.password?.secretRef !== undefined ||
+    !isSecretUntouched(observation) ||
+    status.password?.roleUpdatedTime !== role?.updatedTime ||
+    status.endpoint?.branchId !== endpoint.branchId
+  );
+}
+
+function planPassword({ password, spec }: AccessObservation): Plan | undefined {
+  if (password.kind === "Unavailable") return stalls.passwordUnavailable(spec.role.name);
+  return password.kind === "Missing" ? stalls.passwordMissing(spec) : undefined;
+}
+
+function planSecret(observation: AccessObservation): Plan | undefined {
+  const { password, secret } = observation;
+  const held = secret.kind === "Own" ? secret.secret.data : undefined;
+  const text = password.kind === "Known" ? password.password.reveal() : held?.password;
+  if (text === undefined) {
+    return undefined;
+  }
+  const data = bindingData(observation, text);
+  return held !== undefined && isSameStored(held, data) && hasMetadata(observation)
+    ? undefined
+    : { kind: "WriteSecret", data, cause: causeOf(observation) };
+}
+
+function hasMetadata({ secret, spec }: AccessObservation): boolean {
+  const isIn = (wanted: object = {}, held: object = {}) => isSameStored({ ...held, ...wanted }, held);
+  const { labels, annotations } = secret.kind === "Own" ? secret.secret : {};
+  return isIn(spec.secret?.labels, labels) && isIn(spec.secret?.annotations, annotations);
+}
+
+export function bindingData({ spec, endpoint, settings }: AccessObservation, password: string): SecretData {
+  return bindingOf({ hosts: endpoint.hosts, settings, spec, password });
+}
+
+function causeOf(observation: AccessObservation): SecretWriteCause {
+  const { secret, endpoint } = observation;
+  const { status } = observation.resource;
+  if (status.secret === undefined) {
+    return "Created";
+  }
+  if (secret.kind !== "Own") {
+    return "Restored";
+  }
+  if (isRotationWanted(observation)) {
+    return "Rotated";
+  }
+  const hasMoved =
+    status.endpoint?.endpointId !== endpoint.endpointId ||
+    status.endpoint.host !== endpoint.hosts.host ||
+    status.password?.roleUpdatedTime !== roleIn(observation)?.updatedTime;
+  return isSecretUntouched(observation) || hasMoved ? "ConnectionChanged" : "Restored";
+}

@@ -1,0 +1,153 @@
+/** The claims of a project's resources, and which of two competing resources comes first. */
+import type { ObservedEndpoint } from "../../domain/endpoint.ts";
+import type { ResourceKey } from "../../domain/resource-store.ts";
+import { type Identity, ownershipToken } from "../../engine/identity.ts";
+import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
+import { isTrue } from "../../resource/conditions.ts";
+import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { CreateIntent } from "../../resource/status-schema.ts";
+import { isBeingDeleted, isPaused } from "../../resource/stored-object.ts";
+
+export interface Claim {
+  readonly key: ResourceKey;
+  readonly uid: string;
+  readonly creationTimestamp: string;
+  /**
+   * The id of the endpoint that the resource's records, or an answer not yet stored, name. `undefined`: there is none,
+   * or the record was copied from another resource or cluster.
+   */
+  readonly ownedEndpointId: string | undefined;
+  /** The intent of the resource, if it was made for this resource: the create has no result yet. */
+  readonly intent: CreateIntent | undefined;
+  /**
+   * The valid spec of the resource. `undefined`: the resource asks for nothing, because it is Stalled, paused, invalid
+   * or being deleted.
+   */
+  readonly wish: ComputeEndpointSpec | undefined;
+}
+
+/** The claims of all resources of one project. Each method leaves out the asking resource. */
+export class ProjectClaims {
+  readonly #claims: readonly Claim[];
+  readonly #identity: Identity;
+  readonly #byOwnedId: ReadonlyMap<string, readonly Claim[]>;
+  #byToken: ReadonlyMap<string, Claim> | undefined;
+
+  constructor(claims: readonly Claim[], identity: Identity) {
+    this.#claims = claims;
+    this.#identity = identity;
+    this.#byOwnedId = Map.groupBy(
+      claims.filter(({ ownedEndpointId }) => ownedEndpointId !== undefined),
+      ({ ownedEndpointId }) => ownedEndpointId ?? "",
+    );
+  }
+
+  ownerOf(endpointId: string, selfUid: string): Claim | undefined {
+    return this.#byOwnedId.get(endpointId)?.find(({ uid }) => uid !== selfUid);
+  }
+
+  creatorByToken(token: string, selfUid: string): Claim | undefined {
+    this.#byToken ??= new Map(
+      this.#claims.map((claim) => [ownershipToken(this.#identity.clusterId, claim.uid), claim]),
+    );
+    const claim = this.#byToken.get(token);
+    return claim?.uid === selfUid ? undefined : claim;
+  }
+
+  possibleCreatorOf(endpoint: ObservedEndpoint, selfUid: string): Claim | undefined {
+    return this.#claims.find(
+      ({ uid, intent }) => uid !== selfUid && intent !== undefined && mayHaveMade(intent, endpoint),
+    );
+  }
+
+  /**
+   * Finds another resource that has the better claim to the one read-write endpoint of a branch. A resource with an
+   * open create comes first, then the oldest resource that asks for the endpoint, if it is older than this one.
+   */
+  rivalForBranch(branchId: string, self: ComputeEndpoint): Claim | undefined {
+    const withIntent = this.#claims.find(
+      ({ uid, intent }) => uid !== self.uid && intent?.branchId === branchId && intent.type === "ReadWrite",
+    );
+    return withIntent ?? this.#elder(self, (wish) => wish.branchId === branchId && wish.type === "ReadWrite");
+  }
+
+  rivalForAdoption(endpoint: ObservedEndpoint, self: ComputeEndpoint): Claim | undefined {
+    return this.#elder(self, (wish, claim) => claim.ownedEndpointId === undefined && adopts(wish, endpoint));
+  }
+
+  #elder(self: ComputeEndpoint, isRival: (wish: ComputeEndpointSpec, claim: Claim) => boolean): Claim | undefined {
+    return this.#claims
+      .filter((claim) => claim.uid !== self.uid && claim.wish !== undefined && isRival(claim.wish, claim))
+      .filter((claim) => isElder(claim, self))
+      .reduce<Claim | undefined>(
+        (first, each) => (first === undefined || isElder(each, first) ? each : first),
+        undefined,
+      );
+  }
+}
+
+/**
+ * Returns the claim of a resource. A record that was made for another uid or in another cluster claims nothing. A
+ * record that cannot be parsed still claims the endpoint that it names.
+ * @param answeredEndpointId the endpoint that an answered create made and that status does not name yet
+ */
+export function claimOf(
+  resource: ComputeEndpoint,
+  identity: Identity,
+  answeredEndpointId: string | undefined = undefined,
+): Claim {
+  const { createIntent } = resource.status;
+  const isIntentOurs = createIntent?.token === ownershipToken(identity.clusterId, resource.uid);
+  return {
+    key: resource.key,
+    uid: resource.uid,
+    creationTimestamp: resource.creationTimestamp,
+    ownedEndpointId: recordedEndpointId(resource, identity) ?? answeredEndpointId,
+    intent: isIntentOurs ? createIntent : undefined,
+    wish: wishOf(resource),
+  };
+}
+
+/**
+ * Whether a resource may claim an endpoint at this URL. A resource without a record that can be parsed may claim one at
+ * any URL. Pure.
+ */
+export function mayClaimAt(serviceUrl: string, { status }: ComputeEndpoint): boolean {
+  const records = [status.ownership, status.createIntent].filter((record) => record !== undefined);
+  return records.length === 0 || records.some((record) => record.serviceUrl === serviceUrl);
+}
+
+function mayHaveMade(intent: CreateIntent, { id, name, branchId, type }: ObservedEndpoint): boolean {
+  return name === undefined && branchId === intent.branchId && type === intent.type && !intent.preIds.includes(id);
+}
+
+function recordedEndpointId(resource: ComputeEndpoint, identity: Identity): string | undefined {
+  const { ownership } = resource.status;
+  const isCopied =
+    ownership !== undefined && (ownership.resourceUid !== resource.uid || ownership.clusterId !== identity.clusterId);
+  return isCopied ? undefined : resource.claimedId;
+}
+
+function wishOf(resource: ComputeEndpoint): ComputeEndpointSpec | undefined {
+  const mayAsk = !isBeingDeleted(resource) && !isPaused(resource) && !isTrue(resource.status.conditions, "Stalled");
+  return mayAsk && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+}
+
+function adopts(wish: ComputeEndpointSpec, endpoint: ObservedEndpoint): boolean {
+  const wantedId = wish.adoption?.endpointId;
+  const isWanted =
+    wantedId === undefined
+      ? wish.type === "ReadWrite" && endpoint.type === "ReadWrite" && wish.branchId === endpoint.branchId
+      : wantedId === endpoint.id;
+  return hasConsent(wish) && isWanted;
+}
+
+export function hasConsent({ adoption }: ComputeEndpointSpec): boolean {
+  return adoption !== undefined && adoption.policy !== "Never";
+}
+
+type Aged = Pick<ComputeEndpoint, "creationTimestamp" | "uid">;
+
+function isElder(a: Aged, b: Aged): boolean {
+  return a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;
+}

@@ -1,0 +1,147 @@
+/** Finds how an endpoint differs from its spec, and when accepted values are sent again. */
+import { hash } from "node:crypto";
+import { backoffMs } from "../../domain/clock.ts";
+import type { EndpointChanges, ObservedEndpoint } from "../../domain/endpoint.ts";
+import { isSameStored } from "../../domain/same-stored.ts";
+import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { Acknowledged } from "../../resource/status-schema.ts";
+
+/** A field of spec that the operator manages if it is present, by its path below spec. */
+type ManagedField = "compute" | "suspend" | "pooler.enabled" | "pooler.mode" | "settings.pgSettings" | "disabled";
+
+export interface DesiredField {
+  readonly field: ManagedField;
+  readonly changes: EndpointChanges;
+}
+
+/** The timeouts that mean "use the default" and "never suspend". @see docs/sandbox.md */
+const serviceDefaultSuspendSeconds = 0;
+const neverSuspendSeconds = -1;
+
+/** A field that is absent from spec is absent here. Branch and type are not included. */
+export function desiredFields(spec: ComputeEndpointSpec): readonly DesiredField[] {
+  const fields: DesiredField[] = [];
+  if (spec.compute !== undefined) {
+    fields.push({ field: "compute", changes: { minUnits: spec.compute.minUnits, maxUnits: spec.compute.maxUnits } });
+  }
+  if (spec.suspend !== undefined) {
+    fields.push({ field: "suspend", changes: { suspendTimeoutSeconds: suspendSeconds(spec.suspend) } });
+  }
+  if (spec.pooler?.enabled !== undefined) {
+    fields.push({ field: "pooler.enabled", changes: { poolerEnabled: spec.pooler.enabled } });
+  }
+  if (spec.pooler?.mode !== undefined) {
+    fields.push({ field: "pooler.mode", changes: { poolerMode: spec.pooler.mode.toLowerCase() } });
+  }
+  if (spec.settings !== undefined) {
+    fields.push({ field: "settings.pgSettings", changes: { pgSettings: spec.settings.pgSettings } });
+  }
+  if (spec.disabled !== undefined) {
+    fields.push({ field: "disabled", changes: { disabled: spec.disabled } });
+  }
+  return fields;
+}
+
+export function desiredChanges(spec: ComputeEndpointSpec): EndpointChanges {
+  return mergeChanges(desiredFields(spec));
+}
+
+export function mergeChanges(fields: readonly DesiredField[]): EndpointChanges {
+  return Object.assign({}, ...fields.map((each) => each.changes));
+}
+
+/** Hashes a JSON value. The order of keys does not matter. @returns 16 hexadecimal digits */
+export function hashOf(value: unknown): string {
+  return hash("sha256", canonicalJson(value), "hex").slice(0, 16);
+}
+
+function suspendSeconds(suspend: NonNullable<ComputeEndpointSpec["suspend"]>): number {
+  switch (suspend.mode) {
+    case "After":
+      return suspend.afterSeconds ?? serviceDefaultSuspendSeconds;
+    case "Never":
+      return neverSuspendSeconds;
+    case "ServiceDefault":
+      return serviceDefaultSuspendSeconds;
+  }
+}
+
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isPlainObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const firstDelayMs = 30_000;
+const longestDelayMs = 60 * 60_000;
+
+/**
+ * The maximum number of requests with the same values and no visible effect. Each request may restart a database, so
+ * the operator stops after two.
+ */
+const unmatchedAttemptsLimit = 2;
+
+/**
+ * Whether the operator may send accepted values again, because the control plane shows others. It may if fewer than
+ * `unmatchedAttemptsLimit` requests had no visible effect, or if an operation of the last request failed.
+ */
+export function mayResend(acknowledged: Acknowledged, failedIds: ReadonlySet<string>): boolean {
+  const hasFailed = (acknowledged.operationIds ?? []).some((id) => failedIds.has(id));
+  return acknowledged.unmatchedAttempts < unmatchedAttemptsLimit || hasFailed;
+}
+
+/**
+ * Returns the milliseconds until the values may be sent again; 0 or less: now. There is no wait after the first change
+ * by another client. Later waits grow to one hour.
+ * A time in the future comes from a replica whose clock is ahead. It counts as past, so the wait always ends.
+ * @param nowMs epoch milliseconds of the operator's clock
+ */
+export function resendWaitMs({ attempts, unmatchedAttempts, time }: Acknowledged, nowMs: number): number {
+  const isFirstOutsideChange = unmatchedAttempts === 0 && attempts <= 1;
+  const delayMs = isFirstOutsideChange ? 0 : backoffMs(attempts, { firstMs: firstDelayMs, longestMs: longestDelayMs });
+  return delayMs - Math.abs(nowMs - Date.parse(time));
+}
+
+export interface EndpointDiff {
+  readonly differing: readonly DesiredField[];
+  /** Fields that the control plane does not show, so that the operator cannot check their values. */
+  readonly unverifiable: readonly DesiredField[];
+}
+
+/** Fields that spec leaves out, and the branch, are not compared. */
+export function diffEndpoint(spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): EndpointDiff {
+  const fields = desiredFields(spec).map((desired) => ({ desired, state: fieldStateOf(desired.changes, endpoint) }));
+  const inState = (wanted: FieldState) => fields.filter(({ state }) => state === wanted).map(({ desired }) => desired);
+  return { differing: inState("Differs"), unverifiable: inState("NotShown") };
+}
+
+/** Whether the control plane restarts an active compute for a change of these fields: only for a change of size. */
+export function restartsCompute(fields: readonly DesiredField[]): boolean {
+  const restarting: readonly ManagedField[] = ["compute"];
+  return fields.some(({ field }) => restarting.includes(field));
+}
+
+/**
+ * How the control plane shows the values of a request: all as sent; at least one with another value; or none with
+ * another value, but some not at all.
+ */
+type FieldState = "Matches" | "Differs" | "NotShown";
+
+/** One different value gives `Differs`, even if other values are not shown. */
+export function fieldStateOf(changes: EndpointChanges, endpoint: ObservedEndpoint): FieldState {
+  const keys = (Object.keys(changes) as (keyof EndpointChanges)[]).filter((key) => changes[key] !== undefined);
+  const states = keys.map((key) => valueStateOf(key, changes, endpoint));
+  return states.includes("Differs") ? "Differs" : states.includes("NotShown") ? "NotShown" : "Matches";
+}
+
+function valueStateOf(key: keyof EndpointChanges, changes: EndpointChanges, endpoint: ObservedEndpoint): FieldState {
+  const shown = endpoint[key];
+  if (shown === undefined) {
+    return "NotShown";
+  }
+  return isSameStored(shown, changes[key]) ? "Matches" : "Differs";
+}

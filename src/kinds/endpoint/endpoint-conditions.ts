@@ -1,0 +1,101 @@
+/** Computes the conditions of a ComputeEndpoint from the result of one reconcile. */
+import { isInFlight } from "../../domain/operation.ts";
+import { remedies } from "../../engine/failures.ts";
+import {
+  commonSummary,
+  conditionsAfter,
+  type Summary,
+  unchanged,
+  type Wording,
+  whileDeleting,
+} from "../../engine/summary.ts";
+import { type ConditionDraft, conditionOf } from "../../resource/conditions.ts";
+import { annotations } from "../../resource/names.ts";
+import type { ComputeEndpointStatus, Condition } from "../../resource/status-schema.ts";
+import { endpointPlan } from "./log-subject.ts";
+import type { EndpointStep } from "./observation.ts";
+import { deletingMessage, waitingMessage } from "./plan.ts";
+import { rulesOf } from "./plan-table.ts";
+
+type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;
+
+export const endpointWording: Wording = {
+  remedies,
+  deleting: deletingMessage,
+  deletionRemedy:
+    "To remove this resource without deleting the endpoint, set spec.deletionPolicy to Retain. That works without the control plane.",
+};
+
+export function summaryOf(step: EndpointStep): Summary {
+  const common = commonSummary(step, endpointWording);
+  return whileDeleting(step.facts.resource, withEndpoint(common ?? ownSummary(step), step), endpointWording);
+}
+
+/** After an accepted change it has the text of the next reconcile, because another text would cost a second write. */
+function ownSummary({ plan: given, outcome, facts }: EndpointStep): Summary {
+  const plan = endpointPlan(given);
+  if (plan === undefined) {
+    return unchanged;
+  }
+  const started = outcome.kind === "Accepted" ? outcome.answer.operations.filter(isInFlight) : [];
+  return started.length > 0 && facts.resource.deletionTimestamp === undefined
+    ? { kind: "Progressing", reason: "OperationInFlight", message: waitingMessage(started) }
+    : rulesOf(plan).summary(plan, facts);
+}
+
+/** A paused resource is not Ready if the control plane does not show its endpoint. */
+function withEndpoint(summary: Summary, { facts, reads }: EndpointStep): Summary {
+  const endpointId = facts.resource.status.ownership?.endpointId;
+  const snapshot = reads.project?.snapshot;
+  const isMissing = endpointId !== undefined && snapshot !== undefined && !snapshot.endpoints.has(endpointId);
+  return summary.kind === "Paused" && isMissing ? { ...summary, remote: "Gone" } : summary;
+}
+
+export function endpointConditions(step: EndpointStep, summary: Summary, failedActions: FailedActions): Condition[] {
+  const previous = step.facts.resource.status.conditions;
+  const beside = [lastOperationDraft(failedActions), credentialsDraft(step, previous)].filter(
+    (draft) => draft !== undefined,
+  );
+  return conditionsAfter(step.facts, withFailures(summary, failedActions), beside);
+}
+
+/** A failed operation does not make a matching endpoint unready, but the reason shows the failure in `kubectl get`. */
+function withFailures(summary: Summary, failedActions: FailedActions): Summary {
+  return summary.kind === "Ready" && failedActions.length > 0
+    ? {
+        kind: "Ready",
+        reason: "OperationFailed",
+        message: `${summary.message} An operation failed, see LastOperationSucceeded.`,
+      }
+    : summary;
+}
+
+function lastOperationDraft(failedActions: FailedActions): ConditionDraft {
+  const [first] = failedActions;
+  const type = "LastOperationSucceeded";
+  if (first === undefined) {
+    const message = "No operation has failed, or a later one of the same action succeeded.";
+    return { type, status: "True", reason: "NoFailure", message };
+  }
+  const message = `Failed: ${failedActions.map(failureText).join("; ")}. A later success of the same action clears it; to clear it by hand, annotate with ${annotations.acknowledgeOperation}=${first.operationId}.`;
+  return { type, status: "False", reason: "OperationFailed", message };
+}
+
+function failureText({ action, operationId, error }: FailedActions[number]): string {
+  return `${action} (operation ${operationId})${error === undefined ? "" : `: ${error.replace(/\.$/, "")}`}`;
+}
+
+/** A 401 makes CredentialsValid False, and a read of the project makes it True. Otherwise it stays as it is. */
+function credentialsDraft(
+  { reads, outcome }: EndpointStep,
+  previous: readonly Condition[] | undefined,
+): ConditionDraft | undefined {
+  const type = "CredentialsValid";
+  if (outcome.kind === "Failed" && outcome.error.reason === "Unauthorized") {
+    return { type, status: "False", reason: "Unauthorized", message: outcome.error.message };
+  }
+  if (reads.project !== undefined && outcome.kind !== "Failed") {
+    return { type, status: "True", reason: "Accepted", message: "The control plane accepts the API key." };
+  }
+  return conditionOf(previous, type) as ConditionDraft | undefined;
+}

@@ -1,0 +1,217 @@
+/** The kind ComputeEndpoint. */
+import type { ControlPlane } from "../../domain/control-plane.ts";
+import { ControlPlaneError } from "../../domain/control-plane-error.ts";
+import type { ProjectSnapshot } from "../../domain/endpoint.ts";
+import type { ResourceStore } from "../../domain/resource-store.ts";
+import { isIdentityProven, isTokenOfCluster, ownershipToken, tokenIn } from "../../engine/identity.ts";
+import type { Kind, KindInProject, ProjectFacts, Reads } from "../../engine/kind.ts";
+import { withoutEmpty } from "../../engine/status.ts";
+import { parseMark } from "../../operations/counting.ts";
+import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
+import { type ComputeEndpoint, planeOf, workKeyOf } from "../../resource/compute-endpoint.ts";
+import { conditionOf } from "../../resource/conditions.ts";
+import { finalizer } from "../../resource/names.ts";
+import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
+import { claimOf, mayClaimAt, ProjectClaims } from "./claims.ts";
+import { decide } from "./decide.ts";
+import { endpointWording } from "./endpoint-conditions.ts";
+import { eventsFor, releaseEvents } from "./events-for.ts";
+import { endpointPlan, subjectOf } from "./log-subject.ts";
+import type { EndpointAnswer, EndpointFacts, EndpointStep, EndpointTypes } from "./observation.ts";
+import type { EndpointPlan, Plan } from "./plan.ts";
+import { rulesOf } from "./plan-table.ts";
+import { sendEndpointChange } from "./send.ts";
+import { heldBy, missingGrant, unprovenMessage } from "./standing.ts";
+import { statusBefore, statusFor } from "./status-for.ts";
+
+export class EndpointKind implements Kind<EndpointTypes> {
+  readonly finalizer = finalizer;
+  readonly wording = endpointWording;
+  readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
+
+  constructor(store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>) {
+    this.store = store;
+  }
+
+  resourcesOf({ projectId, key }: Pick<ProjectFacts, "projectId" | "key">): readonly ComputeEndpoint[] {
+    return this.store.withIndex(projectId).filter((resource) => workKeyOf(resource) === key);
+  }
+
+  begin(project: ProjectFacts): KindInProject<EndpointTypes> {
+    return new EndpointsInProject(project, this.store.withIndex(project.projectId));
+  }
+}
+
+class EndpointsInProject implements KindInProject<EndpointTypes> {
+  readonly #project: ProjectFacts;
+  /** Every resource that names the project, also of other control planes with that URL. */
+  readonly #named: readonly ComputeEndpoint[];
+  /** The endpoints that this reconcile records, by the uid of their resource: two resources never record the same. */
+  readonly #recorded = new Map<string, string>();
+  #claims: ProjectClaims | undefined;
+
+  constructor(project: ProjectFacts, named: readonly ComputeEndpoint[]) {
+    this.#project = project;
+    this.#named = named.filter(
+      (each) => planeOf(each) === project.planeId || mayClaimAt(project.identity.serviceUrl, each),
+    );
+  }
+
+  /** A resource that is Stalled because of another one is due when the others have changed. */
+  markOf({ status, uid }: ComputeEndpoint): string {
+    const stalled = conditionOf(status.conditions, "Stalled")?.reason ?? "";
+    const others = stallsByOthers.includes(stalled) ? this.#named.filter((each) => each.uid !== uid) : [];
+    return others.map((each) => `${each.uid} ${each.resourceVersion}`).join();
+  }
+
+  heldBy(resource: ComputeEndpoint) {
+    return heldBy(resource);
+  }
+
+  unprovenRecords(resource: ComputeEndpoint): string | undefined {
+    const { identity } = this.#project;
+    return isIdentityProven(resource, identity) ? undefined : unprovenMessage(resource, identity);
+  }
+
+  missingGrant(resource: ComputeEndpoint): string | undefined {
+    const { grantOf, projectId } = this.#project;
+    return missingGrant(resource, grantOf(resource.key.namespace, projectId));
+  }
+
+  isShown(resource: ComputeEndpoint): boolean {
+    const { problem, identity, grantOf, projectId } = this.#project;
+    const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, identity);
+    const mayRead = isBeingDeleted(resource) || grantOf(resource.key.namespace, projectId).mayChange;
+    return problem === undefined && isProven && mayRead;
+  }
+
+  historyRange({ status }: ComputeEndpoint) {
+    return parseMark(status.operationWatermark);
+  }
+
+  decide(facts: EndpointFacts, reads: Reads<EndpointTypes>): Plan {
+    const plan = decide(facts, reads, () => this.#projectClaims());
+    if (plan.kind !== "RecordOwnership") {
+      return plan;
+    }
+    const { endpointId } = plan.ownership;
+    const { uid } = facts.resource;
+    const holder = this.#recorded.get(endpointId) ?? uid;
+    this.#recorded.set(endpointId, holder);
+    return holder === uid ? plan : { kind: "Idle", dueInMs: 0 };
+  }
+
+  #projectClaims(): ProjectClaims {
+    const { identity, planeId, answerOf } = this.#project;
+    const claims = this.#named.map((resource) => {
+      const answer = answerOf(resource.uid) as EndpointAnswer | undefined;
+      const claim = claimOf(resource, identity, answer?.endpoint?.id);
+      // Of another control plane only what it owns or may have made counts.
+      return planeOf(resource) === planeId ? claim : { ...claim, wish: undefined };
+    });
+    this.#claims ??= new ProjectClaims(claims, identity);
+    return this.#claims;
+  }
+
+  planProjectGone(): Plan {
+    return { kind: "RemoveFinalizer", cause: "ProjectGone" };
+  }
+
+  shapeOf(plan: EndpointPlan) {
+    return rulesOf(plan).shape;
+  }
+
+  urgencyOf(resource: ComputeEndpoint) {
+    if (isBeingDeleted(resource)) {
+      return "Deletion";
+    }
+    return resource.status.createIntent === undefined ? "Other" : "OpenCreate";
+  }
+
+  nameOf(plan: EndpointPlan): string {
+    return rulesOf(plan).name(plan);
+  }
+
+  attemptOf(plan: EndpointPlan): string | undefined {
+    return plan.kind === "CreateEndpoint" ? plan.intent.attempt : undefined;
+  }
+
+  openAttempt({ status, uid }: ComputeEndpoint): string | undefined {
+    const { createIntent } = status;
+    const isOurs = createIntent?.token === ownershipToken(this.#project.identity.clusterId, uid);
+    return isOurs ? createIntent?.attempt : undefined;
+  }
+
+  hasResult({ status }: ComputeEndpoint): boolean {
+    return status.ownership !== undefined;
+  }
+
+  async observe(): Promise<undefined> {}
+
+  async tryWrites(): Promise<undefined> {}
+
+  noteOf(step: EndpointStep): ComputeEndpointStatus | undefined {
+    return statusBefore(step);
+  }
+
+  withoutNote({ status }: ComputeEndpoint, { plan }: EndpointStep): ComputeEndpointStatus | undefined {
+    const isNoted = plan?.kind === "CreateEndpoint" && status.createIntent?.attempt === plan.intent.attempt;
+    return isNoted ? withoutEmpty({ ...status, createIntent: undefined }) : undefined;
+  }
+
+  async send({ plan }: EndpointStep, to: ControlPlane): Promise<EndpointAnswer> {
+    const change = endpointPlan(plan);
+    if (change === undefined)
+      throw new ControlPlaneError("Rejected", "unreachable: no change", { effect: "NotApplied" });
+    return await sendEndpointChange(change, this.#project.projectId, to);
+  }
+
+  async apply(): Promise<undefined> {}
+
+  hintAfter(): undefined {}
+
+  logOf(step: EndpointStep): OperationLogStep {
+    return reduceOperations(step.facts.resource.status, step.reads.project?.operations, subjectOf(step));
+  }
+
+  statusOf(step: EndpointStep, log: OperationLogStep = this.logOf(step)): ComputeEndpointStatus {
+    return statusFor(step, log);
+  }
+
+  dueInMs({ plan, outcome, facts }: EndpointStep): number | undefined {
+    if (plan?.kind === "Wait") {
+      return plan.waitMs;
+    }
+    const own = endpointPlan(plan);
+    return own && rulesOf(own).nextLookMs(own, outcome, facts.policy);
+  }
+
+  eventsBefore(plan: EndpointPlan) {
+    return rulesOf(plan).eventsBefore(plan);
+  }
+
+  eventsAfter(step: EndpointStep, next: ComputeEndpointStatus) {
+    return eventsFor(step, next);
+  }
+
+  async release(): Promise<void> {}
+
+  releaseEvents({ plan, facts }: EndpointStep) {
+    return plan?.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, facts.resource.status) : [];
+  }
+
+  /** Endpoints with this cluster's token that belong to no resource. A resource without one may still find its own. */
+  orphansIn({ endpoints }: ProjectSnapshot): readonly string[] {
+    const { clusterId } = this.#project.identity;
+    const searching = this.#named.filter(({ claimedId }) => claimedId === undefined);
+    const tokens = new Set(searching.map(({ uid }) => ownershipToken(clusterId, uid)));
+    const ownedIds = new Set(this.#named.map(({ claimedId }) => claimedId));
+    const isOrphan = (id: string, token: string | undefined) =>
+      token !== undefined && isTokenOfCluster(token, clusterId) && !tokens.has(token) && !ownedIds.has(id);
+    return [...endpoints.values()].filter(({ id, name }) => isOrphan(id, tokenIn(name))).map(({ id }) => id);
+  }
+}
+
+/** Stalled reasons that can end when another resource of the project changes. */
+const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied", "EndpointExists", "OwnershipConflict"];

@@ -1,0 +1,108 @@
+/** Computes the Kubernetes events that report what a reconcile did for one resource. */
+import { normal, type ResourceEvent, warning } from "../../domain/resource-store.ts";
+import type { ReleaseCause } from "../../engine/plan.ts";
+import { conditionOf } from "../../resource/conditions.ts";
+import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
+import { endpointPlan } from "./log-subject.ts";
+import type { EndpointStep } from "./observation.ts";
+import { rulesOf } from "./plan-table.ts";
+
+/** Each event reports a transition, so a resource at rest has none. @param next the status that was stored */
+export function eventsFor(step: EndpointStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const previous = step.facts.resource.status;
+  return [...ownershipEvents(step, next), ...conditionEvents(previous, next), ...fieldEvents(previous, next)];
+}
+
+/** Returns the events that are published before the finalizer is removed, because the resource is gone afterwards. */
+export function releaseEvents(
+  cause: ReleaseCause,
+  { conditions, ownership, createIntent }: ComputeEndpointStatus,
+): readonly ResourceEvent[] {
+  if (cause === "ProjectGone") {
+    const { projectId } = ownership ?? createIntent ?? {};
+    const what =
+      ownership === undefined
+        ? `the open create with token ${createIntent?.token}`
+        : `endpoint ${ownership.endpointId}`;
+    return [
+      warning(
+        "ProjectGone",
+        "Delete",
+        `Project ${projectId} was deleted before, and with it ${what}. Nothing was sent to the control plane.`,
+      ),
+    ];
+  }
+  if (createIntent !== undefined) {
+    const stalled = conditionOf(conditions, "Stalled");
+    const candidates = stalled?.reason === "CreateAmbiguous" ? `${stalled.message.split(". ")[0]}. ` : "";
+    return [
+      warning(
+        "CreateAbandoned",
+        "Delete",
+        `The operator gave up an open create: an endpoint with token ${createIntent.token} may exist on branch ${createIntent.branchId}. ${candidates}Delete it by hand if no other client needs it.`,
+      ),
+    ];
+  }
+  switch (cause) {
+    case "Gone":
+      return [normal("EndpointDeleted", "Delete", "The endpoint is proven gone.")];
+    case "Retained":
+      return [normal("EndpointRetained", "Delete", "The operator left the endpoint as it is.")];
+    case "NeverCreated":
+      return [];
+  }
+}
+
+function ownershipEvents({ plan: given, facts }: EndpointStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const previous = facts.resource.status;
+  const plan = endpointPlan(given);
+  const { ownership } = next;
+  if (ownership !== undefined && ownership.endpointId !== previous.ownership?.endpointId) {
+    return [ownershipEvent(ownership)];
+  }
+  return plan === undefined ? [] : rulesOf(plan).events(plan);
+}
+
+function ownershipEvent({ origin, endpointId }: NonNullable<ComputeEndpointStatus["ownership"]>): ResourceEvent {
+  switch (origin) {
+    case "Created":
+      return normal("EndpointCreated", "Create", `Created endpoint ${endpointId}.`);
+    case "Adopted":
+      return normal("EndpointAdopted", "Adopt", `Adopted endpoint ${endpointId}.`);
+    case "Presumed":
+      return warning(
+        "EndpointPresumed",
+        "Create",
+        `The answer to a create was lost, and endpoint ${endpointId} is probably its result. A deletion retains the endpoint unless spec.deletionPolicy is Delete.`,
+      );
+  }
+}
+
+function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const events: ResourceEvent[] = [];
+  const credentials = conditionOf(next.conditions, "CredentialsValid");
+  if (credentials?.status === "False" && conditionOf(previous.conditions, "CredentialsValid")?.status !== "False") {
+    events.push(warning("CredentialsRejected", "Reconcile", credentials.message));
+  }
+  const isReady = conditionOf(next.conditions, "Ready")?.status === "True";
+  if (isReady && conditionOf(previous.conditions, "Ready")?.status !== "True") {
+    events.push(normal("EndpointReady", "Reconcile", "The endpoint matches spec."));
+  }
+  return events;
+}
+
+/** Returns an event if managed fields left spec: the control plane keeps their last values. */
+function fieldEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const fields = next.acknowledged?.fields;
+  const dropped =
+    fields === undefined ? [] : (previous.acknowledged?.fields ?? []).filter((each) => !fields.includes(each));
+  return dropped.length === 0
+    ? []
+    : [
+        normal(
+          "FieldReleased",
+          "Reconcile",
+          `The operator no longer manages these fields, and the control plane keeps their last values: ${dropped.map((each) => `spec.${each}`).join(", ")}.`,
+        ),
+      ];
+}

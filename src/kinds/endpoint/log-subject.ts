@@ -1,0 +1,66 @@
+/** What of a ComputeEndpoint and its step the operation log needs, and what the step shows of the endpoint. */
+import type { ObservedEndpoint } from "../../domain/endpoint.ts";
+import type { Operation } from "../../domain/operation.ts";
+import type { LogSubject } from "../../operations/reduce-operations.ts";
+import { annotations } from "../../resource/names.ts";
+import type { EndpointStep } from "./observation.ts";
+import type { EndpointPlan } from "./plan.ts";
+import { type Records, rulesOf } from "./plan-table.ts";
+
+export function subjectOf(step: EndpointStep): LogSubject {
+  const { resource, memory } = step.facts;
+  return {
+    ownership: recordsAfter(step).ownership,
+    previousOwnership: resource.status.ownership,
+    endpoint: latestEndpoint(step),
+    answeredIds: answeredOperations(step).map(({ id }) => id),
+    ownOperationIds: memory.ownOperationIds,
+    acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
+  };
+}
+
+/** `reduceOperations` needs the ownership record before the whole status can be computed. */
+export function recordsAfter({ plan, outcome, facts }: EndpointStep): Records {
+  const { ownership, createIntent } = facts.resource.status;
+  const own = endpointPlan(plan);
+  return { ownership, createIntent, ...(own && rulesOf(own).records(own, outcome, facts)) };
+}
+
+/** The plan, if it is one that only ComputeEndpoints have. */
+export function endpointPlan(plan: EndpointStep["plan"]): EndpointPlan | undefined {
+  switch (plan?.kind) {
+    case undefined:
+    case "Look":
+    case "Wait":
+    case "Stall":
+    case "Idle":
+    case "RemoveFinalizer":
+      return undefined;
+    default:
+      return plan;
+  }
+}
+
+/**
+ * Returns the newest state of the resource's endpoint that a reconcile knows: from our own answer, else from the
+ * reads. `undefined`: it saw no endpoint, or its DELETE was accepted.
+ */
+export function latestEndpoint({ reads, plan, outcome, facts }: EndpointStep): ObservedEndpoint | undefined {
+  const own = endpointPlan(plan);
+  const shown = own && rulesOf(own).shownEndpoint(own, outcome);
+  if (shown !== undefined || outcome.kind === "Accepted") {
+    return shown;
+  }
+  const endpointId = facts.resource.status.ownership?.endpointId;
+  return endpointId === undefined ? undefined : reads.project?.snapshot?.endpoints.get(endpointId);
+}
+
+export function answeredOperations({ outcome, plan, facts }: EndpointStep): readonly Operation[] {
+  if (outcome.kind === "Accepted") {
+    return outcome.answer.operations;
+  }
+  const own = endpointPlan(plan);
+  return own !== undefined && rulesOf(own).request(own, outcome).kind === "Accepted"
+    ? (facts.memory.posts?.answer?.operations ?? [])
+    : [];
+}

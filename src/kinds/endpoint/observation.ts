@@ -1,0 +1,66 @@
+/** The input of a decision about one ComputeEndpoint. */
+import type { ObservedEndpoint, ProjectSnapshot } from "../../domain/endpoint.ts";
+import { type Operation, outcomeOf } from "../../domain/operation.ts";
+import type { Facts, Outcome, Reads, Step } from "../../engine/kind.ts";
+import type { ProjectReads } from "../../engine/project-reads.ts";
+import { reduceOperations } from "../../operations/reduce-operations.ts";
+import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
+import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
+import type { ProjectClaims } from "./claims.ts";
+import { subjectOf } from "./log-subject.ts";
+import type { EndpointPlan } from "./plan.ts";
+
+/** The types of the kind ComputeEndpoint. It remembers nothing of its own, and reads nothing but its project. */
+export interface EndpointTypes {
+  readonly resource: ComputeEndpoint;
+  readonly status: ComputeEndpointStatus;
+  readonly plan: EndpointPlan;
+  readonly own: undefined;
+  readonly answer: EndpointAnswer;
+  readonly applied: undefined;
+  readonly hint: undefined;
+}
+
+/** `endpoint` is `undefined` if a DELETE found nothing to delete. */
+export interface EndpointAnswer {
+  readonly endpoint: ObservedEndpoint | undefined;
+  readonly operations: readonly Operation[];
+  /** The hash of the managed fields that a create sent. @default no create */
+  readonly hash?: string;
+}
+
+export type EndpointFacts = Facts<EndpointTypes>;
+export type EndpointStep = Step<EndpointTypes>;
+export type EndpointOutcome = Outcome<EndpointTypes>;
+
+/** What decisions need to know of one resource's operations. */
+export interface OperationFacts {
+  /** Operations that the operator's own calls started and that have not ended. */
+  readonly ownInFlight: readonly Operation[];
+  /** How long this process has seen them, or those that they followed, lock the project, in milliseconds. */
+  readonly inFlightForMs: number;
+  /** Ids of failed operations that status or this reconcile's read shows. */
+  readonly failedIds: ReadonlySet<string>;
+}
+
+export interface Observation extends EndpointFacts {
+  readonly project: ProjectSnapshot;
+  readonly claims: ProjectClaims;
+  readonly operations: OperationFacts;
+}
+
+export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): OperationFacts {
+  const { resource, monotonicMs } = facts;
+  const reads: Reads<EndpointTypes> = { project };
+  const subject = subjectOf({ facts, reads, plan: undefined, outcome: { kind: "NothingSent" } });
+  const { ownInFlight, state } = reduceOperations(resource.status, project.operations, subject);
+  const failed = (state.operations ?? []).filter((operation) => outcomeOf(operation) === "Failed");
+  return {
+    ownInFlight,
+    inFlightForMs: monotonicMs - project.lockedSinceMs(ownInFlight, monotonicMs),
+    failedIds: new Set([
+      ...failed.map(({ id }) => id),
+      ...(state.failedActions ?? []).map(({ operationId }) => operationId),
+    ]),
+  };
+}

@@ -1,0 +1,266 @@
+/** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
+import type { PowerAction } from "../../domain/control-plane.ts";
+import type { ObservedEndpoint } from "../../domain/endpoint.ts";
+import { pollDelayMs, stall } from "../../engine/plan.ts";
+import { annotations } from "../../resource/names.ts";
+import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { Acknowledged, Ownership } from "../../resource/status-schema.ts";
+import {
+  desiredChanges,
+  diffEndpoint,
+  type EndpointDiff,
+  hashOf,
+  mayResend,
+  mergeChanges,
+  resendWaitMs,
+  restartsCompute,
+} from "./desired-endpoint.ts";
+import type { Observation } from "./observation.ts";
+import { lookAt, type Plan, type PowerEcho, waitingMessage } from "./plan.ts";
+import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName } from "./plan-unowned.ts";
+import { remoteStateOf } from "./remote-state.ts";
+
+export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, observation: Observation): Plan {
+  const conflict = ownershipConflict(observation, ownership.endpointId);
+  if (conflict !== undefined) {
+    return conflict;
+  }
+  const { endpointId } = ownership;
+  const remote = remoteStateOf(observation.project, endpointId);
+  switch (remote.kind) {
+    case "Absent":
+      return planReplacement(ownership);
+    case "Unknown":
+      return lookAt(endpointId);
+    case "Listed": {
+      const plan = planPresent(observation, spec, remote.endpoint);
+      // A list may be out of date. It is proof enough only if nothing is to be done.
+      const isProven = plan.kind === "Settled" || (plan.kind === "Wait" && plan.reason === "OperationInFlight");
+      return isProven ? plan : lookAt(endpointId);
+    }
+    case "Present":
+      return planPresent(observation, spec, remote.endpoint);
+  }
+}
+
+function planPresent(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+  return (
+    planBesideEndless(observation, spec, endpoint) ??
+    planOperationWait(observation) ??
+    planMove(observation, spec, endpoint) ??
+    planUpdate(observation, spec, endpoint) ??
+    planPower(observation, spec, endpoint)
+  );
+}
+
+/**
+ * Stalls a resource if another resource has a valid record of the same endpoint, for instance after etcd was restored.
+ * The operator then changes nothing.
+ */
+export function ownershipConflict(observation: Observation, endpointId: string): Plan | undefined {
+  const { claims, resource } = observation;
+  const other = claims.ownerOf(endpointId, resource.uid);
+  if (other === undefined) {
+    return undefined;
+  }
+  return stall(
+    "OwnershipConflict",
+    `This resource and ${ownerName(other, resource)} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
+  );
+}
+
+/** Plans a start or suspend that an annotation asks for, when the endpoint matches spec. */
+function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+  const { action, echo } = powerWishOf(resource, endpoint);
+  if (action !== undefined) {
+    return { kind: "ChangePower", endpointId: endpoint.id, action, echo };
+  }
+  const unverifiable = diffEndpoint(spec, endpoint).unverifiable.map(({ field }) => field);
+  return { kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) };
+}
+
+interface PowerWish {
+  /** The call to send; `undefined`: nothing has to be sent. */
+  readonly action: PowerAction | undefined;
+  /** The values that status notes as handled: after the control plane accepted the action, or at once without one. */
+  readonly echo: PowerEcho;
+}
+
+/**
+ * Returns what the power annotations ask for. Pure.
+ *
+ * Each value acts once. It counts as handled when the control plane has accepted the call. It also counts if the
+ * compute is in that state already, or is changing to it. Of two new values, suspend comes first. A disabled endpoint
+ * is not started; the request waits until the endpoint is enabled.
+ */
+function powerWishOf(resource: Observation["resource"], endpoint: ObservedEndpoint): PowerWish {
+  const { status, annotations: given } = resource;
+  const suspendAt = newValue(given[annotations.suspendRequestedAt], status.lastHandledSuspendAt);
+  const wakeAt = newValue(given[annotations.wakeRequestedAt], status.lastHandledWakeAt);
+  const suspended: PowerEcho = suspendAt === undefined ? {} : { lastHandledSuspendAt: suspendAt };
+  if (suspendAt !== undefined && !isIn(endpoint, "idle")) {
+    return { action: "suspend", echo: suspended };
+  }
+  if (wakeAt === undefined || endpoint.disabled) {
+    return { action: undefined, echo: suspended };
+  }
+  const both: PowerEcho = { ...suspended, lastHandledWakeAt: wakeAt };
+  return { action: isIn(endpoint, "active") ? undefined : "start", echo: both };
+}
+
+function newValue(asked: string | undefined, handled: string | undefined): string | undefined {
+  return asked === handled ? undefined : asked;
+}
+
+function isIn({ state, pendingState }: ObservedEndpoint, wanted: "active" | "idle"): boolean {
+  return (pendingState ?? state) === wanted;
+}
+
+/**
+ * Plans what follows after another client deleted the endpoint. The operator creates a new one if this resource created
+ * the old one, or is presumed to have created it. It never replaces an adopted endpoint.
+ */
+function planReplacement({ origin, endpointId }: Ownership): Plan {
+  if (origin !== "Adopted") {
+    return { kind: "ForgetEndpoint", endpointId };
+  }
+  return stall(
+    "EndpointGone",
+    `Another client deleted the adopted endpoint ${endpointId}, and the operator does not replace an adopted endpoint. Delete this resource. To get a new endpoint, create a resource without spec.adoption.`,
+  );
+}
+
+/**
+ * Waits while an operation that the operator's own call started runs. Such an operation locks the project, so the
+ * control plane would refuse every change.
+ */
+export function planOperationWait({
+  operations,
+  policy,
+}: Pick<Observation, "operations" | "policy">): Plan | undefined {
+  return operations.ownInFlight.length === 0
+    ? undefined
+    : {
+        kind: "Wait",
+        reason: "OperationInFlight",
+        message: waitingMessage(operations.ownInFlight),
+        waitMs: pollDelayMs(operations.inFlightForMs, policy),
+      };
+}
+
+/**
+ * After this many milliseconds the operator assumes that its own operation may never end. From then on, the operation
+ * does not delay an edit or a rollback.
+ */
+const endlessMs = 60_000;
+
+/**
+ * Sends a changed spec although an own operation has been running for too long. The control plane accepts the change,
+ * or refuses it with 423.
+ */
+function planBesideEndless(
+  observation: Observation,
+  spec: ComputeEndpointSpec,
+  endpoint: ObservedEndpoint,
+): Plan | undefined {
+  const { operations, resource } = observation;
+  if (operations.ownInFlight.length === 0 || operations.inFlightForMs < endlessMs) {
+    return undefined;
+  }
+  const isChanged = resource.status.acknowledged?.hash !== hashOf(desiredChanges(spec));
+  return planMove(observation, spec, endpoint) ?? (isChanged ? planUpdate(observation, spec, endpoint) : undefined);
+}
+
+function planMove(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
+  if (endpoint.branchId === spec.branchId) {
+    return undefined;
+  }
+  const obstacle = spec.type === "ReadWrite" ? planOccupiedTarget(observation, spec.branchId, endpoint) : undefined;
+  return obstacle ?? { kind: "MoveEndpoint", endpointId: endpoint.id, branchId: spec.branchId };
+}
+
+function planOccupiedTarget(observation: Observation, branchId: string, moving: ObservedEndpoint): Plan | undefined {
+  const { project, claims, resource } = observation;
+  const occupant = [...project.endpoints.values()].find(
+    (each) => each.branchId === branchId && each.type === "ReadWrite" && each.id !== moving.id,
+  );
+  const rival = (occupant && holderOf(observation, occupant)) ?? claims.rivalForBranch(branchId, resource);
+  if (rival !== undefined) {
+    return claimedByAnother(observation, rival, `the read-write endpoint of branch ${branchId}`);
+  }
+  if (occupant === undefined) {
+    return undefined;
+  }
+  const isHidden = isOwnedElsewhere(observation, occupant) || !observation.grant.mayAdopt;
+  const present = isHidden ? "a read-write endpoint" : `the read-write endpoint ${occupant.id}`;
+  return stall(
+    "BranchOccupied",
+    `Branch ${branchId} already has ${present}, so the endpoint cannot move there. Delete that endpoint, or set spec.branchId to ${moving.branchId} or another branch.`,
+  );
+}
+
+function planUpdate(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
+  const diff = diffEndpoint(spec, endpoint);
+  const hash = hashOf(desiredChanges(spec));
+  const { acknowledged } = observation.resource.status;
+  if (acknowledged?.hash !== hash) {
+    const isNothingToSend = diff.differing.length === 0 && diff.unverifiable.length === 0;
+    return isNothingToSend ? undefined : update(diff, endpoint, hash);
+  }
+  return diff.differing.length === 0 ? undefined : planDrift(observation, { diff, endpoint, hash, acknowledged });
+}
+
+interface Drift {
+  readonly diff: EndpointDiff;
+  readonly endpoint: ObservedEndpoint;
+  readonly hash: string;
+  readonly acknowledged: Acknowledged;
+}
+
+function planDrift(observation: Observation, { diff, endpoint, hash, acknowledged }: Drift): Plan {
+  const { nowMs, operations } = observation;
+  const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");
+  if (!mayResend(acknowledged, operations.failedIds)) {
+    return stall(
+      "DriftPersists",
+      `The control plane accepted ${fields} twice and still shows other values, so the operator does not send them a third time. Set the fields to what the control plane shows, or remove them from spec.`,
+    );
+  }
+  const waitMs = resendWaitMs(acknowledged, nowMs);
+  return waitMs <= 0
+    ? update({ ...diff, unverifiable: [] }, endpoint, hash)
+    : {
+        kind: "Wait",
+        reason: "Retrying",
+        message: `The control plane shows other values for ${fields} than it accepted. The operator sends them again later.`,
+        waitMs,
+      };
+}
+
+function update(diff: EndpointDiff, endpoint: ObservedEndpoint, hash: string): Plan {
+  return {
+    kind: "UpdateEndpoint",
+    endpointId: endpoint.id,
+    changes: mergeChanges([...diff.differing, ...diff.unverifiable]),
+    hash,
+    restarts: restartsCompute(diff.differing) && endpoint.state === "active",
+  };
+}
+
+export function planDeletion({ endpointId }: Ownership, observation: Observation): Plan {
+  const conflict = ownershipConflict(observation, endpointId);
+  if (conflict !== undefined) {
+    return conflict;
+  }
+  const { project, operations, policy } = observation;
+  switch (remoteStateOf(project, endpointId).kind) {
+    case "Absent":
+      return { kind: "RemoveFinalizer", cause: "Gone" };
+    case "Unknown":
+    case "Listed":
+      return lookAt(endpointId);
+    case "Present":
+      // While an operation of an accepted DELETE runs, it locks the project, so no other DELETE is sent.
+      return { kind: "DeleteEndpoint", endpointId, lookAgainMs: pollDelayMs(operations.inFlightForMs, policy) };
+  }
+}

@@ -1,0 +1,177 @@
+/** A table with one entry for each plan of a ComputeEndpoint: its summary, records, delays and events. */
+import type { ObservedEndpoint } from "../../domain/endpoint.ts";
+import { isInFlight } from "../../domain/operation.ts";
+import { type ResourceEvent, warning } from "../../domain/resource-store.ts";
+import { ownershipOf } from "../../engine/identity.ts";
+import type { Policy } from "../../engine/memory.ts";
+import { pollDelayMs } from "../../engine/plan.ts";
+import type { Summary } from "../../engine/summary.ts";
+import type { ProgressReason } from "../../resource/conditions.ts";
+import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
+import type { EndpointFacts, EndpointOutcome } from "./observation.ts";
+import { deletingMessage, type EndpointPlan, type PlanOf, type PowerEcho } from "./plan.ts";
+
+/** The parts of status that later steps depend on. A member that is present and `undefined` is removed from status. */
+export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
+
+/** Everything that depends on the kind of a plan, except how the plan is carried out. */
+export interface PlanRules<Planned extends EndpointPlan> {
+  readonly shape: "Change" | "Rest";
+  /** Names what a change sends. */
+  name(plan: Planned): string;
+  /** What the conditions say before the plan is sent, and after it was carried out. */
+  summary(plan: Planned, facts: EndpointFacts): Summary;
+  /** The ownership record and the intent after the plan. An absent member stays as it is; `undefined` removes it. */
+  records(plan: Planned, outcome: EndpointOutcome, facts: EndpointFacts): Partial<Records>;
+  /** Milliseconds until the resource is due again; 0: at once; `undefined`: at the next poll or change. */
+  nextLookMs(plan: Planned, outcome: EndpointOutcome, policy: Policy): number | undefined;
+  /** What the plan means for `status.acknowledged`. */
+  request(plan: Planned, outcome: EndpointOutcome): Request;
+  /** The endpoint that the plan or its answer shows; `undefined`: none. */
+  shownEndpoint(plan: Planned, outcome: EndpointOutcome): ObservedEndpoint | undefined;
+  /** The values of power annotations that this plan handles. */
+  echo(plan: Planned, outcome: EndpointOutcome): PowerEcho;
+  /** Events that are published before the plan is carried out. */
+  eventsBefore(plan: Planned): readonly ResourceEvent[];
+  /** Events that are published after the status is stored, in addition to the events that follow from the status. */
+  events(plan: Planned): readonly ResourceEvent[];
+}
+
+/** What a plan means for `status.acknowledged`, the record of the last accepted request. */
+export type Request =
+  | { readonly kind: "Accepted"; readonly hash: string }
+  /** No request is needed, because the endpoint already matches. */
+  | { readonly kind: "Unnecessary" }
+  | { readonly kind: "Forgotten" }
+  | { readonly kind: "None" };
+
+const answeredEndpoint = (_plan: EndpointPlan, outcome: EndpointOutcome) =>
+  outcome.kind === "Accepted" ? outcome.answer.endpoint : undefined;
+const acceptedRequest = ({ hash }: { readonly hash: string }, outcome: EndpointOutcome): Request =>
+  outcome.kind === "Accepted" ? { kind: "Accepted", hash } : { kind: "None" };
+const atOnce = () => 0;
+
+/**
+ * Returns the delay after an accepted change: 0 if none of its operations runs. While they run, an immediate read would
+ * only show that they run.
+ */
+const afterChange = (_plan: EndpointPlan, outcome: EndpointOutcome, policy: Policy): number =>
+  outcome.kind === "Accepted" && outcome.answer.operations.some(isInFlight) ? pollDelayMs(0, policy) : 0;
+
+const usual = {
+  shape: "Rest",
+  name: () => "",
+  records: (): Partial<Records> => ({}),
+  nextLookMs: atOnce,
+  request: (): Request => ({ kind: "None" }),
+  shownEndpoint: (): ObservedEndpoint | undefined => undefined,
+  echo: (): PowerEcho => ({}),
+  eventsBefore: (): readonly ResourceEvent[] => [],
+  events: (): readonly ResourceEvent[] => [],
+} as const;
+
+const change = { ...usual, shape: "Change", nextLookMs: afterChange, shownEndpoint: answeredEndpoint } as const;
+
+const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> } = {
+  CreateEndpoint: {
+    ...change,
+    name: ({ intent }) => intent.attempt,
+    summary: () => progressing("Creating", "The operator creates the endpoint."),
+    records: (_plan, outcome, facts) =>
+      outcome.kind === "Accepted" && outcome.answer.endpoint !== undefined
+        ? { ownership: ownershipOf(facts, outcome.answer.endpoint, "Created"), createIntent: undefined }
+        : {},
+    request: acceptedRequest,
+  },
+  CloseIntent: {
+    ...usual,
+    summary: () => progressing("Creating", "The create made no endpoint. The operator decides again."),
+    records: () => ({ createIntent: undefined }),
+    events: ({ cause }) =>
+      cause === "Abandoned"
+        ? [warning("CreateAbandoned", "Create", "The operator gave up an open create, as the annotation asks.")]
+        : [],
+  },
+  RecordOwnership: {
+    ...usual,
+    summary: ({ ownership }) =>
+      ownership.origin === "Created"
+        ? progressing("Creating", "The control plane created the endpoint. The operator waits until it is up.")
+        : progressing(
+            "Adopting",
+            `This resource now owns endpoint ${ownership.endpointId}. The operator compares it with spec.`,
+          ),
+    records: ({ ownership }) => ({ ownership, createIntent: undefined }),
+    request: ({ acknowledgedHash: hash }) => (hash === undefined ? { kind: "Forgotten" } : { kind: "Accepted", hash }),
+    shownEndpoint: ({ endpoint }) => endpoint,
+  },
+  ForgetEndpoint: {
+    ...usual,
+    summary: ({ endpointId }) => progressing("Forgetting", goneText(endpointId)),
+    records: () => ({ ownership: undefined, createIntent: undefined }),
+    request: () => ({ kind: "Forgotten" }),
+    events: ({ endpointId }) => [warning("EndpointGone", "Observe", goneText(endpointId))],
+  },
+  UpdateEndpoint: {
+    ...change,
+    name: ({ endpointId, hash }) => `${endpointId} ${hash}`,
+    summary: () =>
+      progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
+    request: acceptedRequest,
+    eventsBefore: ({ restarts }) =>
+      restarts
+        ? [warning("EndpointRestarting", "Update", "The size changes: the compute restarts and drops its connections.")]
+        : [],
+  },
+  MoveEndpoint: {
+    ...change,
+    name: ({ endpointId, branchId }) => `${endpointId} ${branchId}`,
+    summary: ({ branchId }) => progressing("Moving", `The endpoint moves to branch ${branchId}.`),
+  },
+  ChangePower: {
+    ...change,
+    name: ({ endpointId, action }) => `${endpointId} ${action}`,
+    summary: ({ action }) => progressing("Updating", `The control plane accepted the call to ${action} the compute.`),
+    echo: ({ echo }, outcome) => (outcome.kind === "Accepted" ? echo : {}),
+    eventsBefore: ({ action }) => (action === "suspend" ? [suspendWarning] : []),
+  },
+  DeleteEndpoint: {
+    ...change,
+    name: ({ endpointId }) => endpointId,
+    summary: () => progressing("Deleting", deletingMessage),
+    nextLookMs: ({ lookAgainMs }) => lookAgainMs,
+    shownEndpoint: () => undefined,
+  },
+  Settled: {
+    ...usual,
+    summary: ({ unverifiable }) => ready(unverifiable),
+    nextLookMs: () => undefined,
+    echo: ({ echo = {} }) => echo,
+    request: (_plan, outcome) => (outcome.kind === "NothingSent" ? { kind: "Unnecessary" } : { kind: "None" }),
+  },
+};
+
+export function rulesOf(plan: EndpointPlan): PlanRules<EndpointPlan> {
+  return table[plan.kind] as PlanRules<EndpointPlan>;
+}
+
+function progressing(reason: ProgressReason, message: string): Summary {
+  return { kind: "Progressing", reason, message };
+}
+
+function goneText(endpointId: string): string {
+  return `Another client deleted endpoint ${endpointId}. The operator creates another one.`;
+}
+
+const suspendWarning = warning(
+  "EndpointSuspending",
+  "Update",
+  "An annotation asks for a suspend: the compute drops its connections.",
+);
+
+function ready(unverifiable: readonly string[]): Summary {
+  const hidden = unverifiable.map((field) => `spec.${field}`).join(", ");
+  const unproven = ` The control plane accepted ${hidden} and does not show it, so the operator cannot verify that.`;
+  const message = `The endpoint matches spec.${hidden === "" ? "" : unproven}`;
+  return { kind: "Ready", reason: "UpToDate", message };
+}

@@ -1,0 +1,72 @@
+/** The plans that only ComputeEndpoints have: each is one next step. */
+import type { PowerAction } from "../../domain/control-plane.ts";
+import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.ts";
+import type { Operation } from "../../domain/operation.ts";
+import type { CommonPlan } from "../../engine/plan.ts";
+import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../../resource/status-schema.ts";
+
+export type EndpointPlan =
+  | {
+      /** Stores the intent if status does not hold it yet, and then sends one POST. */
+      readonly kind: "CreateEndpoint";
+      readonly intent: CreateIntent;
+      readonly creation: EndpointCreation;
+      /** Hash of the managed fields in `creation`. */
+      readonly hash: string;
+    }
+  | { readonly kind: "CloseIntent"; readonly intent: CreateIntent; readonly cause: "NothingCreated" | "Abandoned" }
+  | {
+      readonly kind: "RecordOwnership";
+      readonly ownership: Ownership;
+      readonly endpoint: ObservedEndpoint;
+      /** The hash of the fields that our own create sent. `undefined`: the record comes from no answer. */
+      readonly acknowledgedHash: string | undefined;
+    }
+  | { readonly kind: "ForgetEndpoint"; readonly endpointId: string }
+  | {
+      readonly kind: "UpdateEndpoint";
+      readonly endpointId: string;
+      readonly changes: EndpointChanges;
+      readonly hash: string;
+      /** Whether the control plane restarts the compute because of this change. */
+      readonly restarts: boolean;
+    }
+  | { readonly kind: "MoveEndpoint"; readonly endpointId: string; readonly branchId: string }
+  | {
+      readonly kind: "DeleteEndpoint";
+      readonly endpointId: string;
+      /** Milliseconds until the operator looks again, after the control plane accepted the DELETE. */
+      readonly lookAgainMs: number;
+    }
+  | {
+      readonly kind: "ChangePower";
+      readonly endpointId: string;
+      readonly action: PowerAction;
+      readonly echo: PowerEcho;
+    }
+  | {
+      readonly kind: "Settled";
+      /** Managed fields that the control plane accepted but does not show. */
+      readonly unverifiable: readonly string[];
+      /** Values of power annotations that need no call. @default none */
+      readonly echo?: PowerEcho;
+    };
+
+/** The values of handled power annotations, as status repeats them. Absent members stay as they are. */
+export type PowerEcho = Pick<ComputeEndpointStatus, "lastHandledWakeAt" | "lastHandledSuspendAt">;
+
+export type Plan = EndpointPlan | CommonPlan;
+
+export type PlanOf<Kind extends EndpointPlan["kind"]> = Extract<EndpointPlan, { kind: Kind }>;
+
+/** Asks for a read of an endpoint by id, because a list does not prove enough. */
+export function lookAt(endpointId: string): Plan {
+  return { kind: "Look", at: "Own", endpointId };
+}
+
+export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";
+
+export function waitingMessage(inFlight: readonly Pick<Operation, "action">[]): string {
+  const actions = [...new Set(inFlight.map(({ action }) => action))].sort();
+  return `Waiting for ${actions.join(", ")} to end.`;
+}

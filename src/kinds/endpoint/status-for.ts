@@ -1,0 +1,212 @@
+/** Computes the status of a resource from the result of one reconcile for it (`EndpointStep`). */
+import { pooledHostOf } from "../../domain/endpoint.ts";
+import { isSameStored } from "../../domain/same-stored.ts";
+import { withoutEmpty } from "../../engine/status.ts";
+import { failureStallIn } from "../../engine/summary.ts";
+import type { OperationLogStep } from "../../operations/reduce-operations.ts";
+import { conditionOf } from "../../resource/conditions.ts";
+import { annotations } from "../../resource/names.ts";
+import type { Acknowledged, ComputeEndpointStatus } from "../../resource/status-schema.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
+import { desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
+import { endpointConditions, summaryOf } from "./endpoint-conditions.ts";
+import { answeredOperations, endpointPlan, latestEndpoint, recordsAfter } from "./log-subject.ts";
+import type { EndpointFacts, EndpointStep } from "./observation.ts";
+import { rulesOf } from "./plan-table.ts";
+
+/** Equal input gives equal status, so a resource at rest causes no write. */
+export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEndpointStatus {
+  const { resource } = step.facts;
+  const summary = summaryOf(step);
+  const records = recordsAfter(step);
+  const own = endpointPlan(step.plan);
+  const { operations, failedActions, operationWatermark } = log.state;
+  const isForgotten = records.ownership === undefined && resource.status.ownership !== undefined;
+  const status: ComputeEndpointStatus = {
+    ...resource.status,
+    ...(isForgotten ? noEndpoint : endpointFields(step, log)),
+    ...records,
+    ...{ operations, failedActions, operationWatermark },
+    acknowledged: acknowledgedAfter(step),
+    observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
+    ...(own && rulesOf(own).echo(own, step.outcome)),
+    lastHandledReconcileAt: handledReconcileAt(step),
+    conditions: endpointConditions(step, summary, failedActions ?? []),
+  };
+  return keepQuietFields(withoutEmpty(status), resource.status, log);
+}
+
+/**
+ * Returns the status that the operator stores before it sends a create: it holds the intent. A retry of a create that
+ * failed keeps the conditions, so it often writes nothing. `undefined`: nothing must be stored before another change.
+ */
+export function statusBefore(step: EndpointStep): ComputeEndpointStatus | undefined {
+  const { facts, plan } = step;
+  const { status, generation } = facts.resource;
+  if (plan?.kind !== "CreateEndpoint") {
+    return undefined;
+  }
+  const { intent: createIntent } = plan;
+  const isRetry = facts.memory.failure?.generation === generation || failureStallIn(facts.resource) !== undefined;
+  if (isRetry) {
+    return withoutEmpty({ ...status, createIntent });
+  }
+  const conditions = endpointConditions(step, rulesOf(plan).summary(plan, facts), status.failedActions ?? []);
+  return withoutEmpty({ ...status, createIntent, observedGeneration: generation, conditions });
+}
+
+/** A resource whose change waits for other changes has not been reconciled yet. */
+function handledReconcileAt({ facts, outcome }: EndpointStep): string | undefined {
+  const { status, annotations: given } = facts.resource;
+  return outcome.kind === "Deferred" ? status.lastHandledReconcileAt : given[annotations.reconcileRequestedAt];
+}
+
+const noEndpoint = {
+  host: undefined,
+  poolerHost: undefined,
+  state: undefined,
+  pendingState: undefined,
+  compute: undefined,
+  lastActiveTime: undefined,
+};
+
+function endpointFields(step: EndpointStep, log: OperationLogStep): Partial<ComputeEndpointStatus> {
+  const endpoint = latestEndpoint(step);
+  if (endpoint === undefined) {
+    return {};
+  }
+  const maxConnections = maxConnectionsByUnits.get(endpoint.minUnits);
+  return {
+    host: endpoint.host,
+    poolerHost: pooledHostOf(endpoint),
+    state: endpoint.state,
+    pendingState: endpoint.pendingState ?? keptPendingState(step, log, endpoint.state),
+    compute: {
+      minUnits: endpoint.minUnits,
+      maxUnits: endpoint.maxUnits,
+      size: sizeText(endpoint.minUnits, endpoint.maxUnits),
+      ...(maxConnections === undefined ? {} : { maxConnections }),
+    },
+    lastActiveTime: endpoint.lastActiveTime,
+  };
+}
+
+/**
+ * Keeps the stored `pendingState` while the operator's own operations run and the control plane still shows the stored
+ * `state`. Some control planes show `pendingState` only in answers to changes.
+ */
+function keptPendingState(
+  { facts, reads }: EndpointStep,
+  log: OperationLogStep,
+  shownState: string,
+): string | undefined {
+  const { state, pendingState } = facts.resource.status;
+  const isStillMoving = reads.project !== undefined && log.ownInFlight.length > 0 && state === shownState;
+  return isStillMoving ? pendingState : undefined;
+}
+
+/**
+ * Keeps the stored values of `lastActiveTime` and of a watermark that counts nothing new, if nothing else changed.
+ * Alone, they are not worth a write. While our own operation runs, state and pendingState are kept too; they are
+ * written when it ends.
+ */
+function keepQuietFields(
+  next: ComputeEndpointStatus,
+  previous: ComputeEndpointStatus,
+  { mustStore }: OperationLogStep,
+): ComputeEndpointStatus {
+  const isOperationRunning = conditionOf(next.conditions, "Reconciling")?.reason === "OperationInFlight";
+  const quiet = withoutEmpty({
+    ...next,
+    lastActiveTime: previous.lastActiveTime,
+    ...(mustStore ? {} : { operationWatermark: previous.operationWatermark }),
+    ...(isOperationRunning ? { state: previous.state, pendingState: previous.pendingState } : {}),
+  });
+  return isSameStored(quiet, withoutEmpty(previous)) ? quiet : next;
+}
+
+/**
+ * The maximum number of connections for each minimum size in compute units. The number stays the same while the
+ * endpoint scales.
+ * @see docs/sandbox.md, "Compute sizes" (the control plane's documentation, read 2026-08)
+ */
+const maxConnectionsByUnits: ReadonlyMap<number, number> = new Map([
+  [0.25, 112],
+  [0.5, 225],
+  [1, 450],
+  [2, 901],
+  [3, 1351],
+  [4, 1802],
+  [5, 2253],
+  [6, 2703],
+  [7, 3154],
+  [8, 3604],
+]);
+
+/** Writes a size as people read it: `2` for a fixed size, `0.25-2` for a range. */
+function sizeText(minUnits: number, maxUnits: number): string {
+  return minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`;
+}
+
+function acknowledgedAfter(step: EndpointStep): Acknowledged | undefined {
+  const { outcome, facts } = step;
+  const plan = endpointPlan(step.plan);
+  const previous = facts.resource.status.acknowledged;
+  if (plan === undefined) {
+    return previous;
+  }
+  const request = rulesOf(plan).request(plan, outcome);
+  switch (request.kind) {
+    case "Accepted":
+      return accepted(step, request.hash);
+    case "Forgotten":
+      return undefined;
+    case "Unnecessary":
+      return isBeingDeleted(facts.resource) ? previous : matched(step);
+    case "None":
+      return previous;
+  }
+}
+
+/** Records an accepted request. Requests with the same values are counted together. */
+function accepted(step: EndpointStep, hash: string): Acknowledged {
+  const { resource, nowMs } = step.facts;
+  const { acknowledged: previous } = resource.status;
+  const row = previous?.hash === hash ? previous : { attempts: 0, unmatchedAttempts: 0 };
+  return {
+    generation: resource.generation,
+    hash,
+    fields: managedFields(step.facts),
+    attempts: row.attempts + 1,
+    unmatchedAttempts: row.unmatchedAttempts + 1,
+    time: new Date(nowMs).toISOString(),
+    operationIds: answeredOperations(step).map(({ id }) => id),
+  };
+}
+
+/**
+ * Marks the request that spec describes as acknowledged if no managed field of the endpoint shows another value.
+ * Otherwise the record stays as it was.
+ */
+function matched(step: EndpointStep): Acknowledged | undefined {
+  const { resource, nowMs } = step.facts;
+  const previous = resource.status.acknowledged;
+  const endpoint = latestEndpoint(step);
+  if (resource.spec.kind === "Invalid" || endpoint === undefined) {
+    return previous;
+  }
+  const { spec } = resource.spec;
+  if (diffEndpoint(spec, endpoint).differing.length > 0) {
+    return previous;
+  }
+  const { generation } = resource;
+  const hash = hashOf(desiredChanges(spec));
+  const fields = managedFields(step.facts);
+  return previous?.hash === hash
+    ? { ...previous, generation, fields, unmatchedAttempts: 0 }
+    : { generation, hash, fields, attempts: 0, unmatchedAttempts: 0, time: new Date(nowMs).toISOString() };
+}
+
+function managedFields({ resource }: EndpointFacts): string[] {
+  return resource.spec.kind === "Valid" ? desiredFields(resource.spec.spec).map(({ field }) => field) : [];
+}

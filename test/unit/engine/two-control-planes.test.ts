@@ -1,0 +1,188 @@
+/**
+ * Tests two control planes with one URL. If a resource of one owns an endpoint, it is not adopted or deleted through
+ * the other. A change is not sent to a former URL.
+ */
+import { expect, it } from "vitest";
+import { fullGrant } from "../../../src/engine/grant.ts";
+import type { ControlPlane } from "../../../src/domain/control-plane.ts";
+import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
+import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
+import { ProjectOperations } from "../../../src/operations/reader.ts";
+import type { ControlPlaneAccess, ControlPlaneUnit } from "../../../src/engine/context.ts";
+import { Projects } from "../../../src/engine/memory.ts";
+import { ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
+import { conditionOf } from "../../../src/resource/conditions.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
+import { quietLogger } from "../../support/quiet-logger.ts";
+import {
+  endpoint,
+  identity,
+  nowMs,
+  otherName,
+  otherUid,
+  ownership,
+  policy,
+  project,
+  resource,
+} from "../kinds/endpoint/builders.ts";
+
+const controlPlane = "ControlPlane/shop/north";
+/**
+ * Makes a resource of another control plane that created the endpoint.
+ * @param serviceUrl the URL in its record; `undefined`: its status was lost
+ */
+const madeElsewhere = (serviceUrl: string | undefined) =>
+  resource({
+    ...{ key: { namespace: "shop", name: "billing" }, uid: otherUid },
+    spec: { controlPlaneRef: { kind: "ControlPlane", name: "north" } },
+    status:
+      serviceUrl === undefined ? {} : { ownership: ownership({ resourceUid: otherUid, serviceUrl, controlPlane }) },
+  });
+
+/** Makes the control plane of the settings, with one endpoint, or another one in its place. */
+class UnitScene {
+  readonly clock = new FakeClock(nowMs);
+  readonly store = new FakeResourceStore();
+  /** Changes that were sent. */
+  readonly sent: string[] = [];
+  /** Called while a change waits for the request budget. */
+  whileWaiting: () => void = () => {};
+  access = this.#newAccess();
+  readonly #projects = new Projects({
+    clock: this.clock,
+    operationsOf: () => new ProjectOperations({ clock: this.clock }),
+  });
+  readonly #shown: () => readonly ObservedEndpoint[];
+
+  constructor(shown: () => readonly ObservedEndpoint[] = () => [endpoint({ name: otherName })]) {
+    this.#shown = shown;
+  }
+
+  /** The spec has another URL by now. */
+  edit(): void {
+    this.access = this.#newAccess();
+  }
+
+  async reconcile(): Promise<void> {
+    const { clock, store } = this;
+    const unitOf = (id: string): ControlPlaneUnit => ({
+      ...{
+        id,
+        projects: this.#projects,
+        grantOf: () => fullGrant,
+        problem: undefined,
+        isKnown: true,
+        access: this.access,
+        identity: this.access.identity,
+      },
+    });
+    const reconciler = new ProjectReconciler({
+      ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger, unitOf },
+      events: { record: () => {} },
+      metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
+    });
+    await reconciler.reconcile(project);
+  }
+
+  #newAccess(): ControlPlaneAccess {
+    const refuse = (what: string) => async () => {
+      this.sent.push(what);
+      throw new ControlPlaneError("Unreachable", "the test changes nothing", { effect: "NotApplied" });
+    };
+    const controlPlane = {
+      serviceUrl: identity.serviceUrl,
+      listEndpoints: async () => ({ endpoints: this.#shown(), unreadableIds: [] }),
+      getEndpoint: async () => this.#shown()[0],
+      listOperations: async () => ({ operations: [], unreadableIds: [], nextCursor: undefined }),
+      ...{ createEndpoint: refuse("create"), updateEndpoint: refuse("update") },
+      ...{ deleteEndpoint: refuse("delete"), changePower: refuse("power") },
+    } as unknown as ControlPlane;
+    const reserve = async () => this.whileWaiting();
+    return {
+      identity,
+      forCaller: () => ({ controlPlane, reserve, reserved: controlPlane, keyMark: async () => "key" }),
+      pollsPerMinute: 1_000,
+      makeUrgent() {},
+      stopWaiting() {},
+    };
+  }
+}
+
+/** Runs one reconcile of the settings' project, by an operator that has not listed any ControlPlane yet. */
+async function reconcileOnce(recordedUrl: string | undefined) {
+  const scene = new UnitScene();
+  scene.store.put(madeElsewhere(recordedUrl));
+  const adoption = { policy: "AdoptOnly", endpointId: "ep-own-1", takeOver: true } as const;
+  const { key } = scene.store.put(resource({ spec: { adoption } }));
+  await scene.reconcile();
+  return scene.store.get(key);
+}
+
+it("the record has the same URL → the endpoint is claimed, although no ControlPlane is listed yet", async () => {
+  const { status } = (await reconcileOnce(identity.serviceUrl)) ?? {};
+  expect(conditionOf(status?.conditions, "Stalled")?.reason).toBe("ClaimedByAnother");
+  expect(status?.ownership).toBeUndefined();
+});
+
+it("the status was lost, and the endpoint carries the token of the resource → it is claimed", async () => {
+  const { status } = (await reconcileOnce(undefined)) ?? {};
+  expect(conditionOf(status?.conditions, "Stalled")?.reason).toBe("ClaimedByAnother");
+  expect(status?.ownership).toBeUndefined();
+});
+
+it("the record has another URL → it is the id of another endpoint, and claims nothing here", async () => {
+  const { status } = (await reconcileOnce("https://another.example/api/v2")) ?? {};
+  expect(status?.ownership?.endpointId).toBe("ep-own-1");
+});
+
+it.each([
+  ["stays as it is → the change is sent", 1],
+  ["gets another URL → nothing is sent", 0],
+])("while a change waits, the control plane %s", async (_, times) => {
+  const scene = new UnitScene();
+  scene.store.put(resource({ status: { ownership: ownership() }, spec: { suspend: { mode: "Never" } } }));
+  scene.whileWaiting = () => {
+    if (times === 0) scene.edit();
+  };
+  await scene.reconcile();
+  expect(scene.sent).toEqual(Array(times).fill("update"));
+});
+
+it.each([
+  ["stays as it is → the create is sent under its intent", 1],
+  ["gets another URL → nothing is sent, and the intent is taken back", 0],
+])("while the intent is stored, the control plane %s", async (_, times) => {
+  const scene = new UnitScene(() => []);
+  const { key } = scene.store.put(resource());
+  scene.store.afterWrite = (write) => {
+    if (write === "patchStatus" && times === 0) scene.edit();
+  };
+  await scene.reconcile();
+  expect(scene.sent).toEqual(Array(times).fill("create"));
+  const status = scene.store.get(key)?.status;
+  expect(status?.createIntent === undefined).toBe(times === 0);
+  expect(conditionOf(status?.conditions, "Stalled")?.status).not.toBe("True");
+});
+
+it.each([
+  ["and a person edits the resource", 0],
+  ["and a person edits the resource before it is read again", 2_000],
+])(
+  "while the intent is stored, the control plane gets another URL, %s → the intent is taken back",
+  async (_, storingMs) => {
+    const scene = new UnitScene(() => []);
+    const { key } = scene.store.put(resource());
+    let isFirst = true;
+    scene.store.afterWrite = async (write) => {
+      if (write !== "patchStatus" || !isFirst) return;
+      isFirst = false;
+      scene.edit();
+      scene.store.edit(key, ({ generation }) => ({ generation: generation + 1 }));
+      await scene.clock.advance(storingMs);
+    };
+    await scene.reconcile();
+    expect(scene.sent).toEqual([]);
+    expect(scene.store.get(key)?.status.createIntent).toBeUndefined();
+  },
+);

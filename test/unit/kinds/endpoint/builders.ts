@@ -1,0 +1,297 @@
+/** Makes observations for tests of decisions. */
+import { type Claim, ProjectClaims } from "../../../../src/kinds/endpoint/claims.ts";
+import { desiredChanges, desiredFields, hashOf } from "../../../../src/kinds/endpoint/desired-endpoint.ts";
+import { endpointName, type Identity, ownershipToken } from "../../../../src/engine/identity.ts";
+import type {
+  Observation,
+  OperationFacts,
+  Outcome,
+  Policy,
+  Posts,
+  ResourceMemory,
+} from "../../../../src/kinds/endpoint/observation.ts";
+import { fullGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
+import { ControlPlaneError, type ControlPlaneReason } from "../../../../src/domain/control-plane-error.ts";
+import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
+import type { Operation } from "../../../../src/domain/operation.ts";
+import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import { annotations, finalizer } from "../../../../src/resource/names.ts";
+import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
+import type {
+  Acknowledged,
+  ComputeEndpointStatus,
+  Condition,
+  CreateIntent,
+  Ownership,
+} from "../../../../src/resource/status-schema.ts";
+import { observedEndpoint } from "../../../support/fakes/observed-endpoint.ts";
+import { observedOperation } from "../../../support/fakes/observed-operation.ts";
+
+/** The time of every observation, unless a test sets another one; epoch milliseconds. */
+export const nowMs = Date.UTC(2026, 10, 21, 12);
+/**
+ * The same time on the monotonic clock. It differs much from the other, so that a test notices code that mixes them up.
+ */
+export const monotonicMs = 5_000_000;
+
+export const uid = "uid-orders";
+export const otherUid = "uid-billing";
+export const project = "green-fox-123456";
+export const branch = "br-main-1";
+export const otherBranch = "br-other-2";
+export const identity: Identity = { clusterId: "cluster-a", serviceUrl: "https://service.example/api/v2" };
+export const policy: Policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
+
+export const token = ownershipToken(identity.clusterId, uid);
+export const otherToken = ownershipToken(identity.clusterId, otherUid);
+export const ownName = endpointName("orders", token);
+export const otherName = endpointName("billing", otherToken);
+
+/** Returns the time of the observation plus this number of milliseconds, as RFC 3339. */
+export function timeAt(offsetMs: number): string {
+  return new Date(nowMs + offsetMs).toISOString();
+}
+
+/** Makes an endpoint: read-write, on the main branch, idle, without a name, one hour old. */
+export function endpoint(change: Partial<ObservedEndpoint> = {}): ObservedEndpoint {
+  const createdTime = timeAt(-3_600_000);
+  const given = { id: "ep-own-1", projectId: project, branchId: branch, createdTime, updatedTime: createdTime };
+  return observedEndpoint({ ...given, ...change });
+}
+
+/** Makes an operation of the default endpoint: a successful start, half an hour ago. */
+export function operation(change: Partial<Operation> = {}): Operation {
+  const createdTime = change.createdTime ?? timeAt(-1_800_000);
+  const given = { id: "op-1", projectId: project, branchId: branch, endpointId: "ep-own-1", createdTime };
+  return observedOperation({ ...given, ...change });
+}
+
+/** Makes a spec that manages no field except branch and type. */
+export function spec(change: Partial<ComputeEndpointSpec> = {}): ComputeEndpointSpec {
+  return { projectId: project, branchId: branch, type: "ReadWrite", ...change };
+}
+
+/** Makes an ownership record of the default endpoint, made for this resource in this cluster. */
+export function ownership(change: Partial<Ownership> = {}): Ownership {
+  return {
+    endpointId: "ep-own-1",
+    origin: "Created",
+    resourceUid: uid,
+    clusterId: identity.clusterId,
+    serviceUrl: identity.serviceUrl,
+    projectId: project,
+    ...change,
+  };
+}
+
+/** Makes an intent for the main branch. No endpoint existed when it was stored. */
+export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
+  return {
+    attempt: "attempt-1",
+    token,
+    serviceUrl: identity.serviceUrl,
+    projectId: project,
+    branchId: branch,
+    type: "ReadWrite",
+    preIds: [],
+    ...change,
+  };
+}
+
+/** Makes an acknowledged record: the control plane accepted the values of a spec one minute ago, and showed them. */
+export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledged> = {}): Acknowledged {
+  return {
+    generation: 1,
+    hash: hashOf(desiredChanges(of)),
+    fields: desiredFields(of).map(({ field }) => field),
+    attempts: 1,
+    unmatchedAttempts: 0,
+    time: timeAt(-60_000),
+    ...change,
+  };
+}
+
+/** The differences to a plain resource that has its finalizer and is not being deleted. */
+export interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
+  readonly spec?: Partial<ComputeEndpointSpec>;
+  /** A stored spec that does not fit the schema. */
+  readonly brokenSpec?: { readonly deletionPolicy?: "Delete" | "Retain" };
+  readonly isDeleting?: boolean;
+  readonly isPaused?: boolean;
+  readonly hasFinalizer?: boolean;
+}
+
+/** Makes the resource shop/orders. */
+export function resource(change: ResourceChange = {}): ComputeEndpoint {
+  const { spec: specChange, brokenSpec, isDeleting, isPaused, hasFinalizer = true, ...rest } = change;
+  return {
+    key: { namespace: "shop", name: "orders" },
+    uid,
+    resourceVersion: "7",
+    generation: 1,
+    creationTimestamp: timeAt(-7_200_000),
+    deletionTimestamp: isDeleting ? timeAt(-10_000) : undefined,
+    finalizers: hasFinalizer ? [finalizer] : [],
+    status: {},
+    isOwnershipReadable: true,
+    claimedId: rest.status?.ownership?.endpointId,
+    ...rest,
+    annotations: { ...(isPaused ? { [annotations.paused]: "true" } : {}), ...rest.annotations },
+    spec:
+      brokenSpec === undefined
+        ? { kind: "Valid", spec: spec(specChange) }
+        : {
+            kind: "Invalid",
+            problems: "spec.type: not a type",
+            controlPlaneRef: undefined,
+            projectId: project,
+            deletionPolicy: brokenSpec.deletionPolicy,
+          },
+  };
+}
+
+/** Makes the claim of another, older resource of the same namespace. It owns no endpoint and asks for none. */
+export function claim(change: Partial<Claim> = {}): Claim {
+  return {
+    key: { namespace: "shop", name: "billing" },
+    uid: otherUid,
+    creationTimestamp: timeAt(-9_000_000),
+    ownedEndpointId: undefined,
+    intent: undefined,
+    wish: undefined,
+    ...change,
+  };
+}
+
+/** Makes the memory of a process that has just started. */
+export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
+  return {
+    posts: undefined,
+    answeredCreate: undefined,
+    failure: undefined,
+    ownOperationIds: [],
+    ...change,
+  };
+}
+
+/**
+ * Makes the memory of the default intent: this process first read it a second ago, and does not know whether a POST was
+ * sent.
+ */
+export function intentMemory(change: Partial<Posts> = {}): ResourceMemory {
+  return memory({ posts: { attempt: "attempt-1", isUnresolved: true, sinceMs: monotonicMs - 1_000, ...change } });
+}
+
+/** The differences to an empty project. */
+export interface ObservationChange {
+  readonly resource?: ComputeEndpoint;
+  readonly endpoints?: readonly ObservedEndpoint[];
+  /**
+   * The ids of endpoints that were read by id; one that is not in `endpoints` was answered 404.
+   * @default every endpoint, and the owned one
+   */
+  readonly readIds?: readonly string[];
+  readonly unreadableIds?: readonly string[];
+  readonly operations?: Partial<OperationFacts>;
+  readonly echoesNames?: boolean;
+  readonly startedAtMs?: number;
+  readonly nowMs?: number;
+  readonly claims?: readonly Claim[];
+  readonly memory?: ResourceMemory;
+  readonly identity?: Identity;
+  /** @default everything is granted */
+  readonly grant?: ProjectGrant;
+}
+
+/** Makes a complete observation. */
+export function observation(change: ObservationChange = {}): Observation {
+  const self = change.resource ?? resource();
+  const listed = change.endpoints ?? [];
+  const ownedId = self.status.ownership?.endpointId;
+  const readIds = change.readIds ?? [...listed.map(({ id }) => id), ...(ownedId === undefined ? [] : [ownedId])];
+  return {
+    nowMs: change.nowMs ?? nowMs,
+    monotonicMs,
+    resource: self,
+    identity: change.identity ?? identity,
+    policy,
+    claims: new ProjectClaims(change.claims ?? [], change.identity ?? identity),
+    memory: change.memory ?? memory(),
+    grant: change.grant ?? fullGrant,
+    project: {
+      projectId: project,
+      startedAtMs: change.startedAtMs ?? monotonicMs,
+      endpoints: new Map(listed.map((each) => [each.id, each])),
+      unreadableIds: change.unreadableIds ?? [],
+      readsById: new Set(readIds),
+      echoesNames: change.echoesNames ?? false,
+    },
+    operations: { ownInFlight: [], inFlightForMs: 0, failedIds: new Set(), ...change.operations },
+  };
+}
+
+/** Makes an observation of a resource that owns the default endpoint. Its spec manages these fields. */
+export function owned(managed: Partial<ComputeEndpointSpec> = {}, change: OwnedChange = {}): Observation {
+  const { status, resource: resourceChange, endpoint: endpointChange, ...rest } = change;
+  return observation({
+    resource: resource({
+      ...resourceChange,
+      spec: managed,
+      status: {
+        ownership: ownership(),
+        acknowledged: acknowledged(spec(managed)),
+        ...status,
+      },
+    }),
+    endpoints: [endpoint(endpointChange)],
+    ...rest,
+  });
+}
+
+/** The differences to a settled resource with its endpoint. */
+export interface OwnedChange extends Omit<ObservationChange, "resource"> {
+  readonly status?: ComputeEndpointStatus;
+  readonly resource?: Omit<ResourceChange, "spec" | "status" | "brokenSpec">;
+  readonly endpoint?: Partial<ObservedEndpoint>;
+}
+
+/** Makes an observation of a resource with an open create. */
+export function creating(open: Partial<CreateIntent> = {}, change: CreatingChange = {}): Observation {
+  const { resource: resourceChange, status, ...rest } = change;
+  const type = open.type ?? "ReadWrite";
+  return observation({
+    resource: resource({ spec: { type }, ...resourceChange, status: { createIntent: intent(open), ...status } }),
+    memory: intentMemory(),
+    ...rest,
+  });
+}
+
+/** The differences to a resource whose create has been unresolved for a second. */
+export interface CreatingChange extends Omit<ObservationChange, "resource"> {
+  readonly resource?: Omit<ResourceChange, "status">;
+  readonly status?: Pick<ComputeEndpointStatus, "conditions">;
+}
+
+/** Makes the outcome of a failed call. */
+export function failed(
+  reason: ControlPlaneReason,
+  change: Partial<Extract<Outcome, { kind: "Failed" }>> & { readonly subject?: ControlPlaneError["subject"] } = {},
+): Extract<Outcome, { kind: "Failed" }> {
+  const { subject, ...rest } = change;
+  const error = new ControlPlaneError(reason, "cannot do it: the control plane refused it", {
+    effect: "NotApplied",
+    subject,
+  });
+  return { kind: "Failed", error, forMs: 0, lockHolder: undefined, ...rest };
+}
+
+/** Makes a condition of the first generation. */
+export function condition(change: Partial<Condition> & Pick<Condition, "type" | "status">): Condition {
+  return {
+    observedGeneration: 1,
+    lastTransitionTime: "2026-11-21T11:00:00Z",
+    reason: "UpToDate",
+    message: "The endpoint matches spec.",
+    ...change,
+  };
+}

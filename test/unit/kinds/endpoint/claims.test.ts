@@ -1,0 +1,38 @@
+/** Tests which resources of other control planes may claim an endpoint here, and the message about a claim. */
+import { expect, it } from "vitest";
+import { mayClaimAt } from "../../../../src/kinds/endpoint/claims.ts";
+import { ownershipConflict } from "../../../../src/kinds/endpoint/plan-owned.ts";
+import { claimedByAnother } from "../../../../src/kinds/endpoint/plan-unowned.ts";
+import { claim, identity, intent, observation, ownership, resource } from "./builders.ts";
+
+const { serviceUrl } = identity;
+const another = "https://another.example/api/v2";
+
+it.each([
+  ["an endpoint at this URL", resource({ status: { ownership: ownership() } }), true],
+  ["an endpoint at another URL", resource({ status: { ownership: ownership({ serviceUrl: another }) } }), false],
+  ["an open create at this URL", resource({ status: { createIntent: intent() } }), true],
+  ["an open create at another URL", resource({ status: { createIntent: intent({ serviceUrl: another }) } }), false],
+  ["no records, because status was lost", resource(), true],
+  ["a record that cannot be parsed", resource({ isOwnershipReadable: false }), true],
+])("%s → claims here: %#", (_, given, want) => {
+  expect(mayClaimAt(serviceUrl, given)).toBe(want);
+});
+
+it.each([
+  ["in the same namespace", "shop", "ComputeEndpoint billing"],
+  ["in another namespace", "crm", "a ComputeEndpoint of another namespace"],
+])(
+  "another resource %s claims the endpoint → the message says no more than the reader may know",
+  (_, namespace, want) => {
+    const rival = claim({ key: { namespace, name: "billing" }, ownedEndpointId: "ep-own-1" });
+    const seen = observation({ claims: [rival] });
+    const plans = [claimedByAnother(seen, rival, "the endpoint"), ownershipConflict(seen, "ep-own-1")];
+    for (const plan of plans) {
+      expect(plan).toMatchObject({ kind: "Stall", message: expect.stringContaining(want) });
+      expect(JSON.stringify(plan).includes("billing") || JSON.stringify(plan).includes("crm")).toBe(
+        namespace === "shop",
+      );
+    }
+  },
+);
