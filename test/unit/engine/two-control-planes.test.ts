@@ -3,18 +3,14 @@
  * the other. A change is not sent to a former URL.
  */
 import { expect, it } from "vitest";
-import { fullGrant } from "../../../src/engine/grant.ts";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
-import { ProjectOperations } from "../../../src/operations/reader.ts";
-import type { ControlPlaneAccess, ControlPlaneUnit } from "../../../src/engine/context.ts";
-import { Projects } from "../../../src/engine/memory.ts";
-import { ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
+import { EndpointKind } from "../../../src/kinds/endpoint/endpoint-kind.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeEngine } from "../../support/fakes/fake-engine.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
-import { quietLogger } from "../../support/quiet-logger.ts";
 import {
   endpoint,
   identity,
@@ -40,72 +36,27 @@ const madeElsewhere = (serviceUrl: string | undefined) =>
       serviceUrl === undefined ? {} : { ownership: ownership({ resourceUid: otherUid, serviceUrl, controlPlane }) },
   });
 
-/** Makes the control plane of the settings, with one endpoint, or another one in its place. */
+/** The control plane of the settings, with one endpoint, or another one in its place. It refuses each change. */
 class UnitScene {
-  readonly clock = new FakeClock(nowMs);
   readonly store = new FakeResourceStore();
   /** Changes that were sent. */
   readonly sent: string[] = [];
-  /** Called while a change waits for the request budget. */
-  whileWaiting: () => void = () => {};
-  access = this.#newAccess();
-  readonly #projects = new Projects({
-    clock: this.clock,
-    operationsOf: () => new ProjectOperations({ clock: this.clock }),
-  });
-  readonly #shown: () => readonly ObservedEndpoint[];
+  readonly engine: FakeEngine;
 
-  constructor(shown: () => readonly ObservedEndpoint[] = () => [endpoint({ name: otherName })]) {
-    this.#shown = shown;
-  }
-
-  /** The spec has another URL by now. */
-  edit(): void {
-    this.access = this.#newAccess();
-  }
-
-  async reconcile(): Promise<void> {
-    const { clock, store } = this;
-    const unitOf = (id: string): ControlPlaneUnit => ({
-      ...{
-        id,
-        projects: this.#projects,
-        grantOf: () => fullGrant,
-        problem: undefined,
-        isKnown: true,
-        access: this.access,
-        identity: this.access.identity,
-      },
-    });
-    const reconciler = new ProjectReconciler({
-      ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger, unitOf },
-      events: { record: () => {} },
-      metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
-    });
-    await reconciler.reconcile(project);
-  }
-
-  #newAccess(): ControlPlaneAccess {
+  constructor(shown: readonly ObservedEndpoint[] = [endpoint({ name: otherName })]) {
     const refuse = (what: string) => async () => {
       this.sent.push(what);
       throw new ControlPlaneError("Unreachable", "the test changes nothing", { effect: "NotApplied" });
     };
     const controlPlane = {
       serviceUrl: identity.serviceUrl,
-      listEndpoints: async () => ({ endpoints: this.#shown(), unreadableIds: [] }),
-      getEndpoint: async () => this.#shown()[0],
-      listOperations: async () => ({ operations: [], unreadableIds: [], nextCursor: undefined }),
+      listEndpoints: async () => ({ endpoints: shown, unreadableIds: [] }),
+      getEndpoint: async () => shown[0],
+      listOperations: async () => ({ operations: [], unreadableIds: [], cursor: undefined }),
       ...{ createEndpoint: refuse("create"), updateEndpoint: refuse("update") },
-      ...{ deleteEndpoint: refuse("delete"), changePower: refuse("power") },
     } as unknown as ControlPlane;
-    const reserve = async () => this.whileWaiting();
-    return {
-      identity,
-      forCaller: () => ({ controlPlane, reserve, reserved: controlPlane, keyMark: async () => "key" }),
-      pollsPerMinute: 1_000,
-      makeUrgent() {},
-      stopWaiting() {},
-    };
+    const kinds = [new EndpointKind(this.store)];
+    this.engine = new FakeEngine({ kinds, controlPlane, identity, policy, clock: new FakeClock(nowMs) });
   }
 }
 
@@ -115,7 +66,7 @@ async function reconcileOnce(recordedUrl: string | undefined) {
   scene.store.put(madeElsewhere(recordedUrl));
   const adoption = { policy: "AdoptOnly", endpointId: "ep-own-1", takeOver: true } as const;
   const { key } = scene.store.put(resource({ spec: { adoption } }));
-  await scene.reconcile();
+  await scene.engine.reconcile(project);
   return scene.store.get(key);
 }
 
@@ -142,10 +93,12 @@ it.each([
 ])("while a change waits, the control plane %s", async (_, times) => {
   const scene = new UnitScene();
   scene.store.put(resource({ status: { ownership: ownership() }, spec: { suspend: { mode: "Never" } } }));
-  scene.whileWaiting = () => {
-    if (times === 0) scene.edit();
+  scene.engine.caller = {
+    reserve: async () => {
+      if (times === 0) scene.engine.replaceAccess();
+    },
   };
-  await scene.reconcile();
+  await scene.engine.reconcile(project);
   expect(scene.sent).toEqual(Array(times).fill("update"));
 });
 
@@ -153,12 +106,12 @@ it.each([
   ["stays as it is → the create is sent under its intent", 1],
   ["gets another URL → nothing is sent, and the intent is taken back", 0],
 ])("while the intent is stored, the control plane %s", async (_, times) => {
-  const scene = new UnitScene(() => []);
+  const scene = new UnitScene([]);
   const { key } = scene.store.put(resource());
   scene.store.afterWrite = (write) => {
-    if (write === "patchStatus" && times === 0) scene.edit();
+    if (write === "patchStatus" && times === 0) scene.engine.replaceAccess();
   };
-  await scene.reconcile();
+  await scene.engine.reconcile(project);
   expect(scene.sent).toEqual(Array(times).fill("create"));
   const status = scene.store.get(key)?.status;
   expect(status?.createIntent === undefined).toBe(times === 0);
@@ -171,17 +124,17 @@ it.each([
 ])(
   "while the intent is stored, the control plane gets another URL, %s → the intent is taken back",
   async (_, storingMs) => {
-    const scene = new UnitScene(() => []);
+    const scene = new UnitScene([]);
     const { key } = scene.store.put(resource());
     let isFirst = true;
     scene.store.afterWrite = async (write) => {
       if (write !== "patchStatus" || !isFirst) return;
       isFirst = false;
-      scene.edit();
+      scene.engine.replaceAccess();
       scene.store.edit(key, ({ generation }) => ({ generation: generation + 1 }));
-      await scene.clock.advance(storingMs);
+      await scene.engine.clock.advance(storingMs);
     };
-    await scene.reconcile();
+    await scene.engine.reconcile(project);
     expect(scene.sent).toEqual([]);
     expect(scene.store.get(key)?.status.createIntent).toBeUndefined();
   },

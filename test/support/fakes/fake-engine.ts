@@ -1,0 +1,108 @@
+/** The engine over fakes: kinds under test, and one control plane. */
+
+import type { ControlPlane } from "../../../src/domain/control-plane.ts";
+import type { EndedOperation } from "../../../src/domain/operation.ts";
+import type { Requeue } from "../../../src/domain/worker.ts";
+import type { CallerAccess, ControlPlaneAccess, ControlPlaneUnit } from "../../../src/engine/context.ts";
+import { fullGrant } from "../../../src/engine/grant.ts";
+import type { Identity } from "../../../src/engine/identity.ts";
+import type { Kind, KindTypes } from "../../../src/engine/kind.ts";
+import { type Policy, Projects } from "../../../src/engine/memory.ts";
+import { ProjectReconcile, ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
+import { ProjectOperations } from "../../../src/operations/reader.ts";
+import { FakeClock } from "../fake-clock.ts";
+import { quietLogger } from "../quiet-logger.ts";
+
+export interface EngineParts {
+  readonly kinds: readonly Kind<KindTypes>[];
+  readonly controlPlane: ControlPlane;
+  readonly identity: Identity;
+  readonly policy: Policy;
+  /** @default one that starts at its own time */
+  readonly clock?: FakeClock;
+}
+
+export class FakeEngine {
+  readonly clock: FakeClock;
+  /** Type, reason and text of each event. */
+  readonly events: string[] = [];
+  readonly counted: EndedOperation[] = [];
+  /** What differs from a known control plane that every namespace may use. */
+  unit: Partial<ControlPlaneUnit> = {};
+  /** What differs from a key with an unlimited request budget. */
+  caller: Partial<CallerAccess> = {};
+  readonly #parts: EngineParts;
+  #projects: Projects;
+  #access: ControlPlaneAccess;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    this.clock = parts.clock ?? new FakeClock();
+    this.#projects = this.#newProjects();
+    this.#access = this.#newAccess();
+  }
+
+  /** Restarts the process: its memory is lost. */
+  restart(): void {
+    this.#projects = this.#newProjects();
+  }
+
+  /** The description of the control plane has another URL by now. */
+  replaceAccess(): void {
+    this.#access = this.#newAccess();
+  }
+
+  reconcile(key: string): Promise<Requeue> {
+    return new ProjectReconciler(this.#context()).reconcile(key);
+  }
+
+  /** Reconciles a project again and again. */
+  async pass(key: string, durationMs: number, everyMs = 1_000): Promise<void> {
+    for (let passedMs = 0; passedMs < durationMs; passedMs += everyMs) {
+      await this.reconcile(key);
+      await this.clock.advance(everyMs);
+    }
+  }
+
+  /** Decides about one resource without a write. */
+  planOf(key: string, uid: string) {
+    const { controlPlane } = this.#parts;
+    return new ProjectReconcile(this.#context(), { unit: this.#unit(), key }).planOf(uid, controlPlane);
+  }
+
+  #context() {
+    const { kinds, policy } = this.#parts;
+    return {
+      ...{ clock: this.clock, kinds, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
+      unitOf: () => this.#unit(),
+      events: {
+        record: (_: unknown, event: { readonly type: string; readonly reason: string; readonly note: string }) =>
+          void this.events.push(`${event.type} ${event.reason} ${event.note}`),
+      },
+      metrics: {
+        countEnded: (operation: EndedOperation) => void this.counted.push(operation),
+        logCutShort: () => {},
+        forgetResource: () => {},
+      },
+    };
+  }
+
+  #unit(): ControlPlaneUnit {
+    return {
+      ...{ id: "", access: this.#access, identity: this.#parts.identity, projects: this.#projects, isKnown: true },
+      ...{ problem: undefined, grantOf: () => fullGrant, ...this.unit },
+    };
+  }
+
+  #newProjects(): Projects {
+    const { clock } = this;
+    return new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
+  }
+
+  #newAccess(): ControlPlaneAccess {
+    const { controlPlane, identity } = this.#parts;
+    const calls = { controlPlane, reserve: async () => {}, keyMark: async () => "key" };
+    const forCaller = () => ({ ...calls, ...this.caller });
+    return { identity, forCaller, pollsPerMinute: 1_000, makeUrgent() {}, stopWaiting() {} };
+  }
+}
