@@ -4,8 +4,8 @@ import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
 import { holdsProjectLock, type Operation } from "../domain/operation.ts";
-import type { OperationsSnapshot } from "../operations/snapshot.ts";
 import type { HistoryRange } from "../operations/reader.ts";
+import type { OperationsSnapshot } from "../operations/snapshot.ts";
 import type { ProjectMemory } from "./memory.ts";
 import { isLocked, lockHolderOf } from "./schedule.ts";
 

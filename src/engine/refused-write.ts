@@ -6,7 +6,7 @@ import { isSameStored } from "../domain/same-stored.ts";
 import { mergeConditions } from "../resource/conditions.ts";
 import type { Condition } from "../resource/status-schema.ts";
 import type { StoredObject } from "../resource/stored-object.ts";
-import { eventsOfStall } from "./report.ts";
+import { eventsOfTrouble } from "./report.ts";
 import { unfinishedDrafts } from "./summary.ts";
 
 interface ConditionsStatus {
@@ -45,11 +45,11 @@ export async function reportRefusedWrite<Resource extends StoredObject & { reado
   }
   try {
     const stored = await store.patchStatus(resource, status);
-    for (const event of eventsOfStall(former, conditions)) events.record(stored, event);
+    for (const event of eventsOfTrouble(former, conditions)) events.record(stored, event);
     return stored;
   } catch {
     // The next try reports it again.
-    if (isFirst) for (const event of eventsOfStall([], conditions)) events.record(resource, event);
+    if (isFirst) for (const event of eventsOfTrouble([], conditions)) events.record(resource, event);
     return resource;
   }
 }

@@ -15,13 +15,19 @@ type Targets = Pick<EngineContext, "events" | "metrics" | "logger" | "tracer">;
 
 const noteLimit = 1024;
 
-export function eventsOfStall(
+/** A refusal is reported at once, and once more when the resource is Stalled by it. */
+export function eventsOfTrouble(
   before: readonly Condition[] | undefined,
   next: readonly Condition[] | undefined,
 ): readonly ResourceEvent[] {
-  const stalled = conditionOf(next, "Stalled");
-  const isNews = stalled !== undefined && conditionOf(before, "Stalled")?.reason !== stalled.reason;
-  return isNews ? [{ type: "Warning", reason: stalled.reason, action: "Reconcile", note: stalled.message }] : [];
+  const trouble = troubleIn(next);
+  const isNews = trouble !== undefined && troubleIn(before)?.reason !== trouble.reason;
+  return isNews ? [{ type: "Warning", reason: trouble.reason, action: "Reconcile", note: trouble.message }] : [];
+}
+
+function troubleIn(conditions: readonly Condition[] | undefined): Condition | undefined {
+  const reconciling = conditionOf(conditions, "Reconciling");
+  return conditionOf(conditions, "Stalled") ?? (reconciling?.reason === "Retrying" ? reconciling : undefined);
 }
 
 export function publish({ events }: Pick<Targets, "events">, resource: StoredIdentity, news: readonly ResourceEvent[]) {

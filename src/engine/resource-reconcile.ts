@@ -345,9 +345,11 @@ export class ResourceReconcile<T extends KindTypes> {
       return;
     }
     await this.#guarded(async () => {
-      const isUndecided = this.#plan.kind === "Look";
-      if (isProjectGone && isUndecided && isBeingDeleted(this.#resource)) {
+      const isGone = isProjectGone && this.#plan.kind === "Look" && isBeingDeleted(this.#resource);
+      if (isGone) {
         this.#plan = this.#scope.planProjectGone(this.#resource);
+      }
+      if (isGone || this.#shape() === "Release") {
         await this.#conclude();
         return;
       }

@@ -7,7 +7,7 @@ import { hasMoved } from "./guarded.ts";
 import type { Kind, KindInProject, KindTypes, Step } from "./kind.ts";
 import type { ResourceMemory } from "./memory.ts";
 import { commonPlan } from "./plan.ts";
-import { eventsOfStall, logStep, publish, resourceFields, traceStep } from "./report.ts";
+import { eventsOfTrouble, logStep, publish, resourceFields, traceStep } from "./report.ts";
 
 export interface StoreTarget<T extends KindTypes> {
   readonly context: EngineContext;
@@ -35,23 +35,19 @@ export async function storeStep<T extends KindTypes>(
   target: StoreTarget<T>,
   given: Step<T>,
 ): Promise<Stored<T> | undefined> {
-  const { context, kind, scope, memory } = target;
+  const { context, kind, memory } = target;
   traceStep(context, given);
   let step = given;
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = step.facts;
-    const { log, status } = resultOf(target, step);
+    const result = resultOf(target, step);
+    const { log, status } = result;
     for (const operation of log?.ended ?? []) memory.pending.set(operation.operationId, operation);
-    const hasChanged = !isSameStored(status, resource.status);
     try {
+      const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
       countStored(context, memory.pending, { ...stored, status });
-      const hasWritten = step.outcome.kind === "Accepted" || step.outcome.kind === "Applied";
-      if (hasChanged || hasWritten) {
-        const stalls = eventsOfStall(resource.status.conditions, status.conditions);
-        publish(context, resource, [...scope.eventsAfter(step, status), ...stalls]);
-      }
-      logStep(context, step, { log, hasChanged });
+      report(target, step, { ...result, hasChanged });
       return { resource: stored, log };
     } catch (error) {
       if (given.outcome.kind !== "Accepted" || attempt >= attemptsLimit || !hasMoved(error)) throw error;
@@ -67,6 +63,20 @@ export async function storeStep<T extends KindTypes>(
 function resultOf<T extends KindTypes>({ scope }: StoreTarget<T>, step: Step<T>) {
   const log = scope.logOf(step);
   return { log, status: scope.statusOf(step, log) };
+}
+
+function report<T extends KindTypes>(
+  { context, scope }: StoreTarget<T>,
+  step: Step<T>,
+  { log, status, hasChanged }: ReturnType<typeof resultOf<T>> & { readonly hasChanged: boolean },
+): void {
+  const { resource } = step.facts;
+  const hasWritten = step.outcome.kind === "Accepted" || step.outcome.kind === "Applied";
+  if (hasChanged || hasWritten) {
+    const troubles = eventsOfTrouble(resource.status.conditions, status.conditions);
+    publish(context, resource, [...scope.eventsAfter(step, status), ...troubles]);
+  }
+  logStep(context, step, { log, hasChanged });
 }
 
 /** Counts what the resource still has to count, and removes what belongs to it. The finalizer goes last. */

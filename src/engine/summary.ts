@@ -108,9 +108,13 @@ export function summaryOfFailure(resource: KindResource, failed: Failed, wording
   if (reason === "ServiceUnavailable" && forMs < briefOutageMs && isSettled(resource)) {
     return unchanged;
   }
-  return reason === "WaitingForProject"
-    ? { kind: "Progressing", reason, message: waitingForProjectMessage }
-    : { kind: "Progressing", reason, message: `${sentenceOf(error)} ${nextStep(error)}${ending}` };
+  if (reason === "WaitingForProject") {
+    return { kind: "Progressing", reason, message: waitingForProjectMessage };
+  }
+  // A person who only made a typo reads the remedy at once, not after the patience.
+  const cause = ending === "" ? failureStallOf(error, patienceMs) : undefined;
+  const advice = cause === undefined ? nextStep(error) : wording.remedies[cause];
+  return { kind: "Progressing", reason, message: `${sentenceOf(error)} ${advice}${ending}` };
 }
 
 function lockText({

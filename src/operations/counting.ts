@@ -10,7 +10,13 @@ import {
   type OperationMetrics,
   outcomeOf,
 } from "../domain/operation.ts";
-import { type EventRecorder, type ResourceEvent, type ResourceKey, type StoredIdentity, warning } from "../domain/resource-store.ts";
+import {
+  type EventRecorder,
+  type ResourceEvent,
+  type ResourceKey,
+  type StoredIdentity,
+  warning,
+} from "../domain/resource-store.ts";
 import type { OperationWatermark } from "../resource/status-schema.ts";
 import type { HistoryRange } from "./reader.ts";
 import { createdMsOf } from "./snapshot.ts";

@@ -1,6 +1,7 @@
 /** Decides what a namespace may do in a project of a control plane. */
-import { fullGrant, noGrant, type ProjectGrant } from "../engine/grant.ts";
+
 import type { NamespaceGrants } from "../domain/resource-store.ts";
+import { fullGrant, noGrant, type ProjectGrant } from "../engine/grant.ts";
 import { namespaceOfPlane } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, LabelSelector } from "../resource/control-plane-schema.ts";
 

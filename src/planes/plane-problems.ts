@@ -1,5 +1,5 @@
-import type { PlaneProblem } from "../engine/grant.ts";
 import type { KindGap } from "../domain/resource-store.ts";
+import type { PlaneProblem } from "../engine/grant.ts";
 import { namespaceOfPlane, type PlaneResource, planeName } from "../resource/control-plane-resource.ts";
 
 const nothingSent = "the operator creates, changes and deletes nothing for this resource";

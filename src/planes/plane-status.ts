@@ -1,11 +1,11 @@
-import { eventsOfStall } from "../engine/report.ts";
-import type { GrantOf } from "../engine/grant.ts";
 import { normal, type ResourceEvent } from "../domain/resource-store.ts";
-import { type ComputeEndpoint,  noProject, projectIdOf } from "../resource/compute-endpoint.ts";
-import { isBeingDeleted } from "../resource/stored-object.ts";
+import type { GrantOf } from "../engine/grant.ts";
+import { eventsOfTrouble } from "../engine/report.ts";
+import { type ComputeEndpoint, noProject, projectIdOf } from "../resource/compute-endpoint.ts";
 import { type ConditionDraft, isTrue, mergeConditions, type PlaneReason, secondsTime } from "../resource/conditions.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
+import { isBeingDeleted } from "../resource/stored-object.ts";
 import type { KeyRead } from "./api-key.ts";
 import type { PlaneError, PlaneState } from "./plane-health.ts";
 
@@ -110,7 +110,7 @@ export function planeEvents(
   next: ControlPlaneStatus,
 ): readonly ResourceEvent[] {
   const note = "The control plane cannot be used. The condition Ready of the ClusterControlPlane says what to do.";
-  const stalls = eventsOfStall(before.conditions, next.conditions);
+  const stalls = eventsOfTrouble(before.conditions, next.conditions);
   const shown = kind === "ControlPlane" ? stalls : stalls.map((event) => ({ ...event, note }));
   const isNewlyReady = isTrue(next.conditions, "Ready") && !isTrue(before.conditions, "Ready");
   const ready = normal("ControlPlaneReady", "Reconcile", "The operator can use the control plane.");

@@ -1,12 +1,12 @@
 /** One control plane: its client, key, health, grants and the memory of its projects. */
 
 import type { KeySource } from "../control-plane/key-source.ts";
-import type { Identity } from "../engine/identity.ts";
-import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { GrantSource, KindGap } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit } from "../engine/context.ts";
+import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
+import type { Identity } from "../engine/identity.ts";
 import type { Projects } from "../engine/memory.ts";
 import {
   kindOfPlane,

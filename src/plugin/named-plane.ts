@@ -1,5 +1,5 @@
-import type { PlaneProblem } from "../engine/grant.ts";
 import { keyText } from "../domain/resource-store.ts";
+import type { PlaneProblem } from "../engine/grant.ts";
 import { planeProblems } from "../planes/plane-problems.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";

@@ -1,11 +1,15 @@
 /** Makes all parts of the operator, each connected to the others. */
-import { AccessKind } from "../kinds/access/access-kind.ts";
-import { endpointIndex, indexesOf } from "../kinds/access/endpoint-reference.ts";
+
 import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { KindGaps } from "../domain/resource-store.ts";
+import { Projects } from "../engine/memory.ts";
+import { ProjectReconciler } from "../engine/project-reconciler.ts";
+import { AccessKind } from "../kinds/access/access-kind.ts";
+import { endpointIndex, indexesOf } from "../kinds/access/endpoint-reference.ts";
+import { EndpointKind } from "../kinds/endpoint/endpoint-kind.ts";
 import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
 import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
 import type { CredentialSource } from "../kubernetes/http/credentials.ts";
@@ -18,9 +22,6 @@ import { computeEndpointKind, databaseAccessKind } from "../kubernetes/store/res
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import { usersAmong } from "../planes/plane-status.ts";
-import { Projects } from "../engine/memory.ts";
-import { ProjectReconciler } from "../engine/project-reconciler.ts";
-import { EndpointKind } from "../kinds/endpoint/endpoint-kind.ts";
 import { type ComputeEndpoint, noProject, projectKeysOf } from "../resource/compute-endpoint.ts";
 import { kindOfPlane, parseProjectKey, planeIndex, planeLabel } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";

@@ -1,8 +1,8 @@
 /** Watches one kind of resources, and queues what must be reconciled after a change. */
 import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
+import { ProjectKeys } from "../engine/project-keys.ts";
 import { KindWatch, type KindWatchOptions } from "../kubernetes/kind-watch.ts";
 import type { ResourceKind, StoredResource } from "../kubernetes/store/resource-kinds.ts";
-import { ProjectKeys } from "../engine/project-keys.ts";
 import type { WorkPriority } from "../runtime/work-queue.ts";
 
 export interface WatchedKindOptions<Resource> extends Omit<KindWatchOptions, "onChange"> {

@@ -164,17 +164,16 @@ test("paused → nothing but status is written; deletion waits too; unpaused it 
   expect(await world.sandbox.endpoints(project)).toEqual([]);
 });
 
-test("a move to a branch that the control plane finds occupied by a replica → Stalled, not tried over and over", async () => {
+test("a move that the control plane refuses, because the branch has a replica → the remedy at once, and Ready when it is gone", async () => {
   const world = await startWorld();
   const replicaId = await world.sandbox.createForeign(project, branches.staging, "read_only");
   await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
   await world.untilReady("orders");
   await world.apply("orders", { branchId: branches.staging, type: "ReadWrite" });
-  await world.untilStalled("orders", "BranchOccupied");
-  for (let reconciles = 0; reconciles < 3; reconciles += 1)
-    await world.sandbox.untilRequests(4, (await world.sandbox.requests()).length);
-  const refused = (await world.sandbox.requests()).filter(({ method }) => method === "PATCH");
-  expect(refused).toHaveLength(1);
+  await world.until("orders", "names the remedy", ({ status }) => {
+    const ready = conditionOf(status.conditions, "Ready");
+    return ready?.reason === "Retrying" && ready.message.includes("Delete the other endpoint of that branch");
+  });
   await world.sandbox.untilUnlocked(project);
   await world.sandbox.api("DELETE", `/projects/${project}/endpoints/${replicaId}`);
   await world.untilReady("orders");
