@@ -6,7 +6,8 @@ import type { OperationMetrics } from "../domain/operation.ts";
 import type { EventRecorder } from "../domain/resource-store.ts";
 import type { GrantOf, PlaneProblem } from "./grant.ts";
 import type { Identity } from "./identity.ts";
-import type { Kind, KindTypes } from "./kind.ts";
+import type { Kind } from "./kind.ts";
+import type { KindTypes } from "./kind-types.ts";
 import type { Policy, Projects } from "./memory.ts";
 
 export interface EngineContext {

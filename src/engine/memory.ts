@@ -6,7 +6,7 @@ import type { ResourceKey } from "../domain/resource-store.ts";
 import type { CountedOperation } from "../operations/counting.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
-import type { KindTypes } from "./kind.ts";
+import type { KindTypes } from "./kind-types.ts";
 
 export interface Policy {
   /** How long a POST without an answer may still take effect, in milliseconds. */

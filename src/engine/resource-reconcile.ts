@@ -9,7 +9,8 @@ import { isBeingDeleted } from "../resource/stored-object.ts";
 import type { EngineContext } from "./context.ts";
 import { nextFailure, nextReportMs } from "./failures.ts";
 import { guarded } from "./guarded.ts";
-import type { Facts, Kind, KindInProject, KindTypes, Outcome, PlanOf, ProjectFacts, Reads, Step } from "./kind.ts";
+import type { Kind, KindInProject } from "./kind.ts";
+import type { KindTypes } from "./kind-types.ts";
 import type { ResourceMemory } from "./memory.ts";
 import { commonPlan } from "./plan.ts";
 import type { ProjectReads } from "./project-reads.ts";
@@ -17,6 +18,7 @@ import { inResourceSpan, resourceFields } from "./report.ts";
 import type { WaitingChange } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
 import { planStanding } from "./standing.ts";
+import type { Facts, Outcome, PlanOf, ProjectFacts, Reads, Step } from "./step.ts";
 import { release, type StoreTarget, storeStep } from "./store-step.ts";
 import { waitReportMs } from "./summary.ts";
 

@@ -1,7 +1,9 @@
 /** When a project is due again, and which of its waiting changes comes first. */
-import type { Urgency } from "./kind.ts";
 import type { Policy, ProjectMemory } from "./memory.ts";
 import { pollDelayMs } from "./plan.ts";
+
+/** The order in which the changes of a project are sent. */
+export type Urgency = "Deletion" | "OpenCreate" | "Other";
 
 /**
  * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control

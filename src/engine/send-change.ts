@@ -6,8 +6,10 @@ import { PutOffError } from "../domain/leader-fence.ts";
 import type { EventRecorder } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { isPaused, type StoredObject } from "../resource/stored-object.ts";
-import type { Kind, KindInProject, KindTypes, PlanOf, Step } from "./kind.ts";
+import type { Kind, KindInProject } from "./kind.ts";
+import type { KindTypes } from "./kind-types.ts";
 import { type ResourceMemory, rememberOperations } from "./memory.ts";
+import type { PlanOf, Step } from "./step.ts";
 import { storeOnNewest } from "./store-on-newest.ts";
 
 export interface ChangeToSend<T extends KindTypes> {

@@ -4,10 +4,12 @@ import { countStored } from "../operations/counting.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { EngineContext } from "./context.ts";
 import { hasMoved } from "./guarded.ts";
-import type { Kind, KindInProject, KindTypes, Step } from "./kind.ts";
+import type { Kind, KindInProject } from "./kind.ts";
+import type { KindTypes } from "./kind-types.ts";
 import type { ResourceMemory } from "./memory.ts";
 import { commonPlan } from "./plan.ts";
 import { eventsOfTrouble, logStep, publish, resourceFields, traceStep } from "./report.ts";
+import type { Step } from "./step.ts";
 
 export interface StoreTarget<T extends KindTypes> {
   readonly context: EngineContext;

@@ -13,8 +13,9 @@ import {
   patienceMs,
   sentenceOf,
 } from "./failures.ts";
-import type { KindResource, KindTypes, Outcome, Step } from "./kind.ts";
+import type { KindResource, KindTypes } from "./kind-types.ts";
 import { commonPlan, waitingForProjectMessage } from "./plan.ts";
+import type { Outcome, Step } from "./step.ts";
 
 export type Summary =
   | { readonly kind: "Ready"; readonly reason: "UpToDate" | "OperationFailed"; readonly message: string }

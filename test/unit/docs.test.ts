@@ -4,9 +4,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { bindingOf } from "../../src/kinds/access/binding.ts";
 import { parseConfig, settingVariables } from "../../src/config.ts";
 import { eventReasons } from "../../src/domain/resource-store.ts";
+import { bindingOf } from "../../src/kinds/access/binding.ts";
 import {
   accessProgressReasons,
   accessStallReasons,

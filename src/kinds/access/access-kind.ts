@@ -4,10 +4,11 @@ import { KubernetesError, type ResourceEvent, type ResourceStore } from "../../d
 import { isSameStored } from "../../domain/same-stored.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
 import { isIdentityProven } from "../../engine/identity.ts";
-import type { Kind, KindInProject, ProjectFacts, Reads } from "../../engine/kind.ts";
+import type { Kind, KindInProject } from "../../engine/kind.ts";
 import type { CommonPlan } from "../../engine/plan.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
 import { withoutEmpty } from "../../engine/status.ts";
+import type { ProjectFacts, Reads } from "../../engine/step.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../../resource/names.ts";
@@ -19,6 +20,7 @@ import type {
   AccessFacts,
   AccessHint,
   AccessParts,
+  AccessPlan,
   AccessReads,
   AccessStep,
   AccessTypes,
@@ -48,7 +50,7 @@ import {
 } from "./endpoint-reference.ts";
 import { observationOf } from "./observation-of.ts";
 import { BranchReader, configMarkOf, isUnchangedInKubernetes, observeAccess, readOwnSecret } from "./observe-access.ts";
-import { type AccessPlan, planAccess, rotationDueMs } from "./plan-access.ts";
+import { planAccess, rotationDueMs } from "./plan-access.ts";
 import { applySecret, sendAccessChange, trySecret } from "./send.ts";
 
 /** The interval at which a Secret is compared with the operator's last write, in milliseconds. */

@@ -3,18 +3,18 @@ import type { ObservedDatabase, ObservedRole, Password } from "../../domain/cont
 import type { Operation } from "../../domain/operation.ts";
 import type {
   ResourceStore,
+  SecretData,
   SecretObserver,
   SecretStore,
   SecretWriteCause,
   StoredSecret,
 } from "../../domain/resource-store.ts";
-import type { Facts, ProjectFacts, Step } from "../../engine/kind.ts";
+import type { Facts, ProjectFacts, Step } from "../../engine/step.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import type { ConnectionSettings } from "./binding.ts";
 import type { BoundEndpoint, FindEndpoint } from "./endpoint-reference.ts";
-import type { AccessPlan } from "./plan-access.ts";
 
 export interface AccessParts {
   readonly observer: SecretObserver;
@@ -28,6 +28,18 @@ export interface AccessParts {
 
 /** What all decisions of one reconcile share. */
 export interface AccessContext extends AccessParts, ProjectFacts {}
+
+export type AccessPlan =
+  /** Notes the object in status, and creates it. */
+  | { readonly kind: "CreateObject"; readonly object: AccessObject }
+  /** Notes the reset in status, and resets the password. The Secret is written right after that. */
+  | { readonly kind: "ResetPassword" }
+  | { readonly kind: "DeleteObject"; readonly object: AccessObject }
+  | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: SecretWriteCause }
+  /** Role and database exist, and the Secret holds the connection data. */
+  | { readonly kind: "Settled" }
+  /** The project was deleted. Only records of other projects are kept. */
+  | { readonly kind: "ForgetProject"; readonly left: readonly AccessObject[] };
 
 export interface AccessTypes {
   readonly resource: DatabaseAccess;
@@ -62,9 +74,15 @@ export interface PendingPassword {
   readonly roleUpdatedTime: string;
 }
 
+export interface Comparison {
+  /** Names the endpoint and the configuration changes that were compared. */
+  readonly mark: string;
+  readonly atMs: number;
+}
+
 export interface AccessHint {
   /** The last comparison with the control plane. Forgotten: the resource is compared at once. */
-  readonly compared?: { readonly mark: string; readonly atMs: number } | undefined;
+  readonly compared?: Comparison | undefined;
   /** Forgotten: the operator reveals the password. If the control plane hides it, a rotation sets another one. */
   readonly password?: PendingPassword | undefined;
 }

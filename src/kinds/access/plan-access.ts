@@ -3,11 +3,11 @@ import type { SecretData, SecretWriteCause } from "../../domain/resource-store.t
 import { isSameStored } from "../../domain/same-stored.ts";
 import type { CommonPlan } from "../../engine/plan.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
-import type { AccessObject } from "../../resource/database-access-schema.ts";
 import { annotations } from "../../resource/names.ts";
 import {
   type AccessContext,
   type AccessObservation,
+  type AccessPlan,
   isSecretUntouched,
   type ObjectType,
   roleIn,
@@ -15,18 +15,6 @@ import {
 } from "./access-observation.ts";
 import { stalls, waits } from "./access-summary.ts";
 import { bindingOf } from "./binding.ts";
-
-export type AccessPlan =
-  /** Notes the object in status, and creates it. */
-  | { readonly kind: "CreateObject"; readonly object: AccessObject }
-  /** Notes the reset in status, and resets the password. The Secret is written right after that. */
-  | { readonly kind: "ResetPassword" }
-  | { readonly kind: "DeleteObject"; readonly object: AccessObject }
-  | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: SecretWriteCause }
-  /** Role and database exist, and the Secret holds the connection data. */
-  | { readonly kind: "Settled" }
-  /** The project was deleted. Only records of other projects are kept. */
-  | { readonly kind: "ForgetProject"; readonly left: readonly AccessObject[] };
 
 type Plan = AccessPlan | CommonPlan;
 

@@ -1,9 +1,10 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has. */
 
 import { ownershipOf } from "../../engine/identity.ts";
-import type { Reads } from "../../engine/kind.ts";
+import type { Reads } from "../../engine/step.ts";
 import type { ProjectClaims } from "./claims.ts";
-import { type EndpointFacts, type EndpointTypes, type Observation, operationFactsOf } from "./observation.ts";
+import { operationFactsOf } from "./log-subject.ts";
+import type { EndpointFacts, EndpointTypes, Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import { planOpenCreate } from "./plan-open-create.ts";
 import { planDeletion, planOperationWait, planOwned } from "./plan-owned.ts";

@@ -1,9 +1,11 @@
 /** What of a ComputeEndpoint and its step the operation log needs, and what the step shows of the endpoint. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
-import type { Operation } from "../../domain/operation.ts";
-import type { LogSubject } from "../../operations/reduce-operations.ts";
+import { type Operation, outcomeOf } from "../../domain/operation.ts";
+import type { ProjectReads } from "../../engine/project-reads.ts";
+import type { Reads } from "../../engine/step.ts";
+import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
 import { annotations } from "../../resource/names.ts";
-import type { EndpointStep } from "./observation.ts";
+import type { EndpointFacts, EndpointStep, EndpointTypes, OperationFacts } from "./observation.ts";
 import type { EndpointPlan } from "./plan.ts";
 import { type Records, rulesOf } from "./plan-table.ts";
 
@@ -16,6 +18,22 @@ export function subjectOf(step: EndpointStep): LogSubject {
     answeredIds: answeredOperations(step).map(({ id }) => id),
     ownOperationIds: memory.ownOperationIds,
     acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
+  };
+}
+
+export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): OperationFacts {
+  const { resource, monotonicMs } = facts;
+  const reads: Reads<EndpointTypes> = { project };
+  const subject = subjectOf({ facts, reads, plan: undefined, outcome: { kind: "NothingSent" } });
+  const { ownInFlight, state } = reduceOperations(resource.status, project.operations, subject);
+  const failed = (state.operations ?? []).filter((operation) => outcomeOf(operation) === "Failed");
+  return {
+    ownInFlight,
+    inFlightForMs: monotonicMs - project.lockedSinceMs(ownInFlight, monotonicMs),
+    failedIds: new Set([
+      ...failed.map(({ id }) => id),
+      ...(state.failedActions ?? []).map(({ operationId }) => operationId),
+    ]),
   };
 }
 

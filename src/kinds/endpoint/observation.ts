@@ -1,13 +1,10 @@
 /** The input of a decision about one ComputeEndpoint. */
 import type { ObservedEndpoint, ProjectSnapshot } from "../../domain/endpoint.ts";
-import { type Operation, outcomeOf } from "../../domain/operation.ts";
-import type { Facts, Outcome, Reads, Step } from "../../engine/kind.ts";
-import type { ProjectReads } from "../../engine/project-reads.ts";
-import { reduceOperations } from "../../operations/reduce-operations.ts";
+import type { Operation } from "../../domain/operation.ts";
+import type { Facts, Outcome, Step } from "../../engine/step.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import type { ProjectClaims } from "./claims.ts";
-import { subjectOf } from "./log-subject.ts";
 import type { EndpointPlan } from "./plan.ts";
 
 /** The types of the kind ComputeEndpoint. It remembers nothing of its own, and reads nothing but its project. */
@@ -47,20 +44,4 @@ export interface Observation extends EndpointFacts {
   readonly project: ProjectSnapshot;
   readonly claims: ProjectClaims;
   readonly operations: OperationFacts;
-}
-
-export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): OperationFacts {
-  const { resource, monotonicMs } = facts;
-  const reads: Reads<EndpointTypes> = { project };
-  const subject = subjectOf({ facts, reads, plan: undefined, outcome: { kind: "NothingSent" } });
-  const { ownInFlight, state } = reduceOperations(resource.status, project.operations, subject);
-  const failed = (state.operations ?? []).filter((operation) => outcomeOf(operation) === "Failed");
-  return {
-    ownInFlight,
-    inFlightForMs: monotonicMs - project.lockedSinceMs(ownInFlight, monotonicMs),
-    failedIds: new Set([
-      ...failed.map(({ id }) => id),
-      ...(state.failedActions ?? []).map(({ operationId }) => operationId),
-    ]),
-  };
 }

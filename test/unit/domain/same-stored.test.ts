@@ -1,7 +1,7 @@
 /** Tests the comparison of stored values. */
 import { describe, expect, it } from "vitest";
-import { canonicalJson } from "../../../src/kinds/endpoint/desired-endpoint.ts";
 import { isSameStored } from "../../../src/domain/same-stored.ts";
+import { canonicalJson } from "../../../src/kinds/endpoint/desired-endpoint.ts";
 
 const values: readonly unknown[] = [
   undefined,

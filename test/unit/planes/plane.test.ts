@@ -1,11 +1,11 @@
 /** Tests control planes: which key is sent where when a spec is edited, and what is known of one that does not exist. */
 import { expect, it } from "vitest";
-import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import { KubernetesError, keyText, type ResourceKey, type StoredSecret } from "../../../src/domain/resource-store.ts";
+import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
+import type { Projects } from "../../../src/engine/memory.ts";
 import { keyIn } from "../../../src/planes/api-key.ts";
 import type { PlaneTarget } from "../../../src/planes/plane.ts";
 import { Planes } from "../../../src/planes/planes.ts";
-import type { Projects } from "../../../src/engine/memory.ts";
 import { parseControlPlane, settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 

@@ -1,10 +1,5 @@
 /** A DatabaseAccess over fakes, for tests. */
 
-import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
-import { indexesOf } from "../../../../src/kinds/access/endpoint-reference.ts";
-import { isProjectGone } from "../../../../src/engine/failures.ts";
-import type { Identity } from "../../../../src/engine/identity.ts";
-import { fullGrant, type GrantOf, type PlaneProblem } from "../../../../src/engine/grant.ts";
 import {
   type BranchObjects,
   type ControlPlane,
@@ -22,14 +17,22 @@ import {
   type SecretStore,
   type StoredSecret,
 } from "../../../../src/domain/resource-store.ts";
-import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import type { KindRound, KindSent } from "../../../../src/engine/context.ts";
+import { isProjectGone } from "../../../../src/engine/failures.ts";
+import { fullGrant, type GrantOf, type PlaneProblem } from "../../../../src/engine/grant.ts";
+import type { Identity } from "../../../../src/engine/identity.ts";
 import type { WaitingChange } from "../../../../src/engine/memory.ts";
+import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
+import { indexesOf } from "../../../../src/kinds/access/endpoint-reference.ts";
+import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import { type ComputeEndpoint, parseComputeEndpoint, workKeyOf } from "../../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { projectKey, settingsPlane } from "../../../../src/resource/control-plane-resource.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../../../src/resource/database-access.ts";
-import { type DatabaseAccessStatus, databaseAccessStatusSchema } from "../../../../src/resource/database-access-schema.ts";
+import {
+  type DatabaseAccessStatus,
+  databaseAccessStatusSchema,
+} from "../../../../src/resource/database-access-schema.ts";
 import { annotations, databaseAccessNames } from "../../../../src/resource/names.ts";
 import { checkConditions } from "../../../support/check-conditions.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";

@@ -1,7 +1,12 @@
 /** Makes observations for tests of decisions. */
+
+import { ControlPlaneError, type ControlPlaneReason } from "../../../../src/domain/control-plane-error.ts";
+import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
+import type { Operation } from "../../../../src/domain/operation.ts";
+import { fullGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
+import { endpointName, type Identity, ownershipToken } from "../../../../src/engine/identity.ts";
 import { type Claim, ProjectClaims } from "../../../../src/kinds/endpoint/claims.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../../src/kinds/endpoint/desired-endpoint.ts";
-import { endpointName, type Identity, ownershipToken } from "../../../../src/engine/identity.ts";
 import type {
   Observation,
   OperationFacts,
@@ -10,10 +15,6 @@ import type {
   Posts,
   ResourceMemory,
 } from "../../../../src/kinds/endpoint/observation.ts";
-import { fullGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
-import { ControlPlaneError, type ControlPlaneReason } from "../../../../src/domain/control-plane-error.ts";
-import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
-import type { Operation } from "../../../../src/domain/operation.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { annotations, finalizer } from "../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";

@@ -1,8 +1,8 @@
 /** Tests each rule of creates: what the operator does with a stored intent, and how it finds its own endpoint. */
 import { describe, expect, it } from "vitest";
+import { planOf } from "../../../../src/kinds/endpoint/decide.ts";
 import type { Observation } from "../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
-import { planOf } from "../../../../src/kinds/endpoint/decide.ts";
 import { annotations } from "../../../../src/resource/names.ts";
 import {
   claim,

@@ -1,10 +1,10 @@
 /** Tests single decisions. */
 import { describe, expect, it } from "vitest";
+import { noGrant } from "../../../../src/engine/grant.ts";
 import { endpointName, ownershipToken } from "../../../../src/engine/identity.ts";
+import { planOf } from "../../../../src/kinds/endpoint/decide.ts";
 import type { Observation } from "../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
-import { planOf } from "../../../../src/kinds/endpoint/decide.ts";
-import { noGrant } from "../../../../src/engine/grant.ts";
 import {
   acknowledged,
   branch,

@@ -1,7 +1,7 @@
 /** Tests decisions about resources without a grant. */
 import { describe, expect, it } from "vitest";
-import { planOf, situationOf } from "../../../../src/kinds/endpoint/decide.ts";
 import { notGrantedMessage } from "../../../../src/engine/grant.ts";
+import { planOf, situationOf } from "../../../../src/kinds/endpoint/decide.ts";
 import { branch, endpoint, intent, observation, ownership, project, resource } from "./builders.ts";
 
 const none = { mayChange: false, mayAdopt: false };

@@ -1,7 +1,7 @@
 /** Tests that a Stalled by a refused change stays until the next try has a result, also after a restart. */
 import { expect, test } from "vitest";
-import { summaryOf } from "../../../../src/kinds/endpoint/endpoint-conditions.ts";
 import { planOf } from "../../../../src/kinds/endpoint/decide.ts";
+import { summaryOf } from "../../../../src/kinds/endpoint/endpoint-conditions.ts";
 import { condition, owned, timeAt } from "./builders.ts";
 
 const larger = { compute: { minUnits: 2, maxUnits: 2 } } as const;

@@ -1,8 +1,8 @@
 /** Tests the status that is stored before a create or a DELETE is sent. */
 import { expect, test } from "vitest";
+import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { planOf } from "../../../../src/kinds/endpoint/decide.ts";
 import { statusBefore } from "../../../../src/kinds/endpoint/status-for.ts";
-import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { condition, memory, monotonicMs, owned } from "./builders.ts";
 
 const error = new ControlPlaneError("Unavailable", "cannot do it: 503", { effect: "NotApplied", subject: undefined });

@@ -1,8 +1,8 @@
 /** The rules that every plan must keep. */
 
+import { planOf } from "../../../../../src/kinds/endpoint/decide.ts";
 import type { Observation } from "../../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../../src/kinds/endpoint/plan.ts";
-import { planOf } from "../../../../../src/kinds/endpoint/decide.ts";
 import { nowMs } from "../builders.ts";
 import type { Factors } from "./factors.ts";
 import { answeredId } from "./given.ts";

@@ -1,12 +1,12 @@
 /** Tests the rules for every combination of the factors of a decision. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Outcome } from "../../../../../src/kinds/endpoint/observation.ts";
-import type { Plan } from "../../../../../src/kinds/endpoint/plan.ts";
-import { planOf } from "../../../../../src/kinds/endpoint/decide.ts";
-import { isMutation } from "../../../../../src/kinds/endpoint/plan-table.ts";
-import { statusFor } from "../../../../../src/kinds/endpoint/status-for.ts";
 import { ControlPlaneError } from "../../../../../src/domain/control-plane-error.ts";
 import { isSameStored } from "../../../../../src/domain/same-stored.ts";
+import { planOf } from "../../../../../src/kinds/endpoint/decide.ts";
+import type { Outcome } from "../../../../../src/kinds/endpoint/observation.ts";
+import type { Plan } from "../../../../../src/kinds/endpoint/plan.ts";
+import { isMutation } from "../../../../../src/kinds/endpoint/plan-table.ts";
+import { statusFor } from "../../../../../src/kinds/endpoint/status-for.ts";
 import { isTrue } from "../../../../../src/resource/conditions.ts";
 import { type ComputeEndpointStatus, statusSchema } from "../../../../../src/resource/status-schema.ts";
 import { checkConditions } from "../../../../support/check-conditions.ts";
