@@ -42,79 +42,81 @@ export const mutations: readonly Mutation[] = [
   // Ownership.
   {
     rule: "the ownership record must match the control plane",
-    ...{ file: "decide/identity.ts", function: "isOfPlane", returns: "true" },
+    ...{ file: "engine/identity.ts", function: "isOfPlane", returns: "true" },
     caughtBy: { planeSeeds: 60 },
   },
   {
     rule: "adoption needs consent",
-    ...{ file: "decide/claims.ts", function: "hasConsent", returns: 'adoption?.policy !== "Never"' },
+    ...{ file: "kinds/endpoint/claims.ts", function: "hasConsent", returns: 'adoption?.policy !== "Never"' },
     caughtBy: { workload: "an endpoint is there, then consent is given" },
   },
   {
     rule: "no policy adopts an endpoint with the token of another cluster",
-    ...{ file: "decide/plan-unowned.ts", function: "isOwnedElsewhere", returns: "false" },
+    ...{ file: "kinds/endpoint/plan-unowned.ts", function: "isOwnedElsewhere", returns: "false" },
     caughtBy: { namedCase: "token of another cluster" },
   },
   {
     rule: "the oldest claim wins",
-    ...{ file: "decide/claims.ts", function: "isElder", returns: "a.creationTimestamp > b.creationTimestamp" },
+    ...{ file: "kinds/endpoint/claims.ts", function: "isElder", returns: "a.creationTimestamp > b.creationTimestamp" },
     caughtBy: { namedCase: "elder" },
   },
   {
     rule: "an adopted endpoint that is gone is not created again",
-    ...{ file: "decide/plan-owned.ts", find: 'origin !== "Adopted"', replace: 'origin !== "Presumed"' },
+    ...{ file: "kinds/endpoint/plan-owned.ts", find: 'origin !== "Adopted"', replace: 'origin !== "Presumed"' },
     caughtBy: { namedCase: "adopted and gone" },
   },
 
   // Create.
   {
     rule: "the intent is stored before the POST",
-    file: "reconcile/send-change.ts",
-    find: "await store.patchStatus(resource, statusBefore(step)) : resource",
-    replace: "resource : resource",
+    file: "engine/send-change.ts",
+    find: "await store.patchStatus(resource, note) : await store.read(resource.key)",
+    replace: "resource : await store.read(resource.key)",
     caughtBy: { workload: "create" },
   },
   {
     rule: "a paused resource does not POST",
-    ...{ file: "reconcile/send-change.ts", find: "!isPaused(now)", replace: "now !== undefined" },
+    ...{ file: "engine/send-change.ts", find: "!isPaused(now)", replace: "now !== undefined" },
     caughtBy: { namedCase: "pause before POST" },
   },
   {
     rule: "no answer to a POST is not a refusal",
-    file: "reconcile/send-change.ts",
+    file: "engine/send-change.ts",
     find: 'error.effect === "NotApplied"',
     replace: 'error.effect !== "Never"',
     caughtBy: { namedCase: "late POST and deletion" },
   },
   {
     rule: "no other POST before the first has settled",
-    ...{ file: "decide/plan-open-create.ts", function: "settleLeftMs", returns: "0" },
+    ...{ file: "kinds/endpoint/plan-open-create.ts", function: "settleLeftMs", returns: "0" },
     caughtBy: { namedCase: "late POST and deletion" },
   },
   {
     rule: "an intent of an earlier process is unresolved",
-    file: "reconcile/project-memory.ts",
-    find: "posts: { attempt, isUnresolved: true, sinceMs: nowMs }",
-    replace: "posts: { attempt, isUnresolved: false, sinceMs: nowMs }",
+    file: "engine/resource-reconcile.ts",
+    find: "isUnresolved: true, sinceMs, answer: undefined",
+    replace: "isUnresolved: false, sinceMs, answer: undefined",
     caughtBy: { workload: "create a replica" },
   },
 
   // Deletion.
   {
     rule: "a resource is not worked on without its finalizer",
-    ...{ file: "resource/compute-endpoint.ts", function: "hasFinalizer", returns: "true" },
+    file: "engine/resource-reconcile.ts",
+    find: "this.#resource.finalizers.includes(this.#kind.finalizer)",
+    replace: "this.#resource.finalizers.length >= 0",
     caughtBy: { workload: "delete" },
   },
   {
     rule: "the finalizer goes after the endpoint",
-    file: "decide/plan-owned.ts",
+    file: "kinds/endpoint/plan-owned.ts",
     function: "planDeletion",
-    returns: '{ kind: "RemoveFinalizer", cause: "Gone", abandoned: undefined }',
+    returns: '{ kind: "RemoveFinalizer", cause: "Gone" }',
     caughtBy: { workload: "delete" },
   },
   {
     rule: "only Retain leaves the endpoint",
-    ...{ file: "decide/plan-resource.ts", function: "retainsEndpoint", returns: "true" },
+    ...{ file: "kinds/endpoint/standing.ts", find: ' === "Retain" ?', replace: ' !== "" ?' },
     caughtBy: { workload: "delete by policy" },
   },
 
@@ -172,12 +174,12 @@ export const mutations: readonly Mutation[] = [
   // DatabaseAccesses and ControlPlanes.
   {
     rule: "what a DatabaseAccess made goes with it",
-    ...{ file: "access/plan-locally.ts", find: 'return policy === "Delete" && ', replace: "return !isRole && " },
+    ...{ file: "kinds/access/deletion.ts", find: 'return policy === "Delete" && ', replace: "return !isRole && " },
     caughtBy: { accessSeeds: 100 },
   },
   {
     rule: "a Secret with another password is mended",
-    file: "access/plan-access.ts",
+    file: "kinds/access/plan-access.ts",
     find: "isSameStored(held, data)",
     replace: "isSameStored(held.host, data.host)",
     caughtBy: { accessSeeds: 100 },
