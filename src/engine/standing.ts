@@ -46,10 +46,14 @@ function planRights<T extends KindTypes>(
   resource: T["resource"],
 ): CommonPlan | undefined {
   if (!isBeingDeleted(resource) && resource.spec.kind === "Invalid") {
-    return stall("InvalidSpec", `The stored spec is not valid: ${resource.spec.problems}. Apply a corrected spec.`);
+    return invalidSpec(resource.spec.problems);
   }
   const missing = kind.missingGrant(resource);
   return missing === undefined ? undefined : stall("ProjectNotGranted", missing);
+}
+
+export function invalidSpec(problems: string): CommonPlan {
+  return stall("InvalidSpec", `The stored spec is not valid: ${problems}. Apply a corrected spec.`);
 }
 
 const pausedMessage = `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`;

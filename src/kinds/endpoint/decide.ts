@@ -1,7 +1,9 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has. */
 
 import { ownershipOf } from "../../engine/identity.ts";
+import { invalidSpec } from "../../engine/standing.ts";
 import type { Reads } from "../../engine/step.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
 import type { ProjectClaims } from "./claims.ts";
 import { operationFactsOf } from "./log-subject.ts";
 import type { EndpointFacts, EndpointTypes, Observation } from "./observation.ts";
@@ -16,44 +18,61 @@ import { planUnowned } from "./plan-unowned.ts";
  * only for an endpoint that the records prove to belong to the resource, and that was read by id.
  */
 export function decide(facts: EndpointFacts, reads: Reads<EndpointTypes>, claims: () => ProjectClaims): Plan {
-  const { ownership } = facts.resource.status;
   const { project } = reads;
   const look: Plan = { kind: "Look", at: "Project" };
   if (project === undefined) {
     return look;
   }
-  const answer = facts.memory.posts?.answer;
-  if (answer?.endpoint !== undefined && ownership === undefined) {
-    const { endpoint, hash } = answer;
-    return {
-      kind: "RecordOwnership",
-      ownership: ownershipOf(facts, endpoint, "Created"),
-      endpoint,
-      acknowledgedHash: hash,
-    };
+  const answered = planAnswered(facts);
+  if (answered !== undefined) {
+    return answered;
   }
+  const { resource, policy } = facts;
   const operations = operationFactsOf(facts, project);
   const { snapshot } = project;
   if (snapshot === undefined) {
-    const isWanted = facts.resource.deletionTimestamp === undefined && ownership !== undefined;
-    return (isWanted ? planOperationWait({ operations, policy: facts.policy }) : undefined) ?? look;
+    const isWanted = !isBeingDeleted(resource) && resource.status.ownership !== undefined;
+    return (isWanted ? planOperationWait({ operations, policy }) : undefined) ?? look;
   }
   return planOf({ ...facts, project: snapshot, claims: claims(), operations });
+}
+
+/** Plans to store the answer to a create that no status holds yet. `undefined`: there is none. */
+export function planAnswered(facts: EndpointFacts): Plan | undefined {
+  const { endpoint, hash } = facts.memory.posts?.answer ?? {};
+  return endpoint === undefined || facts.resource.status.ownership !== undefined
+    ? undefined
+    : {
+        kind: "RecordOwnership",
+        ownership: ownershipOf(facts, endpoint, "Created"),
+        endpoint,
+        acknowledgedHash: hash,
+      };
 }
 
 export function planOf(observation: Observation): Plan {
   const { resource } = observation;
   const { ownership, createIntent: intent } = resource.status;
-  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
-  if (resource.deletionTimestamp !== undefined || spec === undefined) {
-    return ownership !== undefined
-      ? planDeletion(ownership, observation)
-      : intent === undefined
-        ? { kind: "RemoveFinalizer", cause: "NeverCreated" }
-        : planOpenCreate({ intent, spec: undefined }, observation);
+  if (isBeingDeleted(resource)) {
+    return planEnd(observation);
   }
+  if (resource.spec.kind === "Invalid") {
+    return invalidSpec(resource.spec.problems);
+  }
+  const { spec } = resource.spec;
   if (ownership !== undefined) {
     return planOwned(ownership, spec, observation);
   }
   return intent === undefined ? planUnowned(spec, observation) : planOpenCreate({ intent, spec }, observation);
+}
+
+function planEnd(observation: Observation): Plan {
+  const { ownership, createIntent: intent } = observation.resource.status;
+  if (ownership !== undefined) {
+    return planDeletion(ownership, observation);
+  }
+  // Without records the engine has released the resource, or made it Stalled, before it asked the kind.
+  return intent === undefined
+    ? { kind: "Idle", dueInMs: undefined }
+    : planOpenCreate({ intent, spec: undefined }, observation);
 }

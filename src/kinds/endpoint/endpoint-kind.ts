@@ -105,13 +105,15 @@ class EndpointsInProject implements KindInProject<EndpointTypes> {
 
   #projectClaims(): ProjectClaims {
     const { identity, planeId, answerOf } = this.#project;
-    const claims = this.#named.map((resource) => {
-      const answer = answerOf(resource.uid) as EndpointAnswer | undefined;
-      const claim = claimOf(resource, identity, answer?.endpoint?.id);
-      // Of another control plane only what it owns or may have made counts.
-      return planeOf(resource) === planeId ? claim : { ...claim, wish: undefined };
-    });
-    this.#claims ??= new ProjectClaims(claims, identity);
+    this.#claims ??= new ProjectClaims(
+      this.#named.map((resource) => {
+        const answer = answerOf(resource.uid) as EndpointAnswer | undefined;
+        const claim = claimOf(resource, identity, answer?.endpoint?.id);
+        // Of another control plane only what it owns or may have made counts.
+        return planeOf(resource) === planeId ? claim : { ...claim, wish: undefined };
+      }),
+      identity,
+    );
     return this.#claims;
   }
 
