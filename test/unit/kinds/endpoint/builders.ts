@@ -1,20 +1,24 @@
-/** Makes observations for tests of decisions. */
-
-import { ControlPlaneError, type ControlPlaneReason } from "../../../../src/domain/control-plane-error.ts";
+/** Makes observations for tests of decisions, and decides about them as the engine does. */
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../../src/domain/operation.ts";
-import { fullGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
+import { fullGrant, type PlaneProblem, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import { endpointName, type Identity, ownershipToken } from "../../../../src/engine/identity.ts";
+import type { Policy, Posts, ResourceMemory } from "../../../../src/engine/memory.ts";
+import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
+import { planStanding } from "../../../../src/engine/standing.ts";
 import { type Claim, ProjectClaims } from "../../../../src/kinds/endpoint/claims.ts";
+import { planAnswered, planOf } from "../../../../src/kinds/endpoint/decide.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../../src/kinds/endpoint/desired-endpoint.ts";
+import { EndpointKind } from "../../../../src/kinds/endpoint/endpoint-kind.ts";
 import type {
+  EndpointAnswer,
+  EndpointOutcome,
+  EndpointStep,
+  EndpointTypes,
   Observation,
   OperationFacts,
-  Outcome,
-  Policy,
-  Posts,
-  ResourceMemory,
 } from "../../../../src/kinds/endpoint/observation.ts";
+import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { annotations, finalizer } from "../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
@@ -25,6 +29,7 @@ import type {
   CreateIntent,
   Ownership,
 } from "../../../../src/resource/status-schema.ts";
+import { FakeResourceStore } from "../../../support/fakes/fake-resource-store.ts";
 import { observedEndpoint } from "../../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../../support/fakes/observed-operation.ts";
 
@@ -164,13 +169,13 @@ export function claim(change: Partial<Claim> = {}): Claim {
   };
 }
 
+type Memory = ResourceMemory<EndpointTypes>;
+
 /** Makes the memory of a process that has just started. */
-export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
+export function memory(change: Partial<Memory> = {}): Memory {
   return {
-    posts: undefined,
-    answeredCreate: undefined,
-    failure: undefined,
-    ownOperationIds: [],
+    ...{ mark: undefined, dueAtMs: monotonicMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
+    ...{ posts: undefined, ownOperationIds: [], pending: new Map(), hint: undefined },
     ...change,
   };
 }
@@ -179,8 +184,9 @@ export function memory(change: Partial<ResourceMemory> = {}): ResourceMemory {
  * Makes the memory of the default intent: this process first read it a second ago, and does not know whether a POST was
  * sent.
  */
-export function intentMemory(change: Partial<Posts> = {}): ResourceMemory {
-  return memory({ posts: { attempt: "attempt-1", isUnresolved: true, sinceMs: monotonicMs - 1_000, ...change } });
+export function intentMemory(change: Partial<Posts<EndpointAnswer>> = {}): Memory {
+  const seen = { attempt: "attempt-1", isUnresolved: true, sinceMs: monotonicMs - 1_000, answer: undefined };
+  return memory({ posts: { ...seen, ...change } });
 }
 
 /** The differences to an empty project. */
@@ -198,7 +204,7 @@ export interface ObservationChange {
   readonly startedAtMs?: number;
   readonly nowMs?: number;
   readonly claims?: readonly Claim[];
-  readonly memory?: ResourceMemory;
+  readonly memory?: Memory;
   readonly identity?: Identity;
   /** @default everything is granted */
   readonly grant?: ProjectGrant;
@@ -216,6 +222,8 @@ export function observation(change: ObservationChange = {}): Observation {
     resource: self,
     identity: change.identity ?? identity,
     policy,
+    isDue: true,
+    isChanged: true,
     claims: new ProjectClaims(change.claims ?? [], change.identity ?? identity),
     memory: change.memory ?? memory(),
     grant: change.grant ?? fullGrant,
@@ -273,17 +281,23 @@ export interface CreatingChange extends Omit<ObservationChange, "resource"> {
   readonly status?: Pick<ComputeEndpointStatus, "conditions">;
 }
 
-/** Makes the outcome of a failed call. */
-export function failed(
-  reason: ControlPlaneReason,
-  change: Partial<Extract<Outcome, { kind: "Failed" }>> & { readonly subject?: ControlPlaneError["subject"] } = {},
-): Extract<Outcome, { kind: "Failed" }> {
-  const { subject, ...rest } = change;
-  const error = new ControlPlaneError(reason, "cannot do it: the control plane refused it", {
-    effect: "NotApplied",
-    subject,
-  });
-  return { kind: "Failed", error, forMs: 0, lockHolder: undefined, ...rest };
+const kind = new EndpointKind(new FakeResourceStore());
+
+/** Decides as the engine does: first by what every kind has in common. @param problem of the control plane */
+export function planFor(given: Observation, problem?: PlaneProblem): Plan {
+  const { nowMs: now, policy: used, identity: ours, grant } = given;
+  const facts = { key: project, planeId: "", projectId: project, identity: ours, policy: used, problem };
+  const times = { nowMs: now, monotonicMs: given.monotonicMs };
+  const scope = kind.begin({ ...facts, ...times, grantOf: () => grant, answerOf: () => undefined });
+  return (
+    planStanding({ kind: scope, finalizer, project: { problem } }, given) ?? planAnswered(given) ?? planOf(given)
+  );
+}
+
+/** Returns the step of a plan that was carried out with this outcome. */
+export function stepOf(given: Observation, outcome: EndpointOutcome, plan: Plan = planFor(given)): EndpointStep {
+  const reads = { project: { snapshot: given.project } as ProjectReads };
+  return { facts: given, reads, plan, outcome };
 }
 
 /** Makes a condition of the first generation. */

@@ -16,9 +16,8 @@ export interface Factors {
   readonly remote: "Matches" | "Differs" | "Unverifiable" | "Absent" | "Unproven";
   readonly isOwnOperationInFlight: boolean;
   readonly intent: "None" | "Open";
-  readonly posts: "Refused" | "Unresolved";
-  /** The answer to a create that is not stored yet. */
-  readonly isAnswered: boolean;
+  /** `Answered`: a create was answered, and no status holds the answer yet. */
+  readonly posts: "Refused" | "Unresolved" | "Answered";
   readonly isSettled: boolean;
   readonly resolution: "None" | "Adopt" | "Abandon";
   /** The other endpoint. It is on the branch that the intent or spec names. */
@@ -56,7 +55,6 @@ const meaningless = {
   isOwnOperationInFlight: [false],
   intent: ["None"],
   posts: ["Unresolved"],
-  isAnswered: [false],
   isSettled: [false],
   resolution: ["None"],
   adoption: ["None"],
@@ -68,7 +66,7 @@ const unowned: Levels = {
   ...meaningless,
   ...everywhere,
   ownership: ["None", "Unreadable"],
-  isAnswered: either,
+  posts: ["Unresolved", "Answered"],
   adoption: ["None", "AdoptOrCreate", "AdoptOnly"],
   isTakeOver: either,
 };
@@ -77,11 +75,10 @@ const unowned: Levels = {
 const creating: Levels = {
   ...meaningless,
   ...everywhere,
-  // An intent is stored only after the finalizer.
+  // The engine stores the finalizer first.
   hasFinalizer: [true],
   intent: ["Open"],
-  posts: ["Refused", "Unresolved"],
-  isAnswered: either,
+  posts: ["Refused", "Unresolved", "Answered"],
   isSettled: either,
   resolution: ["None", "Adopt", "Abandon"],
   claims: ["None", "Owner", "Intent"],
@@ -100,13 +97,13 @@ const owned: Levels = {
 
 /** Removes combinations that cannot occur. */
 function isImpossible(factors: Factors): boolean {
-  const { candidate, echoesNames, intent, posts, isAnswered, resolution, claims, adoption, isTakeOver } = factors;
+  const { hasFinalizer, deletion, candidate, echoesNames, resolution, claims, adoption, isTakeOver } = factors;
   const isNamed = !["None", "Nameless"].includes(candidate);
   return (
     // If an endpoint shows a name, the control plane shows names.
     (isNamed && !echoesNames) ||
-    // If there is an answer to a POST, the POST was sent.
-    (intent === "Open" && isAnswered && posts !== "Unresolved") ||
+    // The engine adds the finalizer before a kind decides from reads.
+    (!hasFinalizer && deletion === "None") ||
     // A claim to the other endpoint, or an answer that names it, needs that endpoint.
     (claims === "Owner" && candidate === "None") ||
     (resolution === "Adopt" && candidate === "None") ||

@@ -1,9 +1,8 @@
 /** Makes the observation of a combination of factors. */
-
-import type { ObservedEndpoint } from "../../../../../src/domain/endpoint.ts";
-import { endpointName, ownershipToken } from "../../../../../src/engine/identity.ts";
 import type { Claim } from "../../../../../src/kinds/endpoint/claims.ts";
-import type { Observation, ResourceMemory } from "../../../../../src/kinds/endpoint/observation.ts";
+import { endpointName, ownershipToken } from "../../../../../src/engine/identity.ts";
+import type { Observation } from "../../../../../src/kinds/endpoint/observation.ts";
+import type { ObservedEndpoint } from "../../../../../src/domain/endpoint.ts";
 import { annotations } from "../../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../../src/resource/spec-schema.ts";
 import type { ComputeEndpointStatus } from "../../../../../src/resource/status-schema.ts";
@@ -31,7 +30,7 @@ import type { Factors } from "./factors.ts";
 
 /** The other endpoint of the project, if there is one. */
 export const candidateId = "ep-candidate-2";
-/** The operation that an unstored answer to our own create named. */
+/** The endpoint that an unstored answer to our own create named. */
 export const answeredId = "ep-answered-3";
 
 const managed = { disabled: true } as const;
@@ -90,7 +89,7 @@ export function createGiven(): Part<Observation> {
       }).project,
   );
   const claimsPart = shared(["claims", "type", "spec"], (factors) => observation({ claims: claimsOf(factors) }).claims);
-  const memoryPart = shared(["intent", "posts", "isAnswered", "type"], memoryOf);
+  const memoryPart = shared(["intent", "posts", "type"], memoryOf);
   const idle = deepFreeze(observation());
   const busy = deepFreeze(observation({ operations: { ownInFlight: [running] } }));
   return (factors) =>
@@ -204,18 +203,12 @@ export function claimsOf({ claims, type, spec }: Factors): readonly Claim[] {
   }
 }
 
-function memoryOf({ intent: open, posts, isAnswered, type }: Factors): ResourceMemory {
-  const known = open === "Open" ? intentMemory({ isUnresolved: posts === "Unresolved" }) : memory();
-  return isAnswered
-    ? {
-        ...known,
-        answeredCreate: {
-          endpoint: endpoint({ id: answeredId, type }),
-          operations: [],
-          hash: "h",
-        },
-      }
-    : known;
+function memoryOf({ intent: open, posts, type }: Factors): Observation["memory"] {
+  if (posts === "Answered") {
+    const answer = { endpoint: endpoint({ id: answeredId, type }), operations: [], hash: "h" };
+    return intentMemory({ isUnresolved: false, answer });
+  }
+  return open === "Open" ? intentMemory({ isUnresolved: posts === "Unresolved" }) : memory();
 }
 
 function annotationsOf({ resolution }: Factors): Readonly<Record<string, string>> {

@@ -1,9 +1,8 @@
 /** The rules that every plan must keep. */
 
-import { planOf } from "../../../../../src/kinds/endpoint/decide.ts";
 import type { Observation } from "../../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../../src/kinds/endpoint/plan.ts";
-import { nowMs } from "../builders.ts";
+import { nowMs, planFor } from "../builders.ts";
 import type { Factors } from "./factors.ts";
 import { answeredId } from "./given.ts";
 
@@ -60,16 +59,17 @@ const createsOnlyWhenNothingIsInDoubt: Invariant = ({ factors, given, plan }) =>
     return false;
   }
   const stored = given.resource.status.createIntent;
-  const isUnderStoredIntent = !plan.isIntentStored || plan.intent.attempt === stored?.attempt;
+  // Under an intent with an unresolved POST even a refusal would leave the result unknown.
+  const isUnderCleanIntent = plan.intent.attempt !== stored?.attempt || factors.posts === "Refused";
   const isInDoubt = factors.intent === "Open" && factors.posts === "Unresolved" && !factors.isSettled;
   const isOwnTokenFree = factors.candidate === "OwnToken" && factors.claims !== "Owner";
   const isAllowed =
-    isUnderStoredIntent &&
+    isUnderCleanIntent &&
     !isInDoubt &&
     !isOwnTokenFree &&
     !isOwned(factors) &&
     !isDeleting(factors) &&
-    !factors.isAnswered &&
+    factors.posts !== "Answered" &&
     factors.resolution !== "Abandon" &&
     factors.spec !== "Broken";
   return !isAllowed && "creates where it must not";
@@ -96,7 +96,7 @@ const takesOnlyWhatIsFree: Invariant = ({ factors, plan }) => {
   }
   const { endpointId, origin } = plan.ownership;
   if (endpointId === answeredId) {
-    return !(factors.isAnswered && origin === "Created") && "records an answer that never came";
+    return !(factors.posts === "Answered" && origin === "Created") && "records an answer that never came";
   }
   // Without a claim, the resource that the token names is gone. Its endpoint was retained, and may be adopted.
   const isOthers = factors.claims === "Owner" || (factors.candidate === "SiblingToken" && factors.claims !== "None");
@@ -129,7 +129,7 @@ const forgetsOnlyWhatIsGone: Invariant = ({ factors, plan }) =>
   "forgets an endpoint that is not proven gone";
 
 /** S4 */
-const releasesOnlyWhenDone: Invariant = ({ factors, given, plan }) => {
+const releasesOnlyWhenDone: Invariant = ({ factors, plan }) => {
   if (plan.kind !== "RemoveFinalizer") {
     return false;
   }
@@ -142,43 +142,38 @@ const releasesOnlyWhenDone: Invariant = ({ factors, given, plan }) => {
     NeverCreated: ownership === "None" && intent === "None",
     ProjectGone: false,
   };
-  const isOpenEnded =
-    intent === "Open" && (deletion !== "Retain" || plan.abandoned !== given.resource.status.createIntent);
-  const isAllowed = isDeleting(factors) && factors.hasFinalizer && reasons[plan.cause] && !isOpenEnded;
+  const isAllowed = isDeleting(factors) && factors.hasFinalizer && reasons[plan.cause];
   return !isAllowed && "lets the finalizer go too early";
 };
 
 const touchesNothingWhilePaused: Invariant = ({ factors, plan }) => {
-  const isBystander = plan.kind === "Settled" && isDeleting(factors) && !factors.hasFinalizer;
-  const isQuiet = isBystander || (plan.kind === "Wait" && plan.reason === "Paused");
+  const isQuiet = plan.kind === "Idle" || (plan.kind === "Wait" && plan.reason === "Paused");
   return factors.isPaused && !isQuiet && "acts while paused";
 };
 
 const touchesNothingUnproven: Invariant = ({ factors, plan }) => {
   const isRetain = plan.kind === "RemoveFinalizer" && plan.cause === "Retained" && factors.deletion === "Retain";
-  const isQuiet = plan.kind === "Wait" || plan.kind === "Settled" || plan.kind === "Stall" || isRetain;
+  const isQuiet = plan.kind === "Wait" || plan.kind === "Idle" || plan.kind === "Stall" || isRetain;
   return !isIdentityProven(factors) && !isQuiet && "acts on a record that is not its own";
 };
 
-const effectsNeedTheFinalizer: Invariant = ({ factors, plan }) =>
-  isEffect(plan) && !factors.hasFinalizer && "acts without its finalizer";
+/** Another finalizer may still hold a resource that the operator has released. */
+const isIdleOnlyWhenReleased: Invariant = ({ factors, plan }) =>
+  (plan.kind === "Idle") === factors.hasFinalizer && "is idle before it is released, or acts after that";
 
 /** The answer to a create is stored, whatever spec says by then. */
 const leavesBrokenSpecsAlone: Invariant = ({ factors, plan }) =>
   factors.spec === "Broken" &&
   !(plan.kind === "RecordOwnership" && plan.ownership.endpointId === answeredId) &&
   !isDeleting(factors) &&
-  (isEffect(plan) || plan.kind === "Settled") &&
+  isEffect(plan) &&
   "acts on a broken spec";
 
 /** S8 */
 const settlesOnlyWhenItMatches: Invariant = ({ factors, plan }) => {
-  if (plan.kind !== "Settled" || isDeleting(factors)) {
-    return false;
-  }
   const isMatching = factors.remote === "Matches" || factors.remote === "Unverifiable";
   const isDone = isOwned(factors) && isMatching && factors.spec === "Fits" && !factors.isOwnOperationInFlight;
-  return !isDone && "calls settled what is not";
+  return plan.kind === "Settled" && (isDeleting(factors) || !isDone) && "calls settled what is not";
 };
 
 const otherTimesMs = [-86_400_000, 61_000, 86_400_000].map((offsetMs) => nowMs + offsetMs);
@@ -189,7 +184,7 @@ const timeAloneCreatesNothing: Invariant = ({ factors, given, plan }) => {
   if (!isOpenQuestion || isCreating(plan)) {
     return false;
   }
-  const decisions = otherTimesMs.map((otherMs) => planOf({ ...given, nowMs: otherMs }));
+  const decisions = otherTimesMs.map((otherMs) => planFor({ ...given, nowMs: otherMs }));
   return decisions.some(isCreating) && "creates because time has passed";
 };
 
@@ -205,7 +200,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   "S4 releases only when done": releasesOnlyWhenDone,
   "paused: touches nothing": touchesNothingWhilePaused,
   "identity unproven: touches nothing": touchesNothingUnproven,
-  "effects need the finalizer": effectsNeedTheFinalizer,
+  "idle only when released": isIdleOnlyWhenReleased,
   "broken spec: touches nothing": leavesBrokenSpecsAlone,
   "S8 settles only when it matches": settlesOnlyWhenItMatches,
   "S10 time alone creates nothing": timeAloneCreatesNothing,
