@@ -1,13 +1,14 @@
 /** Runs a freshly started operator in memory, to compare it with the plugin's plan. */
-import type { Claim } from "../../../src/kinds/endpoint/claims.ts";
-import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
-import { fullGrant, type GrantOf } from "../../../src/engine/grant.ts";
+
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
-import { ProjectOperations } from "../../../src/operations/reader.ts";
+import { fullGrant, type GrantOf } from "../../../src/engine/grant.ts";
 import { Projects } from "../../../src/engine/memory.ts";
 import { ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
+import type { Claim } from "../../../src/kinds/endpoint/claims.ts";
+import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
+import { ProjectOperations } from "../../../src/operations/reader.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";

@@ -1,10 +1,10 @@
 /** Tests that the plan of `kubectl endpoints` is what a fresh operator does. */
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
+import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
+import { fullGrant, type GrantOf, type ProjectGrant } from "../../../src/engine/grant.ts";
 import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../src/kinds/endpoint/plan.ts";
-import { fullGrant, type GrantOf, type ProjectGrant } from "../../../src/engine/grant.ts";
-import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { type PlannedStep, planNow } from "../../../src/plugin/plan-now.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";

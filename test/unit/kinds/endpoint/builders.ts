@@ -289,9 +289,7 @@ export function planFor(given: Observation, problem?: PlaneProblem): Plan {
   const facts = { key: project, planeId: "", projectId: project, identity: ours, policy: used, problem };
   const times = { nowMs: now, monotonicMs: given.monotonicMs };
   const scope = kind.begin({ ...facts, ...times, grantOf: () => grant, answerOf: () => undefined });
-  return (
-    planStanding({ kind: scope, finalizer, project: { problem } }, given) ?? planAnswered(given) ?? planOf(given)
-  );
+  return planStanding({ kind: scope, finalizer, project: { problem } }, given) ?? planAnswered(given) ?? planOf(given);
 }
 
 /** Returns the step of a plan that was carried out with this outcome. */

@@ -1,12 +1,12 @@
 /** Tests the rules for every combination of the factors of a decision. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { ControlPlaneError } from "../../../../../src/domain/control-plane-error.ts";
+import { isSameStored } from "../../../../../src/domain/same-stored.ts";
 import { endpointPlan } from "../../../../../src/kinds/endpoint/log-subject.ts";
 import type { EndpointOutcome } from "../../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../../src/kinds/endpoint/plan.ts";
 import { rulesOf } from "../../../../../src/kinds/endpoint/plan-table.ts";
 import { statusFor } from "../../../../../src/kinds/endpoint/status-for.ts";
-import { ControlPlaneError } from "../../../../../src/domain/control-plane-error.ts";
-import { isSameStored } from "../../../../../src/domain/same-stored.ts";
 import { isTrue } from "../../../../../src/resource/conditions.ts";
 import { type ComputeEndpointStatus, statusSchema } from "../../../../../src/resource/status-schema.ts";
 import { checkConditions } from "../../../../support/check-conditions.ts";
