@@ -30,10 +30,12 @@ const isCreating = (plan: Plan) => plan.kind === "CreateEndpoint";
 const isSuspect = ({ candidate, echoesNames, claims }: Factors) =>
   candidate === "Nameless" && !echoesNames && claims !== "Owner";
 
+const ownId = "ep-own-1";
+
 /** S1: an endpoint that carries our token without a record is not changed either. */
 const changesOnlyWhatIsOurs: Invariant = ({ factors, plan }) => {
   const isChange = plan.kind === "UpdateEndpoint" || plan.kind === "MoveEndpoint" || plan.kind === "DeleteEndpoint";
-  const isOurs = isChange && plan.endpointId === "ep-own-1" && isOwned(factors) && isIdentityProven(factors);
+  const isOurs = isChange && plan.endpointId === ownId && isOwned(factors) && isIdentityProven(factors);
   return isChange && !isOurs && "changes an endpoint that is not ours";
 };
 
@@ -103,7 +105,11 @@ const takesOnlyWhatIsFree: Invariant = ({ factors, plan }) => {
   const reasons = {
     Created: factors.candidate === "OwnToken",
     Presumed:
-      factors.type === "ReadWrite" && factors.posts === "Unresolved" && factors.intent === "Open" && isSuspect(factors),
+      factors.type === "ReadWrite" &&
+      factors.posts === "Unresolved" &&
+      factors.isSettled &&
+      factors.intent === "Open" &&
+      isSuspect(factors),
     Adopted:
       factors.resolution === "Adopt" ||
       (factors.intent === "None" &&
@@ -176,6 +182,41 @@ const settlesOnlyWhenItMatches: Invariant = ({ factors, plan }) => {
   return plan.kind === "Settled" && (isDeleting(factors) || !isDone) && "calls settled what is not";
 };
 
+/** By id is the truth: a list proves only that nothing is to be done. */
+const looksBeforeItActs: Invariant = ({ factors, given, plan }) => {
+  const endpointId = endpointOf(plan);
+  if (factors.posts === "Answered" || (endpointId === undefined && plan.kind !== "Settled")) {
+    return false;
+  }
+  const listed = planFor({ ...given, project: { ...given.project, readsById: new Set() } });
+  const isRead = listed.kind === "Look" && listed.at === "Own" && listed.endpointId === endpointId;
+  return !(plan.kind === "Settled" ? listed.kind === "Settled" : isRead) && "acts on what only a list shows";
+};
+
+/** The endpoint that a plan changes, records, or takes for gone. */
+function endpointOf(plan: Plan): string | undefined {
+  switch (plan.kind) {
+    case "UpdateEndpoint":
+    case "MoveEndpoint":
+    case "DeleteEndpoint":
+    case "ForgetEndpoint":
+      return plan.endpointId;
+    case "RecordOwnership":
+      return plan.ownership.endpointId;
+    case "RemoveFinalizer":
+      return plan.cause === "Gone" ? ownId : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** L2: a deletion without work in the control plane ends at once, whatever else is wrong. */
+const releasesAtOnce: Invariant = ({ factors, plan }) => {
+  const isWithoutWork = factors.deletion === "Retain" || (factors.ownership === "None" && factors.intent === "None");
+  const isDue = isDeleting(factors) && factors.hasFinalizer && !factors.isPaused && isWithoutWork;
+  return isDue && plan.kind !== "RemoveFinalizer" && "holds up a deletion that has nothing to do";
+};
+
 const otherTimesMs = [-86_400_000, 61_000, 86_400_000].map((offsetMs) => nowMs + offsetMs);
 
 /** S10: a change of the wall clock alone never leads to a create. */
@@ -202,6 +243,8 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   "identity unproven: touches nothing": touchesNothingUnproven,
   "idle only when released": isIdleOnlyWhenReleased,
   "broken spec: touches nothing": leavesBrokenSpecsAlone,
+  "by id is the truth": looksBeforeItActs,
+  "L2 releases at once what has nothing to do": releasesAtOnce,
   "S8 settles only when it matches": settlesOnlyWhenItMatches,
   "S10 time alone creates nothing": timeAloneCreatesNothing,
 };
