@@ -1,0 +1,150 @@
+/** A kind for tests: a resource maps to one object of a fake service. The engine gives all else. */
+import type { ControlPlane, Mutation } from "../../../src/domain/control-plane.ts";
+import { accessRemedies } from "../../../src/engine/failures.ts";
+import type { Facts, Kind, KindInProject, KindStatus, ProjectFacts, Reads, Step } from "../../../src/engine/kind.ts";
+import type { CommonPlan } from "../../../src/engine/plan.ts";
+import { withoutEmpty } from "../../../src/engine/status.ts";
+import { commonSummary, conditionsAfter, type Summary, whileDeleting } from "../../../src/engine/summary.ts";
+import { parseMark } from "../../../src/operations/counting.ts";
+import { type OperationLogStep, reduceOperations } from "../../../src/operations/reduce-operations.ts";
+import { annotations } from "../../../src/resource/names.ts";
+import { isBeingDeleted, type ParsedAs, type StoredObject } from "../../../src/resource/stored-object.ts";
+import type { FakeStore } from "../../support/fakes/fake-store.ts";
+
+export interface ToyStatus extends KindStatus {
+  readonly objectId?: string | undefined;
+  /** The note of a create without a result. */
+  readonly openCreate?: string | undefined;
+}
+
+export interface Toy extends StoredObject {
+  readonly spec: ParsedAs<{ readonly size: number }>;
+  readonly status: ToyStatus;
+}
+
+type ToyPlan =
+  | { readonly kind: "Create"; readonly size: number; readonly attempt: string }
+  | { readonly kind: "Resize" | "Settled"; readonly size: number; readonly id: string }
+  | { readonly kind: "Delete"; readonly id: string };
+
+interface ToyTypes {
+  readonly resource: Toy;
+  readonly status: ToyStatus;
+  readonly plan: ToyPlan;
+  readonly own: undefined;
+  readonly answer: Pick<Mutation, "operations"> & Partial<Mutation>;
+  readonly applied: undefined;
+  readonly hint: undefined;
+}
+
+export const toyFinalizer = "endpoint-operator.dev/toy";
+const wording = { remedies: accessRemedies, deleting: "The object is deleted.", deletionRemedy: "Ask for help." };
+
+export class ToyKind implements Kind<ToyTypes> {
+  readonly finalizer = toyFinalizer;
+  readonly wording = wording;
+  readonly store: FakeStore<Toy, ToyStatus>;
+
+  constructor(store: FakeStore<Toy, ToyStatus>) {
+    this.store = store;
+  }
+
+  resourcesOf(): readonly Toy[] {
+    return this.store.list();
+  }
+
+  begin({ grantOf, projectId }: ProjectFacts): KindInProject<ToyTypes> {
+    return {
+      ...{ markOf: () => "", unprovenRecords: () => undefined, observe: async () => undefined },
+      ...{ tryWrites: async () => undefined, apply: async () => undefined, release: async () => {} },
+      ...{ hintAfter: () => undefined, eventsBefore: () => [], eventsAfter: () => [], releaseEvents: () => [] },
+      heldBy: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
+      missingGrant: ({ key }) => (grantOf(key.namespace, projectId).mayChange ? undefined : "There is no grant."),
+      isShown: ({ status }) => status.objectId !== undefined,
+      historyRange: ({ status }) => parseMark(status.operationWatermark),
+      decide: decideToy,
+      planProjectGone: () => ({ kind: "RemoveFinalizer", cause: "ProjectGone" }),
+      shapeOf: ({ kind }) => (kind === "Settled" ? "Rest" : "Change"),
+      urgencyOf: (toy) => (isBeingDeleted(toy) ? "Deletion" : "Other"),
+      nameOf: (plan) => ("size" in plan ? `${plan.size}` : ""),
+      attemptOf: (plan) => (plan.kind === "Create" ? plan.attempt : undefined),
+      openAttempt: ({ status }) => status.openCreate,
+      hasResult: ({ status }) => status.objectId !== undefined,
+      noteOf: ({ plan, facts: { resource } }) =>
+        plan?.kind === "Create" ? { ...resource.status, objectId: undefined, openCreate: plan.attempt } : undefined,
+      withoutNote: ({ status }) => ({ ...status, openCreate: undefined }),
+      send: (step, to) => sendToy(step, projectId, to),
+      logOf: (step) => logOf(step, projectId),
+      statusOf: toyStatus,
+      dueInMs: ({ plan, outcome }) =>
+        plan?.kind === "Wait" ? plan.waitMs : outcome.kind === "Accepted" ? 0 : undefined,
+    };
+  }
+}
+
+function decideToy(facts: Facts<ToyTypes>, { project }: Reads<ToyTypes>): ToyPlan | CommonPlan {
+  const { resource, memory, monotonicMs, policy } = facts;
+  const snapshot = project?.snapshot;
+  if (snapshot === undefined) return { kind: "Look", at: "Project" };
+  const named = [...snapshot.endpoints.values()].find(({ name }) => name === resource.uid);
+  const id = resource.status.objectId ?? named?.id;
+  if (id !== undefined && !snapshot.readsById.has(id)) return { kind: "Look", at: "Own", endpointId: id };
+  const object = snapshot.endpoints.get(id ?? "");
+  // A create without an answer may still take effect.
+  const waitMs = memory.posts?.isUnresolved ? memory.posts.sinceMs + policy.createSettleMs - monotonicMs : 0;
+  if (object === undefined && waitMs > 0) {
+    return { kind: "Wait", reason: "CreateUnresolved", message: "The create has no answer.", waitMs };
+  }
+  if (isBeingDeleted(resource) || resource.spec.kind === "Invalid") {
+    return object ? { kind: "Delete", id: object.id } : { kind: "RemoveFinalizer", cause: "Gone" };
+  }
+  const { size } = resource.spec.spec;
+  return object === undefined
+    ? { kind: "Create", size, attempt: `create ${resource.uid}` }
+    : { kind: object.maxUnits === size ? "Settled" : "Resize", size, id: object.id };
+}
+
+async function sendToy({ plan, facts: { resource } }: Step<ToyTypes>, projectId: string, to: ControlPlane) {
+  const fixed = { branchId: "br-main-1", type: "ReadWrite", name: resource.uid } as const;
+  if (plan?.kind === "Create") return to.createEndpoint(projectId, { ...fixed, maxUnits: plan.size });
+  if (plan?.kind === "Resize") return to.updateEndpoint(projectId, plan.id, { maxUnits: plan.size });
+  const deleted = plan?.kind === "Delete" ? await to.deleteEndpoint(projectId, plan.id) : undefined;
+  return { operations: deleted?.operations ?? [] };
+}
+
+function objectIdAfter({ facts, plan, outcome }: Step<ToyTypes>): string | undefined {
+  const answered = outcome.kind === "Accepted" ? outcome.answer.endpoint?.id : undefined;
+  return answered ?? (plan?.kind === "Settled" ? plan.id : facts.resource.status.objectId);
+}
+
+function logOf(step: Step<ToyTypes>, projectId: string): OperationLogStep {
+  const { facts, reads, outcome } = step;
+  const { operations, endpoint } = outcome.kind === "Accepted" ? outcome.answer : { operations: [] };
+  const [id, idBefore] = [objectIdAfter(step), facts.resource.status.objectId];
+  const fixed = { ...facts.identity, projectId, origin: "Created", resourceUid: facts.resource.uid } as const;
+  return reduceOperations(facts.resource.status, reads.project?.operations, {
+    ownership: id === undefined ? undefined : { ...fixed, endpointId: id },
+    previousOwnership: idBefore === undefined ? undefined : { ...fixed, endpointId: idBefore },
+    endpoint: endpoint ?? reads.project?.snapshot?.endpoints.get(id ?? ""),
+    answeredIds: operations.map((operation) => operation.id),
+    ...{ ownOperationIds: facts.memory.ownOperationIds, acknowledgedOperationId: undefined },
+  });
+}
+
+function toyStatus(step: Step<ToyTypes>, log: OperationLogStep | undefined): ToyStatus {
+  const { resource, nowMs } = step.facts;
+  const own: Summary =
+    step.plan?.kind === "Settled"
+      ? { kind: "Ready", reason: "UpToDate", message: "The object exists." }
+      : { kind: "Progressing", reason: "Updating", message: "The object changes." };
+  const summary = whileDeleting(resource, commonSummary(step, wording) ?? own, wording);
+  const objectId = objectIdAfter(step);
+  const handledAt = resource.annotations[annotations.reconcileRequestedAt];
+  const handled = { observedGeneration: resource.generation, lastHandledReconcileAt: handledAt };
+  return withoutEmpty({
+    ...{ ...resource.status, ...(objectId === undefined ? {} : { objectId, openCreate: undefined }) },
+    ...(summary.kind === "Unchanged" ? {} : handled),
+    operationWatermark: log?.state.operationWatermark,
+    conditions: conditionsAfter({ resource, nowMs }, summary),
+  });
+}
