@@ -2,7 +2,7 @@
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../../src/domain/operation.ts";
 import { fullGrant, type PlaneProblem, type ProjectGrant } from "../../../../src/engine/grant.ts";
-import { endpointName, type Identity, ownershipToken } from "../../../../src/engine/identity.ts";
+import { endpointName, type Identity, ownershipToken } from "../../../../src/resource/identity.ts";
 import type { Policy, Posts, ResourceMemory } from "../../../../src/engine/memory.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { planStanding } from "../../../../src/engine/standing.ts";

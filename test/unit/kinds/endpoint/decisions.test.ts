@@ -1,7 +1,7 @@
 /** Tests single decisions. */
 import { describe, expect, it } from "vitest";
 import { noGrant } from "../../../../src/engine/grant.ts";
-import { endpointName, ownershipToken } from "../../../../src/engine/identity.ts";
+import { endpointName, ownershipToken } from "../../../../src/resource/identity.ts";
 import { planOf } from "../../../../src/kinds/endpoint/decide.ts";
 import type { Observation } from "../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
