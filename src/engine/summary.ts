@@ -70,8 +70,13 @@ export function commonSummary<T extends KindTypes>(step: Step<T>, wording: Wordi
 export const unchanged: Summary = { kind: "Unchanged" };
 
 function summaryOfWait(resource: KindResource, waitedMs: number): Summary {
-  const isQuiet = waitedMs < waitReportMs(resource) || isTrue(resource.status.conditions, "Stalled");
+  const isQuiet = waitedMs < waitReportMs(resource) || isStalledNow(resource);
   return isQuiet ? unchanged : { kind: "Progressing", reason: "WaitingForProject", message: waitingForProjectMessage };
+}
+
+/** A Stalled of an earlier spec says nothing about this one. */
+function isStalledNow({ status, generation }: KindResource): boolean {
+  return conditionOf(status.conditions, "Stalled")?.observedGeneration === generation;
 }
 
 /** A wait for an unresolved create does not end a Stalled of this generation. */
@@ -82,8 +87,7 @@ function summaryOfPlannedWait<T extends KindTypes>(
   if (reason === "Paused") {
     return { kind: "Paused", message, remote: reads.project === undefined ? "NotRead" : "Read" };
   }
-  const stalled = conditionOf(resource.status.conditions, "Stalled");
-  const isKept = reason === "CreateUnresolved" && stalled?.observedGeneration === resource.generation;
+  const isKept = reason === "CreateUnresolved" && isStalledNow(resource);
   return isKept ? unchanged : { kind: "Progressing", reason, message };
 }
 

@@ -6,6 +6,7 @@ import type { GrantSource, KindGap } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit } from "../engine/context.ts";
 import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
+import type { Identity } from "../engine/identity.ts";
 import type { Projects } from "../engine/memory.ts";
 import {
   kindOfPlane,
@@ -14,7 +15,6 @@ import {
   recordedName,
   unreadablePlane,
 } from "../resource/control-plane-resource.ts";
-import type { Identity } from "../resource/identity.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { ApiKey } from "./api-key.ts";
 import { type GrantMode, planeGrantOf } from "./grants.ts";

@@ -5,7 +5,7 @@ import type { EndedOperation } from "../../../src/domain/operation.ts";
 import type { Requeue } from "../../../src/domain/worker.ts";
 import type { CallerAccess, ControlPlaneAccess, ControlPlaneUnit } from "../../../src/engine/context.ts";
 import { fullGrant } from "../../../src/engine/grant.ts";
-import type { Identity } from "../../../src/resource/identity.ts";
+import type { Identity } from "../../../src/engine/identity.ts";
 import type { Kind } from "../../../src/engine/kind.ts";
 import type { KindTypes } from "../../../src/engine/kind-types.ts";
 import { type Policy, Projects } from "../../../src/engine/memory.ts";

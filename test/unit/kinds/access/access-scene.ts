@@ -20,7 +20,7 @@ import {
 import type { KindRound, KindSent } from "../../../../src/engine/context.ts";
 import { isProjectGone } from "../../../../src/engine/failures.ts";
 import { fullGrant, type GrantOf, type PlaneProblem } from "../../../../src/engine/grant.ts";
-import type { Identity } from "../../../../src/resource/identity.ts";
+import type { Identity } from "../../../../src/engine/identity.ts";
 import type { WaitingChange } from "../../../../src/engine/memory.ts";
 import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
 import { indexesOf } from "../../../../src/kinds/access/endpoint-reference.ts";

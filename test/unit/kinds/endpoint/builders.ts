@@ -2,7 +2,7 @@
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../../src/domain/operation.ts";
 import { fullGrant, type PlaneProblem, type ProjectGrant } from "../../../../src/engine/grant.ts";
-import { endpointName, type Identity, ownershipToken } from "../../../../src/resource/identity.ts";
+import { endpointName, type Identity, ownershipToken } from "../../../../src/engine/identity.ts";
 import type { Policy, Posts, ResourceMemory } from "../../../../src/engine/memory.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { planStanding } from "../../../../src/engine/standing.ts";
@@ -290,6 +290,16 @@ export function planFor(given: Observation, problem?: PlaneProblem): Plan {
   const times = { nowMs: now, monotonicMs: given.monotonicMs };
   const scope = kind.begin({ ...facts, ...times, grantOf: () => grant, answerOf: () => undefined });
   return planStanding({ kind: scope, finalizer, project: { problem } }, given) ?? planAnswered(given) ?? planOf(given);
+}
+
+/** One row of a table of decisions. */
+export interface Row {
+  readonly name: string;
+  readonly why: string;
+  readonly given: Observation;
+  /** Why the control plane cannot be used. @default it can */
+  readonly problem?: PlaneProblem;
+  readonly want: Partial<Record<string, unknown>> & Pick<Plan, "kind">;
 }
 
 /** Returns the step of a plan that was carried out with this outcome. */

@@ -1,95 +1,74 @@
-/** Tests single decisions. */
+/** Tests single decisions that the product of all factors does not pin down. */
 import { describe, expect, it } from "vitest";
-import { noGrant } from "../../../../src/engine/grant.ts";
-import { endpointName, ownershipToken } from "../../../../src/resource/identity.ts";
-import { planOf } from "../../../../src/kinds/endpoint/decide.ts";
-import type { Observation } from "../../../../src/kinds/endpoint/observation.ts";
-import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
+import { noGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
+import { endpointName, isIdentityProven, ownershipToken } from "../../../../src/engine/identity.ts";
+import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import { annotations } from "../../../../src/resource/names.ts";
+import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
 import {
   acknowledged,
   branch,
   claim,
   endpoint,
+  identity,
+  intent,
   observation,
   operation,
   otherBranch,
   owned,
   ownership,
-  ownName,
+  planFor,
+  project,
+  type Row,
   resource,
   spec,
   timeAt,
 } from "./builders.ts";
 
-interface Row {
-  readonly name: string;
-  readonly why: string;
-  readonly given: Observation;
-  readonly want: Partial<Record<string, unknown>> & Pick<Plan, "kind">;
-}
-
 const deleting = { isDeleting: true } as const;
 const running = operation({ id: "op-own", action: "apply_config", status: "running" });
 const sized = { compute: { minUnits: 1, maxUnits: 1 } } as const;
-
+const twoUnits = { minUnits: 2, maxUnits: 2 } as const;
+const noAdoption = { mayChange: true, mayAdopt: false };
+const problem = { reason: "ControlPlaneNotFound", message: "There is no ClusterControlPlane north." } as const;
 const elsewhere = endpoint({ name: endpointName("orders", ownershipToken("cluster-b", "uid-theirs")) });
-const ownedElsewhereMessage = `Another cluster or another operator created the endpoint that this resource asks for (branch ${branch}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`;
+const accepted = (unmatchedAttempts: number, change: object = {}) =>
+  acknowledged(spec(sized), { attempts: unmatchedAttempts, unmatchedAttempts, ...change });
 
-const planeProblem = { reason: "ControlPlaneNotFound", message: "There is no ClusterControlPlane north." } as const;
-
-const rows: readonly Row[] = [
+const standing: readonly Row[] = [
   {
     name: "the control plane cannot be used → says so",
     why: "the namespace may use it",
-    given: { ...owned(), planeProblem },
+    given: owned(),
+    problem,
     want: { kind: "Stall", reason: "ControlPlaneNotFound" },
   },
   {
     name: "the control plane cannot be used, no grant → only that",
     why: "a namespace without a grant must not learn which control planes exist",
-    given: { ...owned(), planeProblem, grant: noGrant },
+    given: owned({}, { grant: noGrant }),
+    problem,
     want: { kind: "Stall", reason: "ProjectNotGranted" },
   },
   {
-    name: "only a list shows the endpoint, and it differs → it is read by id before it is changed",
-    why: "by id is the truth: the list may be a minute old",
-    given: owned(sized, { readIds: [], endpoint: { minUnits: 2, maxUnits: 2 } }),
-    want: { kind: "Look", endpointId: "ep-own-1" },
-  },
-  {
-    name: "only a list shows the endpoint of a deleted resource → it is read by id before it is deleted",
-    why: "by id is the truth: a list may still show what was deleted",
-    given: owned({}, { readIds: [], resource: deleting }),
-    want: { kind: "Look", endpointId: "ep-own-1" },
-  },
-  {
-    name: "only a list shows an endpoint to adopt → it is read by id before it is recorded",
-    why: "by id is the truth: the endpoint may be gone",
+    name: "deletion without a record of this uid, no grant, no control plane → the finalizer goes at once",
+    why: "the operator has created nothing, so a typo or a wrong key must not hold the resource",
     given: observation({
-      endpoints: [endpoint()],
-      readIds: [],
-      resource: resource({ spec: { adoption: { policy: "AdoptOnly" } } }),
+      resource: resource({ ...deleting, status: { ownership: ownership({ resourceUid: "uid-before" }) } }),
+      grant: noGrant,
     }),
-    want: { kind: "Look", endpointId: "ep-own-1" },
+    problem,
+    want: { kind: "RemoveFinalizer", cause: "NeverCreated" },
   },
   {
-    name: "only a list shows the endpoint, and it matches → settled",
-    why: "a list is proof enough that nothing is to be done: one call per project, not per resource",
-    given: owned({}, { readIds: [] }),
-    want: { kind: "Settled" },
+    name: "the record of another resource on a living one → stalled",
+    why: "a person copied the status, or a backup was restored with it",
+    given: observation({ resource: resource({ status: { ownership: ownership({ resourceUid: "uid-before" }) } }) }),
+    want: { kind: "Stall", reason: "IdentityUnproven" },
   },
-  {
-    name: "a list does not show the endpoint, and no read by id was answered → it is read by id",
-    why: "a list that lags is no proof that the endpoint is gone",
-    given: observation({ resource: resource({ status: { ownership: ownership() } }), readIds: [] }),
-    want: { kind: "Look", endpointId: "ep-own-1" },
-  },
-  {
-    name: "endpoint answered 404 by id → the finalizer goes",
-    why: "S4: gone is proven",
-    given: observation({ resource: resource({ ...deleting, status: { ownership: ownership() } }) }),
-    want: { kind: "RemoveFinalizer", cause: "Gone" },
-  },
+];
+
+const operations: readonly Row[] = [
   {
     name: "an own operation runs, spec changed → waits for it",
     why: "the control plane would refuse the change with 423",
@@ -102,32 +81,32 @@ const rows: readonly Row[] = [
     given: owned(sized, {
       operations: { ownInFlight: [running], inFlightForMs: 60_000 },
       status: { acknowledged: acknowledged(spec()) },
-      endpoint: { minUnits: 2, maxUnits: 2 },
+      endpoint: twoUnits,
     }),
     want: { kind: "UpdateEndpoint" },
   },
   {
-    name: "an own operation runs for a minute, spec unchanged → waits on",
+    name: "an own operation runs for ten minutes, spec unchanged → waits on",
     why: "the same values are not sent again",
     given: owned({}, { operations: { ownInFlight: [running], inFlightForMs: 600_000 } }),
     want: { kind: "Wait", reason: "OperationInFlight" },
   },
+];
+
+const drift: readonly Row[] = [
   {
     name: "values drift, the time of the last request is a year ahead → sent again",
     why: "every wait that is computed from a stored time has a bound",
     given: owned(sized, {
-      status: { acknowledged: acknowledged(spec(sized), { unmatchedAttempts: 1, time: timeAt(365 * 86_400_000) }) },
-      endpoint: { minUnits: 2, maxUnits: 2 },
+      status: { acknowledged: accepted(1, { time: timeAt(365 * 86_400_000) }) },
+      endpoint: twoUnits,
     }),
     want: { kind: "UpdateEndpoint" },
   },
   {
     name: "values drift twice after success → Stalled",
     why: "no third restart of a database",
-    given: owned(sized, {
-      status: { acknowledged: acknowledged(spec(sized), { attempts: 2, unmatchedAttempts: 2 }) },
-      endpoint: { minUnits: 2, maxUnits: 2 },
-    }),
+    given: owned(sized, { status: { acknowledged: accepted(2) }, endpoint: twoUnits }),
     want: { kind: "Stall", reason: "DriftPersists" },
   },
   {
@@ -135,42 +114,14 @@ const rows: readonly Row[] = [
     why: "the failure is known by its id, not by comparing clocks",
     given: owned(sized, {
       operations: { failedIds: new Set(["op-7"]) },
-      status: {
-        acknowledged: acknowledged(spec(sized), {
-          ...{ attempts: 2, unmatchedAttempts: 2, operationIds: ["op-7"], time: timeAt(-3_600_000) },
-        }),
-      },
-      endpoint: { minUnits: 2, maxUnits: 2 },
+      status: { acknowledged: accepted(2, { operationIds: ["op-7"], time: timeAt(-3_600_000) }) },
+      endpoint: twoUnits,
     }),
     want: { kind: "UpdateEndpoint" },
   },
-  ...(
-    [
-      ["no grant", {}, { grant: noGrant }],
-      ["no control plane", {}, { planeProblem: { reason: "ControlPlaneNotFound", message: "" } }],
-      ["an endpoint with our token", {}, { echoesNames: true, endpoints: [endpoint({ id: "ep-1", name: ownName })] }],
-      ["the record of another uid", { ownership: ownership({ resourceUid: "uid-before" }) }, {}],
-    ] as const
-  ).map(
-    ([state, status, change]): Row => ({
-      name: `deletion without a record of this uid or an intent, ${state} → the finalizer goes at once`,
-      why: "the operator has created nothing, so a typo or a wrong key must not hold the resource",
-      given: observation({ resource: resource({ ...deleting, status }), ...change }),
-      want: { kind: "RemoveFinalizer", cause: "NeverCreated" },
-    }),
-  ),
-  {
-    name: "a moved resource, its endpoint on the old branch → moved",
-    why: "branchId is mutable",
-    given: owned({}, { endpoint: { branchId: otherBranch } }),
-    want: { kind: "MoveEndpoint", branchId: branch },
-  },
-  {
-    name: "the record of another uid on a living resource → stalled, nothing changes",
-    why: "a person copied the status of another resource, or a backup was restored with it",
-    given: observation({ resource: resource({ status: { ownership: ownership({ resourceUid: "uid-before" }) } }) }),
-    want: { kind: "Stall", reason: "IdentityUnproven" },
-  },
+];
+
+const owners: readonly Row[] = [
   {
     name: "another resource has a valid record of the same endpoint → both are stalled, nothing changes",
     why: "S3: after a restore of etcd two resources would alternately change one endpoint",
@@ -183,26 +134,14 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: "another resource has a valid record of the same endpoint, being deleted → the endpoint is not deleted",
-    why: "S3: the other resource still needs it",
-    given: owned({}, { resource: deleting, claims: [claim({ ownedEndpointId: "ep-own-1" })] }),
-    want: { kind: "Stall", reason: "OwnershipConflict" },
-  },
-  {
-    name: "the branch has an endpoint of another cluster, no adoption → stalled, the remedy is named",
+    name: "the branch has an endpoint of another cluster → stalled, the remedy is named",
     why: "two clusters would fight over one database",
     given: observation({ echoesNames: true, endpoints: [elsewhere] }),
-    want: { kind: "Stall", reason: "OwnedElsewhere", message: ownedElsewhereMessage },
-  },
-  {
-    name: "the endpoint to adopt has the token of another cluster, also if named by id → stalled",
-    why: "no adoption policy takes an endpoint that another operator may still manage",
-    given: observation({
-      echoesNames: true,
-      endpoints: [elsewhere],
-      resource: resource({ spec: { adoption: { policy: "AdoptOnly", endpointId: "ep-own-1" } } }),
-    }),
-    want: { kind: "Stall", reason: "OwnedElsewhere", message: ownedElsewhereMessage },
+    want: {
+      kind: "Stall",
+      reason: "OwnedElsewhere",
+      message: `Another cluster or another operator created the endpoint that this resource asks for (branch ${branch}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`,
+    },
   },
   {
     name: "the endpoint to adopt has the token of another cluster, takeOver is true → adopted",
@@ -214,10 +153,92 @@ const rows: readonly Row[] = [
     }),
     want: { kind: "RecordOwnership", ownership: ownership({ origin: "Adopted" }) },
   },
+  {
+    name: "spec names a branch whose endpoint the namespace may not adopt → refused without its id",
+    why: "a namespace learns nothing about endpoints that it may not have",
+    given: observation({ grant: noAdoption, endpoints: [endpoint({ id: "ep-secret-9" })] }),
+    want: { kind: "Stall", reason: "EndpointExists", message: expect.not.stringContaining("ep-secret-9") },
+  },
+  {
+    name: "a moved resource, its endpoint on the old branch → moved",
+    why: "branchId is mutable",
+    given: owned({}, { endpoint: { branchId: otherBranch } }),
+    want: { kind: "MoveEndpoint", branchId: branch },
+  },
 ];
 
-describe("single decisions", () => {
-  it.each(rows)("$name", ({ given, want, why }) => {
-    expect(planOf(given), why).toMatchObject(want);
+describe.each([
+  ["what needs no read", standing],
+  ["own operations", operations],
+  ["drift", drift],
+  ["owners", owners],
+] as const)("decision: %s", (_what, rows) => {
+  it.each(rows)("$name", ({ given, problem: unusable, want, why }) => {
+    expect(planFor(given, unusable), why).toMatchObject(want);
   });
+});
+
+it.each([
+  ["no records", {}, true],
+  ["own records", { ownership: ownership(), createIntent: intent() }, true],
+  ["the record of another resource", { ownership: ownership({ resourceUid: "uid-before" }) }, false],
+  ["the record of another cluster", { ownership: ownership({ clusterId: "cluster-b" }) }, false],
+  ["the record of another URL", { ownership: ownership({ serviceUrl: "https://another.example" }) }, false],
+  ["the record of another ControlPlane", { ownership: ownership({ controlPlane: "ControlPlane/a/b" }) }, false],
+  ["the intent of another resource", { createIntent: intent({ token: "another" }) }, false],
+  ["the intent of another URL", { createIntent: intent({ serviceUrl: "https://another.example" }) }, false],
+])("%s → proves the identity: %#", (_, status, want) => {
+  expect(isIdentityProven(resource({ status }), identity)).toBe(want);
+});
+
+const ownedAs = (origin: "Created" | "Adopted" | "Presumed") => ({ status: { ownership: ownership({ origin }) } });
+const created = ownedAs("Created");
+const adopting = (adoption: NonNullable<ComputeEndpointSpec["adoption"]>) => resource({ spec: { adoption } });
+const retained = { isDeleting: true, spec: { deletionPolicy: "Retain" } } as const;
+const deleted = { isDeleting: true, spec: { deletionPolicy: "Delete" } } as const;
+const refused = { kind: "Stall", reason: "ProjectNotGranted" };
+
+it.each<[string, ProjectGrant, ComputeEndpoint, object]>([
+  ["a new resource", noGrant, resource(), refused],
+  ["an open create", noGrant, resource({ status: { createIntent: intent() } }), refused],
+  ["an owned endpoint", noGrant, resource(created), refused],
+  ["a pause", noGrant, resource({ isPaused: true }), { kind: "Wait", reason: "Paused" }],
+  ["deletion with Retain", noGrant, resource({ ...created, ...retained }), { cause: "Retained" }],
+  ["deletion of what it created", noGrant, resource({ ...created, ...deleted }), { kind: "DeleteEndpoint" }],
+  ["deletion of what it adopted", noGrant, resource({ ...ownedAs("Adopted"), ...deleted }), refused],
+  ["deletion of what it presumed", noGrant, resource({ ...ownedAs("Presumed"), ...deleted }), refused],
+  ["an adoption by id, Open", noAdoption, adopting({ policy: "AdoptOnly", endpointId: "ep-main-1" }), refused],
+  ["an adoption by branch, Open", noAdoption, adopting({ policy: "AdoptOrCreate" }), refused],
+])("%s without a grant → as docs/tenants.md says", (_, grant, subject, want) => {
+  const plan = planFor(observation({ grant, resource: subject, endpoints: [endpoint()] }));
+  expect(plan).toMatchObject(want);
+  const { message = "" } = plan as { readonly message?: string };
+  if (want === refused) {
+    expect(message).toContain(`add ${project} to the annotation endpoint-operator.dev/projects of Namespace shop`);
+    expect(message).not.toContain(branch);
+  }
+});
+
+const idle = { state: "idle" };
+const active = { state: "active" };
+const wake = { [annotations.wakeRequestedAt]: "1" };
+const suspend = { [annotations.suspendRequestedAt]: "1" };
+const woken = { lastHandledWakeAt: "1" };
+const suspended = { lastHandledSuspendAt: "1" };
+const call = (action: string, echo: object) => ({ kind: "ChangePower", endpointId: "ep-own-1", action, echo });
+const settled = (echo?: object) => ({ kind: "Settled", unverifiable: [], ...(echo && { echo }) });
+
+it.each([
+  ["wake, idle → started", wake, idle, {}, call("start", woken)],
+  ["wake, active → noted without a call", wake, active, {}, settled(woken)],
+  ["wake, on its way up → noted", wake, { ...idle, pendingState: "active" }, {}, settled(woken)],
+  ["suspend, active → suspended", suspend, active, {}, call("suspend", suspended)],
+  ["suspend, idle → noted without a call", suspend, idle, {}, settled(suspended)],
+  ["suspend, on its way down → noted", suspend, { ...active, pendingState: "idle" }, {}, settled(suspended)],
+  ["both, active → suspended first", { ...wake, ...suspend }, active, {}, call("suspend", suspended)],
+  ["both, idle → started, both noted", { ...wake, ...suspend }, idle, {}, call("start", { ...woken, ...suspended })],
+  ["wake, disabled → waits, not noted", wake, { ...idle, disabled: true }, {}, settled()],
+  ["wake that was handled, idle → nothing", wake, idle, woken, settled()],
+])("annotations ask for %s", (_, asked, shown, status, want) => {
+  expect(planFor(owned({}, { resource: { annotations: asked }, endpoint: shown, status }))).toEqual(want);
 });
