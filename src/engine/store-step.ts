@@ -1,7 +1,6 @@
 /** Stores the result of a reconcile for one resource: its status, or the end of its finalizer. */
 import { isSameStored } from "../domain/same-stored.ts";
 import { countStored } from "../operations/counting.ts";
-import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { EngineContext } from "./context.ts";
 import { hasMoved } from "./guarded.ts";
 import type { Kind, KindInProject } from "./kind.ts";
@@ -18,39 +17,33 @@ export interface StoreTarget<T extends KindTypes> {
   readonly memory: ResourceMemory<T>;
 }
 
-/** What of the operation log concerns one resource; `undefined`: nothing was read, or no operation belongs to its kind. */
-export interface Stored<T extends KindTypes> {
-  readonly resource: T["resource"];
-  readonly log: OperationLogStep | undefined;
-}
-
 /** The maximum number of attempts to store the answer to a change, if each attempt ends in a conflict. */
 const attemptsLimit = 5;
 
 /**
  * Stores the status if it has changed, and reports. The answer to a change must not be lost: if a conflict stops it, it
  * is stored on the newest version. Any other conflict is thrown, and the resource is decided again.
- * @returns `undefined` if, after a conflict, the resource proves to be gone or replaced
+ * @returns the stored resource; `undefined` if, after a conflict, the resource proves to be gone or replaced
  * @throws KubernetesError. The ended operations stay pending: they are counted if a later status holds them.
  */
 export async function storeStep<T extends KindTypes>(
   target: StoreTarget<T>,
   given: Step<T>,
-): Promise<Stored<T> | undefined> {
+): Promise<T["resource"] | undefined> {
   const { context, kind, memory } = target;
   traceStep(context, given);
   let step = given;
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = step.facts;
     const result = resultOf(target, step);
-    const { log, status } = result;
-    for (const operation of log?.ended ?? []) memory.pending.set(operation.operationId, operation);
+    const { status } = result;
+    for (const operation of result.log?.ended ?? []) memory.pending.set(operation.operationId, operation);
     try {
       const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
       countStored(context, memory.pending, { ...stored, status });
       report(target, step, { ...result, hasChanged });
-      return { resource: stored, log };
+      return stored;
     } catch (error) {
       if (given.outcome.kind !== "Accepted" || attempt >= attemptsLimit || !hasMoved(error)) throw error;
     }

@@ -1,0 +1,116 @@
+/** What one reconcile has read and decided for one resource. */
+import type { ControlPlane } from "../domain/control-plane.ts";
+import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { Kind, KindInProject } from "./kind.ts";
+import type { KindTypes } from "./kind-types.ts";
+import type { ResourceMemory } from "./memory.ts";
+import { commonPlan } from "./plan.ts";
+import type { ProjectReads } from "./project-reads.ts";
+import { planStanding } from "./standing.ts";
+import type { Facts, Outcome, PlanOf, ProjectFacts, Reads, Step } from "./step.ts";
+
+/** How often one reconcile decides about one resource, because each decision asked for another read. */
+const decisionsLimit = 24;
+
+export interface DecisionOf<T extends KindTypes> {
+  readonly kind: Kind<T>;
+  readonly scope: KindInProject<T>;
+  readonly project: ProjectFacts;
+  readonly memory: ResourceMemory<T>;
+  readonly resource: T["resource"];
+}
+
+export class Decision<T extends KindTypes> {
+  readonly #kind: Kind<T>;
+  readonly #project: ProjectFacts;
+  readonly #memory: ResourceMemory<T>;
+  scope: KindInProject<T>;
+  resource: T["resource"];
+  plan: PlanOf<T>;
+  /** Why a read that the decision needs failed; `undefined`: none failed. */
+  readError: ControlPlaneError | undefined;
+  /** Whether the resource, or what its decisions depend on, has changed since it was last decided. */
+  readonly isChanged: boolean;
+  readonly isDue: boolean;
+  #reads: Reads<T> = {};
+
+  constructor({ kind, scope, project, memory, resource }: DecisionOf<T>) {
+    this.#kind = kind;
+    this.#project = project;
+    this.#memory = memory;
+    this.scope = scope;
+    this.resource = resource;
+    this.isChanged = memory.mark !== this.mark();
+    this.isDue = this.isChanged || memory.dueAtMs <= project.monotonicMs;
+    this.plan = this.decide();
+  }
+
+  /** The reads of the project; `undefined`: nothing was read. */
+  get project(): ProjectReads | undefined {
+    return this.#reads.project;
+  }
+
+  get shape(): "Change" | "Apply" | "Rest" | "Look" | "Idle" | "Release" {
+    switch (this.plan.kind) {
+      case "Look":
+      case "Idle":
+        return this.plan.kind;
+      case "RemoveFinalizer":
+        return "Release";
+      case "Wait":
+      case "Stall":
+        return "Rest";
+      default:
+        return this.scope.shapeOf(this.plan);
+    }
+  }
+
+  /** A text of what a decision depends on: with another one, the resource is decided again. */
+  mark(): string {
+    const { resourceVersion, key } = this.resource;
+    const { grantOf, projectId, problem } = this.#project;
+    const { mayChange, mayAdopt } = grantOf(key.namespace, projectId);
+    return [resourceVersion, mayChange, mayAdopt, problem?.message, this.scope.markOf(this.resource)].join(" ");
+  }
+
+  /** Decides for this or a newer version of the resource. */
+  decide(resource = this.resource): PlanOf<T> {
+    const facts = { ...this.#facts(), resource };
+    const standing = { kind: this.scope, finalizer: this.#kind.finalizer, project: this.#project };
+    return planStanding(standing, facts) ?? this.scope.decide(facts, this.#reads);
+  }
+
+  /** Makes the reads that the decision asks for, one after the other. @throws ControlPlaneError */
+  async observe(from: ControlPlane | undefined, project?: ProjectReads): Promise<void> {
+    if (project !== undefined) {
+      this.#reads = { project };
+      this.plan = this.decide();
+    }
+    for (let times = 0; times < decisionsLimit; times += 1) {
+      const plan = commonPlan(this.plan);
+      if (plan?.kind !== "Look" || plan.at !== "Own") {
+        return;
+      }
+      if (plan.endpointId !== undefined && project !== undefined) {
+        const isRead = await project.readById(plan.endpointId);
+        this.readError = project.errorOf(plan.endpointId);
+        if (!isRead) return;
+      } else {
+        this.#reads = { ...this.#reads, own: await this.scope.observe(this.#facts(), this.#reads, from) };
+      }
+      this.plan = this.decide();
+    }
+  }
+
+  step(outcome: Outcome<T>): Step<T> {
+    const isUndecided = outcome.kind === "Failed" && this.plan.kind === "Look";
+    return { facts: this.#facts(), reads: this.#reads, plan: isUndecided ? undefined : this.plan, outcome };
+  }
+
+  #facts(): Facts<T> {
+    const { nowMs, monotonicMs, identity, policy, grantOf, projectId } = this.#project;
+    const { resource, isDue, isChanged } = this;
+    const grant = grantOf(resource.key.namespace, projectId);
+    return { nowMs, monotonicMs, identity, policy, resource, memory: this.#memory, grant, isDue, isChanged };
+  }
+}
