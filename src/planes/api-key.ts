@@ -5,24 +5,26 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { withoutLineBreak } from "../domain/without-line-break.ts";
 import type { PlaneReason } from "../resource/conditions.ts";
 
-export type KeyRead =
+export type KeyRead = (
   | {
       readonly kind: "Read";
       readonly key: string;
       /** The certificate authority of the databases as PEM, if a Secret of the control plane holds it. */
       readonly authority?: string | undefined;
-      /** Why this key comes from an earlier read, or from another place; `undefined`: it was found where it belongs. */
-      readonly problem?: string | undefined;
     }
   /** A person must act. `message` is only for people who may see the control plane, but for the reason Unauthorized. */
   | { readonly kind: "Refused"; readonly reason: PlaneReason; readonly message: string }
   /** The API server gave no usable answer. A key that was read before stays in use. */
-  | { readonly kind: "Unanswered"; readonly message: string };
+  | { readonly kind: "Unanswered"; readonly message: string }
+) & {
+  /** Why this comes from an earlier read, or from another place; `undefined`: it was found where it belongs. */
+  readonly problem?: string | undefined;
+};
 
 /** Reads the key now. Never throws for an expected reason. @param before what is in use */
 export type ReadKey = (before: KeyRead | undefined) => Promise<KeyRead>;
 
-export interface ApiKeyOptions {
+interface ApiKeyOptions {
   readonly clock: Clock;
   readonly read: ReadKey;
   /** A key that is not refused is read again this many milliseconds after the last read. */
@@ -76,8 +78,7 @@ export class ApiKey implements KeySource {
   /** Returns the key in use, or why there is none. It is read again first if it is time. */
   async read(): Promise<KeyRead | undefined> {
     const { clock, againMs } = this.#options;
-    const hasProblem = this.#known?.kind === "Read" && this.#known.problem !== undefined;
-    const isGood = this.#hasAcceptedKey() && !hasProblem;
+    const isGood = this.#hasAcceptedKey() && this.#known?.problem === undefined;
     if (clock.monotonicMs() - this.#readAtMs >= (isGood ? againMs : Math.min(againMs, keylessAgainMs))) {
       this.#reading ??= this.#refresh().finally(() => {
         this.#reading = undefined;
@@ -87,7 +88,7 @@ export class ApiKey implements KeySource {
     return this.#known;
   }
 
-  /** Makes the next call read again, because a person asks for it. */
+  /** Makes the next call read again. */
   forget(): void {
     this.#readAtMs = Number.NEGATIVE_INFINITY;
   }
@@ -97,22 +98,21 @@ export class ApiKey implements KeySource {
   }
 
   async #refresh(): Promise<void> {
-    const { clock, read, onChange } = this.#options;
     // The time is noted before the read. A refusal during the read then causes one more read.
-    this.#readAtMs = clock.monotonicMs();
+    this.#readAtMs = this.#options.clock.monotonicMs();
     const before = this.#known;
-    const found = await read(before);
+    const found = await this.#options.read(before);
     if (before?.kind === "Read" && found.kind !== "Read" && (found.kind === "Unanswered" || this.#hasAcceptedKey())) {
-      this.#known = found.kind === "Refused" ? { ...before, problem: found.message } : before;
+      this.#known = found.kind === "Refused" ? { ...before, problem: found.problem ?? found.message } : before;
       return;
     }
     this.#known = found;
-    if (markOf(before) !== markOf(found)) onChange();
+    if (markOf(before) !== markOf(found)) this.#options.onChange();
   }
 }
 
-function markOf(found: KeyRead | undefined): string {
-  return found?.kind === "Read" ? JSON.stringify([found.key, found.authority]) : (found?.kind ?? "None");
+function markOf(found: KeyRead | undefined): string | undefined {
+  return found?.kind === "Read" ? `${found.key} ${found.authority}` : found?.kind;
 }
 
 /** @param where where the text was found, for the message, which never contains the text */
@@ -141,16 +141,13 @@ export function keyInFile(readText: () => Promise<string>): ReadKey {
 
 /** @param onInstead called once for each reason why the key of the file is used */
 export function keyInSecretOrFile(secret: ReadKey, file: ReadKey, onInstead: (why: string) => void): ReadKey {
-  let reported: string | undefined;
   return async (before) => {
     const found = await secret(before);
     if (found.kind === "Read" || (found.kind === "Unanswered" && before?.kind === "Read")) {
-      reported = undefined;
       return found;
     }
-    if (reported !== found.message) onInstead(found.message);
-    reported = found.message;
-    const instead = await file(before);
-    return instead.kind === "Read" ? { ...instead, problem: found.message } : instead;
+    const problem = found.message;
+    if (before?.problem !== problem) onInstead(problem);
+    return { ...(await file(before)), problem };
   };
 }

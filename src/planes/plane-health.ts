@@ -1,11 +1,9 @@
 /** Finds out from the answers of a control plane whether it accepts the key, and whether it answers at all. */
 import { credentialStateAfter, reasonsOfPlane } from "../control-plane/around-calls.ts";
 import type { Clock } from "../domain/clock.ts";
-import { ControlPlaneError, type ControlPlaneReason } from "../domain/control-plane-error.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
 
-export interface PlaneError {
-  readonly reason: ControlPlaneReason;
-  readonly message: string;
+export interface PlaneError extends Pick<ControlPlaneError, "reason" | "message"> {
   /** When it began to fail, in epoch milliseconds. */
   readonly atMs: number;
 }
@@ -43,40 +41,34 @@ export class PlaneHealth {
 
   forgetKey(): void {
     this.#credentials = "Unknown";
-    this.#row = this.#row && isOfKey(this.#row.error) ? undefined : this.#row;
+    if (this.#row && isOfKey(this.#row.error)) this.#row = undefined;
   }
 
   /** A call has ended. @param error `undefined`: it succeeded */
   readonly noteCall = (error: unknown): void => {
-    if (error === undefined || error instanceof ControlPlaneError) {
-      this.#note(error);
+    if (error !== undefined && !(error instanceof ControlPlaneError)) {
+      return;
     }
-  };
-
-  #recentRow() {
-    const isOver = this.#row !== undefined && this.#clock.monotonicMs() - this.#row.lastMs >= failureLastsMs;
-    return isOver ? undefined : this.#row;
-  }
-
-  #note(error: ControlPlaneError | undefined): void {
     const before = this.state;
     const shown = credentialStateAfter(error);
-    this.#credentials = shown === "Unclear" ? before.credentials : shown;
+    if (shown !== "Unclear") this.#credentials = shown;
     this.#row = error && reasonsOfPlane.has(error.reason) ? this.#rowWith(error) : undefined;
     const after = this.state;
     if (before.credentials !== after.credentials || before.currentError?.reason !== after.currentError?.reason) {
       this.#onChange();
     }
+  };
+
+  #recentRow() {
+    const isRecent = this.#row !== undefined && this.#clock.monotonicMs() - this.#row.lastMs < failureLastsMs;
+    return isRecent ? this.#row : undefined;
   }
 
   #rowWith({ reason, message }: ControlPlaneError) {
-    const [nowMs, atMs] = [this.#clock.monotonicMs(), this.#clock.nowMs()];
-    const { sinceMs = nowMs, error = { reason, message, atMs } } = this.#recentRow() ?? {};
-    return {
-      sinceMs,
-      lastMs: nowMs,
-      error: reason === "Unauthorized" && !isOfKey(error) ? { reason, message, atMs } : error,
-    };
+    const lastMs = this.#clock.monotonicMs();
+    const latest = { reason, message, atMs: this.#clock.nowMs() };
+    const { sinceMs = lastMs, error = latest } = this.#recentRow() ?? {};
+    return { sinceMs, lastMs, error: isOfKey(latest) && !isOfKey(error) ? latest : error };
   }
 }
 

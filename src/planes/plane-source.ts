@@ -17,10 +17,8 @@ export interface DatabaseSettings {
 
 export interface PlaneSource {
   readonly url: string;
-  /** Another text means another control plane, of which nothing is known. */
+  /** Names the URL and the Secrets whose values may be sent there. Another text means another control plane. */
   readonly place: string;
-  /** The place, and the Secrets whose values may be sent there. */
-  readonly keyPlace: string;
   readonly readKey: ReadKey;
   /** The interval at which a good key is read again, in milliseconds. */
   readonly keyAgainMs: number;
@@ -53,12 +51,9 @@ export function sourceOf(
   // The Secret with the authority is read with the key.
   const certificateAuthority = caSecretRef === undefined ? databases.certificateAuthority : undefined;
   const entryOf = (ref: SecretRef): SecretEntry => ({ secret: secretPlace(resource, ref), key: ref.key });
-  // A resource that is deleted and created again counts as another control plane.
-  const place = [resource.uid, url];
   return {
     ...{ url, requestsPerMinute, projects, keyAgainMs: secretAgainMs },
-    place: JSON.stringify(place),
-    keyPlace: JSON.stringify([...place, apiKeySecretRef, caSecretRef]),
+    place: JSON.stringify([resource.uid, url, apiKeySecretRef, caSecretRef]),
     readKey: keyInSecrets(secrets, entryOf(apiKeySecretRef), caSecretRef && entryOf(caSecretRef)),
     databases: { port, sslMode, certificateAuthority },
     mayBeNearby: mayBeNearby(resource, url, tenantHosts),

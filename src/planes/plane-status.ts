@@ -31,29 +31,24 @@ export function planeStatus(facts: PlaneFacts): ControlPlaneStatus {
   };
 }
 
+/** Stalled and Reconciling are absent while they are not True. */
 function draftsOf(facts: PlaneFacts): readonly ConditionDraft[] {
   const { resource, users, key, credentials } = facts;
-  const { kind, reason, message } = standingOf(facts);
+  const { kind, ...standing } = standingOf(facts);
   const counted = `${users} ${users === 1 ? "resource uses" : "resources use"}`;
   const inUse = `The deletion waits: ${counted} this control plane. Delete them first, or set their deletionPolicy to Retain and delete them.`;
-  const drafts: readonly ConditionDraft[] = [
-    { type: "Ready", status: kind === "Ready" ? "True" : "False", reason, message },
-    { type: "Stalled", status: kind === "Stalled" ? "True" : "False", reason, message },
-    {
-      type: "CredentialsValid",
-      ...ofKey[credentials],
-      ...(key?.kind === "Refused" && { status: "False", ...said(key) }),
-    },
-    { type: "Reconciling", status: isBeingDeleted(resource) ? "True" : "False", reason: "InUse", message: inUse },
+  const isKnown = key?.kind !== "Refused";
+  return [
+    { type: "Ready", status: kind === "Ready" ? "True" : "False", ...standing },
+    ...when(kind === "Stalled", { type: "Stalled", status: "True", ...standing }),
+    { type: "CredentialsValid", ...(isKnown ? ofKey[credentials] : { status: "False", ...said(key) }) },
+    ...when(isBeingDeleted(resource), { type: "Reconciling", status: "True", reason: "InUse", message: inUse }),
   ];
-  // The conditions that say that something is wrong are absent if it is not.
-  return drafts.filter(({ type, status }) => status === "True" || (type !== "Stalled" && type !== "Reconciling"));
 }
 
-interface Said {
-  readonly reason: PlaneReason;
-  readonly message: string;
-}
+const when = (isTrue: boolean, draft: ConditionDraft) => (isTrue ? [draft] : []);
+
+type Said = Pick<ConditionDraft, "message"> & { readonly reason: PlaneReason };
 
 const said = ({ reason, message }: Said): Said => ({ reason, message });
 
@@ -117,11 +112,12 @@ export function planeEvents(
   return [...shown, ...(isNewlyReady ? [ready] : [])];
 }
 
-/** They have an ownership record or an intent, or they may still change something there. */
-export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): readonly ComputeEndpoint[] {
-  return resources.filter((resource) => {
+/** Counts those that have an ownership record or an intent, or may still change something there. */
+export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): number {
+  const isUser = (resource: ComputeEndpoint) => {
     const { ownership, createIntent } = resource.status;
     const isGranted = () => grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject).mayChange;
     return (ownership ?? createIntent) !== undefined || (!isBeingDeleted(resource) && isGranted());
-  });
+  };
+  return resources.filter(isUser).length;
 }

@@ -1,12 +1,9 @@
-/** One control plane: its client, key, health, grants and the memory of its projects. */
-
+/** One control plane as it is described at present: its client, key, health, grants and the memory of its projects. */
 import type { KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { GrantSource, KindGap } from "../domain/resource-store.ts";
-import { isSameStored } from "../domain/same-stored.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit } from "../engine/context.ts";
 import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
-import type { Identity } from "../engine/identity.ts";
 import type { Projects } from "../engine/memory.ts";
 import {
   kindOfPlane,
@@ -20,8 +17,7 @@ import { ApiKey } from "./api-key.ts";
 import { type GrantMode, planeGrantOf } from "./grants.ts";
 import { PlaneHealth } from "./plane-health.ts";
 import { planeProblems } from "./plane-problems.ts";
-import { type DatabaseSettings, type PlaneSource, type SourceOptions, sourceOf } from "./plane-source.ts";
-import { withAllowedHost } from "./tenant-hosts.ts";
+import type { DatabaseSettings, PlaneSource, SourceOptions } from "./plane-source.ts";
 
 export interface PlaneTarget extends Pick<PlaneSource, "url" | "requestsPerMinute" | "mayBeNearby"> {
   readonly keys: KeySource;
@@ -43,6 +39,7 @@ export interface PlaneConnection {
   close(): Promise<void>;
 }
 
+/** The functions `on…` must not throw. */
 export interface PlaneOptions extends SourceOptions {
   readonly clock: Clock;
   readonly clusterId: string;
@@ -53,37 +50,46 @@ export interface PlaneOptions extends SourceOptions {
   /** Returns why the operator does not watch the kind of the control plane with this id; `undefined`: it does. */
   readonly gapOf: (planeId: string) => KindGap | undefined;
   readonly onKey: (key: string) => void;
-  /** Called when the status of a control plane may have changed. Must not throw. */
+  /** Called when the status of a control plane may have changed. */
   readonly onNews: (planeId: string) => void;
-  /** Called when the resources that use the control plane must be decided again. Must not throw. */
+  /** Called when the resources that use the control plane must be decided again. */
   readonly onUsable: (planeId: string) => void;
-  /** Called when a control plane is no longer used or has no key. Must not throw. */
+  /** Called when a control plane is no longer used or has no key. */
   readonly onUnused: (label: string) => void;
 }
 
-/** A key is read only for this source, and sent only to its URL. */
-interface Link {
-  readonly source: PlaneSource;
-  readonly key: ApiKey;
-  readonly connection: PlaneConnection;
-}
-
-/** It connects again if the URL or the name or key of a Secret in spec changes. */
+/** Another URL, other Secrets, or a resource that was created again make another `Plane`. */
 export class Plane {
   readonly id: string;
+  readonly health: PlaneHealth;
+  readonly projects: Projects;
+  /** `undefined`: there is no valid spec. */
+  readonly key: ApiKey | undefined;
   readonly #options: PlaneOptions;
+  readonly #connection: PlaneConnection | undefined;
   #resource: PlaneResource | undefined;
+  #source: PlaneSource | undefined;
   #isLeaving = false;
-  #place: string | undefined;
-  #link: Link | undefined;
-  #health: PlaneHealth;
-  #projects: Projects;
+  #isClosed = false;
 
-  constructor(id: string, options: PlaneOptions) {
+  constructor(id: string, source: PlaneSource | undefined, options: PlaneOptions) {
+    const { clock, onKey, newProjects, onNews, connect } = options;
     this.id = id;
     this.#options = options;
-    this.#projects = options.newProjects();
-    this.#health = this.#newHealth();
+    this.#source = source;
+    this.projects = newProjects();
+    this.health = new PlaneHealth(clock, () => onNews(id));
+    if (source === undefined) {
+      return;
+    }
+    const { url, requestsPerMinute, mayBeNearby, readKey: read, keyAgainMs: againMs } = source;
+    const key = new ApiKey({ clock, onKey, read, againMs, onChange: () => this.#keyChanged() });
+    this.key = key;
+    this.#connection = connect({
+      ...{ url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.health.noteCall },
+      ...{ recordedAs: recordedName(id), label: planeLabel(id) },
+      isInUse: () => !this.#isClosed && key.known?.kind === "Read",
+    });
   }
 
   /** `undefined`: no resource describes it. */
@@ -91,109 +97,64 @@ export class Plane {
     return this.#resource;
   }
 
-  /** `undefined`: there is no valid spec. */
-  get key(): ApiKey | undefined {
-    return this.#link?.key;
-  }
-
-  get health(): PlaneHealth {
-    return this.#health;
-  }
-
-  /** Another URL, or a resource that was created again, gets a new memory. */
-  get projects(): Projects {
-    return this.#projects;
-  }
-
-  /** Whether nothing describes it, and nothing is remembered of its projects. */
-  get isForgettable(): boolean {
-    return this.#link === undefined && this.#resource === undefined && this.#projects.size === 0;
+  get place(): string | undefined {
+    return this.#source?.place;
   }
 
   get databases(): DatabaseSettings {
-    const { databases } = this.#link?.source ?? this.#options.settings;
+    const { databases } = this.#source ?? this.#options.settings;
     const known = this.key?.known;
     const authority = known?.kind === "Read" ? known.authority : undefined;
     return authority === undefined ? databases : { ...databases, certificateAuthority: authority };
   }
 
-  unit(): ControlPlaneUnit {
-    const problem = this.#problem();
-    const access = problem === undefined ? this.#link?.connection.access : undefined;
-    const identity: Identity = access?.identity ?? { clusterId: this.#options.clusterId, serviceUrl: "" };
-    const { id, projects } = this;
-    return { ...{ id, projects, access, identity, problem, isKnown: this.#isKnown() }, grantOf: this.#grantOf };
-  }
-
-  /** @param resource `undefined`: nothing describes it any more */
-  note(resource: PlaneResource | undefined): void {
-    const before = this.#resource;
-    const after = resource && withAllowedHost(resource, this.#options.tenantHosts);
-    this.#resource = after;
-    if (
-      before?.annotations[annotations.reconcileRequestedAt] !== after?.annotations[annotations.reconcileRequestedAt]
-    ) {
+  /** @param source of the same place */
+  update(resource: PlaneResource | undefined, source: PlaneSource | undefined): void {
+    if (source?.requestsPerMinute !== this.#source?.requestsPerMinute) {
+      this.#connection?.setRequestsPerMinute(source?.requestsPerMinute);
+    }
+    const asked = annotations.reconcileRequestedAt;
+    if (resource?.annotations[asked] !== this.#resource?.annotations[asked]) {
       this.key?.forget();
     }
-    this.use(sourceOf(after, this.#options));
-    if (!isSameStored(before?.spec, after?.spec)) {
-      this.#options.onUsable(this.id);
-    }
+    this.#source = source;
+    this.#resource = resource;
   }
 
-  /** @param source `undefined`: the control plane cannot be used, and its connection is closed */
-  use(source: PlaneSource | undefined): void {
-    const before = this.#link;
-    if (before !== undefined && before.source.keyPlace === source?.keyPlace) {
-      if (before.source.requestsPerMinute !== source.requestsPerMinute) {
-        before.connection.setRequestsPerMinute(source.requestsPerMinute);
-      }
-      this.#link = { ...before, source };
-      return;
-    }
-    if (before !== undefined) {
-      // Changes in progress have connections of their own, and end as if nothing had happened.
-      void before.connection.close().catch(() => {});
-      this.#health.forgetKey();
-      if (source === undefined) this.#options.onUnused(planeLabel(this.id));
-    }
-    if (source !== undefined && source.place !== this.#place) {
-      // Knowledge from another URL proves nothing about this one.
-      this.#place = source.place;
-      this.#projects = this.#options.newProjects();
-      this.#health = this.#newHealth();
-    }
-    this.#link = source && this.#linkTo(source);
+  unit(): ControlPlaneUnit {
+    const problem = this.#problem();
+    const access = problem === undefined ? this.#connection?.access : undefined;
+    const identity = access?.identity ?? { clusterId: this.#options.clusterId, serviceUrl: "" };
+    // Before its key was read, only deletions that leave everything in place are decided.
+    const isKnown = this.#source?.withoutKey === undefined || this.key?.known !== undefined;
+    return { id: this.id, projects: this.projects, access, identity, problem, isKnown, grantOf: this.#grantOf };
   }
 
   /** Runs the step that removes the last finalizer. Until it ends, nothing new begins at the control plane. */
-  async whileLeaving<Value>(step: () => Promise<Value>): Promise<Value> {
+  async whileLeaving(step: () => Promise<unknown>): Promise<void> {
     this.#isLeaving = true;
     try {
-      return await step();
+      await step();
     } finally {
       this.#isLeaving = false;
     }
   }
 
   unreadableCount(): number {
-    return this.#link?.connection.unreadableCount() ?? 0;
+    return this.#connection?.unreadableCount() ?? 0;
   }
 
+  /** Changes in progress have connections of their own, and end as if nothing had happened. */
   async close(): Promise<void> {
-    await this.#link?.connection.close();
+    this.#isClosed = true;
+    await this.#connection?.close();
   }
 
   readonly #grantOf = (namespace: string, projectId: string): ProjectGrant => {
     const { namespaces, grantMode } = this.#options;
     const question = { namespace, projectId, facts: namespaces.grantsOf(namespace) };
-    return planeGrantOf({ id: this.id, projects: this.#link?.source.projects }, question, grantMode);
+    return planeGrantOf({ id: this.id, projects: this.#source?.projects }, question, grantMode);
   };
-
-  /** Whether its description is known by now. Before, only deletions that leave everything in place are decided. */
-  #isKnown(): boolean {
-    return this.#link?.source.withoutKey === undefined || this.#link.key.known !== undefined;
-  }
 
   #problem(): PlaneProblem | undefined {
     const kind = kindOfPlane(this.id);
@@ -204,47 +165,27 @@ export class Plane {
     if (this.id === unreadablePlane) {
       return planeProblems.refUnreadable;
     }
-    if (kind !== undefined && (this.#resource === undefined || this.#hasLeft())) {
+    if (kind !== undefined && (this.#resource === undefined || this.#hasLeft(this.#resource))) {
       return planeProblems.notFound(this.id);
     }
-    if (this.#link === undefined) {
+    if (this.#source === undefined) {
       return planeProblems.notReady(this.id);
     }
-    return this.#link.key.known?.kind === "Read" ? undefined : this.#link.source.withoutKey;
+    return this.key?.known?.kind === "Read" ? undefined : this.#source.withoutKey;
   }
 
   /** Whether the last finalizer is removed, or is being removed now. Then nothing new may begin here. */
-  #hasLeft(): boolean {
-    const { deletionTimestamp, finalizers = [] } = this.#resource ?? {};
+  #hasLeft({ deletionTimestamp, finalizers }: PlaneResource): boolean {
     return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
-  }
-
-  #newHealth(): PlaneHealth {
-    return new PlaneHealth(this.#options.clock, () => this.#options.onNews(this.id));
-  }
-
-  #linkTo(source: PlaneSource): Link {
-    const { clock, connect, onKey } = this.#options;
-    const isInUse = () => this.#link?.key === key;
-    const key: ApiKey = new ApiKey({
-      ...{ clock, onKey, read: source.readKey, againMs: source.keyAgainMs },
-      onChange: () => {
-        if (isInUse()) this.#keyChanged();
-      },
-    });
-    const { url, requestsPerMinute, mayBeNearby } = source;
-    const connection = connect({
-      ...{ url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.#health.noteCall },
-      ...{ recordedAs: recordedName(this.id), label: planeLabel(this.id) },
-      isInUse: () => isInUse() && key.known?.kind === "Read",
-    });
-    return { source, key, connection };
   }
 
   #keyChanged(): void {
     const { onUnused, onNews, onUsable } = this.#options;
-    this.#health.forgetKey();
-    this.#projects.retryRefused();
+    if (this.#isClosed) {
+      return;
+    }
+    this.health.forgetKey();
+    this.projects.retryRefused();
     if (this.key?.known?.kind !== "Read") {
       onUnused(planeLabel(this.id));
     }

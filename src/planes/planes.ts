@@ -1,25 +1,73 @@
-/** All control planes, by their ids. */
+/** All control planes, and the reconcile of the resources that describe them: finalizer, key, status and deletion. */
+import { LeaderFenceError } from "../domain/leader-fence.ts";
+import type { Logger } from "../domain/logger.ts";
+import {
+  boundedRetryAfterMs,
+  type EventRecorder,
+  KubernetesError,
+  type ResourceStore,
+} from "../domain/resource-store.ts";
+import { isSameStored } from "../domain/same-stored.ts";
+import type { Requeue } from "../domain/worker.ts";
 import type { ControlPlaneUnit } from "../engine/context.ts";
-import { settingsPlane } from "../resource/control-plane-resource.ts";
+import { reportRefusedWrite } from "../engine/refused-write.ts";
+import { keyOfPlane, type PlaneResource, planeLabel, settingsPlane } from "../resource/control-plane-resource.ts";
+import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
+import { isBeingDeleted } from "../resource/stored-object.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
+import { sourceOf } from "./plane-source.ts";
+import { planeEvents, planeStatus } from "./plane-status.ts";
+import { withAllowedHost } from "./tenant-hosts.ts";
+
+export interface PlanesOptions extends PlaneOptions {
+  readonly logger: Logger;
+  /** `undefined`: no resource can describe it. */
+  readonly storeOf: (planeId: string) => PlaneStore | undefined;
+  /** Counts the resources that have something there, or may create it at any moment. */
+  readonly usersOf: (planeId: string) => number;
+  readonly events: EventRecorder;
+  /** Their events are in the namespace `default`, where an operator of some namespaces has no right. */
+  readonly mayRecordOfCluster: boolean;
+}
+
+type PlaneStore = ResourceStore<PlaneResource, ControlPlaneStatus>;
+
+/** A control plane is reconciled again this many milliseconds after its last reconcile. */
+const againMs = { usual: 60_000, keyRefused: 5_000 };
 
 export class Planes {
-  readonly #options: PlaneOptions;
-  readonly #planes = new Map<string, Plane>();
+  readonly #options: PlanesOptions;
+  /** `stored`: the cached resource of which the control plane was made. */
+  readonly #known = new Map<string, { readonly plane: Plane; readonly stored: PlaneResource | undefined }>();
 
-  constructor(options: PlaneOptions) {
+  constructor(options: PlanesOptions) {
     this.#options = options;
-    this.of(settingsPlane).use(options.settings);
+    this.of(settingsPlane);
   }
 
   all(): readonly Plane[] {
-    return [...this.#planes.values()];
+    return [...this.#known.values()].map(({ plane }) => plane);
   }
 
-  /** If the control plane does not exist, its unit has a problem. */
+  /** Returns the control plane as the newest resource describes it. If it does not exist, its unit has a problem. */
   of(planeId: string): Plane {
-    const plane = this.#planes.get(planeId) ?? new Plane(planeId, this.#options);
-    this.#planes.set(planeId, plane);
+    const { storeOf, tenantHosts, settings, onUsable, onUnused } = this.#options;
+    const stored = storeOf(planeId)?.get(keyOfPlane(planeId));
+    const known = this.#known.get(planeId);
+    if (known !== undefined && known.stored === stored) {
+      return known.plane;
+    }
+    const before = known?.plane;
+    const spec = before?.resource?.spec;
+    const resource = stored && withAllowedHost(stored, tenantHosts);
+    const source = planeId === settingsPlane ? settings : sourceOf(resource, this.#options);
+    const isSame = before !== undefined && before.place === source?.place;
+    const plane = isSame ? before : new Plane(planeId, source, this.#options);
+    plane.update(resource, source);
+    this.#known.set(planeId, { plane, stored });
+    if (!isSame) void before?.close().catch(() => {});
+    if (before?.place !== undefined && source === undefined) onUnused(planeLabel(planeId));
+    if (!isSameStored(spec, resource?.spec)) onUsable(planeId);
     return plane;
   }
 
@@ -27,19 +75,67 @@ export class Planes {
     return this.of(planeId).unit();
   }
 
-  units(): readonly ControlPlaneUnit[] {
-    return this.all().map((plane) => plane.unit());
-  }
-
-  /** @returns whether the control plane is forgotten: nothing describes it, and nothing of its projects is remembered */
-  forgetUnused(planeId: string): boolean {
-    if (this.#planes.get(planeId)?.isForgettable === true) {
-      this.#planes.delete(planeId);
-    }
-    return !this.#planes.has(planeId);
-  }
-
   async close(): Promise<void> {
     await Promise.all(this.all().map((plane) => plane.close()));
+  }
+
+  /** After a KubernetesError or a refusal of the leader fence it is reconciled again later; neither is thrown. */
+  async reconcile(planeId: string): Promise<Requeue> {
+    const store = this.#options.storeOf(planeId);
+    if (store === undefined) {
+      return { kind: "Done" };
+    }
+    try {
+      return await this.#reconcile(planeId, store);
+    } catch (error) {
+      if (!(error instanceof KubernetesError || error instanceof LeaderFenceError)) {
+        throw error;
+      }
+      if (error instanceof KubernetesError && error.reason !== "Conflict") {
+        const message = "reconcile of a control plane failed; the operator tries again";
+        this.#options.logger.warn({ planeId, err: error }, message);
+        const { resource } = this.of(planeId);
+        if (resource) await reportRefusedWrite({ ...this.#options, store }, { resource, isFirst: false }, error);
+      }
+      const delayMs = boundedRetryAfterMs(error);
+      return delayMs > 0 ? { kind: "RequeueAfter", delayMs } : { kind: "Retry" };
+    }
+  }
+
+  async #reconcile(planeId: string, store: PlaneStore): Promise<Requeue> {
+    const found = await store.current(keyOfPlane(planeId));
+    if (found === undefined) {
+      return this.#forgetUnused(planeId) ? { kind: "Done" } : { kind: "RequeueAfter", delayMs: againMs.usual };
+    }
+    const isDeleting = isBeingDeleted(found);
+    const resource = isDeleting ? found : await store.addFinalizer(found);
+    const plane = this.of(planeId);
+    await plane.key?.read();
+    const users = this.#options.usersOf(planeId);
+    if (isDeleting && users === 0) {
+      await plane.whileLeaving(() => store.removeFinalizer(resource));
+      return { kind: "Done" };
+    }
+    await this.#storeStatus(store, plane, users);
+    const isRefused = plane.health.state.credentials === "Refused";
+    return { kind: "RequeueAfter", delayMs: isRefused ? againMs.keyRefused : againMs.usual };
+  }
+
+  /** @returns whether it is forgotten: nothing of its projects is remembered */
+  #forgetUnused(planeId: string): boolean {
+    return this.of(planeId).projects.size === 0 && this.#known.delete(planeId);
+  }
+
+  async #storeStatus(store: PlaneStore, { resource, key, health }: Plane, users: number): Promise<void> {
+    const { clock, events, mayRecordOfCluster } = this.#options;
+    const facts = { ...health.state, key: key?.known, users, nowMs: clock.nowMs() };
+    const status = resource && planeStatus({ ...facts, resource });
+    if (resource === undefined || status === undefined || isSameStored(status, resource.status)) {
+      return;
+    }
+    await store.patchStatus(resource, status);
+    if (mayRecordOfCluster || resource.kind === "ControlPlane") {
+      for (const event of planeEvents(resource, status)) events.record(resource, event);
+    }
   }
 }

@@ -20,11 +20,6 @@ export function keyInSecrets(secrets: SecretReads, keyEntry: SecretEntry, author
   const refused = (reason: keyof typeof remedies, entry: SecretEntry): KeyRead => ({
     ...{ kind: "Refused", reason, message: remedies[reason](entry, secrets.account) },
   });
-  const failed = (error: unknown, entry: SecretEntry): KeyRead => {
-    if (!(error instanceof KubernetesError)) throw error;
-    const isForbidden = error.reason === "Forbidden";
-    return isForbidden ? refused("SecretForbidden", entry) : { kind: "Unanswered", message: error.message };
-  };
   const textIn = async (entry: SecretEntry): Promise<KeyRead> => {
     try {
       const secret = await secrets.read(entry.secret);
@@ -32,24 +27,20 @@ export function keyInSecrets(secrets: SecretReads, keyEntry: SecretEntry, author
       const missing = secret === undefined ? "SecretNotFound" : "SecretKeyNotFound";
       return key === undefined ? refused(missing, entry) : { kind: "Read", key };
     } catch (error) {
-      return failed(error, entry);
+      if (!(error instanceof KubernetesError)) throw error;
+      const { reason, message } = error;
+      return reason === "Forbidden" ? refused("SecretForbidden", entry) : { kind: "Unanswered", message };
     }
   };
   return async () => {
     const found = await textIn(keyEntry);
-    if (found.kind !== "Read") {
-      return found;
+    const key = found.kind === "Read" ? withoutLineBreak(found.key) : "";
+    if (found.kind !== "Read" || !isApiKey(key)) {
+      return found.kind === "Read" ? refused("SecretInvalid", keyEntry) : found;
     }
-    const key = withoutLineBreak(found.key);
-    if (!isApiKey(key)) {
-      return refused("SecretInvalid", keyEntry);
-    }
-    if (authorityEntry === undefined) {
-      return { kind: "Read", key };
-    }
-    const authority = await textIn(authorityEntry);
-    if (authority.kind !== "Read") {
-      return authority;
+    const authority = authorityEntry && (await textIn(authorityEntry));
+    if (authorityEntry === undefined || authority?.kind !== "Read") {
+      return authority ?? { kind: "Read", key };
     }
     const isPem = authority.key.includes("-----BEGIN CERTIFICATE-----");
     return isPem

@@ -3,15 +3,11 @@ import type { ControlPlaneMetrics } from "../domain/control-plane.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
 import type { SecretObserver, WatchStats } from "../domain/resource-store.ts";
 import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
+import type { DatabaseAccess } from "../resource/database-access.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
 import { createBoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
-import {
-  type AccessMetricsOptions,
-  createAccessMetrics,
-  type ResourceGaugesOptions,
-  registerResourceGauges,
-} from "./resource-gauges.ts";
+import { createAccessMetrics, type ResourceGaugesOptions, registerResourceGauges } from "./resource-gauges.ts";
 
 type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
 
@@ -21,8 +17,8 @@ export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources"
 export interface MetricsOptions extends ResourceGaugesOptions {
   readonly version: string;
   readonly workers: number;
-  /** The sources of the DatabaseAccess metrics. @default none */
-  readonly accesses?: AccessMetricsOptions | undefined;
+  /** @default none */
+  readonly accesses?: (() => readonly DatabaseAccess[]) | undefined;
   /** Returns the number of endpoints whose name has this cluster's token and that no resource owns. */
   readonly orphanCount: () => number;
   readonly unreadableCount: () => number;
@@ -61,7 +57,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const leader = "1 while this process is the leader and may act.";
   registry.values({ leader_election_master_status: [leader, () => Number(isLeader())] }, { name: leaseName });
   const eventLoopDelayed = createProcessMetrics(registry, options.version);
-  const access = createAccessMetrics(registry, options.accesses ?? { resources: () => [], nowMs: () => 0 });
+  const access = createAccessMetrics(registry, options.accesses ?? (() => []), options.nowMs);
   const render = () => registry.metrics();
   return { operations, reconciles, queue, controlPlane, eventLoopDelayed, access, render };
 }

@@ -120,15 +120,11 @@ function inFlightOf({ status }: ComputeEndpoint): readonly StatusOperation[] {
   return (status.operations ?? []).filter(isInFlight);
 }
 
-export interface AccessMetricsOptions {
-  readonly resources: () => readonly DatabaseAccess[];
-  readonly nowMs: () => number;
-}
-
 /** Makes the metrics of DatabaseAccesses. Labels and values never come from a Secret. */
 export function createAccessMetrics(
   registry: MetricsRegistry,
-  { resources, nowMs }: AccessMetricsOptions,
+  resources: () => readonly DatabaseAccess[],
+  nowMs: () => number,
 ): SecretObserver {
   registry.ofEach(resources, {
     database_access_ready: [

@@ -1,5 +1,4 @@
 /** Connects to a control plane: makes the client, what stands around its calls, and the request budget. */
-
 import { hash } from "node:crypto";
 import type { Config } from "../config.ts";
 import {
@@ -10,7 +9,7 @@ import {
   withOneKey,
 } from "../control-plane/around-calls.ts";
 import type { Call, KeyedCall } from "../control-plane/call.ts";
-import { createHttpClient, type HttpCallOptions } from "../control-plane/http-call.ts";
+import { createHttpClient } from "../control-plane/http-call.ts";
 import { RequestBudget } from "../control-plane/request-budget.ts";
 import { parseServiceUrl } from "../control-plane/service-url.ts";
 import { controlPlaneOf } from "../control-plane/typed-calls.ts";
@@ -36,29 +35,17 @@ export interface ConnectOptions {
   readonly metrics: ControlPlaneMetrics;
   readonly fence: LeaderFence;
   /** @default over HTTP */
-  readonly callOf?: ((target: CallTarget) => KeyedCall) | undefined;
-}
-
-export interface CallTarget extends Pick<PlaneTarget, "url" | "recordedAs"> {
-  readonly fence: LeaderFence;
+  readonly callOf?:
+    | ((target: Pick<PlaneTarget, "url" | "recordedAs"> & { readonly fence: LeaderFence }) => KeyedCall)
+    | undefined;
 }
 
 /** The caller must close the connection. @throws Error when the URL is not valid */
 export function connectControlPlane(options: ConnectOptions, target: PlaneTarget): PlaneConnection {
   const { config, clock, logger, clusterId } = options;
-  const { keys, recordedAs, label, onCallEnded, isInUse, requestsPerMinute = config.requestsPerMinute } = target;
-  // A call of a former connection may end later. It must not bring back the metrics that were removed.
-  const ifInUse = (report: () => void) => {
-    if (isInUse()) report();
-  };
-  const metrics = options.metrics.of(label);
-  const observer: ControlPlaneObserver = {
-    ...metrics,
-    callBegan: () => ifInUse(() => metrics.callBegan()),
-    throttled: (reason) => ifInUse(() => metrics.throttled(reason)),
-    keyJudged: (isAccepted) => ifInUse(() => metrics.keyJudged(isAccepted)),
-  };
-  const client = createClient({ ...options, observer }, target);
+  const { keys, recordedAs, onCallEnded, requestsPerMinute = config.requestsPerMinute } = target;
+  const observer = observerOf(options, target);
+  const client = createClient(options, target, observer);
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
   const probing = holdAfterRefusedKey(held, { clock, keys });
@@ -84,13 +71,26 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
     makeUrgent: (projectId) => budget.makeUrgent(projectId),
     stopWaiting: () => budget.close(),
   };
-  const close = async () => {
-    probing.stop();
-    await client.close();
+  return {
+    access,
+    unreadableCount: () => unreadable.count(),
+    setRequestsPerMinute: (limit = config.requestsPerMinute) => budget.setRequestsPerMinute(limit),
+    async close() {
+      probing.stop();
+      await client.close();
+    },
   };
-  const setRequestsPerMinute: PlaneConnection["setRequestsPerMinute"] = (limit) =>
-    budget.setRequestsPerMinute(limit ?? config.requestsPerMinute);
-  return { access, unreadableCount: () => unreadable.count(), setRequestsPerMinute, close };
+}
+
+/** A call of a former connection may end later. It must not bring back the metrics that were removed. */
+function observerOf({ metrics }: ConnectOptions, { label, isInUse }: PlaneTarget): ControlPlaneObserver {
+  const own = metrics.of(label);
+  return {
+    ...own,
+    callBegan: () => isInUse() && own.callBegan(),
+    throttled: (reason) => isInUse() && own.throttled(reason),
+    keyJudged: (isAccepted) => isInUse() && own.keyJudged(isAccepted),
+  };
 }
 
 function noting(call: Call, onEnded: (error: unknown) => void): Call {
@@ -106,15 +106,14 @@ function noting(call: Call, onEnded: (error: unknown) => void): Call {
   };
 }
 
-type ClientOptions = ConnectOptions & Pick<HttpCallOptions, "observer">;
-
-function createClient(options: ClientOptions, { url, recordedAs, mayBeNearby }: PlaneTarget) {
-  const { callOf, fence, version } = options;
+function createClient(options: ConnectOptions, target: PlaneTarget, observer: ControlPlaneObserver) {
+  const { callOf, fence, version, config } = options;
+  const { url: baseUrl, mayBeNearby } = target;
   if (callOf !== undefined) {
-    return { serviceUrl: parseServiceUrl(url), call: callOf({ url, recordedAs, fence }), close: async () => {} };
+    return { serviceUrl: parseServiceUrl(baseUrl), call: callOf({ ...target, fence }), close: async () => {} };
   }
-  const userAgent = `endpoint-operator/${version}`;
-  const { httpsProxy, noProxy: except = "" } = options.config;
+  const { httpsProxy, noProxy: except = "" } = config;
   const proxy = httpsProxy === undefined ? undefined : { url: httpsProxy, except };
-  return createHttpClient({ ...options, baseUrl: url, userAgent, writeTimeoutMs, mayBeNearby, proxy });
+  const userAgent = `endpoint-operator/${version}`;
+  return createHttpClient({ ...options, observer, baseUrl, userAgent, writeTimeoutMs, mayBeNearby, proxy });
 }

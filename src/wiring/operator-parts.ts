@@ -21,7 +21,9 @@ import { NamespaceGrants } from "../kubernetes/namespace-grants.ts";
 import { computeEndpointKind, databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { ProjectOperations } from "../operations/reader.ts";
+import type { PlaneTarget } from "../planes/plane.ts";
 import { usersAmong } from "../planes/plane-status.ts";
+import type { Planes } from "../planes/planes.ts";
 import { type ComputeEndpoint, noProject, projectKeysOf } from "../resource/compute-endpoint.ts";
 import { kindOfPlane, parseProjectKey, planeIndex, planeLabel } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
@@ -33,7 +35,7 @@ import { type WorkPriority, WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { type ConnectOptions, connectControlPlane, writeTimeoutMs } from "./connect-control-plane.ts";
-import { ControlPlanes } from "./control-planes.ts";
+import { createControlPlanes, queueKeyOf } from "./control-planes.ts";
 import { WatchedKind } from "./watched-kind.ts";
 
 /** The options of the operator. Everything that differs between tests and production is passed in here. */
@@ -90,7 +92,8 @@ export class OperatorParts {
   readonly #accessKind: AccessKind;
   readonly #grants: NamespaceGrants;
   readonly #queue: WorkQueue;
-  readonly #planes: ControlPlanes;
+  readonly #planes: Planes;
+  readonly #planeKinds: ReturnType<typeof createControlPlanes>["kinds"];
   readonly #pool: WorkerPool;
 
   /** @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid */
@@ -106,29 +109,33 @@ export class OperatorParts {
     this.leadership = this.#createLeadership();
     this.fence = new ClosableFence(this.leadership);
     const { watchNamespaces: namespaces, projectPollMs } = config;
-    const watched = { ...this.#watching(), namespaces };
+    const watching = {
+      ...{ ...this.#foundation, namespaces, fence: this.fence },
+      onRestored: () => this.#end("the API server's resourceVersion went backwards, as after a restore of etcd"),
+      enqueue: (key: string, priority: WorkPriority) => this.#enqueue(key, priority),
+    };
     this.endpoints = new WatchedKind(computeEndpointKind, {
-      ...{ ...watched, keysOf: projectKeysOf, onList: () => this.leadership.nudge() },
+      ...{ ...watching, gaps: undefined, keysOf: projectKeysOf, onList: () => this.leadership.nudge() },
       onChange: (key, priority) => this.#accesses.changedAt(endpointIndex(key), priority),
     });
     this.#accesses = new WatchedKind(databaseAccessKind(indexesOf), {
-      ...{ ...watched, gaps: gaps.get(databaseAccessNames.kind) },
+      ...{ ...watching, gaps: gaps.get(databaseAccessNames.kind) },
       keysOf: (resource) => [this.#accessKind.keyOf(resource)],
     });
     this.#grants = new NamespaceGrants({
-      ...{ ...watched, gaps: gaps.get("Namespace"), readAgainMs: Math.min(longestReadAgainMs, projectPollMs) },
+      ...{ ...watching, gaps: gaps.get("Namespace"), readAgainMs: Math.min(longestReadAgainMs, projectPollMs) },
       onChange: (namespace) => this.#grantsChanged(namespace),
     });
     this.metrics = this.#createMetrics();
     this.#queue = new WorkQueue({ clock, random, observer: this.metrics.queue });
     this.events = new QueuedEventRecorder({ connection, fence: this.fence, clock, logger, instance, random });
-    this.#planes = this.#createPlanes();
+    const { planes, kinds } = createControlPlanes({ ...watching, ...this.#aroundPlanes() });
+    this.#planes = planes;
+    this.#planeKinds = kinds;
     this.#accessKind = this.#createAccessKind();
     this.#pool = this.#createPool();
-    this.liveness = new LivenessWatchdog({
-      ...{ clock, queueStats: () => this.#queue.stats() },
-      hasRoom: () => !this.#requests.isFull,
-    });
+    const queueStats = () => this.#queue.stats();
+    this.liveness = new LivenessWatchdog({ clock, queueStats, hasRoom: () => !this.#requests.isFull });
   }
 
   /** Resolves with the reason when this process must end, for instance because it lost the Lease. Never rejects. */
@@ -146,49 +153,38 @@ export class OperatorParts {
   stopWork(timeoutMs: number): Promise<boolean> {
     const stopping = this.#pool.stop(timeoutMs);
     // A reconcile that waits for the request budget has nothing to finish. The wait can be longer than the shutdown.
-    for (const { access } of this.#planes.planes.units()) {
-      access?.stopWaiting();
+    for (const plane of this.#planes.all()) {
+      plane.unit().access?.stopWaiting();
     }
     return stopping;
   }
 
   async close(): Promise<void> {
     this.liveness.stop();
-    await Promise.all([...this.#watches().map((watch) => watch.stop()), this.#planes.planes.close()]);
+    await Promise.all([...this.#watches().map((watch) => watch.stop()), this.#planes.close()]);
   }
 
   #kinds() {
-    return [this.endpoints, this.#accesses, ...this.#planes.kinds];
+    return [this.endpoints, this.#accesses, ...this.#planeKinds];
   }
 
   #watches() {
     return [...this.#kinds().map(({ watch }) => watch), this.#grants.watch];
   }
 
-  /** What every watch of resources needs. */
-  #watching() {
-    const { connection, clock, logger, random } = this.#foundation;
-    return {
-      ...{ connection, clock, logger, random, fence: this.fence },
-      onRestored: () =>
-        this.#stopForGood("the API server's resourceVersion went backwards, as after a restore of etcd"),
-      enqueue: (key: string, priority: WorkPriority) => this.#enqueue(key, priority),
-    };
-  }
-
   #createLeadership(): Leadership {
-    const { config, leaseConnection: connection, identity, clock, logger, random } = this.#foundation;
+    const { config, leaseConnection: connection } = this.#foundation;
     const callbacks = {
       mayLead: () => this.endpoints.watch.hasSynced(),
       onLeading: () => void this.#lead(),
-      onLost: (why: string) => this.#stopForGood(why),
+      onLost: (why: string) => this.#end(why),
     };
     if (!config.leaderElection) {
       return soleLeadership(callbacks);
     }
     const namespace = config.leaseNamespace ?? connection.namespace;
     const client = createLeaseClient({ connection, namespace, name: config.leaseName });
-    return new LeaseElector({ ...callbacks, client, identity, clock, logger, random, longestEffectMs: writeTimeoutMs });
+    return new LeaseElector({ ...this.#foundation, ...callbacks, client, longestEffectMs: writeTimeoutMs });
   }
 
   async #lead(): Promise<void> {
@@ -196,21 +192,19 @@ export class OperatorParts {
       // A watch may have missed events before. The first effect needs the resources as they are stored now (S5 in
       // docs/reliability.md).
       await Promise.all(this.#watches().map((each) => each.listConsistently()));
-      await Promise.all(this.#planes.planes.all().map(({ key }) => key?.read()));
+      await Promise.all(this.#planes.all().map(({ key }) => key?.read()));
       for (const kind of this.#kinds()) {
         kind.lead();
       }
       this.#pool.start();
-    } catch (error) {
-      this.#foundation.logger.error(
-        { err: error },
-        "cannot list the resources after winning the lease; the process stops",
-      );
-      this.#stopForGood("the resources could not be listed after winning the lease");
+    } catch (err) {
+      const message = "cannot list the resources after winning the lease; the process stops";
+      this.#foundation.logger.error({ err }, message);
+      this.#end("the resources could not be listed after winning the lease");
     }
   }
 
-  #stopForGood(why: string): void {
+  #end(why: string): void {
     this.fence.close();
     void this.#pool.stop(0);
     this.#failed.resolve(why);
@@ -224,28 +218,32 @@ export class OperatorParts {
       return;
     }
     if (priority === "Urgent") {
-      this.#planes.planes.unitOf(planeId).access?.makeUrgent(projectId);
+      this.#planes.unitOf(planeId).access?.makeUrgent(projectId);
     }
-    this.#planes.enqueue(planeId);
+    this.#enqueuePlane(planeId);
+  }
+
+  #enqueuePlane(planeId: string): void {
+    if (kindOfPlane(planeId) !== undefined) this.#queue.add(queueKeyOf(planeId), "Urgent");
   }
 
   /** @param namespace `undefined`: the grants of every namespace have changed */
   #grantsChanged(namespace: string | undefined): void {
-    for (const { id } of this.#planes.planes.all()) {
-      this.#planes.enqueue(id);
+    for (const { id } of this.#planes.all()) {
+      this.#enqueuePlane(id);
     }
     this.endpoints.changedIn(namespace);
   }
 
   #createMetrics(): Metrics {
     const { version, config, clock } = this.#foundation;
-    const planes = () => this.#planes.planes.all();
+    const planes = () => this.#planes.all();
     return createMetrics({
-      ...{ version, workers: config.workers, resources: () => this.endpoints.resources() },
-      accesses: { resources: () => this.#accesses.resources(), nowMs: () => clock.nowMs() },
+      ...{ version, workers: config.workers, nowMs: () => clock.nowMs() },
+      resources: () => this.endpoints.resources(),
+      accesses: () => this.#accesses.resources(),
       orphanCount: () => planes().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
       unreadableCount: () => planes().reduce((sum, plane) => sum + plane.unreadableCount(), 0),
-      nowMs: () => clock.nowMs(),
       operationsAges: () =>
         planes().flatMap(({ id, projects }) =>
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
@@ -257,77 +255,62 @@ export class OperatorParts {
   }
 
   #newProjects(): Projects {
-    const { clock } = this.#foundation;
-    const operationsOf = (projectId: string) => new ProjectOperations({ clock, ...this.#logReports(projectId) });
+    const { clock, logger } = this.#foundation;
+    const operationsOf = (projectId: string) =>
+      new ProjectOperations({
+        clock,
+        onGap: ({ fromMs, untilMs }) => {
+          this.metrics.operations.logCutShort();
+          const [fromTime, untilTime] = [fromMs, untilMs].map((ms) => new Date(ms).toISOString());
+          const message = "operations of this time range were not read and are not counted";
+          logger.warn({ projectId, fromTime, untilTime }, message);
+        },
+      });
     return new Projects({ clock, operationsOf });
   }
 
-  #logReports(projectId: string) {
-    const { logger } = this.#foundation;
-    const { operations } = this.metrics;
+  #aroundPlanes() {
+    const { onKey = () => {} } = this.#foundation;
+    const [endpoints, accesses] = [this.endpoints, this.#accesses];
+    const connecting = { ...this.#foundation, metrics: this.metrics.controlPlane, fence: this.fence };
     return {
-      onGap({ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number }) {
-        operations.logCutShort();
-        const [fromTime, untilTime] = [fromMs, untilMs].map((ms) => new Date(ms).toISOString());
-        logger.warn(
-          { projectId, fromTime, untilTime },
-          "operations of this time range were not read and are not counted",
-        );
+      ...{ onKey, namespaces: this.#grants, events: this.events, newProjects: () => this.#newProjects() },
+      connect: (target: PlaneTarget) => connectControlPlane(connecting, target),
+      onUnused: (label: string) => this.metrics.controlPlane.forget(label),
+      onNews: (planeId: string) => this.#enqueuePlane(planeId),
+      onUsable(planeId: string) {
+        for (const kind of [endpoints, accesses]) kind.changedAt(planeIndex(planeId), "Urgent");
+      },
+      usersOf: (planeId: string) => {
+        const { grantOf } = this.#planes.unitOf(planeId);
+        const index = planeIndex(planeId);
+        return usersAmong(endpoints.store.withIndex(index), grantOf) + accesses.store.withIndex(index).length;
       },
     };
   }
 
-  #createPlanes(): ControlPlanes {
-    const { onKey = () => {} } = this.#foundation;
-    return new ControlPlanes({
-      ...{ ...this.#foundation, ...this.#watching(), onKey, namespaces: this.#grants, events: this.events },
-      newProjects: () => this.#newProjects(),
-      connect: (target) =>
-        connectControlPlane({ ...this.#foundation, metrics: this.metrics.controlPlane, fence: this.fence }, target),
-      onUnused: (label) => this.metrics.controlPlane.forget(label),
-      onUsable: (planeId) => {
-        this.endpoints.changedAt(planeIndex(planeId), "Urgent");
-        this.#accesses.changedAt(planeIndex(planeId), "Urgent");
-      },
-      usersOf: (planeId) => {
-        const { grantOf } = this.#planes.planes.unitOf(planeId);
-        const [endpoints, accesses] = [this.endpoints.store, this.#accesses.store];
-        const index = planeIndex(planeId);
-        return usersAmong(endpoints.withIndex(index), grantOf).length + accesses.withIndex(index).length;
-      },
-    });
-  }
-
-  #common() {
-    const { config, clock, logger, random } = this.#foundation;
-    const { createSettleMs, operationPollMs, resyncMs } = config;
-    return { clock, logger, random, events: this.events, policy: { createSettleMs, operationPollMs, resyncMs } };
-  }
-
   #createAccessKind(): AccessKind {
     return new AccessKind({
-      ...{ ...this.#common(), store: this.#accesses.store, observer: this.metrics.access },
+      ...{ store: this.#accesses.store, observer: this.metrics.access },
       secrets: createSecretStore({ ...this.#foundation, fence: this.fence }),
       findEndpoint: (key) => this.endpoints.store.get(key),
       endpointsOf: (projectId) => this.endpoints.store.withIndex(projectId),
-      settingsOf: (planeId) => this.#planes.planes.of(planeId).databases,
+      settingsOf: (planeId) => this.#planes.of(planeId).databases,
     });
   }
 
   #createPool(): WorkerPool {
-    const { config, clock, logger, tracer, forgets } = this.#foundation;
-    const { planes, keeper } = this.#planes;
+    const { config, clock, logger } = this.#foundation;
     const reconciler = new ProjectReconciler({
-      ...{ ...this.#common(), tracer, forgets, projectPollMs: config.projectPollMs },
+      ...{ ...this.#foundation, events: this.events, policy: config, projectPollMs: config.projectPollMs },
       kinds: [new EndpointKind(this.endpoints.store), this.#accessKind],
       metrics: this.metrics.operations,
-      unitOf: (planeId) => planes.unitOf(planeId),
+      unitOf: (planeId) => this.#planes.unitOf(planeId),
     });
     const reconcile = (key: string) => {
       const { planeId, projectId } = parseProjectKey(key);
-      return projectId === noProject && kindOfPlane(planeId) !== undefined
-        ? keeper.reconcile(planeId)
-        : reconciler.reconcile(key);
+      const isOfPlane = projectId === noProject && kindOfPlane(planeId) !== undefined;
+      return isOfPlane ? this.#planes.reconcile(planeId) : reconciler.reconcile(key);
     };
     return new WorkerPool({
       ...{ clock, queue: this.#queue, turn: () => this.#requests.turn(), observer: this.metrics.reconciles },

@@ -12,7 +12,7 @@ export function fullMetrics(): Metrics {
     version: "1.2.3",
     workers: 16,
     resources: () => [busyResource()],
-    accesses: { resources: () => [readyAccess()], nowMs: () => nowMs },
+    accesses: () => [readyAccess()],
     orphanCount: () => 2,
     nowMs: () => nowMs,
     operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],

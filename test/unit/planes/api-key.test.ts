@@ -119,8 +119,10 @@ describe("a Secret with a mounted file", () => {
       async () => read("file"),
       (why) => reports.push(why),
     );
-    expect(await source(before)).toEqual(want);
-    await source(before);
+    const first = await source(before);
+    expect(first).toEqual(want);
+    // A key that is in use stays after a read without an answer.
+    await source(first.kind === "Read" ? first : before);
     expect(reports).toHaveLength(count);
   });
 });

@@ -47,7 +47,7 @@ async function exportedSeries(): Promise<readonly Series[]> {
     version: "1.2.3",
     workers: 16,
     resources: () => [resource],
-    accesses: { resources: () => [access], nowMs: () => nowMs },
+    accesses: () => [access],
     orphanCount: () => 0,
     nowMs: () => nowMs,
     operationsAges: () => [],
