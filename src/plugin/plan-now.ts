@@ -20,6 +20,7 @@ import { conditionOf } from "../resource/conditions.ts";
 import { recordedName } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
+import { isBeingDeleted } from "../resource/stored-object.ts";
 import type { KnownGrants } from "./read-grants.ts";
 
 interface PlanInput {
@@ -57,13 +58,18 @@ export async function planNow(input: PlanInput): Promise<PlannedStep> {
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   const grantOf: GrantOf = (...of) => grants(...of) ?? grantShownBy(resource);
   const unit = { id, identity, projects, grantOf, problem, access: undefined, isKnown: true };
-  const kinds = [new EndpointKind(storeOf([...others, resource]))];
+  const kinds = [new EndpointKind(storeOf([...others, withFinalizer(resource)]))];
   const context = { clock, policy, kinds, unitOf: () => unit, projectPollMs: Number.POSITIVE_INFINITY, ...silent };
   const reconcile = new ProjectReconcile(context, { unit, key: workKeyOf(resource) });
   const step = await reconcile.planOf(resource.uid, controlPlane);
   if (step === undefined) throw new Error("unreachable: a resource is reconciled with its own project");
   const isGrantAssumed = grants(resource.key.namespace, workProjectOf(resource)) === undefined;
   return { plan: step.plan as Plan, afterOperation: step.afterOperation, isGrantAssumed };
+}
+
+/** The operator adds its finalizer to a new resource, and goes on at once. */
+function withFinalizer(resource: ComputeEndpoint): ComputeEndpoint {
+  return isBeingDeleted(resource) ? resource : { ...resource, finalizers: [...resource.finalizers, finalizer] };
 }
 
 /** A store that only reads. */
@@ -155,7 +161,6 @@ interface FileManifest {
     readonly namespace: string;
     readonly uid: string;
     readonly resourceVersion: string;
-    readonly finalizers: readonly string[];
     readonly annotations: Readonly<Record<string, string>>;
   };
   readonly spec: unknown;
@@ -168,14 +173,14 @@ export function appliedTo(stored: unknown, { metadata: { annotations }, spec }: 
   return { ...object, metadata, spec };
 }
 
-/** Adds a uid and the finalizer, as the API server and the operator would. @throws Error when there is none */
+/** Adds a uid, as the API server would. @throws Error when there is none */
 export function manifestIn(text: string, name: string | undefined, namespace: string): FileManifest {
   const found = objectsIn(text).find(
     (object) => object.kind === "ComputeEndpoint" && (name === undefined || object.metadata?.name === name),
   );
   if (found?.metadata?.name === undefined)
     throw new Error(`The file has no ComputeEndpoint${name === undefined ? "" : ` ${name}`}.`);
-  const metadata = { uid: "not-stored-yet", resourceVersion: "0", finalizers: [finalizer] };
+  const metadata = { uid: "not-stored-yet", resourceVersion: "0" };
   const { name: own, annotations = {} } = found.metadata;
   return {
     metadata: { ...metadata, name: own, namespace: found.metadata.namespace ?? namespace, annotations },

@@ -4,17 +4,14 @@ import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { fullGrant, type GrantOf } from "../../../src/engine/grant.ts";
-import { Projects } from "../../../src/engine/memory.ts";
-import { ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
 import type { Claim } from "../../../src/kinds/endpoint/claims.ts";
+import { EndpointKind } from "../../../src/kinds/endpoint/endpoint-kind.ts";
 import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
-import { ProjectOperations } from "../../../src/operations/reader.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeEngine } from "../../support/fakes/fake-engine.ts";
 import { FakeResourceStore } from "../../support/fakes/fake-resource-store.ts";
 import { noBranchObjects } from "../../support/fakes/no-branch-objects.ts";
-import { quietLogger } from "../../support/quiet-logger.ts";
-import { settingsUnit } from "../../support/settings-unit.ts";
 import { identity, nowMs, ownership, policy, project, resource } from "../../unit/kinds/endpoint/builders.ts";
 
 /** A change that the operator asked the control plane for: the method and its arguments. */
@@ -54,17 +51,9 @@ export class ObservedWorld {
    */
   async reconcile(grantOf: GrantOf = () => fullGrant): Promise<void> {
     const { clock, store, controlPlane } = this;
-    const calls = { controlPlane, reserve: async () => {}, reserved: controlPlane, keyMark: async () => "key" };
-    const access = { identity, forCaller: () => calls };
-    const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
-    const unit = settingsUnit({ ...access, pollsPerMinute: 1_000, makeUrgent() {}, stopWaiting() {} }, projects);
-    const reconciler = new ProjectReconciler({
-      ...{ clock, store, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
-      unitOf: () => ({ ...unit, grantOf }),
-      events: { record: () => {} },
-      metrics: { countEnded: () => {}, logCutShort: () => {}, forgetResource: () => {} },
-    });
-    await reconciler.reconcile(project);
+    const engine = new FakeEngine({ kinds: [new EndpointKind(store)], controlPlane, identity, policy, clock });
+    engine.unit = { grantOf };
+    await engine.reconcile(project);
   }
 }
 
