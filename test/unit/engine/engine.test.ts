@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError, type KubernetesReason } from "../../../src/domain/resource-store.ts";
 import { noGrant } from "../../../src/engine/grant.ts";
-import { projectId } from "./fake-service.ts";
+import { projectId } from "../../support/fakes/fake-service.ts";
 import { toyFinalizer } from "./toy-kind.ts";
 import { ToyScene } from "./toy-scene.ts";
 

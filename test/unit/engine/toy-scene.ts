@@ -4,8 +4,8 @@ import { conditionOf } from "../../../src/resource/conditions.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeEngine } from "../../support/fakes/fake-engine.ts";
+import { FakeService, projectId } from "../../support/fakes/fake-service.ts";
 import { FakeStore } from "../../support/fakes/fake-store.ts";
-import { FakeService, projectId } from "./fake-service.ts";
 import { type Toy, ToyKind, type ToyStatus, toyFinalizer } from "./toy-kind.ts";
 
 const key = { namespace: "shop", name: "toy" };

@@ -3,10 +3,10 @@ import type { ControlPlane, Mutation } from "../../../src/domain/control-plane.t
 import type { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { EndpointChanges, ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
-import type { FakeClock } from "../../support/fake-clock.ts";
-import { noBranchObjects } from "../../support/fakes/no-branch-objects.ts";
-import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
-import { observedOperation } from "../../support/fakes/observed-operation.ts";
+import type { FakeClock } from "../fake-clock.ts";
+import { noBranchObjects } from "./no-branch-objects.ts";
+import { observedEndpoint } from "./observed-endpoint.ts";
+import { observedOperation } from "./observed-operation.ts";
 
 export const projectId = "green-fox-123456";
 export const branchId = "br-main-1";

@@ -1,0 +1,120 @@
+/** Tests what only the whole kind shows: the order of its effects, and what it tells the engine. A reset throws here. */
+import { describe, expect, test } from "vitest";
+import { KubernetesError } from "../../../../src/domain/resource-store.ts";
+import { noGrant } from "../../../../src/engine/grant.ts";
+import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
+import {
+  access,
+  type ContextGiven,
+  computeEndpoint,
+  context,
+  type Given,
+  main,
+  other,
+  record,
+  records,
+} from "./access-builders.ts";
+import { AccessScene } from "./access-scene.ts";
+
+describe("effects", () => {
+  test("nothing exists → finalizer, role, database, Secret; at rest nothing is written or revealed", async () => {
+    const scene = new AccessScene();
+    await scene.apply();
+    expect(scene.effects).toEqual(["addFinalizer", "createRole", "createDatabase", "createSecret"]);
+    expect([scene.reason, scene.secretWorks()]).toEqual(["UpToDate", true]);
+    const { reveals } = scene;
+    await scene.settle(540_000);
+    expect([scene.effects.length, scene.reveals]).toEqual([4, reveals]);
+  });
+
+  test("the password is hidden, and the status is not stored after the Secret → Ready without a reset", async () => {
+    const scene = new AccessScene();
+    scene.revealsPasswords = false;
+    let failures = 0;
+    scene.store.beforeWrite = (write) => {
+      if (write !== "patchStatus" || scene.secrets.size === 0 || failures > 0) return;
+      failures += 1;
+      throw new KubernetesError("TimedOut", "no answer");
+    };
+    await scene.apply();
+    expect([failures, scene.reason, scene.secretWorks()]).toEqual([1, "UpToDate", true]);
+  });
+
+  test("the endpoint moves → role and database are made there, then the Secret follows; the old ones stay", async () => {
+    const scene = new AccessScene();
+    await scene.apply();
+    scene.effects.length = 0;
+    scene.moveEndpoint(other);
+    await scene.settle();
+    expect(scene.effects).toEqual(["createRole", "createDatabase", "replaceSecret"]);
+    expect([scene.reason, scene.secretWorks(other), scene.roles.size]).toEqual(["UpToDate", true, 2]);
+  });
+});
+
+describe("what it tells the engine", () => {
+  const begin = (given: ContextGiven = {}) => {
+    const parts = context({ endpoints: [computeEndpoint("orders", main)], ...given });
+    return new AccessKind(parts).begin(parts);
+  };
+  const created = (more: object = {}) => ({ status: { records: records([record("Role", "Created")], more) } });
+  const problem = { reason: "ControlPlaneNotFound", message: "There is none." } as const;
+
+  test.each<[string, RegExp | undefined, Given]>([
+    ["records of this control plane", undefined, created()],
+    ["no records", undefined, {}],
+    [
+      "records of another URL",
+      /https:\/\/former\.example.*delete this resource/,
+      created({ serviceUrl: "https://former.example" }),
+    ],
+    ["records of another control plane", /ControlPlane north/, created({ controlPlane: "ControlPlane/shop/north" })],
+    [
+      "records of another URL, deleted",
+      /set both deletionPolicy fields to Retain/,
+      { ...created({ serviceUrl: "x" }), isDeleted: true },
+    ],
+    ["records of another cluster prove and delete nothing", undefined, created({ clusterId: "x", serviceUrl: "x" })],
+    ["unreadable records", /cannot be read.*create it again/, { status: { records: { objects: 1 } } }],
+  ])("%s → the remedy %s", (_, remedy, given) => {
+    const message = begin().unprovenRecords(access(given));
+    if (remedy === undefined) expect(message).toBeUndefined();
+    else expect(message).toMatch(remedy);
+  });
+
+  test.each<[string, "granted" | "refused", Given, ContextGiven]>([
+    ["a grant", "granted", {}, {}],
+    ["no grant", "refused", {}, { grantOf: () => noGrant }],
+    ["no grant, and no endpoint yet", "granted", {}, { grantOf: () => noGrant, endpoints: [] }],
+    [
+      "no grant, no endpoint, and the control plane has a problem",
+      "refused",
+      {},
+      { grantOf: () => noGrant, endpoints: [], problem },
+    ],
+    [
+      "no grant, a deletion of what it created",
+      "granted",
+      { ...created(), isDeleted: true },
+      { grantOf: () => noGrant },
+    ],
+    [
+      "no grant, a deletion of what it may have created",
+      "refused",
+      {
+        isDeleted: true,
+        spec: { role: { name: "orders_app", deletionPolicy: "Delete" } },
+        status: { records: records([record("Role", "Presumed")]) },
+      },
+      { grantOf: () => noGrant },
+    ],
+  ])("%s → %s", (_, want, given, parts) => {
+    expect(begin(parts).missingGrant(access(given)) === undefined ? "granted" : "refused").toBe(want);
+  });
+
+  test("its project is gone → released; with records of another project only those are kept", () => {
+    const elsewhere = { ...record("Role", "Created"), projectId: "another" };
+    const both = { status: { records: records([record("Role", "Created"), elsewhere]) } };
+    expect(begin().planProjectGone(access(created()))).toEqual({ kind: "RemoveFinalizer", cause: "ProjectGone" });
+    expect(begin().planProjectGone(access(both))).toEqual({ kind: "ForgetProject", left: [elsewhere] });
+  });
+});

@@ -1,0 +1,168 @@
+/** Tests status and events of a DatabaseAccess after one reconcile, as tables. */
+import { describe, expect, test } from "vitest";
+import { ControlPlaneError, type ControlPlaneReason } from "../../../../src/domain/control-plane-error.ts";
+import { accessEvents } from "../../../../src/kinds/access/access-events.ts";
+import type { AccessObservation, AccessStep } from "../../../../src/kinds/access/access-observation.ts";
+import { observedObjects } from "../../../../src/kinds/access/access-records.ts";
+import { accessNote, accessStatus } from "../../../../src/kinds/access/access-status.ts";
+import { observationOf } from "../../../../src/kinds/access/observation-of.ts";
+import { conditionOf } from "../../../../src/resource/conditions.ts";
+import { checkConditions } from "../../../support/check-conditions.ts";
+import {
+  access,
+  context,
+  type Given,
+  known,
+  main,
+  nowMs,
+  observation,
+  other,
+  record,
+  records,
+  role,
+  settledStatus,
+} from "./access-builders.ts";
+
+const now = "2026-11-21T12:00:00Z";
+const [hourAgo, hourAhead] = ["2026-11-21T11:00:00Z", "2026-11-21T13:00:00Z"];
+const nothingSent = { kind: "NothingSent" } as const;
+const operations = { operations: [] };
+const createRole = { kind: "CreateObject", object: record("Role", "Requested") } as const;
+const dropRole = { kind: "DeleteObject", object: record("Role", "Created") } as const;
+const dropDatabase = { kind: "DeleteObject", object: record("Database", "Created") } as const;
+const write = { kind: "WriteSecret", data: {}, cause: "Restored" } as const;
+const written = { kind: "Applied", applied: { kind: "Written", resourceVersion: "9", cause: "Restored" } } as const;
+
+interface StepGiven extends Given {
+  readonly read?: Partial<AccessObservation>;
+  /** What the process remembers of the create. */
+  readonly memory?: Partial<AccessStep["facts"]["memory"]>;
+}
+
+/** The step of a resource that is settled but for what the test gives. */
+function stepOf(plan: AccessStep["plan"], outcome: AccessStep["outcome"], given: StepGiven = {}): AccessStep {
+  const { read = {}, memory, ...resource } = { status: settledStatus, ...given };
+  const facts = { ...context(), resource: access(resource), memory: { posts: undefined, ...memory } };
+  const own = { ...observation(resource, read), kind: "Access" } as const;
+  return { facts, reads: { own }, plan, outcome } as unknown as AccessStep;
+}
+
+function failed(reason: ControlPlaneReason): AccessStep["outcome"] {
+  const error = new ControlPlaneError(reason, "it owns a schema", { effect: "NotApplied" });
+  return { kind: "Failed", error, forMs: 1_000, lockHolder: undefined };
+}
+
+const accepted = { kind: "Accepted", answer: operations } as const;
+const forbidden = { kind: "Applied", applied: { kind: "Forbidden" } } as const;
+const settled = { kind: "Settled" } as const;
+const deleted = { isDeleted: true };
+
+test.each<[string, string, AccessStep]>([
+  ["everything is as it should be", "Ready UpToDate", stepOf(settled, nothingSent)],
+  ["the Secret was written", "Ready UpToDate", stepOf(write, written)],
+  ["the Secret may not be written", "Stalled SecretsForbidden", stepOf(write, forbidden)],
+  ["the role was created", "Reconciling CreatingRole", stepOf(createRole, accepted)],
+  ["the role cannot be created", "Reconciling Retrying", stepOf(createRole, failed("Rejected"))],
+  ["the role was deleted", "Reconciling Deleting", stepOf(dropRole, accepted, deleted)],
+  ["the role cannot be deleted", "Stalled RoleInUse", stepOf(dropRole, failed("Rejected"), deleted)],
+  ["the role cannot be deleted (409)", "Stalled RoleInUse", stepOf(dropRole, failed("Conflict"), deleted)],
+  ["the DELETE has no answer", "Reconciling ServiceUnavailable", stepOf(dropRole, failed("TimedOut"), deleted)],
+  ["the database cannot be deleted", "Reconciling Retrying", stepOf(dropDatabase, failed("Rejected"), deleted)],
+])("%s → %s", (_, want, step) => {
+  const { conditions, observedGeneration } = accessStatus(context(), step);
+  expect(checkConditions({ conditions, observedGeneration }, 1)).toEqual([]);
+  const [type, reason] = want.split(" ") as ["Ready" | "Stalled" | "Reconciling", string];
+  expect(conditionOf(conditions, type)).toMatchObject({ status: "True", reason });
+});
+
+const password = { roleUpdatedTime: role.updatedTime, knownSinceTime: hourAgo };
+const knowing = (change: object = {}) => ({ status: { ...settledStatus, password: { ...password, ...change } } });
+const asked = { asked: { rotateRequestedAt: "two" } };
+const nothingThere = { status: {}, read: { roles: [], databases: [] } };
+const isReset = { read: { roles: [{ ...role, updatedTime: hourAgo }], password: known("new") } };
+const elsewhere = { ...record("Role", "Created"), projectId: "another" };
+const forget = { kind: "ForgetProject", left: [elsewhere] } as const;
+
+describe("what status holds after a reconcile", () => {
+  const writes = (given: StepGiven) => stepOf(write, written, given);
+  const rests = (given: StepGiven) => stepOf(settled, nothingSent, given);
+  const rotation = { startedTime: hourAgo, requestedAt: "one" };
+  const since = (knownSinceTime: string) => ({ roleUpdatedTime: hourAgo, knownSinceTime });
+  const [ahead, noLater] = [hourAhead, now].map((time) => ({ knownSinceTime: time, rotatedTime: time }));
+
+  test.each<[string, object, AccessStep]>([
+    [
+      "a role was created",
+      { records: records([record("Role", "Created")]) },
+      stepOf(createRole, accepted, nothingThere),
+    ],
+    ["the Secret was written", { secret: { resourceVersion: "9", changedTime: now } }, writes({})],
+    ["at rest", { password, secret: settledStatus.secret, binding: { name: "app" } }, rests(knowing())],
+    ["another client reset the password", { password: since(now) }, writes({ ...knowing(), ...isReset })],
+    ["rotated", { password: { ...since(now), rotatedTime: now } }, writes({ ...knowing(), ...asked, ...isReset })],
+    ["rotated, as was asked", { lastHandledRotateAt: "two" }, writes({ ...knowing(), ...asked, ...isReset })],
+    [
+      "asked again meanwhile",
+      { lastHandledRotateAt: "one" },
+      writes({ ...knowing({ rotation }), ...asked, ...isReset }),
+    ],
+    ["the clock was ahead at the last reset", { password: { ...password, ...noLater } }, rests(knowing(ahead))],
+    ["one of two projects is gone", { records: records([elsewhere]) }, stepOf(forget, nothingSent)],
+  ])("%s → %j", (_, want, step) => {
+    expect(accessStatus(context(), step)).toMatchObject(want);
+  });
+
+  test("the same again → nothing changes, so a resource at rest is not written", () => {
+    const first = accessStatus(context(), rests({}));
+    const step = rests({ status: first });
+    const later = { nowMs: nowMs + 60_000 };
+    expect(accessStatus(context(later), { ...step, facts: { ...step.facts, ...later } })).toEqual(first);
+  });
+});
+
+describe("what status holds before a change is sent", () => {
+  const resets = (given: StepGiven) => stepOf({ kind: "ResetPassword" }, nothingSent, given);
+  const noted = (rotation: object) => ({ password: { ...password, rotation } });
+  const started = { startedTime: hourAgo };
+
+  test.each<[string, object, AccessStep]>([
+    ["a create", { records: records([record("Role", "Requested")]) }, stepOf(createRole, nothingSent, nothingThere)],
+    ["a reset that was asked for", noted({ startedTime: now, requestedAt: "two" }), resets({ ...knowing(), ...asked })],
+    ["a reset because of the age", noted({ startedTime: now }), resets(knowing())],
+    ["the next try of a reset", noted(started), resets(knowing({ rotation: started }))],
+  ])("%s → %j", (_, want, step) => {
+    const seen = observationOf(context(), step.facts, step.reads.own);
+    expect(seen && accessNote(context(), step, seen)).toMatchObject(want);
+  });
+});
+
+describe("who made a role that the list shows", () => {
+  const attempt = `Role ${record("Role", "Requested").projectId} ${main}`;
+  const posts = (change: object) => ({ attempt, isUnresolved: false, sinceMs: 0, answer: undefined, ...change });
+  const noted = [record("Role", "Requested")];
+
+  test.each([
+    ["nothing was noted", "Existing", [], undefined],
+    ["a create was noted and answered", "Created", noted, posts({ answer: operations })],
+    ["a create was noted and refused", "Existing", noted, posts({})],
+    ["a create was noted and has no answer", "Presumed", noted, posts({ isUnresolved: true })],
+    ["a create was noted, and the process knows nothing of it", "Presumed", noted, undefined],
+    ["a role was created on another branch", "Existing", [record("Role", "Created", other)], undefined],
+    ["it was recorded before", "Created", [record("Role", "Created")], undefined],
+  ] as const)("%s → %s", (_, origin, objects, remembered) => {
+    const { spec, endpoint } = observation();
+    const seen = observedObjects({ spec, endpoint, objects, roles: [role], databases: [] }, remembered);
+    expect(seen.find(({ branchId }) => branchId === main)).toEqual(record("Role", origin));
+  });
+});
+
+test.each<[string, readonly string[], AccessStep["plan"], AccessStep["outcome"]]>([
+  ["a role was created", ["Normal RoleCreated"], createRole, { kind: "Accepted", answer: operations }],
+  ["a database was deleted", ["Normal DatabaseDeleted"], dropDatabase, { kind: "Accepted", answer: operations }],
+  ["a DELETE found nothing", [], dropRole, { kind: "Accepted", answer: { ...operations, isFound: false } }],
+  ["the Secret was restored", ["Warning SecretRestored"], write, written],
+  ["the project is gone", ["Warning ProjectGone"], { kind: "ForgetProject", left: [] }, nothingSent],
+  ["at rest", [], { kind: "Settled" }, nothingSent],
+])("%s → events %j", (_, want, plan, outcome) => {
+  expect(accessEvents(stepOf(plan, outcome), "p").map(({ type, reason }) => `${type} ${reason}`)).toEqual(want);
+});

@@ -1,0 +1,138 @@
+/** Tests what a DatabaseAccess names, and what is read for it. */
+import { describe, expect, test } from "vitest";
+import type { BranchObjects } from "../../../../src/domain/control-plane.ts";
+import type { StoredSecret } from "../../../../src/domain/resource-store.ts";
+import type { AccessFacts } from "../../../../src/kinds/access/access-observation.ts";
+import { referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
+import { BranchReader, isUnchangedInKubernetes, observeAccess } from "../../../../src/kinds/access/observe-access.ts";
+import { createSnapshot } from "../../../../src/operations/snapshot.ts";
+import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import { observedOperation } from "../../../support/fakes/observed-operation.ts";
+import {
+  access,
+  computeEndpoint,
+  context,
+  type Given,
+  identity,
+  known,
+  main,
+  nowMs,
+  observation,
+  other,
+  ownSecret,
+  projectId,
+  role,
+  settledStatus,
+  specOf,
+} from "./access-builders.ts";
+
+const deletedEndpoint = computeEndpoint("orders", main, {}, { deletionTimestamp: "2026-11-21T12:00:00Z" });
+
+test.each<[string, ComputeEndpoint | undefined, object]>([
+  ["does not exist", undefined, { reason: "EndpointNotFound" }],
+  ["is being deleted", deletedEndpoint, { reason: "EndpointNotFound" }],
+  ["has no endpoint yet", computeEndpoint("orders", main, null), { reason: "WaitingForEndpoint" }],
+  ["has a record of another URL", computeEndpoint("orders", main, { serviceUrl: "x" }), { reason: "IdentityUnproven" }],
+  ["has an endpoint", computeEndpoint("orders", main), { kind: "Named", projectId, endpointId: "ep-orders" }],
+])("the ComputeEndpoint %s → what it is named or why not", (_, endpoint, want) => {
+  expect(referenceOf(access(), () => endpoint, identity)).toMatchObject(want);
+});
+
+const secretRef = { spec: { password: { secretRef: { name: "given", key: "pw" } } } };
+const given = (pw: string) => ({ given: { ...ownSecret().secret, data: { pw } } });
+const own = { app: ownSecret().secret };
+const stalledBy = (reason: string) => ({
+  status: {
+    ...settledStatus,
+    conditions: [
+      {
+        type: "Stalled",
+        status: "True",
+        reason,
+        message: "m",
+        observedGeneration: 1,
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+      },
+    ],
+  },
+});
+const foreign = { app: { ...ownSecret().secret, ownerUids: [] } };
+const period = { spec: { password: { rotateAfterSeconds: 3_600 } } };
+
+/** Between two comparisons with the control plane only Secrets are looked at. */
+test.each<[string, boolean, Given, Readonly<Record<string, StoredSecret>>]>([
+  ["nothing has changed", true, {}, own],
+  ["the Secret is gone", false, {}, {}],
+  ["the Secret has another version", false, {}, { app: ownSecret({ resourceVersion: "8" }).secret }],
+  ["a rotation is asked for", false, { asked: { rotateRequestedAt: "one" } }, own],
+  ["a rotation is due", false, period, own],
+  ["the given password is the same", true, secretRef, { ...own, ...given("right\n") }],
+  ["the given password is another", false, secretRef, { ...own, ...given("new") }],
+  ["Stalled SecretExists, and it still does", true, stalledBy("SecretExists"), foreign],
+  ["Stalled SecretExists, and it is gone", false, stalledBy("SecretExists"), {}],
+  ["Stalled PasswordMissing", false, { ...stalledBy("PasswordMissing"), ...secretRef }, {}],
+  ["Stalled for a cause in the control plane", true, stalledBy("RoleNotFound"), {}],
+])("%s → unchanged: %s", async (_, isUnchanged, resource, stored) => {
+  const given = context({ stored, nowMs });
+  expect(await isUnchangedInKubernetes(given, access({ status: settledStatus, ...resource }))).toBe(isUnchanged);
+});
+
+describe("the password", () => {
+  const pending = { password: known("answered").password, branchId: main, roleUpdatedTime: role.updatedTime };
+  const touched = { app: ownSecret({ resourceVersion: "8" }).secret };
+
+  test.each<[string, string | object, boolean, Given, Readonly<Record<string, StoredSecret>>, object?]>([
+    ["the control plane reveals it", "revealed", true, {}, own],
+    ["the control plane hides it, and the Secret has it", { kind: "NotRead" }, false, {}, own],
+    ["the control plane hides it, and a person changed the Secret", { kind: "Unavailable" }, false, {}, touched],
+    ["it is the answer to a change of this process", "answered", false, {}, {}, pending],
+    ["the answer is of another branch", "revealed", true, {}, {}, { ...pending, branchId: other }],
+    ["another client has reset it since the answer", "revealed", true, {}, {}, { ...pending, roleUpdatedTime: "x" }],
+    ["a Secret gives it", "given", true, secretRef, given("given\n")],
+    ["that Secret is missing", { kind: "Missing" }, true, secretRef, {}],
+    ["that Secret is empty", { kind: "Missing" }, true, secretRef, given("")],
+    ["the Secret belongs to another object", { kind: "NotRead" }, true, {}, foreign],
+  ])("%s → %j", async (_, want, isRevealed, resourceGiven, stored, password) => {
+    const resource = access({ status: settledStatus, ...resourceGiven });
+    const objects = {
+      listRoles: async () => [role],
+      listDatabases: async () => [],
+      revealPassword: async () => (isRevealed ? known("revealed").password : undefined),
+    } as unknown as BranchObjects;
+    const facts = { resource, memory: { hint: { password } } } as unknown as AccessFacts;
+    const { endpoint } = observation();
+    const operations = createSnapshot([], new Set());
+    const source = { reader: new BranchReader(), objects, operations, endpoint, spec: specOf(resource) };
+    const read = await observeAccess(context({ stored }), facts, source);
+    const found = read.kind === "Access" ? read.password : undefined;
+    expect(found?.kind === "Known" ? found.password.reveal() : found).toEqual(want);
+  });
+});
+
+test.each([
+  ["apply_config", "running", main, true],
+  ["apply_config", "finished", main, false],
+  ["apply_config", "running", other, false],
+  ["start_compute", "running", main, false],
+])("%s is %s on %s → a configuration is in flight: %s", async (action, status, branchId, isInFlight) => {
+  const resource = access();
+  const operation = observedOperation({
+    id: "op-1",
+    projectId,
+    branchId,
+    createdTime: role.updatedTime,
+    action,
+    status,
+  });
+  const objects = { listRoles: async () => [], listDatabases: async () => [] } as unknown as BranchObjects;
+  const facts = { resource, memory: { hint: undefined } } as unknown as AccessFacts;
+  const operations = createSnapshot([operation], new Set());
+  const source = {
+    reader: new BranchReader(),
+    objects,
+    operations,
+    endpoint: observation().endpoint,
+    spec: specOf(resource),
+  };
+  expect(await observeAccess(context(), facts, source)).toMatchObject({ isConfigInFlight: isInFlight });
+});

@@ -1,0 +1,137 @@
+/** Tests which step a DatabaseAccess takes, as a table. */
+import { describe, expect, test } from "vitest";
+import type { AccessObservation } from "../../../../src/kinds/access/access-observation.ts";
+import { planAccess, rotationDueMs } from "../../../../src/kinds/access/plan-access.ts";
+import {
+  access,
+  context,
+  type Given,
+  known,
+  nowMs,
+  observation,
+  other,
+  ownSecret,
+  role,
+  settledStatus,
+} from "./access-builders.ts";
+
+const mustExist = {
+  spec: { role: { name: "orders_app", policy: "MustExist" }, database: { name: "orders", policy: "MustExist" } },
+};
+const given = { spec: { password: { secretRef: { name: "given", key: "pw" } } } };
+const asked = { asked: { rotateRequestedAt: "one" } };
+const done = { ...asked, status: { ...settledStatus, lastHandledRotateAt: "one" } };
+const first = { status: { ...settledStatus, secret: undefined } };
+const extraKey = { spec: { secret: { extraKeys: { server: "host" } } } };
+const label = { spec: { secret: { labels: { team: "x" } } } };
+
+const noRole = { roles: [], databases: [] };
+const foreignDatabase = { databases: [{ name: "orders", ownerName: "x" }] };
+const foreign = { secret: { kind: "Foreign" } } as const;
+const forbidden = { secret: { kind: "Forbidden" } } as const;
+const noSecret = { secret: { kind: "Absent" } } as const;
+const touched = (password: string) => ({ secret: ownSecret({ resourceVersion: "8" }, password) });
+const labelled = { secret: ownSecret({ labels: { team: "x", more: "y" } }) };
+const hidden = { password: { kind: "Unavailable" } } as const;
+const missing = { password: { kind: "Missing" } } as const;
+const notRead = { password: { kind: "NotRead" } } as const;
+const isNew = { password: known("new") };
+const isReset = { ...isNew, roles: [{ ...role, updatedTime: "2026-11-21T11:00:00Z" }] };
+const openReset = { openReset: { startedTime: "2026-11-21T11:59:00Z", requestedAt: "one" } };
+
+type Row = readonly [name: string, want: string, given: Given, change: Partial<AccessObservation>];
+
+const rows: readonly Row[] = [
+  ["everything is as it should be", "Settled", {}, {}],
+  ["there is no role", "CreateObject Role orders_app", {}, noRole],
+  ["there is no role, and it must exist", "Stall RoleNotFound", mustExist, noRole],
+  ["there is no role, and its password is given", "Stall RoleNotFound", given, noRole],
+  ["there is no database", "CreateObject Database orders", {}, { databases: [] }],
+  ["there is no database, and it must exist", "Stall DatabaseNotFound", mustExist, { databases: [] }],
+  ["the database belongs to another role", "Stall DatabaseOwnedByAnother", {}, foreignDatabase],
+  ["so it does, and it must only exist", "Settled", mustExist, foreignDatabase],
+  ["another object has the Secret, and nothing exists", "Stall SecretExists", {}, { ...noRole, ...foreign }],
+  ["there is no right to Secrets, and nothing exists", "Stall SecretsForbidden", {}, { ...noRole, ...forbidden }],
+  ["the role may not be in PostgreSQL yet", "Wait OperationInFlight", first, { isConfigInFlight: true }],
+  ["a later configuration is in flight", "Settled", {}, { isConfigInFlight: true }],
+
+  ["a rotation is asked for", "ResetPassword", asked, {}],
+  ["that rotation was done", "Settled", done, {}],
+  ["a rotation is due", "ResetPassword", {}, { rotationDueMs: nowMs }],
+  ["a rotation is due in a moment", "Settled", {}, { rotationDueMs: nowMs + 1 }],
+  ["a reset has begun", "ResetPassword", {}, openReset],
+  ["a reset was answered", "WriteSecret Rotated new", {}, { ...openReset, ...isReset, isAnswered: true }],
+  ["a rotation is asked for, but the password is given", "Settled", { ...asked, ...given }, {}],
+  ["a rotation is asked for, and another client has reset", "WriteSecret Rotated new", asked, isReset],
+  ["so it is, within one second of the control plane", "WriteSecret Rotated new", asked, isNew],
+  ["a rotation is asked for, and a person changed the Secret", "ResetPassword", asked, touched("x")],
+
+  ["the password is hidden", "Stall PasswordUnavailable", {}, hidden],
+  ["the password is hidden, and a rotation is asked for", "ResetPassword", asked, hidden],
+  ["the password is hidden, and the Secret has it", "Settled", {}, notRead],
+  ["the given password is missing", "Stall PasswordMissing", given, missing],
+  ["the given password has changed", "WriteSecret ConnectionChanged new", given, isNew],
+
+  ["no Secret was written", "WriteSecret Created right", first, noSecret],
+  ["a person deleted the Secret", "WriteSecret Restored right", {}, noSecret],
+  ["a person changed the Secret", "WriteSecret Restored right", {}, touched("x")],
+  ["a person touched the Secret, and its content is right", "Settled", {}, touched("right")],
+  ["another client reset the password", "WriteSecret ConnectionChanged new", {}, isReset],
+  ["spec wants another key", "WriteSecret ConnectionChanged right", extraKey, {}],
+  ["spec wants a label that the Secret lacks", "WriteSecret ConnectionChanged right", label, {}],
+  ["spec wants a label that the Secret has", "Settled", label, labelled],
+];
+
+test.each(rows)("%s → %s", (_, want, resource, read) => {
+  const plan = planAccess(observation(resource, read));
+  const parts = {
+    ...{ CreateObject: "object" in plan && `${plan.object.type} ${plan.object.name}` },
+    ...{ WriteSecret: plan.kind === "WriteSecret" && `${plan.cause} ${plan.data.password}` },
+    ...{ Stall: "reason" in plan && plan.reason, Wait: "reason" in plan && plan.reason },
+  };
+  expect([plan.kind, parts[plan.kind as keyof typeof parts] ?? ""].join(" ").trim()).toBe(want);
+});
+
+test("the endpoint was replaced, or moved to a branch with the same role → its host, as a change of the connection", () => {
+  const { endpoint } = observation();
+  const hosts = { ...endpoint.hosts, host: "ep-2.eu.example" };
+  for (const moved of [{ endpointId: "ep-2" }, { endpointId: "ep-2", branchId: other }]) {
+    const plan = planAccess(observation({}, { endpoint: { ...endpoint, ...moved, hosts } }));
+    expect(plan).toMatchObject({ kind: "WriteSecret", cause: "ConnectionChanged", data: { host: hosts.host } });
+  }
+});
+
+describe("when the password is too old", () => {
+  const hourAgo = "2026-11-21T11:00:00Z";
+  const dayAgo = "2026-11-20T12:00:00Z";
+  const period = (rotateAfterSeconds: number) => ({ spec: { password: { rotateAfterSeconds } } });
+  const password = (change: object) => ({
+    status: { ...settledStatus, password: { roleUpdatedTime: hourAgo, knownSinceTime: dayAgo, ...change } },
+  });
+  const sharer = (endpoint: object) => ({
+    name: "sharer",
+    status: {
+      ...settledStatus,
+      ...password({ rotatedTime: hourAgo }).status,
+      endpoint: { ...settledStatus.endpoint, ...endpoint },
+    },
+  });
+
+  test.each([
+    ["no period", {}, password({}), {}, Number.POSITIVE_INFINITY],
+    ["no password is known", period(60), {}, {}, Number.POSITIVE_INFINITY],
+    ["never rotated → since it is known", period(7_200), password({}), {}, Date.parse(dayAgo) + 7_200_000],
+    ["rotated an hour ago", period(7_200), password({ rotatedTime: hourAgo }), {}, nowMs + 3_600_000],
+    ["another resource rotated the role an hour ago", period(7_200), password({}), sharer({}), nowMs + 3_600_000],
+    [
+      "another resource, another branch",
+      period(7_200),
+      password({}),
+      sharer({ branchId: other }),
+      Date.parse(dayAgo) + 7_200_000,
+    ],
+  ])("%s", (_, spec, status, sharing, dueMs) => {
+    const accesses = "name" in sharing ? [access(sharing)] : [];
+    expect(rotationDueMs(context({ accesses }), access({ ...spec, ...status }))).toBe(dueMs);
+  });
+});
