@@ -1,9 +1,11 @@
 /** A kind for tests: a resource maps to one object of a fake service. The engine gives all else. */
 import type { ControlPlane, Mutation } from "../../../src/domain/control-plane.ts";
 import { accessRemedies } from "../../../src/engine/failures.ts";
-import type { Facts, Kind, KindInProject, KindStatus, ProjectFacts, Reads, Step } from "../../../src/engine/kind.ts";
+import type { Kind, KindInProject } from "../../../src/engine/kind.ts";
+import type { KindStatus } from "../../../src/engine/kind-types.ts";
 import type { CommonPlan } from "../../../src/engine/plan.ts";
 import { withoutEmpty } from "../../../src/engine/status.ts";
+import type { Facts, ProjectFacts, Reads, Step } from "../../../src/engine/step.ts";
 import { commonSummary, conditionsAfter, type Summary, whileDeleting } from "../../../src/engine/summary.ts";
 import { parseMark } from "../../../src/operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../../src/operations/reduce-operations.ts";
@@ -44,7 +46,6 @@ export class ToyKind implements Kind<ToyTypes> {
   readonly finalizer = toyFinalizer;
   readonly wording = wording;
   readonly store: FakeStore<Toy, ToyStatus>;
-
   constructor(store: FakeStore<Toy, ToyStatus>) {
     this.store = store;
   }
@@ -99,9 +100,8 @@ function decideToy(facts: Facts<ToyTypes>, { project }: Reads<ToyTypes>): ToyPla
     return object ? { kind: "Delete", id: object.id } : { kind: "RemoveFinalizer", cause: "Gone" };
   }
   const { size } = resource.spec.spec;
-  return object === undefined
-    ? { kind: "Create", size, attempt: `create ${resource.uid}` }
-    : { kind: object.maxUnits === size ? "Settled" : "Resize", size, id: object.id };
+  if (object === undefined) return { kind: "Create", size, attempt: `create ${resource.uid}` };
+  return { kind: object.maxUnits === size ? "Settled" : "Resize", size, id: object.id };
 }
 
 async function sendToy({ plan, facts: { resource } }: Step<ToyTypes>, projectId: string, to: ControlPlane) {
