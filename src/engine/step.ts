@@ -1,8 +1,8 @@
 /** What one reconcile knows of one resource, and its result. */
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
+import type { Identity } from "../resource/identity.ts";
 import type { GrantOf, PlaneProblem, ProjectGrant } from "./grant.ts";
-import type { Identity } from "./identity.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { Policy, ResourceMemory } from "./memory.ts";
 import type { CommonPlan } from "./plan.ts";

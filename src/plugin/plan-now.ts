@@ -3,7 +3,6 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { keyText, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
 import { fullGrant, type GrantOf, type PlaneProblem, type ProjectGrant } from "../engine/grant.ts";
-import type { Identity } from "../engine/identity.ts";
 import { Projects } from "../engine/memory.ts";
 import { ProjectReconcile } from "../engine/project-reconciler.ts";
 import { EndpointKind } from "../kinds/endpoint/endpoint-kind.ts";
@@ -18,6 +17,7 @@ import {
 } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { recordedName } from "../resource/control-plane-resource.ts";
+import type { Identity } from "../resource/identity.ts";
 import { finalizer } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";

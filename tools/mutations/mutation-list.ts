@@ -42,7 +42,7 @@ export const mutations: readonly Mutation[] = [
   // Ownership.
   {
     rule: "the ownership record must match the control plane",
-    ...{ file: "engine/identity.ts", function: "isOfPlane", returns: "true" },
+    ...{ file: "resource/identity.ts", function: "isOfPlane", returns: "true" },
     caughtBy: { planeSeeds: 60 },
   },
   {

@@ -1,7 +1,8 @@
 /** The records of roles and databases in status: who made them, and whether the records can be trusted. */
-import { type Identity, isOfPlane, planeRecord } from "../../engine/identity.ts";
+
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
+import { type Identity, isOfPlane, planeRecord } from "../../resource/identity.ts";
 import type { AccessFacts, AccessObservation, ObjectType } from "./access-observation.ts";
 import type { BoundEndpoint } from "./endpoint-reference.ts";
 

@@ -1,10 +1,10 @@
 import { type ProjectSnapshot, pooledHostOf } from "../../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../../domain/resource-store.ts";
-import { type Identity, isIdentityProven } from "../../engine/identity.ts";
 import type { CommonPlan } from "../../engine/plan.ts";
 import { type ComputeEndpoint, noProject, workKeyOf } from "../../resource/compute-endpoint.ts";
 import { planeIndex } from "../../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../../resource/database-access.ts";
+import { type Identity, isIdentityProven } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { stalls, waits } from "./access-summary.ts";
 import type { ConnectionHosts } from "./binding.ts";

@@ -1,9 +1,9 @@
 /** The claims of a project's resources, and which of two competing resources comes first. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import type { ResourceKey } from "../../domain/resource-store.ts";
-import { type Identity, ownershipToken } from "../../engine/identity.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import { isTrue } from "../../resource/conditions.ts";
+import { type Identity, ownershipToken } from "../../resource/identity.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent } from "../../resource/status-schema.ts";
 import { isBeingDeleted, isPaused } from "../../resource/stored-object.ts";

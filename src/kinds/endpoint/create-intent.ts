@@ -1,7 +1,7 @@
 /** Makes the intents of creates, and finds the endpoints that a create may have made. */
 import type { EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import { endpointName, ownershipOf, ownershipToken, planeRecord, tokenIn } from "../../engine/identity.ts";
+import { endpointName, ownershipOf, ownershipToken, planeRecord, tokenIn } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent, Ownership } from "../../resource/status-schema.ts";

@@ -1,8 +1,8 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has. */
 
-import { ownershipOf } from "../../engine/identity.ts";
 import { invalidSpec } from "../../engine/standing.ts";
 import type { Reads } from "../../engine/step.ts";
+import { ownershipOf } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import type { ProjectClaims } from "./claims.ts";
 import { operationFactsOf } from "./log-subject.ts";

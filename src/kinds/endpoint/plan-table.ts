@@ -2,11 +2,11 @@
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isInFlight } from "../../domain/operation.ts";
 import { type ResourceEvent, warning } from "../../domain/resource-store.ts";
-import { ownershipOf } from "../../engine/identity.ts";
 import type { Policy } from "../../engine/memory.ts";
 import { pollDelayMs } from "../../engine/plan.ts";
 import type { Summary } from "../../engine/summary.ts";
 import type { ProgressReason } from "../../resource/conditions.ts";
+import { ownershipOf } from "../../resource/identity.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import type { EndpointFacts, EndpointOutcome } from "./observation.ts";
 import { deletingMessage, type EndpointPlan, type PlanOf, type PowerEcho } from "./plan.ts";

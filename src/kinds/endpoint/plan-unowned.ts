@@ -1,8 +1,8 @@
 /** Plans the next step of a resource that owns no endpoint. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
-import { isTokenOfCluster, tokenIn } from "../../engine/identity.ts";
 import { stall } from "../../engine/plan.ts";
+import { isTokenOfCluster, tokenIn } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { Claim } from "./claims.ts";

@@ -1,8 +1,8 @@
 /** What a deletion of a ComputeEndpoint has to do, and which rights and proofs its resource needs. */
 import { notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
-import type { Identity } from "../../engine/identity.ts";
 import { type ComputeEndpoint, deletionPolicyOf, workProjectOf } from "../../resource/compute-endpoint.ts";
 import { planeName } from "../../resource/control-plane-resource.ts";
+import type { Identity } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { hasConsent } from "./claims.ts";
 

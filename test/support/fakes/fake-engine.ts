@@ -5,12 +5,12 @@ import type { EndedOperation } from "../../../src/domain/operation.ts";
 import type { Requeue } from "../../../src/domain/worker.ts";
 import type { CallerAccess, ControlPlaneAccess, ControlPlaneUnit } from "../../../src/engine/context.ts";
 import { fullGrant } from "../../../src/engine/grant.ts";
-import type { Identity } from "../../../src/engine/identity.ts";
 import type { Kind } from "../../../src/engine/kind.ts";
 import type { KindTypes } from "../../../src/engine/kind-types.ts";
 import { type Policy, Projects } from "../../../src/engine/memory.ts";
 import { ProjectReconcile, ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
+import type { Identity } from "../../../src/resource/identity.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { quietLogger } from "../quiet-logger.ts";
 

@@ -2,7 +2,6 @@
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../../src/domain/operation.ts";
 import { fullGrant, type PlaneProblem, type ProjectGrant } from "../../../../src/engine/grant.ts";
-import { endpointName, type Identity, ownershipToken } from "../../../../src/engine/identity.ts";
 import type { Policy, Posts, ResourceMemory } from "../../../../src/engine/memory.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { planStanding } from "../../../../src/engine/standing.ts";
@@ -20,6 +19,7 @@ import type {
 } from "../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import { endpointName, type Identity, ownershipToken } from "../../../../src/resource/identity.ts";
 import { annotations, finalizer } from "../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
 import type {

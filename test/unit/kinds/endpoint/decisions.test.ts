@@ -1,8 +1,8 @@
 /** Tests single decisions that the product of all factors does not pin down. */
 import { describe, expect, it } from "vitest";
 import { noGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
-import { endpointName, isIdentityProven, ownershipToken } from "../../../../src/engine/identity.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import { endpointName, isIdentityProven, ownershipToken } from "../../../../src/resource/identity.ts";
 import { annotations } from "../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
 import {

@@ -1,8 +1,8 @@
 /** Proves what belongs to a resource: by the records in its status, and by the token in the name of an endpoint. */
 import { hash } from "node:crypto";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
-import type { Ownership } from "../resource/status-schema.ts";
+import type { ComputeEndpoint } from "./compute-endpoint.ts";
+import type { Ownership } from "./status-schema.ts";
 
 export interface Identity {
   readonly clusterId: string;
