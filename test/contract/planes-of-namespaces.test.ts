@@ -94,6 +94,7 @@ class ResourceServer {
   #ofMany(requested: string, namespace: string, kind: string): Answer {
     if (kind === "secrets")
       return [200, { ...stored(namespace, "key", {}), type: "Opaque", data: { "api-key": apiKey } }];
+    if (requested.endsWith("/clustercontrolplanes")) return [404, { kind: "Status" }];
     if (kind === "") return [200, stored("", requested.slice(requested.lastIndexOf("/") + 1), {})];
     const items = this.#of(kind).filter(({ metadata }) => metadata.namespace === namespace);
     return [200, { metadata: { resourceVersion: "5" }, items }];

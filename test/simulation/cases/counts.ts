@@ -45,7 +45,12 @@ export const countCases: readonly NamedCase[] = [
     name: "the operator is stopped and started again and again → each ended operation is counted once",
     why: "a rollout of the operator changes the numbers on the dashboard",
     plan: planOf({
-      steps: [...busySteps, ...every(7_300, 60, () => ({ kind: "Stop", replica: 0 }))],
+      steps: [
+        ...busySteps,
+        ...every(7_300, 60, () => ({ kind: "Stop", replica: 0 })),
+        // Nothing else changes after these checks, so their counts alone must be stored.
+        { atMs: 520_000, action: { kind: "Maintain", branchId: branch(1), count: 20 } },
+      ],
       quietFromMs: 600_000,
     }),
   },

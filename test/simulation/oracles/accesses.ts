@@ -73,12 +73,18 @@ function secretProblem(world: World, access: StoredObject): Problem | undefined 
   }
   const { includeReplicas } = partOf(access, "secret");
   const held = heldIn(world, access.metadata.name, "read-hosts");
-  return includeReplicas !== true || held === replicaHosts(world, role)
+  return includeReplicas !== true || !areReplicasReady(world) || held === replicaHosts(world, role)
     ? undefined
     : { promise: "L1", text: `is Ready, and its Secret names the replicas ${held}` };
 }
 
-/** Returns the hosts of the Ready replicas of a branch, as the Secret lists them; `undefined`: there are none. */
+/** A replica that is not Ready may be on another branch than its spec says, for instance if its move was refused. */
+function areReplicasReady(world: World): boolean {
+  const replicas = world.resources().filter((resource) => specOf(resource).type === "ReadOnly");
+  return replicas.every((replica) => conditionOf(replica, "Ready")?.status === "True");
+}
+
+/** Returns the hosts of the replicas of a branch, as the Secret lists them; `undefined`: there are none. */
 function replicaHosts(world: World, { branchId }: Pick<RolePath, "branchId">): string | undefined {
   const replicas = world.resources().filter((resource) => {
     const { type, branchId: named, disabled } = specOf(resource);
