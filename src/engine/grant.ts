@@ -36,7 +36,7 @@ export function notGrantedMessage(
   projectId: string,
   what: "change" | "adopt" | "deleteAdopted",
 ): string {
-  const ask = `Ask an administrator of the cluster to add ${projectId} to the annotation ${grantAnnotation} of Namespace ${namespace}`;
+  const ask = `Ask an administrator of the cluster to add ${projectId} to the annotation ${grantAnnotation} of Namespace ${namespace}, or to spec.projects of the ClusterControlPlane if it has that list`;
   switch (what) {
     case "change":
       return `Namespace ${namespace} has no grant for project ${projectId}, so the operator creates and changes nothing there. ${ask}.`;

@@ -12,32 +12,6 @@ import type { ControlPlaneSpec, LabelSelector } from "../resource/control-plane-
  */
 export type GrantMode = "Required" | "Open" | "WhenUsed";
 
-const openGrant: ProjectGrant = { mayChange: true, mayAdopt: false };
-
-/**
- * Returns what a namespace may do in a project. Pure and total.
- * If the namespace has the annotation, only the annotation counts, in every mode. It holds project ids separated by
- * commas, or `*` for all projects.
- */
-export function projectGrantOf(
-  projectId: string,
-  { annotation, isAnyAnnotated }: Pick<NamespaceGrants, "annotation" | "isAnyAnnotated">,
-  mode: GrantMode,
-): ProjectGrant {
-  if (annotation !== undefined) {
-    const granted = annotation.split(",").map((entry) => entry.trim());
-    return granted.includes("*") || (projectId !== "" && granted.includes(projectId)) ? fullGrant : noGrant;
-  }
-  switch (mode) {
-    case "Required":
-      return noGrant;
-    case "Open":
-      return openGrant;
-    case "WhenUsed":
-      return isAnyAnnotated ? noGrant : fullGrant;
-  }
-}
-
 type ProjectRule = NonNullable<ControlPlaneSpec["projects"]>[number];
 
 interface GrantQuestion {
@@ -46,19 +20,15 @@ interface GrantQuestion {
   readonly facts: NamespaceGrants;
 }
 
-/** `projects`: the rules of a ClusterControlPlane. */
-export interface GrantingPlane extends Pick<ControlPlaneSpec, "projects"> {
-  readonly id: string;
-}
-
 /**
  * Returns what a namespace may do in a project of the control plane. Pure and total.
  * The API key of a ControlPlane belongs to its namespace, so that namespace needs no grant. A ClusterControlPlane
  * grants by `projects`. Without them, the annotation of the Namespace grants. The annotation never extends `projects`,
  * because its project ids, or its `*`, may be meant for another account.
+ * @param projects the rules of a ClusterControlPlane
  */
 export function planeGrantOf(
-  { id, projects }: GrantingPlane,
+  { id, projects }: Pick<ControlPlaneSpec, "projects"> & { readonly id: string },
   { namespace, projectId, facts }: GrantQuestion,
   mode: GrantMode,
 ): ProjectGrant {
@@ -66,10 +36,27 @@ export function planeGrantOf(
     return fullGrant;
   }
   if (projects === undefined) {
-    return projectGrantOf(projectId, facts, mode);
+    return grantByAnnotation(projectId, facts, mode);
   }
   const isGranted = projects.some((rule) => isForProject(rule, projectId) && isForNamespace(rule, namespace, facts));
   return isGranted ? fullGrant : noGrant;
+}
+
+/** The annotation holds project ids separated by commas, or `*` for all projects. With it, the mode does not count. */
+function grantByAnnotation(projectId: string, facts: NamespaceGrants, mode: GrantMode): ProjectGrant {
+  const { annotation, isAnyAnnotated } = facts;
+  if (annotation !== undefined) {
+    const granted = annotation.split(",").map((entry) => entry.trim());
+    return granted.includes("*") || (projectId !== "" && granted.includes(projectId)) ? fullGrant : noGrant;
+  }
+  switch (mode) {
+    case "Required":
+      return noGrant;
+    case "Open":
+      return { mayChange: true, mayAdopt: false };
+    case "WhenUsed":
+      return isAnyAnnotated ? noGrant : fullGrant;
+  }
 }
 
 function isForProject({ id }: ProjectRule, projectId: string): boolean {
@@ -82,31 +69,30 @@ function isForNamespace({ namespaces }: ProjectRule, namespace: string, { labels
   return names.includes(namespace) || (selector !== undefined && labels !== undefined && isSelected(selector, labels));
 }
 
+/** A label may have the name of a member that every object has. */
 export function isSelected(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Readonly<Record<string, string>>,
 ): boolean {
+  const known = new Map(Object.entries(labels));
   return (
-    Object.entries(matchLabels).every(([name, value]) => labelOf(labels, name) === value) &&
-    matchExpressions.every((requirement) => isMet(requirement, labelOf(labels, requirement.key)))
+    Object.entries(matchLabels).every(([name, value]) => known.get(name) === value) &&
+    matchExpressions.every((requirement) => isMet(requirement, known.get(requirement.key)))
   );
 }
 
 type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
 
 function isMet({ operator, values = [] }: Requirement, value: string | undefined): boolean {
+  const isListed = value !== undefined && values.includes(value);
   switch (operator) {
     case "In":
-      return value !== undefined && values.includes(value);
+      return isListed;
     case "NotIn":
-      return value === undefined || !values.includes(value);
+      return !isListed;
     case "Exists":
       return value !== undefined;
     case "DoesNotExist":
       return value === undefined;
   }
-}
-
-function labelOf(labels: Readonly<Record<string, string>>, name: string): string | undefined {
-  return Object.hasOwn(labels, name) ? labels[name] : undefined;
 }

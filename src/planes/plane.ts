@@ -10,14 +10,15 @@ import {
   type PlaneResource,
   planeLabel,
   recordedName,
+  settingsPlane,
   unreadablePlane,
 } from "../resource/control-plane-resource.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { ApiKey } from "./api-key.ts";
 import { type GrantMode, planeGrantOf } from "./grants.ts";
 import { PlaneHealth } from "./plane-health.ts";
-import { planeProblems } from "./plane-problems.ts";
 import type { DatabaseSettings, PlaneSource, SourceOptions } from "./plane-source.ts";
+import { planeProblems } from "./plane-status.ts";
 
 export interface PlaneTarget extends Pick<PlaneSource, "url" | "requestsPerMinute" | "mayBeNearby"> {
   readonly keys: KeySource;
@@ -126,7 +127,7 @@ export class Plane {
     const access = problem === undefined ? this.#connection?.access : undefined;
     const identity = access?.identity ?? { clusterId: this.#options.clusterId, serviceUrl: "" };
     // Before its key was read, only deletions that leave everything in place are decided.
-    const isKnown = this.#source?.withoutKey === undefined || this.key?.known !== undefined;
+    const isKnown = this.key === undefined || this.key.known !== undefined || this.id === settingsPlane;
     return { id: this.id, projects: this.projects, access, identity, problem, isKnown, grantOf: this.#grantOf };
   }
 
@@ -156,22 +157,20 @@ export class Plane {
     return planeGrantOf({ id: this.id, projects: this.#source?.projects }, question, grantMode);
   };
 
+  /** While the control plane of the settings has no key, each call fails and reports that itself. */
   #problem(): PlaneProblem | undefined {
     const kind = kindOfPlane(this.id);
+    if (kind === undefined) {
+      return this.id === unreadablePlane ? planeProblems.refUnreadable : undefined;
+    }
     const gap = this.#options.gapOf(this.id);
-    if (kind !== undefined && gap !== undefined) {
+    if (gap !== undefined) {
       return planeProblems.kindUnreadable(kind, gap);
     }
-    if (this.id === unreadablePlane) {
-      return planeProblems.refUnreadable;
-    }
-    if (kind !== undefined && (this.#resource === undefined || this.#hasLeft(this.#resource))) {
+    if (this.#resource === undefined || this.#hasLeft(this.#resource)) {
       return planeProblems.notFound(this.id);
     }
-    if (this.#source === undefined) {
-      return planeProblems.notReady(this.id);
-    }
-    return this.key?.known?.kind === "Read" ? undefined : this.#source.withoutKey;
+    return this.key?.known?.kind === "Read" ? undefined : planeProblems.notReady(this.id);
   }
 
   /** Whether the last finalizer is removed, or is being removed now. Then nothing new may begin here. */

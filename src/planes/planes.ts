@@ -15,9 +15,8 @@ import { keyOfPlane, type PlaneResource, planeLabel, settingsPlane } from "../re
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
-import { sourceOf } from "./plane-source.ts";
+import { sourceOf, withAllowedHost } from "./plane-source.ts";
 import { planeEvents, planeStatus } from "./plane-status.ts";
-import { withAllowedHost } from "./tenant-hosts.ts";
 
 export interface PlanesOptions extends PlaneOptions {
   readonly logger: Logger;

@@ -1,6 +1,6 @@
 import { keyText } from "../domain/resource-store.ts";
 import type { PlaneProblem } from "../engine/grant.ts";
-import { planeProblems } from "../planes/plane-problems.ts";
+import { planeProblems } from "../planes/plane-status.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { type ControlPlaneRef, type PlaneResource, planeIdOf, planeName } from "../resource/control-plane-resource.ts";

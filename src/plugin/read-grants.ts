@@ -1,7 +1,7 @@
 import type { NamespaceGrants } from "../domain/resource-store.ts";
 import { fullGrant, type GrantOf, type ProjectGrant } from "../engine/grant.ts";
-import { type GrantMode, planeGrantOf, projectGrantOf } from "../planes/grants.ts";
-import { idOfPlane } from "../resource/control-plane-resource.ts";
+import { type GrantMode, planeGrantOf } from "../planes/grants.ts";
+import { idOfPlane, settingsPlane } from "../resource/control-plane-resource.ts";
 import type { ReadPlane } from "./named-plane.ts";
 
 export type NamespaceFacts = Pick<NamespaceGrants, "annotation" | "labels">;
@@ -67,7 +67,8 @@ function annotationGrants({ facts, isComplete }: KnownNamespaces, { projectGrant
   return (namespace, projectId) => {
     const found = facts.get(namespace);
     if (found === undefined || (found.annotation === undefined && isOpen)) return undefined;
-    return projectGrantOf(projectId, { annotation: found.annotation, isAnyAnnotated }, mode);
+    const question = { namespace, projectId, facts: { ...found, isAnyAnnotated } };
+    return planeGrantOf({ id: settingsPlane }, question, mode);
   };
 }
 

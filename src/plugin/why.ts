@@ -105,7 +105,7 @@ const commonNextSteps = {
   UnreadableAnswer: "Check CONTROL_PLANE_URL and the proxies in between.",
   InvalidSpec: "Apply a corrected spec.",
   ProjectNotGranted:
-    "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace.",
+    "Ask an administrator of the cluster to add the project to the annotation endpoint-operator.dev/projects of the Namespace, or to spec.projects of the ClusterControlPlane if it has that list.",
   WriteRefused: "Correct what the API server names: an admission policy or a quota.",
 } as const satisfies Partial<Record<ConditionReason & (AccessProgressReason | AccessStallReason | "UpToDate"), string>>;
 

@@ -1,6 +1,5 @@
 /** Watches one kind of resources, and queues what must be reconciled after a change. */
-import type { ResourceKey, ResourceStore } from "../domain/resource-store.ts";
-import { ProjectKeys } from "../engine/project-keys.ts";
+import { keyText, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
 import { KindWatch, type KindWatchOptions } from "../kubernetes/kind-watch.ts";
 import type { ResourceKind, StoredResource } from "../kubernetes/store/resource-kinds.ts";
 import type { WorkPriority } from "../runtime/work-queue.ts";
@@ -17,15 +16,13 @@ export interface WatchedKindOptions<Resource> extends Omit<KindWatchOptions, "on
 export class WatchedKind<Resource extends StoredResource<Status>, Status extends object> {
   readonly watch: KindWatch<Resource, Status>;
   readonly #options: WatchedKindOptions<Resource>;
-  readonly #keys = new ProjectKeys();
+  /** The event of a deleted resource carries only its key, so the keys to reconcile are remembered. */
+  readonly #keys = new Map<string, readonly string[]>();
   #isLeading = false;
 
   constructor(kind: ResourceKind<Resource, Status>, options: WatchedKindOptions<Resource>) {
     this.#options = options;
-    this.watch = new KindWatch(kind, {
-      ...options,
-      onChange: (key) => this.#changed([key], "Urgent"),
-    });
+    this.watch = new KindWatch(kind, { ...options, onChange: (key) => this.#changed([{ key }], "Urgent") });
   }
 
   get store(): ResourceStore<Resource, Status> {
@@ -39,32 +36,30 @@ export class WatchedKind<Resource extends StoredResource<Status>, Status extends
 
   lead(): void {
     this.#isLeading = true;
-    this.#changed(keysOf(this.store.list()), "Background");
+    this.#changed(this.store.list(), "Background");
   }
 
   /** Something that all resources in an index depend on has changed. */
   changedAt(index: string, priority: WorkPriority): void {
-    this.#changed(keysOf(this.store.withIndex(index)), priority);
+    this.#changed(this.store.withIndex(index), priority);
   }
 
   changedIn(namespace: string | undefined): void {
     const isIn = ({ key }: Resource) => namespace === undefined || key.namespace === namespace;
-    this.#changed(keysOf(this.resources().filter(isIn)), "Urgent");
+    this.#changed(this.resources().filter(isIn), "Urgent");
   }
 
   /** Queues the keys that each resource had before, and those that it has now. */
-  #changed(resources: readonly ResourceKey[], priority: WorkPriority): void {
+  #changed(resources: readonly Pick<Resource, "key">[], priority: WorkPriority): void {
     const { keysOf, enqueue, onChange } = this.#options;
-    for (const key of this.#isLeading ? resources : []) {
+    for (const { key } of this.#isLeading ? resources : []) {
       const resource = this.store.get(key);
       onChange?.(key, priority);
-      for (const each of this.#keys.noteChange(key, resource && keysOf(resource))) {
-        enqueue(each, priority);
-      }
+      const name = keyText(key);
+      const before = this.#keys.get(name) ?? [];
+      const now = resource === undefined ? [] : keysOf(resource);
+      resource === undefined ? this.#keys.delete(name) : this.#keys.set(name, now);
+      for (const each of new Set([...before, ...now])) enqueue(each, priority);
     }
   }
-}
-
-function keysOf(resources: readonly { readonly key: ResourceKey }[]): readonly ResourceKey[] {
-  return resources.map(({ key }) => key);
 }

@@ -1,6 +1,6 @@
 /** Tests what a namespace may do in a project of a control plane. */
 import { describe, expect, it } from "vitest";
-import { isSelected, planeGrantOf, projectGrantOf } from "../../../src/planes/grants.ts";
+import { isSelected, planeGrantOf } from "../../../src/planes/grants.ts";
 import type { ControlPlaneSpec } from "../../../src/resource/control-plane-schema.ts";
 
 const full = { mayChange: true, mayAdopt: true };
@@ -27,11 +27,12 @@ describe("what a namespace may do in a project", () => {
     ["an empty annotation → nothing", "", true, "Open", none],
     ["commas alone → nothing", " , ,", true, "WhenUsed", none],
   ] as const)("%s", (_, annotation, isAnyAnnotated, mode, want) => {
-    expect(projectGrantOf("p-1", { annotation, isAnyAnnotated }, mode)).toEqual(want);
+    const question = { namespace: "shop", projectId: "p-1", facts: { ...facts({}, annotation), isAnyAnnotated } };
+    expect(planeGrantOf({ id: "" }, question, mode)).toEqual(want);
   });
 
   it("a resource that names no project, and an annotation with an empty entry → nothing", () => {
-    expect(projectGrantOf("", { annotation: ",", isAnyAnnotated: true }, "Open")).toEqual(none);
+    expect(planeGrantOf({ id: "" }, { namespace: "shop", projectId: "", facts: facts({}, ",") }, "Open")).toEqual(none);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Tests the hosts that ControlPlanes of namespaces may name. */
 import { describe, expect, it } from "vitest";
-import { isAllowedHost, withAllowedHost } from "../../../src/planes/tenant-hosts.ts";
+import { isAllowedHost, withAllowedHost } from "../../../src/planes/plane-source.ts";
 import { parseClusterControlPlane, parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
 
 const hostOf = (host: string) => new URL(`http://${host}/v2`).hostname;
