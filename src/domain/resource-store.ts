@@ -43,17 +43,20 @@ export type KindGap = "NotServed" | "Forbidden";
 /** Where the operator does not watch a kind, by namespace; the key `undefined` stands for the whole cluster. */
 export type KindGaps = ReadonlyMap<string | undefined, KindGap>;
 
-/** The watches of one kind at one moment: one watch for each namespace, or one for all. */
-export interface WatchStats {
+/** One watch at one moment. */
+export interface ReflectorStats {
   readonly hasSynced: boolean;
-  /** The namespaces that are not listed yet. Always empty if all namespaces are watched at once. */
-  readonly unlistedNamespaces: readonly string[];
   readonly isWatching: boolean;
-  /** The longest of all watches; `undefined` until each one has received something. */
+  /** `undefined` until it has received something. */
   readonly silentForMs: number | undefined;
   readonly lists: number;
   readonly watches: number;
-  readonly resources: number;
+}
+
+/** The watches of one kind together: one watch for each namespace, or one for all. */
+export interface WatchStats extends ReflectorStats {
+  /** The namespaces that are not listed yet. Always empty if all namespaces are watched at once. */
+  readonly unlistedNamespaces: readonly string[];
 }
 
 export type KubernetesReason =

@@ -117,13 +117,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#controller = controller;
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
     if (status >= 200) {
-      this.#answer = { status, retryAfter: firstOf(headers["retry-after"]), date: firstOf(headers.date) };
+      this.#answer = { status, ...retryHeadersOf(headers) };
     }
   }
 
@@ -201,14 +197,15 @@ class JsonValueCount {
   }
 }
 
-export function firstOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export function retryHeadersOf(headers: AnswerHeaders) {
+  const [retryAfter, date] = [headers["retry-after"], headers.date].map((each) => [each].flat()[0]);
+  return { retryAfter, date };
 }
 
-function isTimeout(error: Error & { readonly code?: string }): boolean {
-  return ["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"].includes(
-    error.code ?? "",
-  );
+function isTimeout({ code = "" }: Error & { readonly code?: string }): boolean {
+  return code === "ETIMEDOUT" || /^UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code);
 }
 
 /** In an object, because the JSON may be `null`; `undefined` if the body is not JSON in UTF-8. */
@@ -229,12 +226,12 @@ const longestRetryAfterMs = 60_000;
  * @returns 0 to one minute, in milliseconds; `undefined` for a missing or unreadable header. @see RFC 9110, 10.2.3
  */
 export function parseRetryAfter(header = "", date = ""): number | undefined {
-  const [text, untilMs] = [header.trim(), parseHttpDate(header)];
-  const isSeconds = /^\d+(\.\d+)?$/.test(text);
+  const isSeconds = /^\d+(\.\d+)?$/.test(header.trim());
+  const untilMs = parseHttpDate(header);
   if (!isSeconds && Number.isNaN(untilMs)) {
     return undefined;
   }
-  const delayMs = isSeconds ? Number(text) * 1_000 : untilMs - parseHttpDate(date);
+  const delayMs = isSeconds ? Number(header) * 1_000 : untilMs - parseHttpDate(date);
   return Number.isNaN(delayMs) ? longestRetryAfterMs : Math.min(Math.max(0, Math.ceil(delayMs)), longestRetryAfterMs);
 }
 

@@ -6,7 +6,7 @@ import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, ProxyAg
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
-import { exchange, firstOf, type HttpOutcome, type HttpRequest } from "./exchange.ts";
+import { exchange, type HttpOutcome, type HttpRequest, retryHeadersOf } from "./exchange.ts";
 
 /** The proxy for https origins. */
 export interface ProxyRoute {
@@ -101,13 +101,7 @@ export async function openStream(
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  return {
-    status: statusCode,
-    retryAfter: firstOf(headers["retry-after"]),
-    date: firstOf(headers.date),
-    body,
-    text: () => body.text(),
-  };
+  return { status: statusCode, ...retryHeadersOf(headers), body, text: () => body.text() };
 }
 
 /* HTTP/1.1 with one request at a time: a connection that the server no longer answers delays no other call. */

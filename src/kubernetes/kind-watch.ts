@@ -88,7 +88,6 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
       silentForMs: Number.isFinite(longestMs) ? longestMs : undefined,
       lists: all.reduce((sum, { lists }) => sum + lists, 0),
       watches: all.reduce((sum, { watches }) => sum + watches, 0),
-      resources: this.#cache.size,
     };
   }
 

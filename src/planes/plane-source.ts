@@ -1,6 +1,6 @@
 /** What a control plane is made from: the settings, or a resource that describes it. */
 import { isNearbyHost } from "../domain/nearby-host.ts";
-import { type PlaneResource, secretPlace } from "../resource/control-plane-resource.ts";
+import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
 import type { ReadKey } from "./api-key.ts";
 import { keyInSecrets, type SecretEntry, type SecretReads, secretAgainMs } from "./secret-key.ts";
@@ -46,7 +46,11 @@ export function sourceOf(
   const { port = databases.port, sslMode = databases.sslMode, caSecretRef } = connection;
   // The Secret with the authority is read with the key.
   const certificateAuthority = caSecretRef === undefined ? databases.certificateAuthority : undefined;
-  const entryOf = (ref: SecretRef): SecretEntry => ({ secret: secretPlace(resource, ref), key: ref.key });
+  // A ControlPlane can only use Secrets of its own namespace.
+  const ownNamespace = resource.kind === "ControlPlane" ? resource.key.namespace : undefined;
+  const entryOf = ({ namespace = "", name, key }: SecretRef): SecretEntry => ({
+    ...{ secret: { namespace: ownNamespace ?? namespace, name }, key },
+  });
   return {
     ...{ url, requestsPerMinute, projects, keyAgainMs: secretAgainMs },
     place: JSON.stringify([resource.uid, url, apiKeySecretRef, caSecretRef]),

@@ -6,7 +6,6 @@ import {
   clusterControlPlaneSpecSchema,
   controlPlaneSpecSchema,
   controlPlaneStatusSchema,
-  type SecretRef,
 } from "./control-plane-schema.ts";
 import { clusterControlPlaneNames, controlPlaneNames } from "./names.ts";
 import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
@@ -42,11 +41,6 @@ function parserOf(
 
 export function idOfPlane({ kind, key }: Pick<PlaneResource, "kind" | "key">): string {
   return planeIdOf({ kind, name: key.name }, key.namespace);
-}
-
-/** A ControlPlane can only use Secrets of its own namespace. */
-export function secretPlace({ kind, key }: PlaneResource, { namespace, name }: SecretRef): ResourceKey {
-  return { namespace: kind === "ControlPlane" ? key.namespace : (namespace ?? ""), name };
 }
 
 /** `undefined`: it is the control plane of the settings, or no control plane has such an id. */

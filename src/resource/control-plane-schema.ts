@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { objectName, withRules } from "./spec-schema.ts";
+import { objectName, textOf, withRules } from "./spec-schema.ts";
 import { conditionsSchema, observedGeneration } from "./status-schema.ts";
 
 /** The pattern of a port up to 65535. With a pattern, the API server refuses the same URLs as this schema. */
@@ -21,19 +21,9 @@ const url = withRules(
   },
 );
 
-const secretKey = () =>
-  z
-    .string()
-    .min(1)
-    .max(253)
-    .regex(/^[-._a-zA-Z0-9]+$/);
+const secretKey = () => textOf(253, /^[-._a-zA-Z0-9]+$/);
 
-const namespaceName = () =>
-  z
-    .string()
-    .min(1)
-    .max(63)
-    .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+const namespaceName = () => textOf(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
 
 const secretRef = (what: string) =>
   z.object({
@@ -53,13 +43,14 @@ const apiKey =
 const authority =
   "The Secret with the certificate authority of the databases, as PEM. Absent: DATABASE_CA_FILE of the operator's settings, or the public authorities.";
 
-const requestsText =
-  "The maximum number of requests that the operator sends to this control plane in any 60 seconds. Absent: CONTROL_PLANE_REQUESTS_PER_MINUTE of the operator's settings.";
-
-const requestsPerMinute = z.int().min(10).max(1_000_000).optional().describe(requestsText);
-
-/** The values of libpq's sslmode that always encrypt. */
-const sslMode = z.enum(["require", "verify-ca", "verify-full"]);
+const requestsPerMinute = z
+  .int()
+  .min(10)
+  .max(1_000_000)
+  .optional()
+  .describe(
+    "The maximum number of requests that the operator sends to this control plane in any 60 seconds. Absent: CONTROL_PLANE_REQUESTS_PER_MINUTE of the operator's settings.",
+  );
 
 const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>
   z
@@ -70,7 +61,9 @@ const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>
         .max(65_535)
         .optional()
         .describe("Port of the databases. Absent: DATABASE_PORT of the operator's settings."),
-      sslMode: sslMode
+      // The values of libpq's sslmode that always encrypt.
+      sslMode: z
+        .enum(["require", "verify-ca", "verify-full"])
         .optional()
         .describe("The value of sslmode, as libpq knows it. Absent: DATABASE_SSL_MODE of the operator's settings."),
       caSecretRef,
@@ -129,12 +122,9 @@ const projects = z
   .array(
     z
       .object({
-        id: z
-          .string()
-          .min(1)
-          .max(60)
-          .regex(/^([a-z0-9-]{1,60}|[*])$/)
-          .describe("Id of a project of the control plane; * stands for all projects."),
+        id: textOf(60, /^([a-z0-9-]{1,60}|[*])$/).describe(
+          "Id of a project of the control plane; * stands for all projects.",
+        ),
         namespaces: withRules(
           z
             .object({

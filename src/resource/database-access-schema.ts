@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CelRule, celRules, withRules } from "./spec-schema.ts";
+import { type CelRule, celRules, objectName, textOf, withRules } from "./spec-schema.ts";
 import { conditionsSchema, lastHandled, observedGeneration, recordedPlane, time } from "./status-schema.ts";
 
 /** The keys of the Secret that the operator writes, in the layout of the Service Binding specification. */
@@ -37,9 +37,16 @@ const fixed = (field: string): CelRule => ({
   message: `${field} cannot be changed; create another DatabaseAccess instead`,
 });
 
-const objectName = () => z.string().min(1).max(63);
+const plainName = () => textOf(63, /^[A-Za-z_][A-Za-z0-9_-]*$/);
 
-const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+/** @param absent what happens without a policy */
+const deletionPolicy = (what: string, deleted: string, absent: string) =>
+  z
+    .enum(["Delete", "Retain"])
+    .optional()
+    .describe(
+      `What happens to the ${what} when this resource is deleted, if this resource created it and no other DatabaseAccess names it. Delete: it is deleted${deleted}. Retain: it stays. Absent: ${absent}.`,
+    );
 
 const createPolicy = (what: string) =>
   z
@@ -51,29 +58,20 @@ const createPolicy = (what: string) =>
 
 const database = z
   .object({
-    name: withRules(
-      objectName().regex(plainName).describe("Name of the database. Cannot be changed."),
-      fixed("database.name"),
-      {
-        rule: "!(self in ['template0', 'template1'])",
-        holds: (name) => name !== "template0" && name !== "template1",
-        message: "template0 and template1 are not allowed",
-      },
-    ),
+    name: withRules(plainName().describe("Name of the database. Cannot be changed."), fixed("database.name"), {
+      rule: "!(self in ['template0', 'template1'])",
+      holds: (name) => name !== "template0" && name !== "template1",
+      message: "template0 and template1 are not allowed",
+    }),
     policy: createPolicy("database"),
-    deletionPolicy: z
-      .enum(["Delete", "Retain"])
-      .optional()
-      .describe(
-        "What happens to the database when this resource is deleted, if this resource created it and no other DatabaseAccess names it. Delete: it is deleted with its data. Retain: it stays. Absent: Retain.",
-      ),
+    deletionPolicy: deletionPolicy("database", " with its data", "Retain"),
   })
   .describe("The database to connect to.");
 
 const role = z
   .object({
     name: withRules(
-      objectName().regex(plainName).describe("Name of the role with which the application logs in. Cannot be changed."),
+      plainName().describe("Name of the role with which the application logs in. Cannot be changed."),
       fixed("role.name"),
       {
         // PostgreSQL reserves these names.
@@ -83,12 +81,11 @@ const role = z
       },
     ),
     policy: createPolicy("role"),
-    deletionPolicy: z
-      .enum(["Delete", "Retain"])
-      .optional()
-      .describe(
-        "What happens to the role when this resource is deleted, if this resource created it and no other DatabaseAccess names it. Delete: it is deleted, unless it owns a database that stays. Retain: it stays. Absent: Delete, or Retain if the answer to the create was lost.",
-      ),
+    deletionPolicy: deletionPolicy(
+      "role",
+      ", unless it owns a database that stays",
+      "Delete, or Retain if the answer to the create was lost",
+    ),
   })
   .describe("The role with which the application logs in.");
 
@@ -160,13 +157,7 @@ const secretMetadata = (what: string, value: z.ZodString) =>
 
 const secret = z
   .object({
-    name: z
-      .string()
-      .min(1)
-      .max(253)
-      .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
-      .optional()
-      .describe("Name of the Secret. Absent: the name of this resource."),
+    name: objectName().optional().describe("Name of the Secret. Absent: the name of this resource."),
     extraKeys: z
       .record(
         z

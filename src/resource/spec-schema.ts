@@ -27,12 +27,10 @@ const immutable = (field: string): CelRule => ({
   message: `${field} cannot be changed; create another ComputeEndpoint instead`,
 });
 
-const identifier = () =>
-  z
-    .string()
-    .min(1)
-    .max(60)
-    .regex(/^[a-z0-9-]{1,60}$/);
+/** A text of at least one character. */
+export const textOf = (most: number, pattern: RegExp) => z.string().min(1).max(most).regex(pattern);
+
+const identifier = () => textOf(60, /^[a-z0-9-]{1,60}$/);
 
 /** The schema's bounds are not enough: the API server accepts the integer 0 although the minimum is 0.25. */
 const unitsRule = (field: string): CelRule => ({
@@ -165,12 +163,7 @@ const adoption = withRules(
   },
 );
 
-export const objectName = () =>
-  z
-    .string()
-    .min(1)
-    .max(253)
-    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+export const objectName = () => textOf(253, /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
 
 const controlPlaneRef = z
   .object({

@@ -7,7 +7,7 @@ export interface StoredObject extends StoredIdentity {
   /** When the object was created, RFC 3339. */
   readonly creationTimestamp: string;
   /** When its deletion was requested, RFC 3339; `undefined`: it is not being deleted. */
-  readonly deletionTimestamp: string | undefined;
+  readonly deletionTimestamp?: string | undefined;
   readonly finalizers: readonly string[];
   /** The annotations that `names.ts` lists. All others are left out to save memory. */
   readonly annotations: Readonly<Record<string, string>>;
@@ -53,18 +53,9 @@ export function storedObjectParser(
   });
   return (stored) => {
     const { metadata, spec, status } = schema.parse(stored);
-    const own = Object.entries(metadata.annotations).filter(([name]) => ownAnnotations.has(name));
-    const object = {
-      key: { namespace: metadata.namespace, name: metadata.name },
-      uid: metadata.uid,
-      resourceVersion: metadata.resourceVersion,
-      generation: metadata.generation,
-      creationTimestamp: metadata.creationTimestamp,
-      deletionTimestamp: metadata.deletionTimestamp,
-      finalizers: metadata.finalizers,
-      annotations: Object.fromEntries(own),
-    };
-    return { object, spec, status };
+    const { namespace, name, annotations: all, ...rest } = metadata;
+    const own = Object.entries(all).filter(([name]) => ownAnnotations.has(name));
+    return { object: { ...rest, key: { namespace, name }, annotations: Object.fromEntries(own) }, spec, status };
   };
 }
 

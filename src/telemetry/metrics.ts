@@ -1,7 +1,7 @@
 import { getHeapStatistics } from "node:v8";
 import type { ControlPlaneMetrics } from "../domain/control-plane.ts";
 import type { OperationMetrics } from "../domain/operation.ts";
-import type { SecretObserver, WatchStats } from "../domain/resource-store.ts";
+import type { ReflectorStats, SecretObserver } from "../domain/resource-store.ts";
 import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
@@ -10,8 +10,6 @@ import { createOperationCounters } from "./operation-counters.ts";
 import { createAccessMetrics, type ResourceGaugesOptions, registerResourceGauges } from "./resource-gauges.ts";
 
 type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
-
-export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
 
 /** The sources of the metrics. Their functions are called at each scrape, and must not throw. */
 export interface MetricsOptions extends ResourceGaugesOptions {
@@ -129,20 +127,18 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
     "Length of time per reconciliation per controller.",
     { labelNames, buckets: reconcileBucketsSeconds },
   );
-  const most = registry.gauge(
-    "controller_runtime_max_concurrent_reconciles",
-    "Maximum number of requests to the API server at the same time (WORKERS).",
-    labelNames,
-  );
-  const active = registry.gauge(
-    "controller_runtime_active_workers",
-    "Number of requests to the API server in flight, of at most WORKERS.",
-    labelNames,
-  );
-  most.set({ controller }, workers);
-  active.set({ controller }, 0);
+  const most = "Maximum number of requests to the API server at the same time (WORKERS).";
+  const current = "Number of requests to the API server in flight, of at most WORKERS.";
+  let active = 0;
+  const requests = {
+    controller_runtime_max_concurrent_reconciles: [most, () => workers],
+    controller_runtime_active_workers: [current, () => active],
+  } as const;
+  registry.values(requests, { controller });
   return {
-    workersChanged: (count) => active.set({ controller }, count),
+    workersChanged(count) {
+      active = count;
+    },
     reconcileEnded: (result, seconds) => {
       total.inc({ controller, result });
       duration.observe({ controller }, seconds);

@@ -1,6 +1,6 @@
 /** Makes metrics over resources of a test. */
+import type { ReflectorStats } from "../../src/domain/resource-store.ts";
 import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
-import type { ReflectorStats } from "../../src/telemetry/metrics.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");

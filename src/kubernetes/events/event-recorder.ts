@@ -59,7 +59,6 @@ export class QueuedEventRecorder implements EventRecorder {
   readonly #sent = new Map<string, SentEvent>();
   readonly #ending = new AbortController();
   #sending: Promise<void> | undefined;
-  #sentCount = 0;
   #dropped = 0;
   #dropsLoggedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -101,10 +100,6 @@ export class QueuedEventRecorder implements EventRecorder {
     return isInTime;
   }
 
-  stats(): { readonly sent: number; readonly dropped: number } {
-    return { sent: this.#sentCount, dropped: this.#dropped };
-  }
-
   async #sendAll(): Promise<void> {
     const { signal } = this.#ending;
     // This also visits the events that are recorded meanwhile.
@@ -130,7 +125,6 @@ export class QueuedEventRecorder implements EventRecorder {
       const name = isRepeat ? before.name : eventName(resource.key.name, this.#options.random);
       await this.#write({ ...unsent, name, count }, isRepeat);
       this.#sent.set(id, { name, count, sentAtMs: clock.monotonicMs() });
-      this.#sentCount += unsent.count;
       if (this.#sent.size > memoryCapacity) {
         this.#sent.delete(this.#sent.keys().next().value ?? "");
       }

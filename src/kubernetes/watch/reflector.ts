@@ -1,7 +1,7 @@
 /** Keeps a cache equal to the API server, by list and watch. */
 import { backoffMs, type Clock, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
-import { KubernetesError, type StoredIdentity, type WatchStats } from "../../domain/resource-store.ts";
+import { KubernetesError, type ReflectorStats, type StoredIdentity } from "../../domain/resource-store.ts";
 import { createCallDeadline, pause } from "../../http/call-deadline.ts";
 import { errorForStatus, isTooLong, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
 import { isOlder, metadataOf } from "../http/objects.ts";
@@ -41,8 +41,6 @@ export interface ReflectorTiming {
   /** A watch that ends earlier than this counts as a failure, and the next attempt waits. */
   readonly shortWatchMs: number;
 }
-
-export type ReflectorStats = Omit<WatchStats, "unlistedNamespaces" | "resources">;
 
 const defaultTiming: ReflectorTiming = { pageLimit: 250, inactivityMs: 70_000, relistMs: 600_000, shortWatchMs: 5_000 };
 /** The server closes a watch after a random time in this range, in seconds. */

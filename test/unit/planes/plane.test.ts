@@ -21,7 +21,11 @@ function described(version: number, url: string, secretName: string, given: { ui
   const { uid = "u-1", budget } = given;
   return parseControlPlane({
     metadata: { name: "own", namespace: "shop", uid, resourceVersion: String(version), generation: version },
-    spec: { url, apiKeySecretRef: { name: secretName, key: "api-key" }, requestsPerMinute: budget },
+    spec: {
+      url,
+      apiKeySecretRef: { namespace: "elsewhere", name: secretName, key: "api-key" },
+      requestsPerMinute: budget,
+    },
   });
 }
 
@@ -52,6 +56,8 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     secrets: {
       account: "ops:operator",
       read: async (key: ResourceKey): Promise<StoredSecret> => {
+        // A ControlPlane can only use Secrets of its own namespace.
+        expect(key.namespace).toBe("shop");
         await answer(key.name);
         const plain = { uid: keyText(key), resourceVersion: "1", type: "Opaque", ownerUids: [] };
         return { key, ...plain, data: { "api-key": `key-of-${key.name}` } };

@@ -1,13 +1,7 @@
-/** Tests the ids of control planes, the keys of their projects, and the place of their Secrets. */
+/** Tests the ids of control planes and the keys of their projects. */
 import { expect, it } from "vitest";
 import { parseComputeEndpoint, projectKeysOf, workKeyOf } from "../../../src/resource/compute-endpoint.ts";
-import {
-  parseControlPlane,
-  parseProjectKey,
-  planeIdOf,
-  projectKey,
-  secretPlace,
-} from "../../../src/resource/control-plane-resource.ts";
+import { parseProjectKey, planeIdOf, projectKey } from "../../../src/resource/control-plane-resource.ts";
 
 const metadata = { namespace: "shop", name: "own", uid: "u", resourceVersion: "1", generation: 1 };
 
@@ -26,10 +20,4 @@ it("a reference that cannot be read → never the control plane of the settings"
   const resource = parseComputeEndpoint({ metadata, spec });
   expect(workKeyOf(resource)).toBe("unreadable/p-1");
   expect(projectKeysOf(resource)).toEqual(["unreadable/p-1"]);
-});
-
-it("a ControlPlane that names a namespace for its Secret → the Secret of its own namespace all the same", () => {
-  const apiKeySecretRef = { namespace: "elsewhere", name: "key", key: "api-key" };
-  const resource = parseControlPlane({ metadata, spec: { url: "https://north.example.com/v2", apiKeySecretRef } });
-  expect(secretPlace(resource, apiKeySecretRef)).toEqual({ namespace: "shop", name: "key" });
 });
