@@ -24,7 +24,6 @@ export interface RequestWords {
 }
 
 export interface AnswerTexts {
-  /** Removes secrets from a text of the control plane, and shortens it. */
   clean(text: string): string;
   /** Later texts of this control plane do not show the password. */
   password(text: string): Password;
@@ -33,7 +32,6 @@ export interface AnswerTexts {
 /** @throws ControlPlaneError; LeaderFenceError and PutOffError when nothing was sent */
 export type Call = <Value>(request: Request<Value>) => Promise<Value>;
 
-/** Sends a request with this API key. What holds for all callers of a control plane stands around it. */
 export type KeyedCall = <Value>(request: Request<Value>, key: string) => Promise<Value>;
 
 export function isWrite({ method }: RequestWords): boolean {

@@ -42,7 +42,6 @@ export function failureOfStatus(answer: Answered, request: RequestWords, clean: 
   });
 }
 
-/** Makes the error for a 2xx answer without usable content. */
 export function failureOfContent(status: number, request: RequestWords, content: string): ControlPlaneError {
   return unusable(request, ["UnreadableAnswer", `the control plane answered ${status} with ${content}`]);
 }

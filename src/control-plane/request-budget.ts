@@ -1,4 +1,3 @@
-/** Limits how often the operator sends requests to one control plane. */
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { Caller, ControlPlaneObserver, Urgency } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";

@@ -37,7 +37,6 @@ const types: ReadonlyMap<string, string> = new Map([
   ["read_only", "ReadOnly"],
 ]);
 
-/** An endpoint. An unknown type keeps the control plane's word. */
 const endpoint = z
   .object({
     id,
@@ -125,10 +124,8 @@ const database = z
   .object({ name: word, branch_id: z.string(), owner_name: z.string() })
   .transform(({ name, branch_id: branchId, owner_name: ownerName }) => ({ name, branchId, ownerName }));
 
-/** One object alone, as in lists. */
 export const objects = { endpoint, operation, role, database };
 
-/** Whole answers with one object. */
 export const answers = {
   endpoint: z.object({ endpoint }),
   operation: z.object({ operation }),
@@ -141,7 +138,6 @@ export const answers = {
 /** The documented error shape; `code` is often empty. */
 export const errorBody = z.object({ code: z.string(), message: z.string() });
 
-/** Returns a text, or `undefined` for `null` and "". */
 export function presentText(text: string | null | undefined): string | undefined {
   return text === null || text === "" ? undefined : text;
 }

@@ -1,4 +1,3 @@
-/** Time and timers. Code gets its clock as a parameter, so that tests and the simulation control time. */
 export interface Clock {
   /** Returns epoch milliseconds, for timestamps that people read. This time may jump. */
   nowMs(): number;

@@ -106,7 +106,6 @@ export interface ObservedDatabase {
 
 export interface RoleChange {
   readonly role: ObservedRole;
-  /** The new password; `undefined`: the request made none. */
   readonly password: Password | undefined;
   readonly operations: readonly Operation[];
 }

@@ -43,7 +43,6 @@ export interface EndpointChanges {
   readonly maxUnits?: number;
   readonly suspendTimeoutSeconds?: number;
   readonly poolerEnabled?: boolean;
-  /** The pooling mode in the control plane's words: `transaction` or `session`. */
   readonly poolerMode?: string;
   readonly pgSettings?: Readonly<Record<string, string>>;
   readonly disabled?: boolean;

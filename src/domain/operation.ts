@@ -54,7 +54,6 @@ export function durationMsOf({ totalDurationMs, createdTime, updatedTime }: Oper
   return Number.isFinite(durationMs) ? Math.min(Math.max(0, durationMs), Number.MAX_SAFE_INTEGER) : undefined;
 }
 
-/** Whether the first RFC 3339 time is after the second. Both come from the control plane's clock. */
 export function isLater(a: string, b: string): boolean {
   return Date.parse(a) > Date.parse(b);
 }
@@ -79,7 +78,6 @@ export interface OperationsAge {
   /** The control plane, as in the other metrics: `settings`, or the id of the resource that describes it. */
   readonly controlPlane: string;
   readonly projectId: string;
-  /** Milliseconds since the last complete read began. */
   readonly ageMs: number;
 }
 

@@ -37,13 +37,11 @@ export interface ResourceStore<Resource extends StoredIdentity, Status> {
   patchStatus(resource: Resource, status: Status): Promise<Resource>;
 }
 
-/** Why the operator does not watch a kind: the API server did not serve it at the start, or did not let it be listed. */
 export type KindGap = "NotServed" | "Forbidden";
 
 /** Where the operator does not watch a kind, by namespace; the key `undefined` stands for the whole cluster. */
 export type KindGaps = ReadonlyMap<string | undefined, KindGap>;
 
-/** One watch at one moment. */
 export interface ReflectorStats {
   readonly hasSynced: boolean;
   readonly isWatching: boolean;
@@ -55,7 +53,6 @@ export interface ReflectorStats {
 
 /** The watches of one kind together: one watch for each namespace, or one for all. */
 export interface WatchStats extends ReflectorStats {
-  /** The namespaces that are not listed yet. Always empty if all namespaces are watched at once. */
   readonly unlistedNamespaces: readonly string[];
 }
 

@@ -32,7 +32,6 @@ const mostSecrets = 1_000;
 /** Remembers the secrets that were used last, so that logs and messages leave them out. */
 export class RecentSecrets {
   readonly #lasting: readonly string[];
-  /** The forms of each secret, the one that was used longest ago first. */
   readonly #used = new Map<string, readonly string[]>();
 
   /** @param lasting secrets that are never forgotten, however short */

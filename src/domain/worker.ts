@@ -1,5 +1,4 @@
 export type Requeue =
-  /** The key comes back with the next event. */
   | { readonly kind: "Done" }
   /** The key comes back after `delayMs` milliseconds, 0 at once. This is no failure. */
   | { readonly kind: "RequeueAfter"; readonly delayMs: number }

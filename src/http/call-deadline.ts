@@ -10,7 +10,6 @@ export interface CallDeadline {
   end(): void;
 }
 
-/** Makes a deadline. @param others signals that also end the call; `undefined` is ignored */
 export function createCallDeadline(
   clock: Clock,
   timeoutMs: number,

@@ -5,12 +5,10 @@ import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 import { type CallDeadline, createCallDeadline } from "./call-deadline.ts";
 
 export interface HttpRequest {
-  /** Scheme, host and port of the server. */
   readonly origin: string;
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as JSON text; `undefined`: none. */
   readonly body?: string | undefined;
 }
 

@@ -1,5 +1,3 @@
-/** The connections to one server: kept ones for reads, a new one for each write; and the lookup of its host. */
-
 import { lookup as systemLookup } from "node:dns";
 import { isIPv6, type LookupFunction } from "node:net";
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, ProxyAgent } from "undici";
@@ -83,7 +81,6 @@ export interface StreamedAnswer {
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Reads the whole body as text, for an answer that is not a stream. @throws what undici throws */
   text(): Promise<string>;
 }
 
@@ -150,7 +147,6 @@ export function farLookup(resolve: typeof systemLookup = systemLookup): LookupFu
   };
 }
 
-/** Returns an address as `URL` normalizes it. */
 function hostOf(address: string): string {
   const plain = address.replace(/%.*$/, "");
   return isIPv6(plain) ? new URL(`http://[${plain}]`).hostname : plain;

@@ -1,4 +1,3 @@
-/** Watches the objects of one kind. */
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type {
   KindGap,

@@ -1,4 +1,3 @@
-/** Reads the grants of Namespaces, and follows their changes. */
 import type { GrantSource, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { grantAnnotation } from "../resource/names.ts";
@@ -72,7 +71,6 @@ export class NamespaceGrants implements GrantSource {
   }
 }
 
-/** Parses a stored Namespace. Pure. @throws TypeError when the object has no name, uid or resourceVersion */
 export function parseNamespace(stored: unknown): Namespace {
   const { name, uid, resourceVersion, annotations, labels } = metadataOf(stored);
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {

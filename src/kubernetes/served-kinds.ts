@@ -15,7 +15,6 @@ import { objectPath } from "./http/objects.ts";
 interface Asked {
   readonly connection: KubernetesConnection;
   readonly logger: Logger;
-  /** The namespaces that the operator watches. Empty: all namespaces. */
   readonly namespaces: readonly string[];
 }
 

@@ -42,7 +42,6 @@ export interface CountedOperation extends Omit<EndedOperation, keyof ResourceKey
   readonly error?: string;
 }
 
-/** The maximum number of counted ids, and of unfinished ids. */
 const idsLimit = 32;
 
 /**
@@ -87,7 +86,6 @@ export function advanceMark(before: LogMark, { operations, newestMs, answeredIds
   return { mark, ended };
 }
 
-/** Whether an operation has ended. An operation with an unknown status counts as not ended. */
 function hasEnded(operation: Operation): boolean {
   const outcome = outcomeOf(operation);
   return outcome === "Succeeded" || outcome === "Failed";
@@ -149,7 +147,6 @@ export function parseMark(stored: OperationWatermark | undefined): LogMark | und
   return { floorMs, counted, unfinishedIds: stored.unfinishedIds };
 }
 
-/** Writes the stored form of a mark. Equal marks give equal text. */
 export function formatMark({ floorMs, counted, unfinishedIds }: LogMark): OperationWatermark {
   const oldestFirst = [...counted].sort(([a, aMs], [b, bMs]) => aMs - bMs || (a < b ? -1 : 1));
   return {

@@ -11,16 +11,13 @@ export interface ProjectOperationsOptions {
   readonly clock: Clock;
   /** The number of operations on the first page. While little happens, no other page is read. @default 50 */
   readonly pageSize?: number;
-  /** The maximum number of pages in one read. @default 10 */
   readonly maxPages?: number;
   /** Called for each part of the log that a resource needed and that was not read. @default nothing */
   readonly onGap?: (gap: { readonly fromMs: number; readonly untilMs: number }) => void;
 }
 
-/** The maximum number of operations on a page. Each page asks for four times as many as the one before. */
 const largestPage = 1_000;
 
-/** The maximum number of operations that one read asks for by id. */
 const maxPolls = 20;
 
 /** The part of its project's operation log that one resource needs. */
@@ -37,15 +34,12 @@ const listDisorderMs = 10_000;
 /** How long the operator waits for an operation that no read shows, in milliseconds. */
 const missingGraceMs = 60_000;
 
-/** The maximum number of operations of one project that are kept in memory. */
 const mostKept = 10_000;
 
 /** An unfinished operation. Times are monotonic milliseconds. */
 interface Awaited {
   readonly sinceMs: number;
-  /** When it was last read by id. */
   readonly askedMs: number;
-  /** When a read last showed it. */
   readonly shownMs: number;
 }
 

@@ -24,19 +24,15 @@ import { failuresAfter, shortError, shownOperations } from "./status-operations.
 
 export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "operationWatermark">;
 
-/** What a reconcile knows of the resource, besides the snapshot. */
 export interface LogSubject {
   /** The ownership record that status will hold after this reconcile. */
   readonly ownership: Ownership | undefined;
-  /** The ownership record that status holds now. */
   readonly previousOwnership: Ownership | undefined;
   /** The endpoint as this reconcile last saw it; `undefined`: it did not see the endpoint. */
   readonly endpoint: ObservedEndpoint | undefined;
-  /** Ids of operations that answers of this reconcile named. */
   readonly answeredIds: readonly string[];
   /** Ids of operations that answers to earlier writes named, as far as this process remembers them. */
   readonly ownOperationIds: readonly string[];
-  /** The operation that the annotation `acknowledge-operation` names; `undefined`: none. */
   readonly acknowledgedOperationId: string | undefined;
 }
 
@@ -82,7 +78,6 @@ interface Log {
   readonly state: OperationLogState;
   readonly subject: LogSubject;
   readonly owner: Ownership;
-  /** Whether the log of the endpoint begins now. */
   readonly begins: boolean;
 }
 

@@ -1,4 +1,3 @@
-/** The operations of one project as one reconcile knows them. */
 import { compareNewestFirst, type Operation, outcomeOf } from "../domain/operation.ts";
 
 export interface OperationsSnapshot {

@@ -1,4 +1,3 @@
-/** The API key of one control plane, whatever it is read from. */
 import { isApiKey, type KeySource } from "../control-plane/key-source.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
@@ -50,7 +49,6 @@ export class ApiKey implements KeySource {
     this.#options = options;
   }
 
-  /** `undefined`: nothing was read yet. */
   get known(): KeyRead | undefined {
     return this.#known;
   }

@@ -1,5 +1,3 @@
-/** Decides what a namespace may do in a project of a control plane. */
-
 import type { NamespaceGrants } from "../domain/resource-store.ts";
 import { fullGrant, noGrant, type ProjectGrant } from "../engine/grant.ts";
 import { namespaceOfPlane } from "../resource/control-plane-resource.ts";

@@ -1,11 +1,9 @@
-/** What a control plane is made from: the settings, or a resource that describes it. */
 import { isNearbyHost } from "../domain/nearby-host.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
 import type { ReadKey } from "./api-key.ts";
 import { keyInSecrets, type SecretEntry, type SecretReads, secretAgainMs } from "./secret-key.ts";
 
-/** How applications connect to the databases of a control plane. */
 export interface DatabaseSettings {
   readonly port: number;
   readonly sslMode: string;

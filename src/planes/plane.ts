@@ -24,7 +24,6 @@ export interface PlaneTarget extends Pick<PlaneSource, "url" | "requestsPerMinut
   readonly keys: KeySource;
   /** Its name in ownership records; `undefined`: they name none. */
   readonly recordedAs: string | undefined;
-  /** Its name in metrics. */
   readonly label: string;
   /** A call has ended. It must not throw. @param error `undefined`: it succeeded */
   readonly onCallEnded: (error: unknown) => void;
@@ -51,11 +50,9 @@ export interface PlaneOptions extends SourceOptions {
   /** Returns why the operator does not watch the kind of the control plane with this id; `undefined`: it does. */
   readonly gapOf: (planeId: string) => KindGap | undefined;
   readonly onKey: (key: string) => void;
-  /** Called when the status of a control plane may have changed. */
   readonly onNews: (planeId: string) => void;
   /** Called when the resources that use the control plane must be decided again. */
   readonly onUsable: (planeId: string) => void;
-  /** Called when a control plane is no longer used or has no key. */
   readonly onUnused: (label: string) => void;
 }
 
@@ -64,7 +61,6 @@ export class Plane {
   readonly id: string;
   readonly health: PlaneHealth;
   readonly projects: Projects;
-  /** `undefined`: there is no valid spec. */
   readonly key: ApiKey | undefined;
   readonly #options: PlaneOptions;
   readonly #connection: PlaneConnection | undefined;
@@ -93,7 +89,6 @@ export class Plane {
     });
   }
 
-  /** `undefined`: no resource describes it. */
   get resource(): PlaneResource | undefined {
     return this.#resource;
   }

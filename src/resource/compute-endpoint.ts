@@ -12,7 +12,6 @@ import {
   storedObjectParser,
 } from "./stored-object.ts";
 
-/** The stored spec, parsed. The fields that a deletion needs are read even if the spec is invalid. */
 export type ParsedSpec =
   | Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Valid" }>
   | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> & {

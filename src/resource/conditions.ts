@@ -115,7 +115,6 @@ export function mergeConditions(
   });
 }
 
-/** Formats a time as RFC 3339 in whole seconds, as Kubernetes does. */
 export function secondsTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

@@ -10,7 +10,6 @@ import {
 import { clusterControlPlaneNames, controlPlaneNames } from "./names.ts";
 import { type ParsedAs, parseSpecAs, type StoredObject, storedObjectParser } from "./stored-object.ts";
 
-/** One ControlPlane or ClusterControlPlane. The key of the latter has no namespace. */
 export interface PlaneResource extends StoredObject {
   readonly kind: ControlPlaneRef["kind"];
   readonly spec: ParsedAs<ControlPlaneSpec>;
@@ -66,7 +65,6 @@ export function namespaceOfPlane(planeId: string): string | undefined {
  * control plane of the settings. For the latter, the key is the plain project id.
  */
 
-/** The id of the control plane of the settings. */
 export const settingsPlane = "";
 
 /** The id that stands for a reference that cannot be parsed. No control plane has it. */

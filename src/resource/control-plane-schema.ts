@@ -73,7 +73,6 @@ const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>
       "How applications connect to the databases. The operator writes it into the Secrets of DatabaseAccesses.",
     );
 
-/** A Secret that a control plane names. Without a namespace it is in the namespace of the control plane. */
 export interface SecretRef {
   readonly namespace?: string | undefined;
   readonly name: string;

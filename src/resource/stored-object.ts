@@ -4,7 +4,6 @@ import { annotations } from "./names.ts";
 
 export interface StoredObject extends StoredIdentity {
   readonly generation: number;
-  /** When the object was created, RFC 3339. */
   readonly creationTimestamp: string;
   /** When its deletion was requested, RFC 3339; `undefined`: it is not being deleted. */
   readonly deletionTimestamp?: string | undefined;
@@ -17,7 +16,6 @@ export function isBeingDeleted(resource: StoredObject): boolean {
   return resource.deletionTimestamp !== undefined;
 }
 
-/** Whether the annotation `paused` asks the operator to write nothing but status. */
 export function isPaused(resource: StoredObject): boolean {
   return resource.annotations[annotations.paused] === "true";
 }

@@ -18,7 +18,6 @@ const lateTicks = 3;
 interface LivenessWatchdogOptions {
   readonly clock: Clock;
   readonly queueStats: () => Pick<WorkQueueStats, "depth" | "longestRunningSeconds">;
-  /** Whether a reconcile may begin now. */
   readonly hasRoom: () => boolean;
 }
 
@@ -76,7 +75,6 @@ export class LivenessWatchdog {
 
 interface EventLoopMonitorOptions {
   readonly clock: Clock;
-  /** Called ten times a second with the lateness of a timer in seconds, 0 or more. Must not throw. */
   readonly onDelay: (seconds: number) => void;
 }
 

@@ -2,11 +2,8 @@ import type { Clock } from "../domain/clock.ts";
 
 export interface TokenBucketOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** The maximum number of saved tokens. At least 1. */
   readonly capacity: number;
-  /** The number of tokens added per second. More than 0. */
   readonly perSecond: number;
-  /** The number of tokens at the start. @default capacity */
   readonly initial?: number;
 }
 
@@ -31,7 +28,6 @@ export class TokenBucket {
     return true;
   }
 
-  /** Returns the milliseconds until there is a token, rounded up; 0 if there is one now. */
   waitMs(): number {
     this.#refill();
     return Math.max(0, Math.ceil(((1 - this.#tokens) / this.#options.perSecond) * 1_000));

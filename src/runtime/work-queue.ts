@@ -18,13 +18,10 @@ const retryDelays = { firstMs: 5, longestMs: 300_000 };
 /** A key is in the queue at most once, and no two workers hold it. If it is added meanwhile, it is taken once more. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions & { readonly random: () => number };
-  /** The keys that wait, in their order, and since when each waits. */
   readonly #queued = { Urgent: new Map<string, number>(), Background: new Map<string, number>() };
   readonly #waiting = new Map<string, { readonly dueMs: number; readonly timer: Timer }>();
-  /** The keys that workers hold, and the time when each was taken. */
   readonly #working = new Map<string, number>();
   readonly #failures = new Map<string, number>();
-  /** Keys that were added while a worker held them. */
   readonly #dirty = new Map<string, WorkPriority>();
   #onReady: () => void = () => {};
   #urgentTaken = 0;
@@ -72,7 +69,6 @@ export class WorkQueue {
     this.#waiting.set(key, { dueMs, timer });
   }
 
-  /** Adds the key after its next backoff delay. */
   retry(key: string): void {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
@@ -80,7 +76,6 @@ export class WorkQueue {
     this.addAfter(key, withJitter(backoffMs(failures, retryDelays), this.#options.random));
   }
 
-  /** Resets the backoff of the key, because its last reconcile did not fail. */
   forget(key: string): void {
     this.#failures.delete(key);
   }

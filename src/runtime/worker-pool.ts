@@ -1,4 +1,3 @@
-/** Reconciles the keys of a queue, each beside all others. */
 import type { Clock } from "../domain/clock.ts";
 import type { ReconcileObserver, Requeue } from "../domain/worker.ts";
 import { settlesWithin } from "./shutdown.ts";
@@ -25,7 +24,6 @@ export class WorkerPool {
     this.#options = options;
   }
 
-  /** Call it once. */
   start(): void {
     this.#options.queue.onReady(() => void this.#startAll());
     void this.#startAll();

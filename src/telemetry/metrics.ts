@@ -31,7 +31,6 @@ export interface Metrics {
   readonly queue: WorkQueueObserver;
   readonly controlPlane: ControlPlaneMetrics;
   readonly access: SecretObserver;
-  /** Reports how late a timer has fired, in seconds. */
   readonly eventLoopDelayed: (seconds: number) => void;
   render(): Promise<string>;
 }
@@ -39,7 +38,6 @@ export interface Metrics {
 /** The maximum number of different actions in labels. About a third of this number is known. */
 const maxActions = 100;
 
-/** Makes a registry with every metric. @see docs/metrics.md */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new MetricsRegistry();
   const boundAction = createBoundedLabel(maxActions);
@@ -60,7 +58,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return { operations, reconciles, queue, controlPlane, eventLoopDelayed, access, render };
 }
 
-/** The name of the only controller of this process, as a metric label. */
 const controller = "computeendpoint";
 
 const queueLabels = { name: controller, controller };
@@ -147,7 +144,6 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
   };
 }
 
-/** Registers the metrics of the watch. The counters have client-go's names. */
 function registerWatchMetrics(registry: MetricsRegistry, stats: () => ReflectorStats): void {
   const silence = "Seconds since the last byte of the API server, bookmarks included; grows when the watch is stale.";
   const silentSeconds = ({ silentForMs }: ReflectorStats) => silentForMs && silentForMs / 1_000;

@@ -3,11 +3,9 @@ import type { LogFields, Logger } from "../domain/logger.ts";
 import { withoutSecrets } from "../domain/without-secrets.ts";
 
 interface PinoLoggerOptions {
-  /** The log level, one of pino's names. */
   readonly level: string;
   /** Every form in which a text may contain a secret; only fields with names of objects may show one. @default none */
   readonly knownSecrets?: () => readonly string[];
-  /** Where the lines are written. @default standard output */
   readonly stream?: DestinationStream;
 }
 
@@ -44,7 +42,6 @@ export function createPinoLogger(options: PinoLoggerOptions): Logger {
 
 const waitingCharacters = 8_192;
 
-/** The longest time that a line waits, in milliseconds. */
 const waitingMs = 50;
 
 /** In a burst, each write would cost as much as a request. If the output is closed, log lines are lost. */

@@ -87,7 +87,6 @@ export function registerResourceGauges(
   });
 }
 
-/** Without a time there is no series. */
 function ageOf({ key }: { readonly key: ResourceKey }, sinceMs: number, nowMs: number): readonly Series[] {
   return Number.isFinite(sinceMs) ? [[keyLabels(key), Math.max(0, nowMs - sinceMs) / 1_000]] : [];
 }
@@ -120,7 +119,6 @@ function inFlightOf({ status }: ComputeEndpoint): readonly StatusOperation[] {
   return (status.operations ?? []).filter(isInFlight);
 }
 
-/** Makes the metrics of DatabaseAccesses. Labels and values never come from a Secret. */
 export function createAccessMetrics(
   registry: MetricsRegistry,
   resources: () => readonly DatabaseAccess[],

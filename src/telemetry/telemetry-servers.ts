@@ -170,7 +170,6 @@ const refusedScrapes: Readonly<Record<Exclude<ScrapeDecision, "Allowed">, HttpAn
 
 export interface HealthCheck {
   readonly name: string;
-  /** Returns the problem in one line; `undefined`: there is none. */
   readonly problem: () => string | undefined;
 }
 

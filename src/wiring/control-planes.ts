@@ -1,4 +1,3 @@
-/** Wires the control planes: that of the settings, and those that resources describe. */
 import { readFile } from "node:fs/promises";
 import type { Config } from "../config.ts";
 import type { KindGaps } from "../domain/resource-store.ts";

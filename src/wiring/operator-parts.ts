@@ -1,5 +1,3 @@
-/** Makes all parts of the operator, each connected to the others. */
-
 import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
@@ -56,7 +54,6 @@ export interface OperatorOptions {
   readonly tracer?: Tracer | undefined;
   /** Whether to forget a project before its next reconcile. Only the simulation sets it. @default never */
   readonly forgets?: (() => boolean) | undefined;
-  /** Sends the last traces; never rejects. @default there are none */
   readonly flushTraces?: (() => Promise<void>) | undefined;
 }
 

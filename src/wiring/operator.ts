@@ -1,4 +1,3 @@
-/** Runs the operator: its API key, its start, and its end. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";

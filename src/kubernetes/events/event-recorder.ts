@@ -1,4 +1,3 @@
-/** Records Kubernetes events and sends them in the background. */
 import { hash } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
@@ -18,7 +17,6 @@ interface EventRecorderOptions {
   readonly logger: Logger;
   /** The name of this replica, for instance the name of the pod; at most 128 characters. */
   readonly instance: string;
-  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
 }
 
@@ -32,7 +30,6 @@ interface SentEvent {
 interface Unsent {
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
-  /** When the event was first and last recorded, in epoch milliseconds. */
   readonly firstMs: number;
   lastMs: number;
   count: number;

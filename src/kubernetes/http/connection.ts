@@ -54,7 +54,6 @@ export interface KubernetesConnection {
 export interface ConnectionOptions {
   readonly credentials: CredentialSource;
   readonly clock: Clock;
-  /** Shown in the API server's audit log. */
   readonly userAgent: string;
   /** The maximum size of one answer. @default 16 MiB: its parsed form still fits into a small pod */
   readonly maxBodyBytes?: number;

@@ -1,4 +1,3 @@
-/** Limits the requests to the API server that are in flight at the same time. */
 import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { createCallDeadline } from "../../http/call-deadline.ts";
@@ -6,9 +5,7 @@ import type { KubernetesConnection } from "./connection.ts";
 
 interface RequestLimitOptions {
   readonly clock: Clock;
-  /** The maximum number of requests in flight. */
   readonly size: number;
-  /** Called with the number of requests in flight when it changes. Must not throw. */
   readonly onChange?: (inFlight: number) => void;
 }
 
@@ -82,7 +79,6 @@ export class RequestLimit {
     }
   }
 
-  /** Gives the place to the first in the line. */
   #leave(): void {
     const [next] = this.#line;
     if (next === undefined) {

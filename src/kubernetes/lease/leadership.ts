@@ -18,7 +18,6 @@ export interface Leadership extends LeaderFence {
 export interface LeadershipOptions {
   /** Whether this process is able to lead: its cache is complete. */
   readonly mayLead: () => boolean;
-  /** Called when this process becomes the leader, at most once. */
   readonly onLeading: () => void;
 }
 

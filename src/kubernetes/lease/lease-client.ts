@@ -1,4 +1,3 @@
-/** Reads and writes one Lease. */
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { undefinedIfNotFound } from "../http/answer-error.ts";
 import type { KubernetesCall, KubernetesConnection } from "../http/connection.ts";

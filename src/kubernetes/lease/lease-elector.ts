@@ -1,4 +1,3 @@
-/** Elects the leader by one Lease. */
 import type { Clock } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";

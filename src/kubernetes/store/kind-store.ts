@@ -1,4 +1,3 @@
-/** Reads and writes the custom resources of one kind. */
 import { type LeaderFence, LeaderFenceError } from "../../domain/leader-fence.ts";
 import {
   KubernetesError,

@@ -1,4 +1,3 @@
-/** Reads and writes Secrets. */
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import {
   KubernetesError,

@@ -8,7 +8,6 @@ import { metadataOf } from "../http/objects.ts";
 export interface ListPage {
   readonly items: readonly unknown[];
   readonly resourceVersion: string;
-  /** The token of the next page; `undefined` on the last page. */
   readonly continueToken: string | undefined;
 }
 
@@ -34,9 +33,7 @@ export interface ListWatch {
 }
 
 export interface WatchRequest {
-  /** The watch shows the events after this resourceVersion. */
   readonly resourceVersion: string;
-  /** The server closes the watch after this many seconds. */
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
   readonly onBytes: () => void;

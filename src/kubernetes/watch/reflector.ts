@@ -1,4 +1,3 @@
-/** Keeps a cache equal to the API server, by list and watch. */
 import { backoffMs, type Clock, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError, type ReflectorStats, type StoredIdentity } from "../../domain/resource-store.ts";
@@ -15,7 +14,6 @@ export interface ReflectorOptions<Resource extends StoredIdentity> {
   readonly namespace: string | undefined;
   /** Parses an object. `undefined`: it cannot be used and is left out. Must not throw. */
   readonly parse: (stored: unknown) => Resource | undefined;
-  /** Called when a complete list is in the cache. Must not throw. @default none */
   readonly onList?: () => void;
   /**
    * Called when a consistent list has a lower version than the reflector saw before: etcd was set back to an older
@@ -24,7 +22,6 @@ export interface ReflectorOptions<Resource extends StoredIdentity> {
   readonly onRestored?: (() => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number from 0 up to 1. @default Math.random */
   readonly random?: () => number;
   /** @default those of production */
   readonly timing?: Partial<ReflectorTiming>;
@@ -32,7 +29,6 @@ export interface ReflectorOptions<Resource extends StoredIdentity> {
 
 /** Times in milliseconds. */
 export interface ReflectorTiming {
-  /** The number of objects in one page of a list. */
   readonly pageLimit: number;
   /** A watch that receives no byte for this time counts as broken. Bookmarks come about every minute. */
   readonly inactivityMs: number;
@@ -267,7 +263,6 @@ export class Reflector<Resource extends StoredIdentity> {
     }
   }
 
-  /** Pauses after a failure, longer with each one. */
   async #pause(message: string, error: unknown): Promise<void> {
     const { clock, logger } = this.#options;
     if (this.#stopping.signal.aborted) {

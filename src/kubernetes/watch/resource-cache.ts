@@ -1,4 +1,3 @@
-/** The cache of the resources of one kind. */
 import { keyText, type ResourceKey, type StoredIdentity } from "../../domain/resource-store.ts";
 import { isOlder } from "../http/objects.ts";
 
@@ -83,7 +82,6 @@ export class ResourceCache<Resource extends StoredIdentity> {
     }
   }
 
-  /** Adds or changes an object. An older version than the cached one is ignored. */
   apply(resource: Resource): void {
     if (this.#isNews(resource)) {
       this.#set(resource);
@@ -91,7 +89,6 @@ export class ResourceCache<Resource extends StoredIdentity> {
     }
   }
 
-  /** Removes an object. If another object has the name by now, that one stays. */
   remove({ key, uid }: Resource): void {
     if (this.#ownDeletions.get(keyText(key)) === uid) {
       this.#ownDeletions.delete(keyText(key));
