@@ -17,6 +17,7 @@ import {
 import { buildDashboard, dashboardPath } from "./dashboard/dashboard.ts";
 import { renderFieldReference } from "./field-reference.ts";
 import { renderPrometheusRule, renderRulesFile } from "./monitoring/rule-files.ts";
+import { prunedSpecification } from "./public-api.ts";
 
 /** A file that is made from the code. People must not edit it. */
 export interface GeneratedFile {
@@ -53,6 +54,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "deploy/monitoring/prometheus-rule.yaml", content: renderPrometheusRule() },
     { path: dashboardPath, content: dashboard },
     { path: "deploy/argocd/argocd-cm-patch.yaml", content: await argoConfigMapPatch() },
+    { path: "src/sandbox/http/specification/public-api.json", content: prunedSpecification() },
     ...[...charts].map(([path, content]) => ({ path, content })),
   ];
 }

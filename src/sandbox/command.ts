@@ -58,35 +58,32 @@ async function serve(
   io: CommandIo,
 ): Promise<number> {
   const sandbox: RunningSandbox = await startSandbox(options);
-  io.out.write(`sandbox: listening on ${sandbox.url}\n`);
-  io.out.write(
-    sandbox.isControlOn
-      ? `sandbox: control API on ${sandbox.controlUrl}\n`
-      : "sandbox: control API off, because the address is not loopback; --allow-remote-control turns it on\n",
-  );
-  if (sandbox.isControlOn) io.out.write(`sandbox: page on ${new URL("/", sandbox.controlUrl)}\n`);
-  if (options.tls === true || sandbox.proxyUrl !== undefined) {
-    io.out.write(`sandbox: certificate authority at ${sandbox.controlUrl}/ca.crt\n`);
-  }
-  if (sandbox.proxyUrl !== undefined) {
-    const hostName = options.proxy?.hostName ?? publicHostName;
-    io.out.write(`sandbox: proxy on ${sandbox.proxyUrl} for https://${hostName}${apiPrefix}\n`);
-  }
-  if (sandbox.databaseAddress !== undefined) {
-    const { host, port } = sandbox.databaseAddress;
-    io.out.write(
-      `sandbox: databases on ${host}:${port}, by TLS; certificate authority at ${sandbox.controlUrl}/ca.crt\n`,
-    );
-    if (!sandbox.isPooling)
-      io.out.write("sandbox: PgBouncer is not installed, so pooled host names connect directly\n");
-  }
-  if (sandbox.apiKey === "") io.out.write("sandbox: API key as before; --api-key sets another\n");
-  else if (options.apiKey === undefined) io.out.write(`sandbox: API key ${sandbox.apiKey}\n`);
+  io.out.write(greetingOf(sandbox, options));
   // The open server keeps the process alive during this wait. A pending promise alone would not.
   const failure = await Promise.race([aborted(io.stop), sandbox.writeFailure]);
   if (failure !== undefined) io.err.write(`sandbox: stops, because ${failure.message}\n`);
   await sandbox.stop();
   return failure === undefined ? stopped : failed;
+}
+
+/** The line "listening on" is the last one. Whoever waits for it has everything else: the key and the addresses. */
+function greetingOf(sandbox: RunningSandbox, options: SandboxOptions): string {
+  const { controlUrl, proxyUrl, databaseAddress } = sandbox;
+  const lines: string[] = [];
+  if (sandbox.isControlOn) lines.push(`control API on ${controlUrl}`, `page on ${new URL("/", controlUrl)}`);
+  else lines.push("control API off, because the address is not loopback; --allow-remote-control turns it on");
+  if (options.tls === true || proxyUrl !== undefined) lines.push(`certificate authority at ${controlUrl}/ca.crt`);
+  if (proxyUrl !== undefined) {
+    lines.push(`proxy on ${proxyUrl} for https://${options.proxy?.hostName ?? publicHostName}${apiPrefix}`);
+  }
+  if (databaseAddress !== undefined) {
+    const { host, port } = databaseAddress;
+    lines.push(`databases on ${host}:${port}, by TLS; certificate authority at ${controlUrl}/ca.crt`);
+    if (!sandbox.isPooling) lines.push("PgBouncer is not installed, so pooled host names connect directly");
+  }
+  if (sandbox.apiKey === "") lines.push("API key as before; --api-key sets another");
+  else if (options.apiKey === undefined) lines.push(`API key ${sandbox.apiKey}`);
+  return [...lines, `listening on ${sandbox.url}`].map((line) => `sandbox: ${line}\n`).join("");
 }
 
 async function aborted(signal: AbortSignal): Promise<undefined> {

@@ -1,6 +1,6 @@
 /** Tests that the bundled sandbox serves its page. */
 import { expect, onTestFinished, test } from "vitest";
-import type { OpenApiDocument } from "../../src/sandbox/http/openapi/openapi-types.ts";
+import type { OpenApiDocument } from "../../src/sandbox/http/specification/openapi-types.ts";
 import { startSandbox } from "../../src/sandbox/index.ts";
 import { bareEnvironment, bundledProgram, startProgram } from "../support/e2e-program.ts";
 

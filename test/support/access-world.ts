@@ -15,6 +15,7 @@ export interface StoredAccess {
   readonly metadata: {
     readonly uid: string;
     readonly generation: number;
+    readonly deletionTimestamp?: string;
     readonly annotations?: Readonly<Record<string, string>>;
     readonly finalizers?: readonly string[];
   };

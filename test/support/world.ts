@@ -21,6 +21,7 @@ import {
 } from "./api-server.ts";
 import { checkConditions } from "./check-conditions.ts";
 import type { Kubectl } from "./kubectl.ts";
+import { requestPatiently } from "./patient-request.ts";
 import { SandboxControl } from "./sandbox-control.ts";
 import { defaultSandboxProfile } from "./sandbox-profile.ts";
 import { newSecret } from "./secrets.ts";
@@ -159,12 +160,10 @@ export class World {
    */
   async get(name: string): Promise<StoredResource | undefined> {
     const path = objectPath("computeendpoints", this.namespace, name);
-    const stored = (await this.#admin
-      .request({ what: `get ${name}`, method: "GET", path, timeoutMs: 60_000 })
-      .catch((error: { readonly reason?: string }) => {
-        if (error.reason === "NotFound") return undefined;
-        throw error;
-      })) as (Omit<StoredResource, "status"> & Partial<Pick<StoredResource, "status">>) | undefined;
+    const stored = (await this.#read(`get ${name}`, path).catch((error: { readonly reason?: string }) => {
+      if (error.reason === "NotFound") return undefined;
+      throw error;
+    })) as (Omit<StoredResource, "status"> & Partial<Pick<StoredResource, "status">>) | undefined;
     if (stored === undefined) return undefined;
     this.#outputs.saw(stored);
     const resource = { ...stored, status: stored.status ?? {} };
@@ -179,10 +178,12 @@ export class World {
   }
 
   async #listed(path: string): Promise<readonly StoredResource[]> {
-    const { items } = (await this.#admin.request({ what: "list", method: "GET", path, timeoutMs: 60_000 })) as {
-      readonly items: readonly StoredResource[];
-    };
+    const { items } = (await this.#read("list", path)) as { readonly items: readonly StoredResource[] };
     return items;
+  }
+
+  #read(what: string, path: string): Promise<unknown> {
+    return requestPatiently(this.#admin, { what, method: "GET", path, timeoutMs: 60_000 });
   }
 
   /** Waits until the resource is in the wanted state. */
@@ -293,7 +294,7 @@ export class World {
       for (const resource of found) this.#outputs.saw(resource);
     }
     const path = objectPath("events", this.namespace);
-    this.#outputs.save(await this.#admin.request({ what: "list events", method: "GET", path, timeoutMs: 60_000 }));
+    this.#outputs.save(await this.#read("list events", path));
     await this.#admin.close();
   }
 }

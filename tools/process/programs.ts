@@ -42,7 +42,7 @@ const graceMs = 60_000;
 /** Starts a sandbox and waits until it listens. @throws ComponentError with the end of its log */
 export async function startSandbox(options: ProgramOptions): Promise<RunningSandbox> {
   const component = await startProgram("sandbox", "sandbox", options);
-  const log = await untilLog(component, /listening on http/);
+  const log = await untilLog(component, /listening on http\S+\n/);
   const [, origin = ""] = /listening on (http:\/\/[^/\s]+)/.exec(log) ?? [];
   return { component, origin, log };
 }

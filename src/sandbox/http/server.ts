@@ -2,31 +2,30 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance } from "fastify";
-import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
+import { validatorCompiler } from "fastify-type-provider-zod";
 import { accountRoutes, keyRoutes } from "./api/account-routes.ts";
 import { connectionRoutes, databaseRoutes, roleRoutes } from "./api/branch-object-routes.ts";
 import { branchRoutes } from "./api/branch-routes.ts";
 import { checkPgSettings } from "./api/checked-settings.ts";
 import { consumptionRoutes } from "./api/consumption-routes.ts";
-import { endpointRoutes, powerRoutes } from "./api/endpoint-routes.ts";
+import { endpointRoutes } from "./api/endpoint-routes.ts";
 import { Lifecycle } from "./api/lifecycle.ts";
 import { operationRoutes } from "./api/operation-routes.ts";
 import { projectRoutes } from "./api/project-routes.ts";
+import { PublicApi } from "./api/public-api.ts";
 import { schemaRoutes } from "./api/schema-routes.ts";
 import { snapshotRoutes } from "./api/snapshot-routes.ts";
-import { unplayedRoutes } from "./api/unplayed-routes.ts";
 import { authorityRoute } from "./control/authority-route.ts";
 import { controlRoutes } from "./control/control-routes.ts";
-import { openApiRoutes } from "./openapi/openapi-document.ts";
-import { KnownMethods, listRoutes } from "./openapi/route-list.ts";
 import { answerErrors, answerTo, sendError } from "./parts/errors.ts";
 import type { ServerParts } from "./parts/server-parts.ts";
 import { readBodies } from "./request-body.ts";
+import { openApiDocument } from "./specification/openapi-document.ts";
+import { KnownRoutes } from "./specification/routes.ts";
 
 /** All routes of the API that the sandbox supports, in the order of the API reference. */
 const apiRoutes = [
   endpointRoutes,
-  powerRoutes,
   operationRoutes,
   projectRoutes,
   branchRoutes,
@@ -64,9 +63,8 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
     frameworkErrors: (error, request, reply) => {
       sendError(request, reply, answerTo(error));
     },
-  }).withTypeProvider<ZodTypeProvider>();
+  });
   app.setValidatorCompiler(validatorCompiler);
-  app.setSerializerCompiler(serializerCompiler);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     done();
@@ -79,13 +77,13 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
   });
   readBodies(app);
   answerErrors(app, parts.onBug);
-  const documented = listRoutes(app, [apiPrefix, controlPrefix]);
-  const known = new KnownMethods(documented);
+  const known = new KnownRoutes();
   app.register(async (api) => registerApi(api, parts, known), { prefix: apiPrefix });
   app.register(
     async (control) => {
       controlRoutes(control, parts, known);
-      openApiRoutes(control, documented, { profile: parts.engine.profile.name, keyedPrefix: apiPrefix });
+      const options = { profile: parts.engine.profile.name, keyedPrefix: apiPrefix };
+      control.get("/openapi.json", () => openApiDocument(known.played(), options));
     },
     { prefix: controlPrefix },
   );
@@ -94,13 +92,14 @@ export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []):
   return app;
 }
 
-function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
+function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownRoutes): void {
   new Lifecycle(app, parts, known).install();
   // A second error handler below the prefix makes unknown routes run the hooks, so the key is checked before the 404.
   answerErrors(app, parts.onBug);
   checkPgSettings(app, parts);
-  for (const routes of apiRoutes) routes(app, parts);
-  unplayedRoutes(app, { playsSchemas: parts.schemaOf !== undefined });
+  const api = new PublicApi(app, parts, known);
+  for (const routes of apiRoutes) routes(api);
+  api.refuseOthers();
 }
 
 /**

@@ -13,7 +13,8 @@ describe("openapi.json", () => {
     expect(body).toMatchObject({ openapi: "3.1.0", servers: [{ url: "/" }] });
     const create = body.paths["/api/v2/projects/{project_id}/endpoints"].post;
     expect(create).toMatchObject({
-      summary: "Create a compute endpoint",
+      operationId: "createProjectEndpoint",
+      summary: "Create project endpoint",
       security: [{ apiKey: [] }],
       parameters: [{ name: "project_id", in: "path", required: true }],
       requestBody: { required: true },

@@ -1,6 +1,7 @@
 /** A client that changes resources beside the operator. */
 import type { KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
 import { objectPath } from "../../../src/kubernetes/http/objects.ts";
+import { requestPatiently } from "../patient-request.ts";
 
 /** A client that changes the resources of one namespace directly at the API server. */
 export class ResourceEditor {
@@ -57,6 +58,6 @@ export class ResourceEditor {
   async #call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<unknown> {
     const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const call = { what: `${method} ${path}`, method, path, contentType, timeoutMs: 60_000 };
-    return await this.#admin.request(body === undefined ? call : { ...call, body });
+    return await requestPatiently(this.#admin, body === undefined ? call : { ...call, body });
   }
 }

@@ -1,39 +1,11 @@
-/** Routes of the public API's consumption history: how long the computes of projects ran in the sandbox. */
-import type { FastifyInstance } from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
+/** The consumption history: how long the computes of projects ran in the sandbox. */
 import { z } from "zod";
 import type { ProjectRecord } from "../../engine/records.ts";
 import { dayOf, monthOf, type Span } from "../../engine/usage.ts";
-import { errorResponses, givenTime, timestamp, timeText } from "../codecs/codec.ts";
+import { givenTime, timeText } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
 import { pageOf, pageQuery, queryInteger } from "../parts/lists.ts";
-import type { ServerParts } from "../parts/server-parts.ts";
-
-const consumptionBody = z.object({
-  timeframe_start: timestamp,
-  timeframe_end: timestamp,
-  active_time_seconds: z.int(),
-  compute_time_seconds: z.int(),
-  written_data_bytes: z.int(),
-  synthetic_storage_size_bytes: z.int(),
-});
-
-const projectHistory = z.object({
-  project_id: z.string(),
-  periods: z.array(
-    z.object({
-      period_id: z.string(),
-      period_plan: z.string(),
-      period_start: timestamp,
-      consumption: z.array(consumptionBody),
-    }),
-  ),
-});
-
-const historyBody = z.object({
-  projects: z.array(projectHistory),
-  pagination: z.object({ cursor: z.string() }).optional(),
-});
+import type { PublicApi } from "./public-api.ts";
 
 const historyQuery = pageQuery(100).extend({
   limit: queryInteger(1, 100).default(10),
@@ -47,9 +19,9 @@ const historyQuery = pageQuery(100).extend({
 /** The maximum number of time frames (days or months) in an answer: the days of a year. */
 const mostTimeframes = 366;
 
-/** Adds the route that shows how long the computes of each project ran, by day or by month. */
-export function consumptionRoutes(app: FastifyInstance, { engine }: ServerParts): void {
-  const historyOf = (project: ProjectRecord, timeframes: readonly Span[]): z.output<typeof projectHistory> => ({
+export function consumptionRoutes(api: PublicApi): void {
+  const { engine } = api.parts;
+  const historyOf = (project: ProjectRecord, timeframes: readonly Span[]) => ({
     project_id: project.id,
     periods: [
       {
@@ -70,31 +42,15 @@ export function consumptionRoutes(app: FastifyInstance, { engine }: ServerParts)
       },
     ],
   });
-  app.withTypeProvider<ZodTypeProvider>().get(
-    "/consumption_history/projects",
-    {
-      config: {
-        summary: "Read how long the computes of each project ran",
-        isAccountWide: true,
-        notPlayed: ["granularity=hourly", "metrics", "include_v1_metrics"],
-      },
-      schema: { querystring: historyQuery, response: { 200: historyBody, ...errorResponses } },
-    },
-    async ({ query }) => {
-      const timeframes = timeframesOf(query);
-      const ids =
-        query.project_ids === undefined ? undefined : [query.project_ids].flat().flatMap((id) => id.split(","));
-      const projects = engine
-        .projects()
-        .filter(
-          ({ id, orgId }) =>
-            (ids === undefined || ids.includes(id)) && (query.org_id === undefined || query.org_id === orgId),
-        );
-      const { items, cursor } = pageOf(projects, query);
-      const pagination = cursor === undefined ? {} : { pagination: { cursor } };
-      return { projects: items.map((project) => historyOf(project, timeframes)), ...pagination };
-    },
-  );
+  api.play("getConsumptionHistoryPerProject", { query: historyQuery, isAccountWide: true }, ({ query }) => {
+    const timeframes = timeframesOf(query);
+    const ids = query.project_ids && [query.project_ids].flat().flatMap((id) => id.split(","));
+    const projects = engine
+      .projects()
+      .filter(({ id, orgId }) => (ids?.includes(id) ?? true) && (query.org_id ?? orgId) === orgId);
+    const { items, pagination } = pageOf(projects, query);
+    return { projects: items.map((project) => historyOf(project, timeframes)), pagination };
+  });
 }
 
 /** Returns the days or months that a query asks for. @throws ApiError 400 */

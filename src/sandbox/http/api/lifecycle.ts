@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { KnownMethods } from "../openapi/route-list.ts";
 import { ApiError, notPlayedSection, unauthenticatedMessage } from "../parts/errors.ts";
 import type { FaultHit } from "../parts/faults.ts";
 import { type CallToJudge, permissionProblem } from "../parts/key-ring.ts";
 import type { RequestEntry } from "../parts/request-log.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
+import type { KnownRoutes } from "../specification/routes.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -36,12 +36,12 @@ const replayHeader = "x-sandbox-replay";
 export class Lifecycle {
   readonly #app: FastifyInstance;
   readonly #parts: ServerParts;
-  readonly #known: KnownMethods;
+  readonly #known: KnownRoutes;
   /** The value of the replay header. It is random, so that only this process can mark a request. */
   readonly #replayToken = randomUUID();
   readonly #stopped = new AbortController();
 
-  constructor(app: FastifyInstance, parts: ServerParts, known: KnownMethods) {
+  constructor(app: FastifyInstance, parts: ServerParts, known: KnownRoutes) {
     this.#app = app;
     this.#parts = parts;
     this.#known = known;

@@ -1,19 +1,13 @@
-/**
- * Routes that read the schema of a database, and compare it with the schema on another branch. They exist only if the
- * sandbox runs computes.
- */
+/** Schemas of databases. Without computes they are refused with 501. */
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
-import type { FastifyInstance } from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { branchPath, errorResponses } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
-import type { ServerParts } from "../parts/server-parts.ts";
+import type { PublicApi } from "./public-api.ts";
 
 const databaseName = z.string().min(1).max(63);
 
-/** Adds the routes that read and compare schemas; without computes it adds none. */
-export function schemaRoutes(app: FastifyInstance, { engine, schemaOf }: ServerParts): void {
+export function schemaRoutes(api: PublicApi): void {
+  const { engine, schemaOf } = api.parts;
   if (schemaOf === undefined) return;
   /** Returns the schema of a database as SQL. @throws ApiError 404, 422 */
   const read = async (projectId: string, branchId: string, database: string): Promise<string> => {
@@ -28,36 +22,19 @@ export function schemaRoutes(app: FastifyInstance, { engine, schemaOf }: ServerP
       throw new ApiError(422, `the schema cannot be read: ${(error as Error).message}`);
     }
   };
-  const routes = app.withTypeProvider<ZodTypeProvider>();
-  routes.get(
-    "/projects/:project_id/branches/:branch_id/schema",
-    {
-      config: { summary: "Read the schema of a database", notPlayed: ["lsn", "timestamp", "format=json"] },
-      schema: {
-        params: branchPath,
-        querystring: z.object({ db_name: databaseName, format: z.enum(["sql"]).optional() }),
-        response: { 200: z.object({ sql: z.string() }), ...errorResponses },
-      },
-    },
-    async ({ params, query }) => ({ sql: await read(params.project_id, params.branch_id, query.db_name) }),
-  );
-  routes.get(
-    "/projects/:project_id/branches/:branch_id/compare_schema",
-    {
-      config: {
-        summary: "Compare the schema of a database with that of another branch",
-        notPlayed: ["lsn", "timestamp", "base_lsn", "base_timestamp"],
-      },
-      schema: {
-        params: branchPath,
-        querystring: z.object({ db_name: databaseName, base_branch_id: z.string().optional() }),
-        response: { 200: z.object({ diff: z.string() }), ...errorResponses },
-      },
-    },
-    async ({ params: { project_id, branch_id }, query: { db_name, base_branch_id } }) => {
-      const baseId = base_branch_id ?? engine.branch(project_id, branch_id).parentId;
+  const query = z.object({ db_name: databaseName, format: z.enum(["sql"]).optional() });
+  api.play("getProjectBranchSchema", { query }, async ({ ids, query: { db_name } }) => ({
+    sql: await read(ids.projectId, ids.branchId, db_name),
+  }));
+  const baseQuery = z.object({ db_name: databaseName, base_branch_id: z.string().optional() });
+  api.play(
+    "getProjectBranchSchemaComparison",
+    { query: baseQuery },
+    async ({ ids, query: { db_name, base_branch_id } }) => {
+      const { projectId, branchId } = ids;
+      const baseId = base_branch_id ?? engine.branch(projectId, branchId).parentId;
       if (baseId === undefined) throw new ApiError(400, "base_branch_id: is needed, because the branch has no parent");
-      const [base, own] = [await read(project_id, baseId, db_name), await read(project_id, branch_id, db_name)];
+      const [base, own] = [await read(projectId, baseId, db_name), await read(projectId, branchId, db_name)];
       return { diff: base === own ? "" : diffOf(db_name, base, own) };
     },
   );

@@ -6,44 +6,26 @@ import { z } from "zod";
 import type { Connection, DatabaseAddress } from "../../engine/branch-objects.ts";
 import { pooledAddress } from "../../engine/endpoints.ts";
 import { type DatabaseRecord, nameText, newDatabaseName, newRoleName, type RoleRecord } from "../../engine/records.ts";
-import { codecOf, fieldsOf, stampFields } from "./codec.ts";
-import { operationBody } from "./operation.ts";
+import { stamps } from "./codec.ts";
 
-const operations = z.array(operationBody);
-const roleField = fieldsOf<RoleRecord>();
+/** Shows a role. Its password is only in the answer to the request that created or reset the password. */
+export function roleView(record: RoleRecord) {
+  return { branch_id: record.branchId, name: record.name, protected: false, ...stamps(record) };
+}
 
-const role = codecOf<RoleRecord>()({
-  branch_id: roleField(z.string(), ({ branchId }) => branchId),
-  name: roleField(z.string(), ({ name }) => name),
-  password: roleField(z.string().optional(), ({ password }) => password),
-  protected: roleField(z.boolean(), () => false),
-  ...stampFields<RoleRecord>(),
-});
+export function newRoleView(record: RoleRecord) {
+  return { ...roleView(record), password: record.password };
+}
 
-/** A role in an answer. Its password is only in the answer to the request that created or reset the password. */
-export const roleBody = role.body;
-export const roleView = role.viewer(["password"]);
-export const newRoleView = role.viewer();
-/** A changed role, and the operations that the change started. */
-export const roleMutationBody = z.object({ role: roleBody, operations });
 export const roleCreateBody = z.object({
   role: z.object({ name: newRoleName, no_login: z.boolean().default(false) }),
 });
 
-const databaseField = fieldsOf<DatabaseRecord>();
+export function databaseView(record: DatabaseRecord) {
+  const { sequence: id, branchId, name, ownerName } = record;
+  return { id, branch_id: branchId, name, owner_name: ownerName, ...stamps(record) };
+}
 
-const database = codecOf<DatabaseRecord>()({
-  id: databaseField(z.int(), ({ sequence }) => sequence),
-  branch_id: databaseField(z.string(), ({ branchId }) => branchId),
-  name: databaseField(z.string(), ({ name }) => name),
-  owner_name: databaseField(z.string(), ({ ownerName }) => ownerName),
-  ...stampFields<DatabaseRecord>(),
-});
-
-export const databaseBody = database.body;
-export const databaseView = database.viewer();
-/** A changed database, and the operations that the change started. */
-export const databaseMutationBody = z.object({ database: databaseBody, operations });
 export const databaseCreateBody = z.object({
   database: z.object({ name: newDatabaseName, owner_name: nameText(63) }),
 });
@@ -54,31 +36,15 @@ export const databaseUpdateBody = z.object({
 /** A connection, and the address at which clients reach the servers. If no computes run, `address` is `undefined`. */
 export type ReachableConnection = Connection & { readonly address: DatabaseAddress | undefined };
 
-const connectionField = fieldsOf<ReachableConnection>();
-
-const connection = codecOf<ReachableConnection>()({
-  connection_uri: connectionField(z.string(), (made) => connectionUri(made, false)),
-  connection_parameters: connectionField(
-    z.object({
-      database: z.string(),
-      password: z.string(),
-      role: z.string(),
-      host: z.string(),
-      pooler_host: z.string(),
-    }),
-    ({ endpoint, role, databaseName }) => ({
-      database: databaseName,
-      password: role.password ?? "",
-      role: role.name,
-      host: endpoint.host,
-      pooler_host: poolerHost(endpoint),
-    }),
-  ),
-});
-
-/** How to connect, in an answer: as one text and in parts. */
-export const connectionBody = connection.body;
-export const connectionView = connection.viewer();
+/** Shows how to connect: as one text and in parts. */
+export function connectionView(made: ReachableConnection) {
+  const { endpoint, role, databaseName: database } = made;
+  const [password, host] = [role.password ?? "", endpoint.host];
+  return {
+    connection_uri: connectionUri(made, false),
+    connection_parameters: { database, password, role: role.name, host, pooler_host: poolerHost(endpoint) },
+  };
+}
 
 /**
  * Returns the host of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`, or the loopback address for pooled

@@ -2,74 +2,53 @@
 import { z } from "zod";
 import type { EndpointChanges } from "../../engine/endpoint-changes.ts";
 import type { Mutation } from "../../engine/endpoints.ts";
-import { endpointExtras, type Profile, profiles } from "../../engine/profile.ts";
+import type { Profile } from "../../engine/profile.ts";
 import { type EndpointRecord, longestSuspendSeconds, postgresSettings } from "../../engine/records.ts";
-import { codecOf, fieldsOf, optionalTime, stampFields, timestamp } from "./codec.ts";
-import { operationBody, operationView } from "./operation.ts";
-
-const field = fieldsOf<EndpointRecord>();
+import { extras, optionalTime, stamps } from "./codec.ts";
+import { operationViews } from "./operation.ts";
 
 const settingsBody = z.object({ pg_settings: postgresSettings.optional() });
 
-const endpoint = codecOf<EndpointRecord>()({
-  id: field(z.string(), ({ id }) => id),
-  host: field(z.string(), ({ host }) => host),
-  proxy_host: field(z.string(), ({ proxyHost }) => proxyHost),
-  project_id: field(z.string(), ({ projectId }) => projectId),
-  branch_id: field(z.string(), ({ branchId }) => branchId),
-  region_id: field(z.string(), ({ regionId }) => regionId),
-  type: field(z.string(), ({ type }) => type),
-  autoscaling_limit_min_cu: field(z.number(), ({ minUnits }) => minUnits),
-  autoscaling_limit_max_cu: field(z.number(), ({ maxUnits }) => maxUnits),
-  current_state: field(z.string(), ({ state }) => state),
-  pending_state: field(z.string().optional(), ({ pendingState }) => pendingState),
-  settings: field(settingsBody.required(), ({ pgSettings }) => ({ pg_settings: pgSettings })),
-  pooler_enabled: field(z.boolean(), ({ poolerEnabled }) => poolerEnabled),
-  pooler_mode: field(z.string(), ({ poolerMode }) => poolerMode),
-  disabled: field(z.boolean(), ({ disabled }) => disabled),
-  passwordless_access: field(z.boolean(), ({ passwordlessAccess }) => passwordlessAccess),
-  last_active: field(timestamp.optional(), ({ lastActiveMs }) => optionalTime(lastActiveMs)),
-  ...stampFields<EndpointRecord>(),
-  name: field(z.string().optional(), ({ name }) => name),
-  suspend_timeout_seconds: field(z.int().optional(), ({ suspendTimeoutSeconds }) => suspendTimeoutSeconds),
-  provisioner: field(z.string().optional(), ({ provisioner }) => provisioner),
-  creation_source: field(z.string().optional(), () => "console"),
-  suspended_at: field(timestamp.optional(), ({ suspendedMs }) => optionalTime(suspendedMs)),
-  started_at: field(timestamp.optional(), ({ startedMs }) => optionalTime(startedMs)),
-});
-
-export const endpointBody = endpoint.body;
-type EndpointBody = z.output<typeof endpointBody>;
-
-export const mutationBody = z.object({ endpoint: endpointBody, operations: z.array(operationBody) });
-
-const moving = {
-  seed: endpoint.viewer(hiddenIn(profiles.seed)),
-  public: endpoint.viewer(hiddenIn(profiles.public)),
-};
-
-const still = {
-  seed: endpoint.viewer([...hiddenIn(profiles.seed), "pending_state"]),
-  public: endpoint.viewer([...hiddenIn(profiles.public), "pending_state"]),
-};
-
-function hiddenIn(profile: Profile): readonly string[] {
-  return endpointExtras.filter((name) => !profile.endpointExtras.includes(name));
-}
-
 /** Shows an endpoint without `pending_state`, as in the answer to a DELETE. */
-export function endpointView(record: EndpointRecord, { name }: Profile): EndpointBody {
-  return still[name](record);
+export function endpointView(record: EndpointRecord, { endpointExtras }: Profile) {
+  const { id, host, projectId, branchId, regionId, type, minUnits, maxUnits, state, pgSettings, disabled } = record;
+  const { suspendTimeoutSeconds, suspendedMs, startedMs, name, provisioner } = record;
+  return {
+    ...{
+      id,
+      host,
+      proxy_host: record.proxyHost,
+      project_id: projectId,
+      branch_id: branchId,
+      region_id: regionId,
+      type,
+    },
+    autoscaling_limit_min_cu: minUnits,
+    autoscaling_limit_max_cu: maxUnits,
+    current_state: state,
+    settings: { pg_settings: pgSettings },
+    pooler_enabled: record.poolerEnabled,
+    pooler_mode: record.poolerMode,
+    disabled,
+    passwordless_access: record.passwordlessAccess,
+    last_active: optionalTime(record.lastActiveMs),
+    ...stamps(record),
+    ...extras(endpointExtras, {
+      ...{ name, suspend_timeout_seconds: suspendTimeoutSeconds, provisioner, creation_source: "console" },
+      suspended_at: optionalTime(suspendedMs),
+      started_at: optionalTime(startedMs),
+    }),
+  };
 }
 
 /** Shows an endpoint, with `pending_state` if its compute is changing its state. */
-export function movingEndpointView(record: EndpointRecord, { name }: Profile): EndpointBody {
-  return moving[name](record);
+export function movingEndpointView(record: EndpointRecord, profile: Profile) {
+  return { ...endpointView(record, profile), pending_state: record.pendingState };
 }
 
 /** Shows an endpoint as in the profile's lists: with `pending_state` in `public`, without it in `seed`. */
-export function listedEndpointView(record: EndpointRecord, profile: Profile): EndpointBody {
-  return (profile.pendingStateInLists ? moving : still)[profile.name](record);
+export function listedEndpointView(record: EndpointRecord, profile: Profile) {
+  return (profile.pendingStateInLists ? movingEndpointView : endpointView)(record, profile);
 }
 
 /**
@@ -80,7 +59,7 @@ export function mutationView({ endpoint: changed, operations }: Mutation, profil
   const pendingState = changed.pendingState ?? (changed.state === "active" ? "active" : "idle");
   return {
     endpoint: movingEndpointView({ ...changed, pendingState }, profile),
-    operations: operations.map((operation) => operationView(operation, profile)),
+    operations: operationViews(operations, profile),
   };
 }
 
@@ -135,13 +114,6 @@ export function createBody(profile: Profile) {
 export function updateBody(profile: Profile) {
   return z.object({ endpoint: endpointFields(profile).extend({ branch_id: z.string().optional() }) });
 }
-
-/** Settings of an endpoint that the sandbox would not honour. */
-const unplayedSettings = ["pgbouncer_settings", "preload_libraries"];
-
-/** The same settings at a place in a request body. */
-export const unplayedSettingsAt = (place: string): readonly string[] =>
-  unplayedSettings.map((name) => `${place}.${name}`);
 
 /** The endpoint's fields of a request body, after the checks. */
 export type EndpointFields = z.output<ReturnType<typeof endpointFields>> & {

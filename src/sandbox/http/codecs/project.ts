@@ -12,60 +12,16 @@ import {
   projectSettings,
 } from "../../engine/records.ts";
 import { recoverableUntilMs } from "../../engine/recovery.ts";
-import type { Span, Usage } from "../../engine/usage.ts";
-import { firstEndpointFields, newBranchBody } from "./branch.ts";
-import { codecOf, fieldsOf, objectId, optionalTime, stampFields, timestamp, timeText, usageFields } from "./codec.ts";
-import { operationBody } from "./operation.ts";
+import { firstEndpointFields } from "./branch.ts";
+import { objectId, optionalTime, stamps, timeText, usageView } from "./codec.ts";
 
 export const accountId = "user-sandbox";
-
-/** A project with the values of its answer that are not stored: host names, usage and month. */
-export interface ShownProject extends ProjectRecord {
-  readonly proxyHost: string;
-  readonly usage: Usage;
-  /** The present month, for which usage is counted. */
-  readonly month: Span;
-}
-
-const field = fieldsOf<ShownProject>();
-const zero = field(z.int(), () => 0);
 
 const defaultsBody = z.object({
   autoscaling_limit_min_cu: z.number().optional(),
   autoscaling_limit_max_cu: z.number().optional(),
   suspend_timeout_seconds: z.int().optional(),
   pg_settings: postgresSettings.optional(),
-});
-
-const project = codecOf<ShownProject>()({
-  id: field(z.string(), ({ id }) => id),
-  name: field(z.string(), ({ name }) => name),
-  region_id: field(z.string(), ({ regionId }) => regionId),
-  platform_id: field(z.string(), ({ regionId }) => regionId.split("-")[0] ?? ""),
-  pg_version: field(z.int(), ({ pgVersion }) => pgVersion),
-  proxy_host: field(z.string(), ({ proxyHost }) => proxyHost),
-  provisioner: field(z.string(), ({ provisioner }) => provisioner ?? "k8s-neonvm"),
-  store_passwords: field(z.boolean(), ({ storePasswords }) => storePasswords ?? true),
-  default_endpoint_settings: field(defaultsBody.optional(), ({ endpointDefaults }) => shownDefaults(endpointDefaults)),
-  settings: field(projectSettings.optional(), ({ settings }) => settings),
-  org_id: field(z.string().optional(), ({ orgId }) => orgId),
-  branch_logical_size_limit: zero,
-  branch_logical_size_limit_bytes: zero,
-  history_retention_seconds: field(z.int(), ({ historyRetentionSeconds }) => historyRetentionSeconds),
-  data_storage_bytes_hour: zero,
-  data_transfer_bytes: zero,
-  written_data_bytes: zero,
-  ...usageFields<ShownProject>(),
-  active_time: field(z.int(), ({ usage }) => Math.floor(usage.activeMs / 1000)),
-  creation_source: field(z.string(), () => "console"),
-  owner_id: field(z.string(), () => accountId),
-  consumption_period_start: field(timestamp, ({ month }) => timeText(month.fromMs)),
-  consumption_period_end: field(timestamp, ({ month }) => timeText(month.toMs)),
-  deleted_at: field(timestamp.optional(), ({ deletedMs }) => optionalTime(deletedMs)),
-  recoverable_until: field(timestamp.optional(), (record) =>
-    record.deletedMs === undefined ? undefined : timeText(recoverableUntilMs(record)),
-  ),
-  ...stampFields<ShownProject>(),
 });
 
 /** Shows the endpoint defaults of a project: the values for new endpoints whose request does not set them. */
@@ -96,27 +52,30 @@ export function endpointDefaultsOf(
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-export const projectBody = project.body;
-
-const view = project.viewer();
-
-export function projectView(record: ProjectRecord, engine: Engine): z.output<typeof projectBody> {
-  return view({ ...record, proxyHost: engine.proxyHost(record), ...engine.restores.projectFacts(record.id) });
+export function projectView(record: ProjectRecord, engine: Engine) {
+  const { usage, month } = engine.restores.projectFacts(record.id);
+  const { id, name, regionId, pgVersion, settings, historyRetentionSeconds, deletedMs } = record;
+  return {
+    ...{ id, name, region_id: regionId, platform_id: regionId.split("-")[0], pg_version: pgVersion, settings },
+    proxy_host: engine.proxyHost(record),
+    provisioner: record.provisioner ?? "k8s-neonvm",
+    store_passwords: record.storePasswords ?? true,
+    default_endpoint_settings: shownDefaults(record.endpointDefaults),
+    org_id: record.orgId,
+    ...{ branch_logical_size_limit: 0, branch_logical_size_limit_bytes: 0 },
+    history_retention_seconds: historyRetentionSeconds,
+    ...{ data_storage_bytes_hour: 0, data_transfer_bytes: 0, written_data_bytes: 0 },
+    ...usageView(usage),
+    active_time: Math.floor(usage.activeMs / 1000),
+    creation_source: "console",
+    owner_id: accountId,
+    consumption_period_start: timeText(month.fromMs),
+    consumption_period_end: timeText(month.toMs),
+    deleted_at: optionalTime(deletedMs),
+    recoverable_until: deletedMs === undefined ? undefined : timeText(recoverableUntilMs(record)),
+    ...stamps(record),
+  };
 }
-
-/** A changed project, and the operations that the change started. */
-export const projectMutationBody = z.object({ project: projectBody, operations: z.array(operationBody) });
-
-export const newProjectBody = newBranchBody.extend({ project: projectBody });
-
-/** Fields of a project that the sandbox would not honour. */
-export const unplayedProjectFields = [
-  ...[
-    ...["quota", "allowed_ips", "maintenance_window", "block_public_connections", "block_vpc_connections"],
-    ...["audit_log_level", "hipaa", "preload_libraries"],
-  ].map((name) => `project.settings.${name}`),
-  "project.default_endpoint_settings.pgbouncer_settings",
-];
 
 const historyRetention = z.int().min(0).max(2_592_000);
 

@@ -7,8 +7,8 @@ import type { ServerParts } from "../parts/server-parts.ts";
  * if the control API is off.
  */
 export function authorityRoute(app: FastifyInstance, { authority }: ServerParts): void {
-  app.get("/health", { config: { isUndocumented: true } }, async () => ({ status: "ok" }));
-  app.get("/ca.crt", { config: { isUndocumented: true } }, async (_request, reply) => {
+  app.get("/health", async () => ({ status: "ok" }));
+  app.get("/ca.crt", async (_request, reply) => {
     reply.header("content-disposition", 'attachment; filename="ca.crt"');
     return reply.type("application/x-x509-ca-cert").send(authority().certificate);
   });

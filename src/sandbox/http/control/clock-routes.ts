@@ -1,10 +1,8 @@
 /** Routes that read and change the sandbox's clock. */
-import type { FastifyInstance } from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { errorResponses, timeText } from "../codecs/codec.ts";
+import { timeText } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
-import type { ServerParts } from "../parts/server-parts.ts";
+import type { ControlApi } from "./control-api.ts";
 
 /**
  * The longest step of the clock in milliseconds: ten years. The sandbox carries out everything that becomes due within
@@ -20,10 +18,8 @@ const clockChange = z.object({
   now: z.iso.datetime().optional(),
 });
 
-/** Adds the routes that read and change the sandbox's time. */
-export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: ServerParts): void {
-  const routes = app.withTypeProvider<ZodTypeProvider>();
-  const response = { 200: clockBody, ...errorResponses };
+export function clockRoutes(control: ControlApi): void {
+  const { clock, engine, pacemaker } = control.parts;
   const view = (): z.output<typeof clockBody> => {
     const { mode, scale, nowMs } = clock.state();
     return { mode, scale, now: timeText(nowMs) };
@@ -40,22 +36,17 @@ export function clockRoutes(app: FastifyInstance, { clock, engine, pacemaker }: 
     pacemaker.lookAgain();
     return view();
   };
-  routes.get("/clock", { config: { summary: "Read the clock" }, schema: { response } }, async () => view());
-  routes.put(
-    "/clock",
-    { config: { summary: "Change how time runs" }, schema: { body: clockChange, response } },
-    async ({ body: { mode, scale, now } }) => {
-      const nowMs = now === undefined ? undefined : Date.parse(now);
-      if (nowMs !== undefined && nowMs > clock.nowMs() + longestStepMs) {
-        throw new ApiError(400, "now: is more than ten years ahead");
-      }
-      return settled(() => clock.set({ mode, scale, nowMs }));
-    },
-  );
+  control.add("GET /clock", { summary: "Read the clock", answer: clockBody }, view);
+  const change = { summary: "Change how time runs", body: clockChange, answer: clockBody };
+  control.add("PUT /clock", change, ({ body: { mode, scale, now } }) => {
+    const nowMs = now === undefined ? undefined : Date.parse(now);
+    if (nowMs !== undefined && nowMs > clock.nowMs() + longestStepMs) {
+      throw new ApiError(400, "now: is more than ten years ahead");
+    }
+    return settled(() => clock.set({ mode, scale, nowMs }));
+  });
   const step = z.object({ milliseconds: z.int().min(0).max(longestStepMs) });
-  routes.post(
-    "/clock/advance",
-    { config: { summary: "Jump forward" }, schema: { body: step, response } },
-    async ({ body }) => settled(() => clock.advance(body.milliseconds)),
+  control.add("POST /clock/advance", { summary: "Jump forward", body: step, answer: clockBody }, ({ body }) =>
+    settled(() => clock.advance(body.milliseconds)),
   );
 }

@@ -2,17 +2,12 @@
  * Routes that imitate a client of a database, for tests without real computes: it connects to an endpoint, and reads the
  * size and statistics of its compute.
  */
-import type { FastifyInstance } from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { computeSizeOf, maxConnectionsOf, pooledConnections, sharedBuffersMb } from "../../engine/compute-sizes.ts";
 import { type FileCacheUse, fileCacheHitRatio } from "../../engine/file-cache.ts";
-import { errorResponses } from "../codecs/codec.ts";
-import { endpointBody, movingEndpointView } from "../codecs/endpoint.ts";
-import { operationBody, operationView } from "../codecs/operation.ts";
-import type { ServerParts } from "../parts/server-parts.ts";
-
-const computePath = z.object({ endpoint_id: z.string() });
+import { movingEndpointView } from "../codecs/endpoint.ts";
+import { operationViews } from "../codecs/operation.ts";
+import type { ControlApi } from "./control-api.ts";
 
 const count = z.int().min(0).max(1_000_000_000);
 
@@ -39,49 +34,31 @@ const computeBody = z.object({
     .optional(),
 });
 
-/**
- * Adds the routes of the imitated client: it connects to an endpoint, and reads the size and statistics of the compute.
- */
-export function computeRoutes(app: FastifyInstance, { engine, pacemaker }: ServerParts): void {
+export function computeRoutes(control: ControlApi): void {
+  const { engine, pacemaker } = control.parts;
   const { profile } = engine;
-  const routes = app.withTypeProvider<ZodTypeProvider>();
-  routes.post(
-    "/endpoints/:endpoint_id/connect",
-    {
-      config: { summary: "Imitate a connection, which wakes an idle compute" },
-      schema: {
-        params: computePath,
-        body: connectBody,
-        response: { 200: z.object({ endpoint: endpointBody, operations: z.array(operationBody) }), ...errorResponses },
-      },
-    },
-    async ({ params, body }) => {
-      const { endpoint, operations } = engine.connect(params.endpoint_id, body?.fileCache);
-      pacemaker.look();
-      return {
-        endpoint: movingEndpointView(endpoint, profile),
-        operations: operations.map((operation) => operationView(operation, profile)),
-      };
-    },
-  );
-  routes.get(
-    "/endpoints/:endpoint_id/compute",
-    {
-      config: { summary: "Get a compute's size, limits and file cache statistics" },
-      schema: { params: computePath, response: { 200: computeBody, ...errorResponses } },
-    },
-    async ({ params }) => {
-      const { endpoint, fileCache } = engine.compute(params.endpoint_id);
-      return {
-        minimum: computeSizeOf(endpoint.minUnits),
-        maximum: computeSizeOf(endpoint.maxUnits),
-        maxConnections: maxConnectionsOf(endpoint.minUnits, profile.name),
-        pooledConnections,
-        sharedBuffersMb,
-        ...(fileCache === undefined ? {} : { statistics: statisticsView(fileCache) }),
-      };
-    },
-  );
+  const connecting = {
+    summary: "Imitate a connection, which wakes an idle compute",
+    body: connectBody,
+    answer: { $ref: "EndpointOperations" },
+  };
+  control.add("POST /endpoints/{endpoint_id}/connect", connecting, ({ ids, body }) => {
+    const { endpoint, operations } = engine.connect(ids.endpointId, body?.fileCache);
+    pacemaker.look();
+    return { endpoint: movingEndpointView(endpoint, profile), operations: operationViews(operations, profile) };
+  });
+  const reading = { summary: "Get a compute's size, limits and file cache statistics", answer: computeBody };
+  control.add("GET /endpoints/{endpoint_id}/compute", reading, ({ ids }) => {
+    const { endpoint, fileCache } = engine.compute(ids.endpointId);
+    return {
+      minimum: sizeBody.parse(computeSizeOf(endpoint.minUnits)),
+      maximum: sizeBody.parse(computeSizeOf(endpoint.maxUnits)),
+      maxConnections: maxConnectionsOf(endpoint.minUnits, profile.name),
+      pooledConnections,
+      sharedBuffersMb,
+      statistics: fileCache && statisticsView(fileCache),
+    };
+  });
 }
 
 function statisticsView(use: FileCacheUse): NonNullable<z.output<typeof computeBody>["statistics"]> {

@@ -1,10 +1,11 @@
 /** The control API `/sandbox/v1` for tests, and the check that its client is on this machine. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { KnownMethods } from "../openapi/route-list.ts";
 import { ApiError, answerErrors } from "../parts/errors.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
+import type { KnownRoutes } from "../specification/routes.ts";
 import { clockRoutes } from "./clock-routes.ts";
 import { computeRoutes } from "./compute-routes.ts";
+import { ControlApi } from "./control-api.ts";
 import { faultRoutes } from "./fault-routes.ts";
 import { controlKeyRoutes } from "./key-routes.ts";
 import { snapshotRoutes } from "./snapshot-routes.ts";
@@ -30,14 +31,15 @@ function isForeignPage(origin: string | undefined): boolean {
 }
 
 /** Adds the control API for tests. Its requests and answers are JSON, and clients need no key. */
-export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: KnownMethods): void {
+export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: KnownRoutes): void {
   answerErrors(app, parts.onBug);
   app.addHook("onRequest", async (request, reply) => {
     requireLocal(parts, request);
     if (request.is404) known.refuse(request, reply);
   });
+  const control = new ControlApi(app, parts, known);
   for (const routes of [clockRoutes, computeRoutes, faultRoutes, controlKeyRoutes, stateRoutes, snapshotRoutes])
-    routes(app, parts);
+    routes(control);
 }
 
 /** Checks that the client may use the control API and the page. @throws ApiError 403 */

@@ -1,13 +1,10 @@
 /** Routes that export and import the whole state of the sandbox. */
-import type { FastifyInstance } from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { endOfTimeMs } from "../../engine/clock.ts";
 import { type StoreContent, storeContent } from "../../engine/records.ts";
-import { errorResponses } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
-import type { ServerParts } from "../parts/server-parts.ts";
 import { longestStepMs } from "./clock-routes.ts";
+import type { ControlApi } from "./control-api.ts";
 
 /** A snapshot of the whole sandbox: every stored record, and the profile. */
 const snapshotBody = z.object({
@@ -20,36 +17,23 @@ const snapshotBody = z.object({
 /** The maximum size of a snapshot in bytes. All other requests have a much lower limit. */
 const snapshotLimit = 64 * 1024 * 1024;
 
-export function snapshotRoutes(app: FastifyInstance, { engine, clock, restore }: ServerParts): void {
-  const routes = app.withTypeProvider<ZodTypeProvider>();
+export function snapshotRoutes(control: ControlApi): void {
+  const { engine, clock, restore } = control.parts;
   const profile = engine.profile.name;
-  routes.get(
-    "/snapshot",
-    {
-      config: { summary: "Take a snapshot of everything that is stored" },
-      schema: { response: { 200: snapshotBody, ...errorResponses } },
-    },
-    // Writing and parsing JSON removes fields whose value is `undefined`, which the schema does not allow.
-    async () => ({ version: 1, profile, content: JSON.parse(JSON.stringify(engine.snapshot())) }) as const,
-  );
-  routes.put(
-    "/snapshot",
-    {
-      bodyLimit: snapshotLimit,
-      config: { summary: "Replace everything that is stored by a snapshot" },
-      schema: {
-        body: snapshotBody.extend({ profile: z.literal(profile, `this sandbox speaks ${profile}`) }),
-        response: { 200: z.object({}), ...errorResponses },
-      },
-    },
-    async ({ body }) => {
-      const latestMs = latestTimeMs(body.content);
-      if (latestMs > clock.nowMs() + longestStepMs) throw new ApiError(400, "content: is more than ten years ahead");
-      if (latestMs > endOfTimeMs) throw new ApiError(400, "content: is later than the clock goes");
-      restore(body.content);
-      return {};
-    },
-  );
+  const taking = { summary: "Take a snapshot of everything that is stored", answer: snapshotBody };
+  control.add("GET /snapshot", taking, () => ({ version: 1, profile, content: engine.snapshot() }));
+  const putting = {
+    summary: "Replace everything that is stored by a snapshot",
+    bodyLimit: snapshotLimit,
+    body: snapshotBody.extend({ profile: z.literal(profile, `this sandbox speaks ${profile}`) }),
+  };
+  control.add("PUT /snapshot", putting, ({ body }) => {
+    const latestMs = latestTimeMs(body.content);
+    if (latestMs > clock.nowMs() + longestStepMs) throw new ApiError(400, "content: is more than ten years ahead");
+    if (latestMs > endOfTimeMs) throw new ApiError(400, "content: is later than the clock goes");
+    restore(body.content);
+    return {};
+  });
 }
 
 /** Returns the latest time of the objects in a snapshot, in epoch milliseconds: updates, activities and planned ends. */

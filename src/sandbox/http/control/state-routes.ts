@@ -1,12 +1,10 @@
 /** Routes for planned failures, the list lag, the request log and the reset. */
-import type { FastifyInstance } from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { operationActions } from "../../engine/records.ts";
-import { errorResponses, timeText } from "../codecs/codec.ts";
+import { timeText } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
 import { queryInteger } from "../parts/lists.ts";
-import type { ServerParts } from "../parts/server-parts.ts";
+import type { ControlApi } from "./control-api.ts";
 
 const failNextBody = z.object({
   action: z.enum(operationActions),
@@ -35,83 +33,46 @@ const entryBody = z.object({
 
 const countBody = z.object({ method: z.string(), route: z.string(), count: z.int() });
 
-/** Adds the routes that plan failures, set the list lag, read the request log, and reset the sandbox. */
-export function stateRoutes(app: FastifyInstance, parts: ServerParts): void {
-  const { engine, requestLog } = parts;
-  const routes = app.withTypeProvider<ZodTypeProvider>();
-  const nothing = { 200: z.object({}), ...errorResponses };
-  routes.post(
-    "/operations/fail-next",
-    {
-      config: { summary: "Plan failures of operations that start from now on" },
-      schema: { body: failNextBody, response: nothing },
-    },
-    async ({ body: { action, endpointId, times, error } }) => {
-      engine.failNext({ action, endpointId, times, error });
-      return {};
-    },
-  );
-  routes.get(
-    "/operations/fail-next",
-    {
-      config: { summary: "List the planned failures" },
-      schema: { response: { 200: z.object({ failures: z.array(plannedBody) }), ...errorResponses } },
-    },
-    async () => ({ failures: [...engine.plannedFailures()] }),
-  );
-  routes.delete(
-    "/operations/fail-next/:id",
-    {
-      config: { summary: "Remove a planned failure", ignoresBody: true },
-      schema: {
-        params: z.object({ id: z.string() }),
-        response: { 200: z.object({ removed: z.int() }), ...errorResponses },
-      },
-    },
-    async ({ params }) => {
-      if (!engine.cancelFailure(params.id)) throw new ApiError(404, "no such failure is planned, or it was used up");
-      return { removed: 1 };
-    },
-  );
-  routes.put(
-    "/lists/lag",
-    {
-      config: { summary: "Make lists of endpoints and operations show an earlier state" },
-      schema: { body: lagBody, response: { 200: lagBody, ...errorResponses } },
-    },
-    async ({ body }) => {
-      engine.setListLag(body.milliseconds);
-      return body;
-    },
-  );
-  routes.get(
-    "/requests",
-    {
-      config: { summary: "Read the log of requests" },
-      schema: {
-        querystring: z.object({ since: queryInteger(0, Number.MAX_SAFE_INTEGER).default(0) }),
-        response: { 200: z.object({ requests: z.array(entryBody) }), ...errorResponses },
-      },
-    },
-    async ({ query }) => {
-      const entries = requestLog.since(query.since);
-      return { requests: entries.map(({ atMs, ...entry }) => ({ ...entry, time: timeText(atMs) })) };
-    },
-  );
-  routes.get(
-    "/requests/counts",
-    {
-      config: { summary: "Count the requests by method and route" },
-      schema: { response: { 200: z.object({ counts: z.array(countBody) }), ...errorResponses } },
-    },
-    async () => ({ counts: [...requestLog.counts()] }),
-  );
-  routes.post(
-    "/reset",
-    { config: { summary: "Go back to the start", ignoresBody: true }, schema: { response: nothing } },
-    async () => {
-      parts.reset();
-      return {};
-    },
-  );
+export function stateRoutes(control: ControlApi): void {
+  const { engine, requestLog, reset } = control.parts;
+  const planning = { summary: "Plan failures of operations that start from now on", body: failNextBody };
+  control.add("POST /operations/fail-next", planning, ({ body }) => {
+    engine.failNext({ endpointId: undefined, ...body });
+    return {};
+  });
+  const plannedList = z.object({ failures: z.array(plannedBody) });
+  control.add("GET /operations/fail-next", { summary: "List the planned failures", answer: plannedList }, () => ({
+    failures: engine.plannedFailures(),
+  }));
+  const removing = { summary: "Remove a planned failure", answer: z.object({ removed: z.int() }) };
+  control.add("DELETE /operations/fail-next/{id}", removing, ({ ids }) => {
+    if (!engine.cancelFailure(ids.id)) throw new ApiError(404, "no such failure is planned, or it was used up");
+    return { removed: 1 };
+  });
+  const lagging = {
+    summary: "Make lists of endpoints and operations show an earlier state",
+    body: lagBody,
+    answer: lagBody,
+  };
+  control.add("PUT /lists/lag", lagging, ({ body }) => {
+    engine.setListLag(body.milliseconds);
+    return body;
+  });
+  const reading = {
+    summary: "Read the log of requests",
+    query: z.object({ since: queryInteger(0, Number.MAX_SAFE_INTEGER).default(0) }),
+    answer: z.object({ requests: z.array(entryBody) }),
+  };
+  control.add("GET /requests", reading, ({ query }) => ({
+    requests: requestLog.since(query.since).map(({ atMs, ...entry }) => ({ ...entry, time: timeText(atMs) })),
+  }));
+  const counting = {
+    summary: "Count the requests by method and route",
+    answer: z.object({ counts: z.array(countBody) }),
+  };
+  control.add("GET /requests/counts", counting, () => ({ counts: requestLog.counts() }));
+  control.add("POST /reset", { summary: "Go back to the start" }, () => {
+    reset();
+    return {};
+  });
 }

@@ -1,7 +1,6 @@
 /** Answers every error of a request in the one form of the API. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
-import type { Profile } from "../../engine/profile.ts";
 import { Refusal } from "../../engine/refusal.ts";
 import { statusOfRefusal } from "./refusal-status.ts";
 
@@ -75,26 +74,4 @@ function validationMessage(error: FastifyError): string {
     return `${field === "" ? (error.validationContext ?? "body") : field}: ${message}`;
   });
   return [...new Set(problems)].join("; ");
-}
-
-export interface Deletion<B> {
-  /** Deletes the object. @throws Refusal */
-  readonly remove: () => B;
-  /** Throws if the parent of the object does not exist: a missing parent is an error in every profile. */
-  readonly requireParent: () => unknown;
-}
-
-/**
- * Deletes the object and answers. If only the object does not exist, the profile decides between 404 and 204. If its
- * parent does not exist, the answer is 404.
- */
-export function answerDelete<B>(reply: FastifyReply, profile: Profile, { remove, requireParent }: Deletion<B>) {
-  try {
-    return reply.send(remove());
-  } catch (error) {
-    const isMissing = error instanceof Refusal && error.reason === "NotFound";
-    if (!isMissing || profile.deleteOfMissing === 404) throw error;
-    requireParent();
-    return reply.code(204).send();
-  }
 }

@@ -27,8 +27,7 @@ export const pageQuery = (longest: number) =>
 export interface Page<R> {
   readonly items: readonly R[];
   /** The cursor after the last record of the page; `undefined`: the page is empty. */
-  readonly cursor: string | undefined;
-  readonly isLast: boolean;
+  readonly pagination: { readonly cursor: string } | undefined;
 }
 
 /**
@@ -45,7 +44,8 @@ export function pageOf<R extends { readonly sequence: number; readonly id: strin
       sequence > Number(cursor ?? -1) && (search === undefined || id.includes(search) || name.includes(search)),
   );
   const items = found.slice(0, limit);
-  return { items, cursor: items.at(-1)?.sequence.toString(), isLast: items.length === found.length };
+  const last = items.at(-1);
+  return { items, pagination: last && { cursor: last.sequence.toString() } };
 }
 
 /** A record with the fields by which clients can sort. */
@@ -69,7 +69,7 @@ export interface Sorting {
 /**
  * Returns one page of a list that clients can sort. The cursor holds the sort key and the `sequence` of the last
  * record, so it stays valid if that record is deleted.
- * @returns `next`: the cursor of the next page; `undefined` on the last page
+ * @returns `pagination` has the cursor of the next page, except on the last page, and how the list is sorted
  * @throws ApiError 400 for a text that is not a cursor
  */
 export function sortedPage<R extends Sortable>(
@@ -80,7 +80,7 @@ export function sortedPage<R extends Sortable>(
     search = "",
     ...sorting
   }: z.output<ReturnType<typeof pageQuery>> & Sorting,
-): { readonly items: readonly R[]; readonly next: string | undefined; readonly sorting: Sorting } {
+): { readonly items: readonly R[]; readonly pagination: object | undefined } {
   const isSorted = sorting.sort_by !== undefined || sorting.sort_order !== undefined;
   const { sort_by: by = isSorted ? "updated_at" : "created_at", sort_order: order = isSorted ? "desc" : "asc" } =
     sorting;
@@ -96,11 +96,11 @@ export function sortedPage<R extends Sortable>(
     .sort(compare);
   const page = found.slice(0, limit);
   const last = page.at(-1);
-  const next = last === undefined || page.length === found.length ? undefined : cursorTextOf(last);
+  const next = last === undefined || page.length === found.length ? {} : { next: cursorTextOf(last) };
+  const pagination = { ...next, ...(isSorted && { sort_by: by, sort_order: order }) };
   return {
     items: page.map(({ record }) => record),
-    next,
-    sorting: isSorted ? { sort_by: by, sort_order: order } : {},
+    pagination: Object.keys(pagination).length > 0 ? pagination : undefined,
   };
 }
 
@@ -125,27 +125,20 @@ function placeOf(cursor: string): Place {
   }
 }
 
-/** How the records of one list are shown in its answers. */
-export interface ListShape<R> {
-  /** The name of the field that contains the list. */
-  readonly field: string;
-  /** The schema of one shown record. Each record is checked against it once. */
-  readonly schema: z.ZodType;
-  /** Shows a record. Its result must depend on the record alone. */
-  readonly view: (record: R) => unknown;
-}
-
 /**
- * Writes lists of records as JSON. A record never changes in place, so its JSON is made and checked once and then
+ * Writes lists of records as JSON. A record never changes in place, so its JSON is made once and then
  * reused. `of` also reuses the bytes of an unchanged list.
  */
 export class ListBody<R extends object> {
-  readonly #shape: ListShape<R>;
+  readonly #field: string;
+  readonly #view: (record: R) => unknown;
   readonly #texts = new WeakMap<R, string>();
   readonly #bodies = new WeakMap<readonly R[], Buffer>();
 
-  constructor(shape: ListShape<R>) {
-    this.#shape = shape;
+  /** @param view shows a record; its result must depend on the record alone */
+  constructor(field: string, view: (record: R) => unknown) {
+    this.#field = field;
+    this.#view = view;
   }
 
   /** Writes `{"<field>": [...]}`. */
@@ -165,20 +158,17 @@ export class ListBody<R extends object> {
 
   #write(records: readonly R[], rest: string): Buffer {
     const texts = records.map((record) => this.#textOf(record));
-    return Buffer.from(`{${JSON.stringify(this.#shape.field)}:[${texts.join(",")}]${rest}}`);
+    return Buffer.from(`{${JSON.stringify(this.#field)}:[${texts.join(",")}]${rest}}`);
   }
 
   #textOf(record: R): string {
     const known = this.#texts.get(record);
     if (known !== undefined) return known;
-    const text = JSON.stringify(z.encode(this.#shape.schema, this.#shape.view(record)));
+    const text = JSON.stringify(this.#view(record));
     this.#texts.set(record, text);
     return text;
   }
 }
-
-/** The content type of the lists that `ListBody` writes. */
-export const jsonType = "application/json; charset=utf-8";
 
 /**
  * Writes a position as a timestamp with nine fractional digits. The first three are milliseconds. The other six are the

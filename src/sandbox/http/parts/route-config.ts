@@ -3,15 +3,11 @@ import type { FastifyContextConfig } from "fastify";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What the route does, in a few words. The API reference shows it. */
-    summary?: string;
     /**
      * What the real control plane supports in a request and the sandbox does not: fields of the body
      * (`branch.parent_lsn`), query parameters, or single values (`granularity=hourly`).
      */
     notPlayed?: readonly string[];
-    /** Whether the route is left out of the API reference. */
-    isUndocumented?: boolean;
     /** Whether the answer to a GET contains a secret. A key that may only read cannot call such a route. */
     revealsSecret?: boolean;
     /** Whether the route is about more than one project. A key of one project cannot call it. */

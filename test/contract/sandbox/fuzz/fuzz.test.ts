@@ -1,7 +1,7 @@
 /** Tests the sandbox with random requests made from its own OpenAPI document. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { OpenApiDocument } from "../../../../src/sandbox/http/openapi/openapi-types.ts";
+import type { OpenApiDocument } from "../../../../src/sandbox/http/specification/openapi-types.ts";
 import { parseFixture, type RunningSandbox, startSandbox } from "../../../../src/sandbox/index.ts";
 import { misfit, type Schema } from "./json-schema.ts";
 import {

@@ -1,6 +1,6 @@
 /** Makes random requests from an OpenAPI document. */
 import fc from "fast-check";
-import type { OpenApiDocument, OpenApiOperation } from "../../../../src/sandbox/http/openapi/openapi-types.ts";
+import type { OpenApiDocument, OpenApiOperation } from "../../../../src/sandbox/http/specification/openapi-types.ts";
 import { breakages, FromPool, fitting } from "./arbitraries.ts";
 import { isObject, misfit, type Schema } from "./json-schema.ts";
 

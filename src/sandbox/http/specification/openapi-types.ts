@@ -1,7 +1,5 @@
 /** The types of an OpenAPI 3.1 document. */
-
-/** A JSON schema of draft 2020-12, the version that OpenAPI 3.1 uses. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+import type { JsonSchema } from "./specification.ts";
 
 /** A parameter of the path or the query. */
 export interface OpenApiParameter {
