@@ -24,17 +24,15 @@ export interface FakeApiServer {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a server that answers 404 until a test sets another answer. It serves the kind ComputeEndpoint and these ones.
- */
-export async function startFakeApiServer(kinds: readonly string[] = []): Promise<FakeApiServer> {
+/** Starts a server that answers 404 until a test sets another answer. It serves the kind ComputeEndpoint. */
+export async function startFakeApiServer(): Promise<FakeApiServer> {
   const requests: ReceivedRequest[] = [];
   let handler: Parameters<FakeApiServer["answer"]>[0] = (_request, response) => response.writeHead(404).end();
   const server = createServer(async (incoming, response) => {
     const request = await receive(incoming);
     requests.push(request);
     if (request.path === "/apis/endpoint-operator.dev/v1alpha1") {
-      sendJson(response, 200, { resources: ["computeendpoints", ...kinds].map((name) => ({ name })) });
+      sendJson(response, 200, { resources: [{ name: "computeendpoints" }] });
     } else {
       handler(request, response);
     }

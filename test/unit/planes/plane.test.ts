@@ -77,7 +77,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     tenantHosts: ["*.example.com", "listed.example.com"],
     grantMode: "WhenUsed",
     namespaces: { grantsOf: () => ({ annotation, isAnyAnnotated: true, labels: {} }) },
-    gapOf: () => undefined,
+    gapOf: (planeId) => (planeId.startsWith("ControlPlane/crm/") ? "Forbidden" : undefined),
     onKey: () => {},
     onNews: () => {},
     onUsable: (planeId) => usable.push(planeId),
@@ -115,6 +115,12 @@ it.each([
   ["a ControlPlane of the namespace", id, undefined, fullGrant],
 ])("%s, which does not exist → the grant that it would have without projects", (_, planeId, annotation, want) => {
   expect(scene({ annotation }).planes.unitOf(planeId).grantOf("shop", "p-1")).toEqual(want);
+});
+
+it("the ControlPlanes of one namespace could not be listed → its resources say so, and can be deleted", () => {
+  const { problem, isKnown } = scene().planes.unitOf("ControlPlane/crm/own");
+  expect([problem?.reason, isKnown]).toEqual(["ControlPlaneNotReady", true]);
+  expect(problem?.message).toContain("had no right to list resources of the kind ControlPlane");
 });
 
 it("URL and Secret change in one edit → each connection keeps the key of its own URL", async () => {

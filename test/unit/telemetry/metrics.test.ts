@@ -82,49 +82,6 @@ describe("gauges of resources", () => {
     ]);
   });
 
-  test("a resource with everything → one series for each fact", async () => {
-    const orders = resource("orders", {
-      state: "active",
-      ownership: {
-        endpointId: "ep-cool-dawn-123456",
-        origin: "Created",
-        resourceUid: "uid-orders",
-        clusterId: "c",
-        serviceUrl: "u",
-        projectId: "green-fox-123456",
-      },
-      conditions: [condition("Ready", "True"), condition("LastOperationSucceeded", "False")],
-      failedActions: [{ action: "suspend_compute", operationId: "o", time: "" }],
-      operations: [
-        operation("start_compute", "running", "2026-11-21T11:59:30Z"),
-        operation("apply_config", "scheduling", "2026-11-21T11:58:00Z"),
-        operation("apply_config", "finished", "2026-11-21T11:00:00Z"),
-        operation("apply_config", "unheard-of", "2026-11-21T11:00:00Z"),
-      ],
-    });
-    const { series } = metricsOf(() => [orders]);
-    expect(await series("compute_endpoint_condition")).toEqual([
-      'compute_endpoint_condition{namespace="shop",name="orders",type="Ready",status="True"} 1',
-      'compute_endpoint_condition{namespace="shop",name="orders",type="LastOperationSucceeded",status="False"} 1',
-    ]);
-    expect(await series("compute_endpoint_info")).toEqual([
-      'compute_endpoint_info{namespace="shop",name="orders",project_id="green-fox-123456",branch_id="br-quiet-sun-123456",endpoint_id="ep-cool-dawn-123456",type="ReadWrite"} 1',
-    ]);
-    expect(await series("compute_endpoint_state")).toEqual([
-      'compute_endpoint_state{namespace="shop",name="orders",state="active"} 1',
-    ]);
-    expect(await series("compute_endpoint_operation_failed")).toEqual([
-      'compute_endpoint_operation_failed{namespace="shop",name="orders",action="suspend_compute"} 1',
-    ]);
-    expect(await series("compute_endpoint_operation_oldest_in_flight_seconds")).toEqual([
-      'compute_endpoint_operation_oldest_in_flight_seconds{namespace="shop",name="orders"} 120',
-    ]);
-    expect(await series("compute_endpoint_operations_in_flight")).toEqual([
-      'compute_endpoint_operations_in_flight{action="start_compute"} 1',
-      'compute_endpoint_operations_in_flight{action="apply_config"} 1',
-    ]);
-  });
-
   test("a resource is deleted → none of its series is left, the action stays at 0", async () => {
     const busy = {
       state: "active",

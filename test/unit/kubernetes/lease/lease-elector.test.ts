@@ -1,6 +1,8 @@
 /** Tests the election of a leader. */
 import { describe, expect, it } from "vitest";
+import type { Clock } from "../../../../src/domain/clock.ts";
 import { checkLeaseTiming, defaultLeaseTiming } from "../../../../src/kubernetes/lease/leadership.ts";
+import type { LeaseClient } from "../../../../src/kubernetes/lease/lease-client.ts";
 import { LeaseElector } from "../../../../src/kubernetes/lease/lease-elector.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { quietLogger } from "../../../support/quiet-logger.ts";
@@ -18,14 +20,16 @@ function world() {
 interface ProcessOptions {
   readonly fate?: (call: "read" | "write") => CallFate;
   readonly mayLead?: () => boolean;
+  readonly client?: LeaseClient;
+  readonly clock?: Clock;
 }
 
 function process({ clock, lease }: ReturnType<typeof world>, identity: string, options: ProcessOptions = {}) {
   const reported: string[] = [];
   const elector = new LeaseElector({
-    client: lease.client(options.fate),
+    client: options.client ?? lease.client(options.fate),
     identity,
-    clock,
+    clock: options.clock ?? clock,
     logger: quietLogger,
     random: () => 1,
     longestEffectMs: effectMs,
@@ -37,11 +41,23 @@ function process({ clock, lease }: ReturnType<typeof world>, identity: string, o
   return { elector, reported, may: (timeoutMs = effectMs) => elector.mayStartEffect(timeoutMs) };
 }
 
+/** A process that leads. */
+async function leading(options: ProcessOptions = {}) {
+  const here = world();
+  const a = process(here, "a", options);
+  await here.clock.advance(0);
+  return { here, a };
+}
+
+/** The stored Lease of another process. */
+const heldBy = (holder: string, change: { readonly durationMs?: number; readonly uid?: string } = {}) => ({
+  ...{ uid: "u", resourceVersion: "0", holder, durationMs: 15_000, transitions: 3, renewTimeMs: 0 },
+  ...change,
+});
+
 describe("taking the lease", () => {
   it("no Lease, one process → leads at once and renews for as long as it runs", async () => {
-    const here = world();
-    const a = process(here, "a");
-    await here.clock.advance(0);
+    const { here, a } = await leading();
     expect(a.reported).toEqual(["leading"]);
     expect(here.lease.stored).toMatchObject({ holder: "a", durationMs: 15_000, transitions: 0 });
     for (let minute = 0; minute < 5; minute += 1) {
@@ -73,18 +89,16 @@ describe("taking the lease", () => {
     expect(a.reported).toEqual(["leading"]);
   });
 
-  it("a holder that died → taken over when its lease has been seen unchanged for its duration, not sooner", async () => {
+  it.each([
+    ["died → taken over when its lease", 15_000, 15_000],
+    ["has a longer lease than ours → its own counts, when it", 60_000, 60_000],
+    ["has a Lease of 0 ms → ours counts: its next renewal may be under way, until the Lease", 0, 15_000],
+    ["has a Lease of 1 s → ours counts, when the Lease", 1_000, 15_000],
+  ])("a holder that %s has been seen unchanged for its time, not sooner", async (_, durationMs, untilMs) => {
     const here = world();
-    here.lease.stored = {
-      uid: "u",
-      resourceVersion: "0",
-      holder: "dead",
-      durationMs: 15_000,
-      transitions: 3,
-      renewTimeMs: 0,
-    };
+    here.lease.stored = heldBy("dead", { durationMs });
     const b = process(here, "b");
-    await here.clock.advance(14_999);
+    await here.clock.advance(untilMs - 1);
     expect(b.reported).toEqual([]);
     await here.clock.advance(1);
     expect(b.reported).toEqual(["leading"]);
@@ -101,36 +115,9 @@ describe("taking the lease", () => {
     expect(b.may(0)).toBe(false);
   });
 
-  it("a holder with a longer lease than ours → its own counts", async () => {
-    const here = world();
-    const identity = { uid: "u", resourceVersion: "0" };
-    here.lease.stored = { ...identity, holder: "old", durationMs: 60_000, transitions: 0, renewTimeMs: 0 };
-    const b = process(here, "b");
-    await here.clock.advance(59_999);
-    expect(b.reported).toEqual([]);
-    await here.clock.advance(1);
-    expect(b.reported).toEqual(["leading"]);
-  });
-
-  it.each([0, 1_000])(
-    "a holder whose Lease says %i ms → ours counts: its next renewal may be under way",
-    async (durationMs) => {
-      const here = world();
-      const identity = { uid: "u", resourceVersion: "0" };
-      here.lease.stored = { ...identity, holder: "other", durationMs, transitions: 0, renewTimeMs: 0 };
-      const b = process(here, "b");
-      await here.clock.advance(14_999);
-      expect(b.reported).toEqual([]);
-      await here.clock.advance(1);
-      expect(b.reported).toEqual(["leading"]);
-    },
-  );
-
   it("the Lease was deleted under its holder → a standby waits as if it stood, the holder makes a new one", async () => {
-    const here = world();
     let isHung = false;
-    const a = process(here, "a", { fate: () => (isHung ? "Hangs" : "Answered") });
-    await here.clock.advance(0);
+    const { here, a } = await leading({ fate: () => (isHung ? "Hangs" : "Answered") });
     const b = process(here, "b");
     await here.clock.advance(1_000);
     here.lease.delete();
@@ -161,19 +148,7 @@ describe("taking the lease", () => {
     const client = here.lease.client();
     const gate = Promise.withResolvers<void>();
     const slow: typeof client = { ...client, write: async (...call) => gate.promise.then(() => client.write(...call)) };
-    const reported: string[] = [];
-    const elector = new LeaseElector({
-      client: slow,
-      identity: "a",
-      clock: here.clock,
-      logger: quietLogger,
-      random: () => 0,
-      longestEffectMs: effectMs,
-      mayLead: () => true,
-      onLeading: () => reported.push("leading"),
-      onLost: () => reported.push("lost"),
-    });
-    elector.start();
+    const { elector, reported } = process(here, "a", { client: slow });
     await here.clock.advance(20_000);
     gate.resolve();
     await here.clock.advance(0);
@@ -184,10 +159,8 @@ describe("taking the lease", () => {
 
 describe("the leader fence", () => {
   it("renewals fail → given only while the lease covers the call, counted from the last renewal that was sent", async () => {
-    const here = world();
     let fate: CallFate = "Answered";
-    const a = process(here, "a", { fate: () => fate });
-    await here.clock.advance(0);
+    const { here, a } = await leading({ fate: () => fate });
     fate = "NotApplied";
     await here.clock.advance(7_000);
     expect([a.may(8_000), a.may(8_001)]).toEqual([true, false]);
@@ -206,17 +179,15 @@ describe("the leader fence", () => {
         return stored;
       },
     };
-    const a = process({ ...here, lease: Object.assign(here.lease, { client: () => late }) }, "a");
+    const a = process(here, "a", { client: late });
     await here.clock.advance(1_500);
     expect(a.reported).toEqual(["leading"]);
     expect([a.may(13_500), a.may(13_501)]).toEqual([true, false]);
   });
 
   it("a renewal whose answer is lost → no success: the leader fence closes no later; no loss: the operator goes on as leader", async () => {
-    const here = world();
     let fate: CallFate = "Answered";
-    const a = process(here, "a", { fate: (call) => (call === "write" ? fate : "Answered") });
-    await here.clock.advance(0);
+    const { here, a } = await leading({ fate: (call) => (call === "write" ? fate : "Answered") });
     fate = "AnswerLost";
     await here.clock.advance(7_001);
     expect(here.lease.holders.length, "it did arrive").toBeGreaterThan(1);
@@ -249,11 +220,8 @@ describe("the leader fence", () => {
   });
 
   it("another replica holds it → lost at once, and never taken back", async () => {
-    const here = world();
-    const a = process(here, "a");
-    await here.clock.advance(0);
-    const identity = { uid: here.lease.stored?.uid ?? "", resourceVersion: "999" };
-    here.lease.stored = { ...identity, holder: "thief", durationMs: 15_000, transitions: 9, renewTimeMs: 0 };
+    const { here, a } = await leading();
+    here.lease.stored = heldBy("thief", { uid: here.lease.stored?.uid ?? "" });
     await here.clock.advance(2_400);
     expect(a.reported).toEqual(["leading", "lost: the lease is held by thief"]);
     expect(a.may(0)).toBe(false);
@@ -273,22 +241,11 @@ describe("the leader fence", () => {
       clock.after(delayMs, () => (isStopped ? held.push(callback) : callback()));
     const stoppable = { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), after };
     const calls: string[] = [];
-    const reported: string[] = [];
-    const a = new LeaseElector({
-      client: lease.client((call) => {
-        calls.push(call);
-        return "Answered";
-      }),
-      identity: "a",
-      clock: stoppable,
-      logger: quietLogger,
-      random: () => 1,
-      longestEffectMs: effectMs,
-      mayLead: () => true,
-      onLeading: () => reported.push("leading"),
-      onLost: () => reported.push("lost"),
-    });
-    a.start();
+    const fate = (call: string) => {
+      calls.push(call);
+      return "Answered" as const;
+    };
+    const a = process({ clock, lease }, "a", { fate, clock: stoppable });
     await clock.advance(0);
     const b = process({ clock, lease }, "b");
     await clock.advance(3_000);
@@ -296,19 +253,17 @@ describe("the leader fence", () => {
     calls.length = 0;
     await clock.advance(20_000);
     expect(b.may()).toBe(true);
-    expect(a.mayStartEffect(0), "before any timer has fired").toBe(false);
+    expect(a.may(0), "before any timer has fired").toBe(false);
     isStopped = false;
     for (const callback of held) callback();
     await clock.advance(10_000);
-    expect([reported, calls]).toEqual([["leading", "lost"], []]);
+    expect([a.reported.length, a.may(0), calls]).toEqual([2, false, []]);
   });
 });
 
 describe("handing over", () => {
   it("released → the holder is emptied, the leader fence is closed, a standby leads within 5 s", async () => {
-    const here = world();
-    const a = process(here, "a");
-    await here.clock.advance(0);
+    const { here, a } = await leading();
     const b = process(here, "b");
     await here.clock.advance(3_300);
     const released = a.elector.release(4_000);
@@ -321,10 +276,8 @@ describe("handing over", () => {
   });
 
   it("released after a renewal whose answer was lost → read, and emptied all the same", async () => {
-    const here = world();
     let isLossy = false;
-    const a = process(here, "a", { fate: (call) => (isLossy && call === "write" ? "AnswerLost" : "Answered") });
-    await here.clock.advance(0);
+    const { here, a } = await leading({ fate: (call) => (isLossy && call === "write" ? "AnswerLost" : "Answered") });
     isLossy = true;
     await here.clock.advance(2_400);
     const released = a.elector.release(4_000);
@@ -334,20 +287,15 @@ describe("handing over", () => {
   });
 
   it("another replica has it by then → it keeps the lease", async () => {
-    const here = world();
-    const a = process(here, "a");
-    await here.clock.advance(0);
-    const identity = { uid: here.lease.stored?.uid ?? "", resourceVersion: "999" };
-    here.lease.stored = { ...identity, holder: "b", durationMs: 15_000, transitions: 1, renewTimeMs: 0 };
+    const { here, a } = await leading();
+    here.lease.stored = heldBy("b", { uid: here.lease.stored?.uid ?? "" });
     expect(await a.elector.release(4_000)).toBe(true);
     expect(here.lease.stored.holder).toBe("b");
   });
 
   it("the API server does not answer → given up in time", async () => {
-    const here = world();
     let fate: CallFate = "Answered";
-    const a = process(here, "a", { fate: () => fate });
-    await here.clock.advance(0);
+    const { here, a } = await leading({ fate: () => fate });
     fate = "Hangs";
     const released = a.elector.release(4_000);
     await here.clock.advance(4_001);
@@ -356,9 +304,7 @@ describe("handing over", () => {
   });
 
   it("stopped without a release, and a standby that is released → the Lease stays as it is", async () => {
-    const here = world();
-    const a = process(here, "a");
-    await here.clock.advance(0);
+    const { here, a } = await leading();
     const b = process(here, "b");
     await here.clock.advance(1_000);
     expect(await b.elector.release(4_000)).toBe(true);

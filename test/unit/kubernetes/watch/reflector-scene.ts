@@ -30,15 +30,9 @@ export const added = (name: string, version: number, uid?: string): WatchEvent =
   object: object(name, version, uid),
 });
 /** See `added`. */
-export const modified = (name: string, version: number): WatchEvent => ({
-  type: "MODIFIED",
-  object: object(name, version),
-});
+export const modified = (name: string, version: number): WatchEvent => ({ ...added(name, version), type: "MODIFIED" });
 /** See `added`. */
-export const deleted = (name: string, version: number): WatchEvent => ({
-  type: "DELETED",
-  object: object(name, version),
-});
+export const deleted = (name: string, version: number): WatchEvent => ({ ...added(name, version), type: "DELETED" });
 /** See `added`. */
 export const bookmark = (version: number): WatchEvent => ({
   type: "BOOKMARK",
@@ -83,11 +77,17 @@ export function createReflector(options: SceneOptions = {}) {
   return { clock, server, cache, reflector, changes, versions, restores };
 }
 
-/** Makes a reflector that has listed `a` at version 10 and has an open watch. */
-export async function startWatching(options: SceneOptions = {}) {
+/** Makes a reflector that waits for its first list. */
+export async function startListing(options: SceneOptions = {}) {
   const all = createReflector(options);
   all.reflector.start();
   await settlePromises();
+  return all;
+}
+
+/** Makes a reflector that has listed `a` at version 10 and has an open watch. */
+export async function startWatching(options: SceneOptions = {}) {
+  const all = await startListing(options);
   all.server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20" });
   await settlePromises();
   all.server.lastWatch.open();

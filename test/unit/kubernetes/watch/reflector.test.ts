@@ -10,6 +10,7 @@ import {
   failure,
   modified,
   object,
+  startListing,
   startWatching,
 } from "./reflector-scene.ts";
 import type { ScriptedListWatch } from "./scripted-list-watch.ts";
@@ -64,9 +65,7 @@ describe("list and watch", () => {
   }
 
   it("2: a list of pages → all of them are read before anything is replaced", async () => {
-    const { reflector, server, versions, cache } = createReflector();
-    reflector.start();
-    await settlePromises();
+    const { server, versions, cache } = await startListing();
     expect(server.lastList).toMatchObject({ limit: 250, continueToken: undefined });
     server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20", continueToken: "t1" });
     await settlePromises();
@@ -78,9 +77,7 @@ describe("list and watch", () => {
   });
 
   it("2: a later page that is newer than the first → watched from the first, so that nothing in between is missed", async () => {
-    const { reflector, server, versions } = createReflector();
-    reflector.start();
-    await settlePromises();
+    const { server, versions } = await startListing();
     server.lastList.answer({ items: [object("a", 10)], resourceVersion: "20", continueToken: "t1" });
     await settlePromises();
     server.lastList.answer({ items: [object("b", 25)], resourceVersion: "30" });
@@ -198,16 +195,6 @@ describe("failures", () => {
     expect(server.lists).toHaveLength(1);
   });
 
-  it("6: the connection breaks after a while → resumes at once from the last version", async () => {
-    const { server, clock } = await startWatching();
-    server.lastWatch.send(modified("a", 30));
-    await clock.advance(60_000);
-    server.lastWatch.end(failure("Unavailable"));
-    await settlePromises();
-    expect(server.lastWatch.resourceVersion).toBe("30");
-    expect(server.lists).toHaveLength(1);
-  });
-
   for (const reason of ["Unavailable", "TimedOut", "Unauthorized", "Forbidden"] as const) {
     it(`6: opening refused with ${reason} → pauses that grow, the same version, and the third time a list`, async () => {
       const { server, clock } = await startWatching();
@@ -231,9 +218,7 @@ describe("failures", () => {
 
   for (const reason of ["Unavailable", "TimedOut", "Throttled", "Unauthorized", "Forbidden"] as const) {
     it(`the first list fails with ${reason} → is tried until it works`, async () => {
-      const { reflector, server, clock, versions } = createReflector();
-      reflector.start();
-      await settlePromises();
+      const { server, clock, versions } = await startListing();
       for (const pauseMs of [800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]) {
         const before = server.lists.length;
         server.lastList.fail(failure(reason));
@@ -249,9 +234,7 @@ describe("failures", () => {
   }
 
   it("the server asks for a longer wait → that wait", async () => {
-    const { reflector, server, clock } = createReflector();
-    reflector.start();
-    await settlePromises();
+    const { server, clock } = await startListing();
     server.lastList.fail(failure("Throttled", 7_000));
     await clock.advance(6_999);
     expect(server.lists).toHaveLength(1);
@@ -284,9 +267,7 @@ describe("failures", () => {
   });
 
   it("12: an object that cannot be read, an unknown type → the rest goes on", async () => {
-    const { reflector, server, versions, clock } = createReflector();
-    reflector.start();
-    await settlePromises();
+    const { server, versions, clock } = await startListing();
     server.lastList.answer({
       items: [object("poison", 9), object("bad", 10, ""), object("a", 10)],
       resourceVersion: "20",
@@ -383,21 +364,6 @@ describe("silence and age", () => {
     expect(server.lastWatch.resourceVersion).toBe("200");
   });
 
-  it("10: ten minutes are over while a watch is being opened → a list at once", async () => {
-    const { server, clock } = await startWatching();
-    for (let minute = 0; minute < 9; minute += 1) {
-      await clock.advance(60_000);
-      server.lastWatch.onBytes();
-    }
-    await clock.advance(50_000);
-    server.lastWatch.end();
-    await clock.advance(9_999);
-    expect(server.watches).toHaveLength(2);
-    expect(server.lists).toHaveLength(1);
-    await clock.advance(1);
-    expect(server.lists).toHaveLength(2);
-  });
-
   it("14: a list older than what was seen → the restore is reported, and the cache stays", async () => {
     const { server, clock, versions, restores } = await startWatching();
     server.lastWatch.send(modified("a", 1_000));
@@ -460,14 +426,6 @@ describe("11: stopping", () => {
       expect(reflector.stats().isWatching).toBe(false);
     });
   }
-
-  it("before the start, and twice → harmless", async () => {
-    const { reflector, server } = createReflector();
-    await reflector.stop();
-    reflector.start();
-    await reflector.stop();
-    expect(server.calls).toBe(0);
-  });
 });
 
 describe("15: a consistent list on demand", () => {
@@ -492,9 +450,7 @@ describe("15: a consistent list on demand", () => {
   });
 
   it("during a list that began before → that one does not count, the next one does", async () => {
-    const { reflector, server } = createReflector();
-    reflector.start();
-    await settlePromises();
+    const { reflector, server } = await startListing();
     let isListed = false;
     void reflector.listConsistently().then(() => {
       isListed = true;
@@ -508,9 +464,7 @@ describe("15: a consistent list on demand", () => {
   });
 
   it("during the pause after a failure → listed at once; the list fails → rejected, and the reflector goes on", async () => {
-    const { reflector, server, clock } = createReflector();
-    reflector.start();
-    await settlePromises();
+    const { reflector, server, clock } = await startListing();
     server.lastList.fail(failure("Unavailable"));
     await settlePromises();
     const rejected = expect(reflector.listConsistently()).rejects.toMatchObject({ reason: "Forbidden" });
@@ -520,14 +474,5 @@ describe("15: a consistent list on demand", () => {
     await rejected;
     await clock.advance(5_000);
     expect(server.lists).toHaveLength(3);
-  });
-
-  it("two calls at once → one list for both", async () => {
-    const { reflector, server } = await startWatching();
-    const both = Promise.all([reflector.listConsistently(), reflector.listConsistently()]);
-    await settlePromises();
-    server.lastList.answer({ resourceVersion: "30" });
-    await both;
-    expect(server.lists).toHaveLength(2);
   });
 });
