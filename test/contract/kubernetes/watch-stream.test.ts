@@ -3,11 +3,8 @@ import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
-import { KindWatch } from "../../../src/kubernetes/kind-watch.ts";
-import { computeEndpointKind } from "../../../src/kubernetes/store/resource-kinds.ts";
 import { createListWatch, type ListWatch, type WatchEvent } from "../../../src/kubernetes/watch/list-watch.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
-import { quietLogger } from "../../support/quiet-logger.ts";
 import { countingCredentials, type FakeApiServer, sendJson, startFakeApiServer } from "./fake-api-server.ts";
 
 function stored(name: string, version: number) {
@@ -169,32 +166,4 @@ describe("list and watch over HTTP", () => {
       await expect(pending).rejects.toMatchObject({ reason: "UnreadableAnswer" });
     });
   }
-
-  it("a resource watch on a server that stops sending (half-open) → reconnects and misses nothing", async () => {
-    server.answer((request, response) => {
-      if (request.query.watch === undefined) {
-        sendJson(response, 200, { metadata: { resourceVersion: "5" }, items: [stored("a", 4)] });
-        return;
-      }
-      response.writeHead(200);
-      response.flushHeaders();
-      const isSecond = server.requests.filter((earlier) => earlier.query.watch !== undefined).length === 2;
-      if (isSecond) response.write(line("ADDED", stored("b", 6)));
-    });
-    const watch = new KindWatch(computeEndpointKind, {
-      connection,
-      namespaces: [],
-      onChange() {},
-      fence: { mayStartEffect: () => true },
-      clock: systemClock,
-      logger: quietLogger,
-      timing: { inactivityMs: 150, shortWatchMs: 100 },
-    });
-    watch.start();
-    await vi.waitFor(() => expect(watch.store.get({ namespace: "n", name: "b" })).toBeDefined(), { timeout: 60_000 });
-    await watch.stop();
-    const watches = server.requests.filter((request) => request.query.watch !== undefined);
-    expect(watches[0]?.query.resourceVersion).toBe("5");
-    expect(watch.stats()).toMatchObject({ lists: 1, resources: 2, isWatching: false });
-  });
 });
