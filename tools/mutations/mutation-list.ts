@@ -186,7 +186,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a control plane stays while resources use it",
-    ...{ file: "planes/plane-keeper.ts", find: "isDeleting && users === 0", replace: "isDeleting && users >= 0" },
+    ...{ file: "planes/planes.ts", find: "isDeleting && users === 0", replace: "isDeleting && users >= 0" },
     caughtBy: { namedCase: "plane goes last" },
   },
   {
