@@ -57,7 +57,7 @@ describe("failures", () => {
       expect(scene.engine.events.filter((event) => event.startsWith(`Warning ${stall}`))).toHaveLength(1);
       expect(scene.steps.filter((step) => step === "patchStatus").length).toBeLessThanOrEqual(1 + 2);
       scene.engine.restart();
-      await scene.pass(10_000);
+      await scene.pass(40_000);
       expect(scene.state).toBe(`Stalled ${stall}`);
       scene.refuse(undefined);
       await scene.pass(15 * minuteMs, 5_000);
@@ -97,9 +97,13 @@ describe("failures", () => {
 
   test("404 of the project, and a person makes it → an edit is tried at once", async () => {
     const scene = new ToyScene();
-    scene.service.beforeList = () => noProject;
+    let tries = 0;
+    scene.service.beforeList = () => {
+      tries += 1;
+      return noProject;
+    };
     scene.apply(1);
-    await scene.pass(4 * minuteMs);
+    while (tries < 7) await scene.pass(1_000);
     expect(scene.state).toBe("Retrying");
     scene.service.beforeList = () => undefined;
     scene.apply(2);
@@ -208,7 +212,10 @@ describe("lock, turn and budget", () => {
     scene.refuse(refused("Locked"));
     scene.apply(1);
     scene.apply(1, { key: { namespace: "shop", name: "second" }, uid: "uid-second" });
-    for (let count = 0; count < 3; count += 1) await scene.reconcile();
+    for (const size of [1, 2, 3]) {
+      await scene.reconcile();
+      scene.apply(size, { key: { namespace: "shop", name: "second" } });
+    }
     expect(scene.sent).toEqual(["create"]);
     await scene.pass(30_000);
     expect(scene.state).toBe("WaitingForProject");

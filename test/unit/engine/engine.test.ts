@@ -122,17 +122,20 @@ describe("a person edits the resource meanwhile", () => {
     };
   };
 
-  it.each([0, 1])(
-    "the status write after %d changes gets a conflict → decided on the newest, one create",
-    async (changes) => {
-      const scene = new ToyScene();
-      scene.apply(1);
-      editBeforePatch(scene, changes, () => scene.apply(7));
-      await scene.pass(10_000);
-      expect(scene.sent.filter((change) => change === "create")).toHaveLength(1);
-      expect([scene.state, scene.object?.maxUnits, scene.service.objects.size]).toEqual(["UpToDate", 7, 1]);
-    },
-  );
+  it.each([
+    ["note of a create", 0],
+    ["answer to a create", 1],
+  ])("the %s gets a conflict → decided on the newest version, one create", async (_, changes) => {
+    const scene = new ToyScene();
+    scene.apply(1);
+    editBeforePatch(scene, changes, () => scene.apply(7));
+    await scene.reconcile();
+    // The answer is stored at once, on the version that the person made.
+    expect(scene.toy?.status.objectId).toBe(scene.object?.id);
+    await scene.pass(10_000);
+    expect(scene.sent.filter((change) => change === "create")).toHaveLength(1);
+    expect([scene.state, scene.object?.maxUnits, scene.service.objects.size]).toEqual(["UpToDate", 7, 1]);
+  });
 
   test("a person replaces the resource while the answer is stored → the other resource does not get it", async () => {
     const scene = new ToyScene();
