@@ -1,6 +1,6 @@
-/** Tests which resources of other control planes may claim an endpoint here, and the message about a claim. */
+/** Tests which endpoint a resource claims, also one of another control plane, and the message about a claim. */
 import { expect, it } from "vitest";
-import { mayClaimAt } from "../../../../src/kinds/endpoint/claims.ts";
+import { claimOf, mayClaimAt } from "../../../../src/kinds/endpoint/claims.ts";
 import { ownershipConflict } from "../../../../src/kinds/endpoint/plan-owned.ts";
 import { claimedByAnother } from "../../../../src/kinds/endpoint/plan-unowned.ts";
 import { claim, identity, intent, observation, ownership, resource } from "./builders.ts";
@@ -17,6 +17,20 @@ it.each([
   ["a record that cannot be parsed", resource({ isOwnershipReadable: false }), true],
 ])("%s → claims here: %#", (_, given, want) => {
   expect(mayClaimAt(serviceUrl, given)).toBe(want);
+});
+
+it.each([
+  ["its own record", resource({ status: { ownership: ownership() } }), "ep-own-1"],
+  [
+    "its own record of another URL",
+    resource({ status: { ownership: ownership({ serviceUrl: another }) } }),
+    "ep-own-1",
+  ],
+  ["a record that cannot be parsed", resource({ claimedId: "ep-own-1", isOwnershipReadable: false }), "ep-own-1"],
+  ["the record of another uid", resource({ status: { ownership: ownership({ resourceUid: "u" }) } }), undefined],
+  ["the record of another cluster", resource({ status: { ownership: ownership({ clusterId: "c" }) } }), undefined],
+])("%s → claims the endpoint: %#", (_, given, want) => {
+  expect(claimOf(given, identity).ownedEndpointId).toBe(want);
 });
 
 it.each([

@@ -199,11 +199,19 @@ const candidates: readonly Row[] = [
       want: { kind: "CreateEndpoint" },
     }),
   ),
-  ...(["ep-new", ""] as const).map(
-    (id): Row => ({
-      name: `unresolved, settled, a new entry ${id === "" ? "without an id " : ""}cannot be parsed → a person decides`,
+  ...[
+    { which: "a new entry cannot be parsed", unreadableIds: ["ep-new"] },
+    { which: "a new entry without an id cannot be parsed", unreadableIds: [""] },
+    {
+      which: "a new entry cannot be parsed beside a nameless endpoint",
+      unreadableIds: ["ep-new"],
+      endpoints: [nameless],
+    },
+  ].map(
+    ({ which, ...seen }): Row => ({
+      name: `unresolved, settled, ${which} → a person decides`,
       why: "it may be what the create made: another POST would make a second one",
-      given: creating({}, { ...settled, unreadableIds: [id] }),
+      given: creating({}, { ...settled, ...seen }),
       want: { kind: "Stall", reason: "CreateAmbiguous" },
     }),
   ),

@@ -1,6 +1,10 @@
 /** Tests single decisions that the product of all factors does not pin down. */
 import { describe, expect, it } from "vitest";
 import { noGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
+import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
+import { decide } from "../../../../src/kinds/endpoint/decide.ts";
+import { formatMark } from "../../../../src/operations/counting.ts";
+import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { endpointName, isIdentityProven, ownershipToken } from "../../../../src/resource/identity.ts";
 import { annotations } from "../../../../src/resource/names.ts";
@@ -12,6 +16,9 @@ import {
   endpoint,
   identity,
   intent,
+  intentMemory,
+  monotonicMs,
+  nowMs,
   observation,
   operation,
   otherBranch,
@@ -86,9 +93,9 @@ const operations: readonly Row[] = [
     want: { kind: "UpdateEndpoint" },
   },
   {
-    name: "an own operation runs for ten minutes, spec unchanged → waits on",
+    name: "an own operation runs for ten minutes, spec unchanged, the endpoint differs → waits on",
     why: "the same values are not sent again",
-    given: owned({}, { operations: { ownInFlight: [running], inFlightForMs: 600_000 } }),
+    given: owned(sized, { operations: { ownInFlight: [running], inFlightForMs: 600_000 }, endpoint: twoUnits }),
     want: { kind: "Wait", reason: "OperationInFlight" },
   },
 ];
@@ -176,6 +183,26 @@ describe.each([
   it.each(rows)("$name", ({ given, problem: unusable, want, why }) => {
     expect(planFor(given, unusable), why).toMatchObject(want);
   });
+});
+
+const locked = {
+  operations: createSnapshot([running], new Set()),
+  lockedSinceMs: () => monotonicMs,
+  snapshot: undefined,
+};
+const answer = { endpoint: endpoint(), operations: [] };
+const ours = { ...intentMemory({ isUnresolved: false, answer }), ownOperationIds: [running.id] };
+const operationWatermark = formatMark({ floorMs: nowMs - 3_600_000, counted: new Map(), unfinishedIds: [] });
+const waiting = { memory: ours, status: { operationWatermark } };
+
+it.each([
+  ["nothing is read → reads the project", observation({ memory: ours }), undefined, { kind: "Look", at: "Project" }],
+  ["locked, an answer is not stored → stored", observation({ memory: ours }), locked, { kind: "RecordOwnership" }],
+  ["locked by an own operation → waits for it", owned({}, waiting), locked, { kind: "Wait" }],
+  ["the same, being deleted → looks again", owned({}, { ...waiting, resource: deleting }), locked, { kind: "Look" }],
+])("before the endpoints are listed, %s", (_, given, reads, want) => {
+  const project = reads as unknown as ProjectReads;
+  expect(decide(given, reads === undefined ? {} : { project }, () => given.claims)).toMatchObject(want);
 });
 
 it.each([

@@ -93,6 +93,10 @@ function checkRecords({ factors, given, plan }: Case, outcome: EndpointOutcome, 
   if (!isSameStored(before.ownership ?? null, status.ownership ?? null) && !mayChangeOwner) {
     note("S3 the record of ownership stays in status", factors, `${plan.kind} ${outcome.kind}`);
   }
+  const isReplaced = before.ownership !== undefined && before.ownership.endpointId !== status.ownership?.endpointId;
+  if (isReplaced && status.acknowledged !== undefined) {
+    note("what a former endpoint acknowledged is forgotten", factors, plan.kind);
+  }
 }
 
 /** L3: when its status is stored, another decision about the same state writes nothing. */
@@ -190,6 +194,7 @@ describe("every combination of the factors of a decision", () => {
     "S8 Ready comes from a comparison",
     "S2 an open intent stays in status",
     "S3 the record of ownership stays in status",
+    "what a former endpoint acknowledged is forgotten",
     "L3 the same state writes nothing",
   ])("%s → holds everywhere", (rule) => {
     expect(breaches.get(rule) ?? []).toEqual([]);
