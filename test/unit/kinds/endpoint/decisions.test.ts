@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { noGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
-import { decide } from "../../../../src/kinds/endpoint/decide.ts";
+import { decide, planOf } from "../../../../src/kinds/endpoint/decide.ts";
 import { formatMark } from "../../../../src/operations/counting.ts";
 import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
@@ -39,6 +39,7 @@ const twoUnits = { minUnits: 2, maxUnits: 2 } as const;
 const noAdoption = { mayChange: true, mayAdopt: false };
 const problem = { reason: "ControlPlaneNotFound", message: "There is no ClusterControlPlane north." } as const;
 const elsewhere = endpoint({ name: endpointName("orders", ownershipToken("cluster-b", "uid-theirs")) });
+const hidden = endpoint({ id: "ep-secret-9", branchId: otherBranch });
 const accepted = (unmatchedAttempts: number, change: object = {}) =>
   acknowledged(spec(sized), { attempts: unmatchedAttempts, unmatchedAttempts, ...change });
 
@@ -163,8 +164,14 @@ const owners: readonly Row[] = [
   {
     name: "spec names a branch whose endpoint the namespace may not adopt → refused without its id",
     why: "a namespace learns nothing about endpoints that it may not have",
-    given: observation({ grant: noAdoption, endpoints: [endpoint({ id: "ep-secret-9" })] }),
+    given: observation({ grant: noAdoption, endpoints: [{ ...hidden, branchId: branch }] }),
     want: { kind: "Stall", reason: "EndpointExists", message: expect.not.stringContaining("ep-secret-9") },
+  },
+  {
+    name: "spec moves to a branch whose endpoint the namespace may not adopt → refused without its id",
+    why: "a namespace learns nothing about endpoints that it may not have",
+    given: owned({ branchId: otherBranch }, { grant: noAdoption, endpoints: [endpoint(), hidden] }),
+    want: { kind: "Stall", reason: "BranchOccupied", message: expect.not.stringContaining("ep-secret-9") },
   },
   {
     name: "a moved resource, its endpoint on the old branch → moved",
@@ -203,6 +210,11 @@ it.each([
 ])("before the endpoints are listed, %s", (_, given, reads, want) => {
   const project = reads as unknown as ProjectReads;
   expect(decide(given, reads === undefined ? {} : { project }, () => given.claims)).toMatchObject(want);
+});
+
+it("a living resource whose spec is invalid → the kind does not end it either", () => {
+  const given = observation({ resource: resource({ brokenSpec: {}, status: { ownership: ownership() } }) });
+  expect(planOf(given)).toMatchObject({ kind: "Stall", reason: "InvalidSpec" });
 });
 
 it.each([

@@ -182,6 +182,19 @@ const settlesOnlyWhenItMatches: Invariant = ({ factors, plan }) => {
   return plan.kind === "Settled" && (isDeleting(factors) || !isDone) && "calls settled what is not";
 };
 
+/** Two read-write endpoints on one branch are impossible, and the claim to the place counts before it is taken. */
+const movesOnlyToFreePlaces: Invariant = ({ factors, plan }) => {
+  const isTaken = factors.candidate !== "None" || factors.claims === "Intent" || factors.claims === "Elder";
+  return plan.kind === "MoveEndpoint" && factors.type === "ReadWrite" && isTaken && "moves to a place that is taken";
+};
+
+/** The answer to a create must not be lost, whatever spec says by then. */
+const storesAnswersFirst: Invariant = ({ factors, plan }) => {
+  const isOpen = factors.intent === "Open" && factors.posts === "Answered" && !factors.isPaused;
+  const isStored = plan.kind === "RecordOwnership" && plan.ownership.endpointId === answeredId;
+  return isOpen && factors.deletion !== "Retain" && !isStored && "does not store an answer";
+};
+
 /** By id is the truth: a list proves only that nothing is to be done. */
 const looksBeforeItActs: Invariant = ({ factors, given, plan }) => {
   const endpointId = endpointOf(plan);
@@ -238,6 +251,8 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   "S3 leaves conflicts alone": leavesConflictsAlone,
   "S3 takes only what is free": takesOnlyWhatIsFree,
   "S3 forgets only what is gone": forgetsOnlyWhatIsGone,
+  "S3 moves only to free places": movesOnlyToFreePlaces,
+  "S2 stores answers first": storesAnswersFirst,
   "S4 releases only when done": releasesOnlyWhenDone,
   "paused: touches nothing": touchesNothingWhilePaused,
   "identity unproven: touches nothing": touchesNothingUnproven,
