@@ -70,7 +70,7 @@ export class Decision<T extends KindTypes> {
     const { resourceVersion, key } = this.resource;
     const { grantOf, projectId, problem } = this.#project;
     const { mayChange, mayAdopt } = grantOf(key.namespace, projectId);
-    return [resourceVersion, mayChange, mayAdopt, problem?.message, this.scope.markOf(this.resource)].join(" ");
+    return [resourceVersion, mayChange, mayAdopt, problem?.message, this.scope.markOf?.(this.resource)].join(" ");
   }
 
   /** Decides for this or a newer version of the resource. */
@@ -96,7 +96,7 @@ export class Decision<T extends KindTypes> {
         this.readError = project.errorOf(plan.endpointId);
         if (!isRead) return;
       } else {
-        this.#reads = { ...this.#reads, own: await this.scope.observe(this.#facts(), this.#reads, from) };
+        this.#reads = { ...this.#reads, own: await this.scope.observe?.(this.#facts(), this.#reads, from) };
       }
       this.plan = this.decide();
     }

@@ -19,25 +19,25 @@ export interface Kind<T extends KindTypes> {
 }
 
 /**
- * One kind in one reconcile. All methods are pure, but for `observe`, `tryWrites`, `send`, `apply` and `release`.
+ * One kind in one reconcile. What a kind does not have, it leaves out. All methods are pure, but for `observe`, `tryWrites`, `send`, `apply` and `release`.
  * Errors: those five throw ControlPlaneError and KubernetesError.
  */
 export interface KindInProject<T extends KindTypes> {
   /** A text of what the decisions depend on besides resource, grant and control plane. With another one it is due. */
-  markOf(resource: T["resource"]): string;
+  markOf?(resource: T["resource"]): string;
   /** Whether a deletion has something to do in the control plane. `Retained`: it has, but spec keeps it. */
   heldBy(resource: T["resource"]): "Nothing" | "Retained" | "Something";
   /** The remedy if the records in status prove nothing; `undefined`: they do, or there are none. */
-  unprovenRecords(resource: T["resource"]): string | undefined;
+  unprovenRecords?(resource: T["resource"]): string | undefined;
   /** The right that the resource needs and does not have, as a message; `undefined`: none is missing. */
   missingGrant(resource: T["resource"]): string | undefined;
   /** Whether the operations of the resource may be shown although its plan needs no control plane. */
-  isShown(resource: T["resource"]): boolean;
+  isShown?(resource: T["resource"]): boolean;
   /** The part of the operation log that the resource needs; `undefined`: it needs none. */
-  historyRange(resource: T["resource"]): HistoryRange | undefined;
+  historyRange?(resource: T["resource"]): HistoryRange | undefined;
   decide(facts: Facts<T>, reads: Reads<T>): PlanOf<T>;
   /** The plan of a resource that is being deleted and whose project was deleted before. */
-  planProjectGone(resource: T["resource"]): PlanOf<T>;
+  planProjectGone?(resource: T["resource"]): PlanOf<T>;
   /** Whether a change, `Apply` or a plan that only changes status. */
   shapeOf(plan: T["plan"]): "Change" | "Apply" | "Rest";
   urgencyOf(resource: T["resource"]): Urgency;
@@ -47,11 +47,11 @@ export interface KindInProject<T extends KindTypes> {
   attemptOf(plan: T["plan"]): string | undefined;
   /** Names the note of a create that status holds without a result; `undefined`: there is none. */
   openAttempt(resource: T["resource"]): string | undefined;
-  /** Whether status holds the result of that create. */
-  hasResult(resource: T["resource"], attempt: string): boolean;
-  observe(facts: Facts<T>, reads: Reads<T>, from: ControlPlane | undefined): Promise<T["own"]>;
+  /** Whether status holds the result of that create. @default whether it no longer names the note */
+  hasResult?(resource: T["resource"]): boolean;
+  observe?(facts: Facts<T>, reads: Reads<T>, from: ControlPlane | undefined): Promise<T["own"]>;
   /** Asks the API server whether it would accept what follows from the change. @returns why it would not */
-  tryWrites(step: Step<T>): Promise<T["applied"] | undefined>;
+  tryWrites?(step: Step<T>): Promise<T["applied"] | undefined>;
   /** The status to store before the change is sent; `undefined`: nothing must be stored. */
   noteOf(step: Step<T>): T["status"] | undefined;
   /** Removes that note, because nothing was sent; `undefined`: the status does not hold it. */
@@ -59,19 +59,19 @@ export interface KindInProject<T extends KindTypes> {
   /** Sends exactly one request. */
   send(step: Step<T>, to: ControlPlane): Promise<T["answer"]>;
   /** Writes the Kubernetes objects of a plan, or of the answer to a change. */
-  apply(step: Step<T>): Promise<T["applied"] | undefined>;
-  hintAfter(step: Step<T>): T["hint"] | undefined;
+  apply?(step: Step<T>): Promise<T["applied"] | undefined>;
+  hintAfter?(step: Step<T>): T["hint"] | undefined;
   /** What changes in status and metrics by the operation log; `undefined`: no operation belongs to this kind. */
-  logOf(step: Step<T>): OperationLogStep | undefined;
+  logOf?(step: Step<T>): OperationLogStep | undefined;
   /** @param log `undefined`: no operation belongs to this kind */
   statusOf(step: Step<T>, log: OperationLogStep | undefined): T["status"];
   /** Milliseconds until the resource is due again; `undefined`: at the next poll or change. */
   dueInMs(step: Step<T>): number | undefined;
-  eventsBefore(plan: T["plan"]): readonly ResourceEvent[];
-  eventsAfter(step: Step<T>, next: T["status"]): readonly ResourceEvent[];
+  eventsBefore?(plan: T["plan"]): readonly ResourceEvent[];
+  eventsAfter?(step: Step<T>, next: T["status"]): readonly ResourceEvent[];
   /** Removes what belongs to the resource in Kubernetes. The finalizer goes after that. */
-  release(resource: T["resource"]): Promise<void>;
-  releaseEvents(step: Step<T>): readonly ResourceEvent[];
+  release?(resource: T["resource"]): Promise<void>;
+  releaseEvents?(step: Step<T>): readonly ResourceEvent[];
   /** Ids of listed endpoints that this cluster created and that belong to no resource. @default none */
   orphansIn?(snapshot: ProjectSnapshot): readonly string[];
 }

@@ -84,7 +84,7 @@ export class ResourceReconcile<T extends KindTypes> {
 
   get historyRange(): HistoryRange | undefined {
     const { scope } = this.#decision;
-    return scope.isShown(this.#resource) ? scope.historyRange(this.#resource) : undefined;
+    return scope.isShown?.(this.#resource) ? scope.historyRange?.(this.#resource) : undefined;
   }
 
   get #resource(): T["resource"] {
@@ -100,7 +100,7 @@ export class ResourceReconcile<T extends KindTypes> {
     const { plan, scope } = this.#decision;
     // Without the finalizer nothing is decided from reads: nothing may be created outside the cluster before it is stored.
     const isUnguarded = !isBeingDeleted(this.#resource) && !this.#hasFinalizer();
-    if (this.#isDone || isUnguarded || (plan.kind !== "Look" && !scope.isShown(this.#resource))) {
+    if (this.#isDone || isUnguarded || (plan.kind !== "Look" && !scope.isShown?.(this.#resource))) {
       return "No";
     }
     return this.isDue || this.#isWaiting ? "Needed" : "Useful";
@@ -244,8 +244,8 @@ export class ResourceReconcile<T extends KindTypes> {
     noteSent({ kind: "Accepted", namespace: this.#resource.key.namespace, answer });
     decision.project?.noteAnswer();
     const accepted = { kind: "Accepted", answer } as const;
-    memory.hint = scope.hintAfter(decision.step(accepted));
-    await this.#store({ ...accepted, applied: await scope.apply(decision.step(accepted)) });
+    memory.hint = scope.hintAfter?.(decision.step(accepted));
+    await this.#store({ ...accepted, applied: await scope.apply?.(decision.step(accepted)) });
   }
 
   /** Stores the result, if it was not stored yet. */
@@ -279,7 +279,7 @@ export class ResourceReconcile<T extends KindTypes> {
     }
     switch (decision.shape) {
       case "Apply": {
-        const applied = await decision.scope.apply(decision.step({ kind: "NothingSent" }));
+        const applied = await decision.scope.apply?.(decision.step({ kind: "NothingSent" }));
         return applied === undefined ? { kind: "NothingSent" } : { kind: "Applied", applied };
       }
       case "Change":
@@ -307,7 +307,10 @@ export class ResourceReconcile<T extends KindTypes> {
     await this.#guarded(async () => {
       const isGone = isProjectGone && this.plan.kind === "Look" && isBeingDeleted(this.#resource);
       if (isGone) {
-        this.#decision.plan = this.#decision.scope.planProjectGone(this.#resource);
+        this.#decision.plan = this.#decision.scope.planProjectGone?.(this.#resource) ?? {
+          kind: "RemoveFinalizer",
+          cause: "ProjectGone",
+        };
       }
       if (isGone || this.#decision.shape === "Release") {
         await this.#conclude();
@@ -341,7 +344,7 @@ export class ResourceReconcile<T extends KindTypes> {
   #rest(step: Step<T>): void {
     this.#memory.mark = this.#decision.mark();
     if (step.outcome.kind === "NothingSent" || step.outcome.kind === "Applied") {
-      this.#memory.hint = this.#decision.scope.hintAfter(step);
+      this.#memory.hint = this.#decision.scope.hintAfter?.(step);
     }
     this.#memory.dueAtMs = this.#dueAtMs(step);
   }
@@ -402,7 +405,8 @@ export class ResourceReconcile<T extends KindTypes> {
       const { monotonicMs: sinceMs } = this.#project;
       memory.posts = { attempt, isUnresolved: true, sinceMs, answer: undefined };
     }
-    if (memory.posts?.answer !== undefined && scope.hasResult(resource, memory.posts.attempt)) {
+    const { posts } = memory;
+    if (posts?.answer !== undefined && (scope.hasResult?.(resource) ?? attempt !== posts.attempt)) {
       memory.posts = undefined;
     }
   }

@@ -46,7 +46,7 @@ export async function sendChange<T extends KindTypes>(change: ChangeToSend<T>): 
   if (!isWanted(change, change.kind.store.get(step.facts.resource.key))) {
     return { kind: "Outdated" };
   }
-  const refused = await scope.tryWrites(step);
+  const refused = await scope.tryWrites?.(step);
   if (refused !== undefined) {
     return { kind: "Refused", applied: refused };
   }
@@ -57,7 +57,7 @@ export async function sendChange<T extends KindTypes>(change: ChangeToSend<T>): 
   const { failure } = memory;
   // The next try of a refused change is not announced again.
   if (failure?.generation !== current.generation || failure.error.effect === "Unknown") {
-    for (const event of scope.eventsBefore(step.plan)) events.record(current, event);
+    for (const event of scope.eventsBefore?.(step.plan) ?? []) events.record(current, event);
   }
   try {
     const facts = { ...step.facts, resource: current };

@@ -33,7 +33,7 @@ export function planStanding<T extends KindTypes>(
   if (problem !== undefined && (grant.mayChange || isDeleted)) {
     return stall(problem.reason, problem.message);
   }
-  const remedy = problem === undefined ? kind.unprovenRecords(resource) : undefined;
+  const remedy = problem === undefined ? kind.unprovenRecords?.(resource) : undefined;
   if (remedy !== undefined) {
     return stall("IdentityUnproven", remedy);
   }

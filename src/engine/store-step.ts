@@ -56,7 +56,7 @@ export async function storeStep<T extends KindTypes>(
 }
 
 function resultOf<T extends KindTypes>({ scope }: StoreTarget<T>, step: Step<T>) {
-  const log = scope.logOf(step);
+  const log = scope.logOf?.(step);
   return { log, status: scope.statusOf(step, log) };
 }
 
@@ -69,7 +69,7 @@ function report<T extends KindTypes>(
   const hasWritten = step.outcome.kind === "Accepted" || step.outcome.kind === "Applied";
   if (hasChanged || hasWritten) {
     const troubles = eventsOfTrouble(resource.status.conditions, status.conditions);
-    publish(context, resource, [...scope.eventsAfter(step, status), ...troubles]);
+    publish(context, resource, [...(scope.eventsAfter?.(step, status) ?? []), ...troubles]);
   }
   logStep(context, step, { log, hasChanged });
 }
@@ -88,8 +88,8 @@ export async function release<T extends KindTypes>(target: StoreTarget<T>, step:
     current = await kind.store.patchStatus(resource, status);
     countStored(context, memory.pending, current);
   }
-  await scope.release(resource);
-  publish(context, resource, scope.releaseEvents(step));
+  await scope.release?.(resource);
+  publish(context, resource, scope.releaseEvents?.(step) ?? []);
   await kind.store.removeFinalizer(current);
   if (kind.store.get(resource.key) === undefined) {
     context.metrics.forgetResource(resource.key);

@@ -81,7 +81,7 @@ export class AccessKind implements Kind<AccessTypes> {
     return [...byUid.values()].filter((resource) => this.keyOf(resource) === key);
   }
 
-  begin(project: ProjectFacts): KindInProject<AccessTypes> {
+  begin(project: ProjectFacts): AccessesInProject {
     return new AccessesInProject({ ...this.#parts, ...project });
   }
 }
@@ -128,15 +128,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
   #reference(resource: DatabaseAccess): NamedEndpoint | CommonPlan {
     return referenceOf(resource, this.#context.findEndpoint, this.#context.identity);
   }
-
-  /** No operation belongs to a DatabaseAccess. */
-  isShown(): boolean {
-    return false;
-  }
-
-  historyRange(): undefined {}
-
-  logOf(): undefined {}
 
   decide(facts: AccessFacts, reads: Reads<AccessTypes>): Plan {
     if (isBeingDeleted(facts.resource)) {
@@ -285,10 +276,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return requested.map(attemptOf).at(-1);
   }
 
-  hasResult(resource: DatabaseAccess, attempt: string): boolean {
-    return this.openAttempt(resource) !== attempt;
-  }
-
   async tryWrites(step: AccessStep): Promise<AppliedSecret | undefined> {
     const observation = observationOf(this.#context, step.facts, step.reads.own);
     const isReset = step.plan?.kind === "ResetPassword";
@@ -349,10 +336,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
       default:
         return outcome.kind === "Accepted" || plan?.kind === "ForgetProject" ? 0 : undefined;
     }
-  }
-
-  eventsBefore(): readonly ResourceEvent[] {
-    return [];
   }
 
   eventsAfter(step: AccessStep): readonly ResourceEvent[] {

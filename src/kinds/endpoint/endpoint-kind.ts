@@ -117,10 +117,6 @@ class EndpointsInProject implements KindInProject<EndpointTypes> {
     return this.#claims;
   }
 
-  planProjectGone(): Plan {
-    return { kind: "RemoveFinalizer", cause: "ProjectGone" };
-  }
-
   shapeOf(plan: EndpointPlan) {
     return rulesOf(plan).shape;
   }
@@ -150,10 +146,6 @@ class EndpointsInProject implements KindInProject<EndpointTypes> {
     return status.ownership !== undefined;
   }
 
-  async observe(): Promise<undefined> {}
-
-  async tryWrites(): Promise<undefined> {}
-
   noteOf(step: EndpointStep): ComputeEndpointStatus | undefined {
     return statusBefore(step);
   }
@@ -169,10 +161,6 @@ class EndpointsInProject implements KindInProject<EndpointTypes> {
       throw new ControlPlaneError("Rejected", "unreachable: no change", { effect: "NotApplied" });
     return await sendEndpointChange(change, this.#project.projectId, to);
   }
-
-  async apply(): Promise<undefined> {}
-
-  hintAfter(): undefined {}
 
   logOf(step: EndpointStep): OperationLogStep {
     return reduceOperations(step.facts.resource.status, step.reads.project?.operations, subjectOf(step));
@@ -197,8 +185,6 @@ class EndpointsInProject implements KindInProject<EndpointTypes> {
   eventsAfter(step: EndpointStep, next: ComputeEndpointStatus) {
     return eventsFor(step, next);
   }
-
-  async release(): Promise<void> {}
 
   releaseEvents({ plan, facts }: EndpointStep) {
     return plan?.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, facts.resource.status) : [];

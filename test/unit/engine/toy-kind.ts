@@ -56,21 +56,16 @@ export class ToyKind implements Kind<ToyTypes> {
 
   begin({ grantOf, projectId }: ProjectFacts): KindInProject<ToyTypes> {
     return {
-      ...{ markOf: () => "", unprovenRecords: () => undefined, observe: async () => undefined },
-      ...{ tryWrites: async () => undefined, apply: async () => undefined, release: async () => {} },
-      ...{ hintAfter: () => undefined, eventsBefore: () => [], eventsAfter: () => [], releaseEvents: () => [] },
       heldBy: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
       missingGrant: ({ key }) => (grantOf(key.namespace, projectId).mayChange ? undefined : "There is no grant."),
       isShown: ({ status }) => status.objectId !== undefined,
       historyRange: ({ status }) => parseMark(status.operationWatermark),
       decide: decideToy,
-      planProjectGone: () => ({ kind: "RemoveFinalizer", cause: "ProjectGone" }),
       shapeOf: ({ kind }) => (kind === "Settled" ? "Rest" : "Change"),
       urgencyOf: (toy) => (isBeingDeleted(toy) ? "Deletion" : "Other"),
       nameOf: (plan) => ("size" in plan ? `${plan.size}` : ""),
       attemptOf: (plan) => (plan.kind === "Create" ? plan.attempt : undefined),
       openAttempt: ({ status }) => status.openCreate,
-      hasResult: ({ status }) => status.objectId !== undefined,
       noteOf: ({ plan, facts: { resource } }) =>
         plan?.kind === "Create" ? { ...resource.status, objectId: undefined, openCreate: plan.attempt } : undefined,
       withoutNote: ({ status }) => ({ ...status, openCreate: undefined }),
