@@ -5,12 +5,10 @@ import { isSameStored } from "../../domain/same-stored.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject } from "../../engine/kind.ts";
 import type { CommonPlan } from "../../engine/plan.ts";
-import type { ProjectReads } from "../../engine/project-reads.ts";
 import { withoutEmpty } from "../../engine/status.ts";
 import type { ProjectFacts, Reads } from "../../engine/step.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
-import { isIdentityProven } from "../../resource/identity.ts";
 import { databaseAccessNames } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { accessEvents } from "./access-events.ts";
@@ -29,32 +27,14 @@ import type {
 import { validSpecOf } from "./access-observation.ts";
 import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
 import { accessNote, accessStatus } from "./access-status.ts";
-import {
-  accessWording,
-  eventOfGone,
-  eventOfRetained,
-  recordsElsewhere,
-  recordsUnreadable,
-  waits,
-} from "./access-summary.ts";
-import { deletedWith, heldBy, isDeletionGranted, nextToDelete, retainedRoles } from "./deletion.ts";
-import {
-  accessKeyOf,
-  type BoundEndpoint,
-  boundEndpoint,
-  endpointIndex,
-  endpointMark,
-  type NamedEndpoint,
-  recordIndex,
-  referenceOf,
-} from "./endpoint-reference.ts";
+import { accessWording, eventOfGone, eventOfRetained, recordsElsewhere, recordsUnreadable } from "./access-summary.ts";
+import { boundTo, comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
+import { deletedWith, heldBy, isDeletionGranted, retainedRoles } from "./deletion.ts";
+import { accessKeyOf, endpointIndex, endpointMark, recordIndex, referenceOf } from "./endpoint-reference.ts";
 import { observationOf } from "./observation-of.ts";
-import { BranchReader, configMarkOf, isUnchangedInKubernetes, observeAccess, readOwnSecret } from "./observe-access.ts";
-import { planAccess, rotationDueMs } from "./plan-access.ts";
+import { BranchReader, isUnchangedInKubernetes, observeAccess, readOwnSecret } from "./observe-access.ts";
+import { rotationDueMs } from "./plan-access.ts";
 import { applySecret, sendAccessChange, trySecret } from "./send.ts";
-
-/** The interval at which a Secret is compared with the operator's last write, in milliseconds. */
-const secretCheckMs = 45_000;
 
 type Plan = AccessPlan | CommonPlan;
 
@@ -119,101 +99,14 @@ class AccessesInProject implements KindInProject<AccessTypes> {
       );
       return refused && notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
     }
-    const reference = this.#reference(resource);
+    const reference = referenceOf(resource, this.#context.findEndpoint, this.#context.identity);
     const wanted = reference.kind === "Named" ? reference.projectId : problem && projectId;
     const isMissing = wanted !== undefined && !grantOf(namespace, wanted).mayChange;
     return isMissing ? notGrantedMessage(namespace, wanted, "change") : undefined;
   }
 
-  #reference(resource: DatabaseAccess): NamedEndpoint | CommonPlan {
-    return referenceOf(resource, this.#context.findEndpoint, this.#context.identity);
-  }
-
   decide(facts: AccessFacts, reads: Reads<AccessTypes>): Plan {
-    if (isBeingDeleted(facts.resource)) {
-      return this.#decideDeletion(facts, reads);
-    }
-    const reference = this.#reference(facts.resource);
-    if (reference.kind !== "Named") {
-      return reference;
-    }
-    return reads.project === undefined ? this.#decideLocally(facts, reads) : this.#decideWith(facts, reads, reference);
-  }
-
-  /** Between two comparisons with the control plane, only the Secrets are looked at. */
-  #decideLocally(facts: AccessFacts, { own }: Reads<AccessTypes>): Plan {
-    if (own?.kind === "Secret" && own.isUnchanged) {
-      return { kind: "Idle", dueInMs: secretCheckMs };
-    }
-    const isCheckDue = own === undefined && facts.isDue && !facts.isChanged && this.#isCompared(facts);
-    return { kind: "Look", at: isCheckDue ? "Own" : "Project" };
-  }
-
-  #isCompared({ memory, resource, monotonicMs, policy }: AccessFacts): boolean {
-    const { compared } = memory.hint ?? {};
-    const isFailing = memory.failure !== undefined || memory.writeFailures > 0;
-    const isCurrent = resource.status.observedGeneration === resource.generation;
-    return compared !== undefined && monotonicMs - compared.atMs < policy.resyncMs && isCurrent && !isFailing;
-  }
-
-  #decideWith(facts: AccessFacts, reads: Reads<AccessTypes>, reference: NamedEndpoint): Plan {
-    const snapshot = reads.project?.snapshot;
-    if (snapshot === undefined) {
-      return { kind: "Look", at: "Project" };
-    }
-    const endpoint = this.#bound(facts.resource, reads, reference);
-    if (endpoint === undefined) {
-      return snapshot.readsById.has(reference.endpointId)
-        ? waits.endpoint(validSpecOf(facts.resource)?.endpointRef.name ?? "", facts.policy.operationPollMs)
-        : { kind: "Look", at: "Own", endpointId: reference.endpointId };
-    }
-    // Only unfinished work asks for reads. A failed resource waits for its next try.
-    const isHeld = !facts.isDue && (facts.memory.failure?.retryAtMs ?? 0) > facts.monotonicMs;
-    const isSame = !facts.isDue && this.#isCompared(facts) && this.#isSame(facts, reads, endpoint);
-    if (reads.own === undefined && (isHeld || isSame)) {
-      return { kind: "Idle", dueInMs: undefined };
-    }
-    const observation = observationOf(this.#context, facts, reads.own);
-    return observation === undefined ? { kind: "Look", at: "Own" } : planAccess(observation);
-  }
-
-  /** Whether endpoint and configuration are as at the last comparison. */
-  #isSame({ memory }: AccessFacts, { project }: Reads<AccessTypes>, endpoint: BoundEndpoint): boolean {
-    return project !== undefined && comparedMark(project, endpoint) === memory.hint?.compared?.mark;
-  }
-
-  #bound(
-    resource: DatabaseAccess,
-    { project }: Reads<AccessTypes>,
-    reference: NamedEndpoint,
-  ): BoundEndpoint | undefined {
-    const { endpointsOf, projectId, identity } = this.#context;
-    const isWithReplicas = validSpecOf(resource)?.secret?.includeReplicas === true;
-    const siblings = isWithReplicas
-      ? endpointsOf(projectId).filter(
-          (sibling) => sibling.key.namespace === resource.key.namespace && isIdentityProven(sibling, identity),
-        )
-      : [];
-    return project?.snapshot && boundEndpoint(reference, project.snapshot, siblings);
-  }
-
-  #decideDeletion({ resource, memory, policy, monotonicMs }: AccessFacts, { project, own }: Reads<AccessTypes>): Plan {
-    if (project === undefined) {
-      return { kind: "Look", at: "Project" };
-    }
-    if (own?.kind !== "Contents") {
-      return { kind: "Look", at: "Own" };
-    }
-    const objects = deletedWith(this.#context, resource);
-    const object = nextToDelete(objects, own.byBranch);
-    if (object !== undefined) {
-      return { kind: "DeleteObject", object };
-    }
-    // A create without an answer can still take effect. A deletion sends no create.
-    const { posts } = memory;
-    const isOpen = objects.some((each) => each.origin === "Requested") && posts?.isUnresolved === true;
-    const waitMs = isOpen ? posts.sinceMs + policy.createSettleMs - monotonicMs : 0;
-    return waitMs > 0 ? waits.deleting(waitMs) : { kind: "RemoveFinalizer", cause: "Gone" };
+    return decideAccess(this.#context, facts, reads);
   }
 
   planProjectGone(resource: DatabaseAccess): Plan {
@@ -236,8 +129,7 @@ class AccessesInProject implements KindInProject<AccessTypes> {
         byBranch: new Map(objects.map(({ branchId }, at) => [branchId, contents[at] ?? nothing])),
       };
     }
-    const reference = this.#reference(resource);
-    const endpoint = reference.kind === "Named" ? this.#bound(resource, reads, reference) : undefined;
+    const endpoint = boundTo(this.#context, resource, project);
     const spec = validSpecOf(resource);
     if (endpoint === undefined || spec === undefined) {
       throw new Error("unreachable: only a resource with an endpoint asks for these reads");
@@ -362,11 +254,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
 }
 
 const nothing = { roles: [], databases: [] };
-
-/** Describes everything of the project that the Secret is made from. */
-function comparedMark({ operations }: ProjectReads, endpoint: BoundEndpoint): string {
-  return JSON.stringify([endpoint, configMarkOf(operations, endpoint.branchId)]);
-}
 
 function unlessForbidden(error: unknown): void {
   if (!(error instanceof KubernetesError) || error.reason !== "Forbidden") throw error;

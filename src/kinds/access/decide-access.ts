@@ -1,0 +1,122 @@
+/** Decides about one DatabaseAccess: what to read next, and what follows from the reads. */
+import type { CommonPlan } from "../../engine/plan.ts";
+import type { ProjectReads } from "../../engine/project-reads.ts";
+import type { Reads } from "../../engine/step.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
+import { isIdentityProven } from "../../resource/identity.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
+import {
+  type AccessContext,
+  type AccessFacts,
+  type AccessPlan,
+  type AccessTypes,
+  validSpecOf,
+} from "./access-observation.ts";
+import { waits } from "./access-summary.ts";
+import { deletedWith, nextToDelete } from "./deletion.ts";
+import { type BoundEndpoint, boundEndpoint, type NamedEndpoint, referenceOf } from "./endpoint-reference.ts";
+import { observationOf } from "./observation-of.ts";
+import { configMarkOf } from "./observe-access.ts";
+import { planAccess } from "./plan-access.ts";
+
+type Plan = AccessPlan | CommonPlan;
+type AccessReadsSoFar = Reads<AccessTypes>;
+
+/** The interval at which a Secret is compared with the operator's last write, in milliseconds. */
+export const secretCheckMs = 45_000;
+
+export function decideAccess(context: AccessContext, facts: AccessFacts, reads: AccessReadsSoFar): Plan {
+  if (isBeingDeleted(facts.resource)) {
+    return decideDeletion(context, facts, reads);
+  }
+  const reference = referenceOf(facts.resource, context.findEndpoint, context.identity);
+  if (reference.kind !== "Named") {
+    return reference;
+  }
+  return reads.project === undefined ? decideUnread(facts, reads) : decideWith(context, facts, { ...reads, reference });
+}
+
+/** Between two comparisons with the control plane, only the Secrets are looked at. */
+function decideUnread(facts: AccessFacts, { own }: AccessReadsSoFar): Plan {
+  if (own?.kind === "Secret" && own.isUnchanged) {
+    return { kind: "Idle", dueInMs: secretCheckMs };
+  }
+  const isCheckDue = own === undefined && facts.isDue && !facts.isChanged && isCompared(facts);
+  return { kind: "Look", at: isCheckDue ? "Own" : "Project" };
+}
+
+function isCompared({ memory, resource, monotonicMs, policy }: AccessFacts): boolean {
+  const { compared } = memory.hint ?? {};
+  const isFailing = memory.failure !== undefined || memory.writeFailures > 0;
+  const isCurrent = resource.status.observedGeneration === resource.generation;
+  return compared !== undefined && monotonicMs - compared.atMs < policy.resyncMs && isCurrent && !isFailing;
+}
+
+function decideWith(
+  context: AccessContext,
+  facts: AccessFacts,
+  { project, own, reference }: AccessReadsSoFar & { readonly reference: NamedEndpoint },
+): Plan {
+  if (project?.snapshot === undefined) {
+    return { kind: "Look", at: "Project" };
+  }
+  const endpoint = boundTo(context, facts.resource, project);
+  if (endpoint === undefined) {
+    return project.snapshot.readsById.has(reference.endpointId)
+      ? waits.endpoint(validSpecOf(facts.resource)?.endpointRef.name ?? "", facts.policy.operationPollMs)
+      : { kind: "Look", at: "Own", endpointId: reference.endpointId };
+  }
+  // Only unfinished work asks for reads. A failed resource waits for its next try.
+  const { hint, failure } = facts.memory;
+  const isHeld = !facts.isDue && (failure?.retryAtMs ?? 0) > facts.monotonicMs;
+  const isSame = !facts.isDue && isCompared(facts) && comparedMark(project, endpoint) === hint?.compared?.mark;
+  if (own === undefined && (isHeld || isSame)) {
+    return { kind: "Idle", dueInMs: undefined };
+  }
+  const observation = observationOf(context, facts, own);
+  return observation === undefined ? { kind: "Look", at: "Own" } : planAccess(observation);
+}
+
+/** The endpoint that the resource names, with its replicas; `undefined`: the reads do not show it. */
+export function boundTo(
+  { findEndpoint, endpointsOf, projectId, identity }: AccessContext,
+  resource: DatabaseAccess,
+  { snapshot }: ProjectReads,
+): BoundEndpoint | undefined {
+  const reference = referenceOf(resource, findEndpoint, identity);
+  const isWithReplicas = validSpecOf(resource)?.secret?.includeReplicas === true;
+  const siblings = isWithReplicas
+    ? endpointsOf(projectId).filter(
+        (sibling) => sibling.key.namespace === resource.key.namespace && isIdentityProven(sibling, identity),
+      )
+    : [];
+  return snapshot && reference.kind === "Named" ? boundEndpoint(reference, snapshot, siblings) : undefined;
+}
+
+/** Describes everything of the project that the Secret is made from. */
+export function comparedMark({ operations }: ProjectReads, endpoint: BoundEndpoint): string {
+  return JSON.stringify([endpoint, configMarkOf(operations, endpoint.branchId)]);
+}
+
+function decideDeletion(
+  context: AccessContext,
+  { resource, memory, policy, monotonicMs }: AccessFacts,
+  { project, own }: AccessReadsSoFar,
+): Plan {
+  if (project === undefined) {
+    return { kind: "Look", at: "Project" };
+  }
+  if (own?.kind !== "Contents") {
+    return { kind: "Look", at: "Own" };
+  }
+  const objects = deletedWith(context, resource);
+  const object = nextToDelete(objects, own.byBranch);
+  if (object !== undefined) {
+    return { kind: "DeleteObject", object };
+  }
+  // A create without an answer can still take effect. A deletion sends no create.
+  const { posts } = memory;
+  const isOpen = objects.some((each) => each.origin === "Requested") && posts?.isUnresolved === true;
+  const waitMs = isOpen ? posts.sinceMs + policy.createSettleMs - monotonicMs : 0;
+  return waitMs > 0 ? waits.deleting(waitMs) : { kind: "RemoveFinalizer", cause: "Gone" };
+}
