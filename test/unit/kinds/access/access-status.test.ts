@@ -87,6 +87,9 @@ describe("what status holds after a reconcile", () => {
   const writes = (given: StepGiven) => stepOf(write, written, given);
   const rests = (given: StepGiven) => stepOf(settled, nothingSent, given);
   const rotation = { startedTime: hourAgo, requestedAt: "one" };
+  const isHidden = { ...isReset.read, password: { kind: "NotRead" } } as const;
+  const there = record("Role", "Created", other);
+  const movedStep = stepOf(createRole, accepted, { ...nothingThere, status: { records: records([there]) } });
   const since = (knownSinceTime: string) => ({ roleUpdatedTime: hourAgo, knownSinceTime });
   const [ahead, noLater] = [hourAhead, now].map((time) => ({ knownSinceTime: time, rotatedTime: time }));
 
@@ -96,9 +99,11 @@ describe("what status holds after a reconcile", () => {
       { records: records([record("Role", "Created")]) },
       stepOf(createRole, accepted, nothingThere),
     ],
+    ["a role was created after a move", { records: records([there, record("Role", "Created")]) }, movedStep],
     ["the Secret was written", { secret: { resourceVersion: "9", changedTime: now } }, writes({})],
     ["at rest", { password, secret: settledStatus.secret, binding: { name: "app" } }, rests(knowing())],
     ["another client reset the password", { password: since(now) }, writes({ ...knowing(), ...isReset })],
+    ["the password is hidden, and was not read again", { password }, rests({ ...knowing(), read: isHidden })],
     ["rotated", { password: { ...since(now), rotatedTime: now } }, writes({ ...knowing(), ...asked, ...isReset })],
     ["rotated, as was asked", { lastHandledRotateAt: "two" }, writes({ ...knowing(), ...asked, ...isReset })],
     [

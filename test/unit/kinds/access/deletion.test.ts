@@ -87,7 +87,8 @@ test.each<[string, "Nothing" | "Something", Given]>([
   ["nothing was created", "Nothing", deleteBoth],
   ["a role was created", "Something", created],
   ["both were created, both Retain", "Nothing", { ...retainBoth, ...created }],
-  ["the records cannot be read", "Something", { ...deleteBoth, ...unreadable }],
+  ["the records cannot be read, no policy", "Something", unreadable],
+  ["the records cannot be read, both Delete", "Something", { ...deleteBoth, ...unreadable }],
   ["the records cannot be read, both Retain", "Nothing", { ...retainBoth, ...unreadable }],
 ])("%s → the deletion has %s to do in the control plane", (_, held, given) => {
   expect(heldBy(context(), access({ isDeleted: true, ...given }))).toBe(held);

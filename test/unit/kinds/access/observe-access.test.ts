@@ -3,10 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { BranchObjects } from "../../../../src/domain/control-plane.ts";
 import type { StoredSecret } from "../../../../src/domain/resource-store.ts";
 import type { AccessFacts } from "../../../../src/kinds/access/access-observation.ts";
-import { referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
+import { boundEndpoint, referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
 import { BranchReader, isUnchangedInKubernetes, observeAccess } from "../../../../src/kinds/access/observe-access.ts";
 import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import { observedEndpoint } from "../../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../../support/fakes/observed-operation.ts";
 import {
   access,
@@ -36,6 +37,25 @@ test.each<[string, ComputeEndpoint | undefined, object]>([
   ["has an endpoint", computeEndpoint("orders", main), { kind: "Named", projectId, endpointId: "ep-orders" }],
 ])("the ComputeEndpoint %s → what it is named or why not", (_, endpoint, want) => {
   expect(referenceOf(access(), () => endpoint, identity)).toMatchObject(want);
+});
+
+test("replicas on the branch that are on → the hosts to read from, each once", () => {
+  const place = { projectId, branchId: main, createdTime: role.updatedTime };
+  const listed = [
+    observedEndpoint({ ...place, id: "ep-orders" }),
+    observedEndpoint({ ...place, id: "ep-b", type: "ReadOnly" }),
+    observedEndpoint({ ...place, id: "ep-a", type: "ReadOnly" }),
+    observedEndpoint({ ...place, id: "ep-off", type: "ReadOnly", disabled: true }),
+    observedEndpoint({ ...place, id: "ep-far", type: "ReadOnly", branchId: other }),
+  ];
+  const snapshot = {
+    ...{ projectId, startedAtMs: 0, unreadableIds: [], readsById: new Set<string>(), echoesNames: false },
+    endpoints: new Map(listed.map((each) => [each.id, each])),
+  };
+  const siblings = ["orders", "b", "a", "a", "off", "far", "gone"].map((name) => computeEndpoint(name, main));
+  const named = { kind: "Named", projectId, endpointId: "ep-orders" } as const;
+  expect(boundEndpoint(named, snapshot, siblings)?.hosts.readHosts).toEqual(["ep-a.eu.example", "ep-b.eu.example"]);
+  expect(boundEndpoint({ ...named, endpointId: "ep-gone" }, snapshot, siblings)).toBeUndefined();
 });
 
 const secretRef = { spec: { password: { secretRef: { name: "given", key: "pw" } } } };

@@ -37,6 +37,7 @@ const missing = { password: { kind: "Missing" } } as const;
 const notRead = { password: { kind: "NotRead" } } as const;
 const isNew = { password: known("new") };
 const isReset = { ...isNew, roles: [{ ...role, updatedTime: "2026-11-21T11:00:00Z" }] };
+const moved = { endpoint: { ...observation().endpoint, branchId: other } };
 const openReset = { openReset: { startedTime: "2026-11-21T11:59:00Z", requestedAt: "one" } };
 
 type Row = readonly [name: string, want: string, given: Given, change: Partial<AccessObservation>];
@@ -64,6 +65,7 @@ const rows: readonly Row[] = [
   ["a rotation is asked for, but the password is given", "Settled", { ...asked, ...given }, {}],
   ["a rotation is asked for, and another client has reset", "WriteSecret Rotated new", asked, isReset],
   ["so it is, within one second of the control plane", "WriteSecret Rotated new", asked, isNew],
+  ["a rotation is asked for after a move to another branch", "ResetPassword", asked, { ...isReset, ...moved }],
   ["a rotation is asked for, and a person changed the Secret", "ResetPassword", asked, touched("x")],
 
   ["the password is hidden", "Stall PasswordUnavailable", {}, hidden],
