@@ -145,12 +145,10 @@ export const eventReasons = {
 } as const;
 type EventReason<Type extends ResourceEvent["type"]> = (typeof eventReasons)[keyof typeof eventReasons][Type][number];
 
-/** Makes an event of type Normal: no person needs to act. */
 export function normal(reason: EventReason<"Normal">, action: string, note: string): ResourceEvent {
   return { type: "Normal", reason, action, note };
 }
 
-/** Makes an event of type Warning: a person should read it. */
 export function warning(reason: EventReason<"Warning">, action: string, note: string): ResourceEvent {
   return { type: "Warning", reason, action, note };
 }

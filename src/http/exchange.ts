@@ -91,10 +91,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#dueMs = limits.clock.monotonicMs() + limits.timeoutMs;
     this.#deadline = createCallDeadline(limits.clock, limits.timeoutMs, limits.signals ?? []);
     const { signal, isTimedOut } = this.#deadline;
-    const giveUp = () =>
-      isTimedOut()
-        ? this.#stop("TimedOut", new Error("deadline passed"))
-        : this.#stop("ConnectionLost", new Error("given up"));
+    const giveUp = () => this.#stop(isTimedOut() ? "TimedOut" : "ConnectionLost", new Error("given up"));
     signal.addEventListener("abort", giveUp, { once: true });
     if (signal.aborted) giveUp();
   }

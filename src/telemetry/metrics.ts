@@ -67,18 +67,15 @@ const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60
 /** @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21) */
 function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningStats): WorkQueueObserver {
   const labelNames = ["name", "controller"] as const;
-  const buckets = waitBucketsSeconds;
+  const ofWait = { labelNames, buckets: waitBucketsSeconds };
   const depth = registry.gauge("workqueue_depth", "Current depth of the work queue.", labelNames);
   const adds = registry.counter("workqueue_adds_total", "Keys added to the work queue.", labelNames, [queueLabels]);
   const waited = registry.histogram(
     "workqueue_queue_duration_seconds",
     "How long a key stays in the work queue before it is taken.",
-    { labelNames, buckets },
+    ofWait,
   );
-  const worked = registry.histogram("workqueue_work_duration_seconds", "How long the work on a key takes.", {
-    labelNames,
-    buckets,
-  });
+  const worked = registry.histogram("workqueue_work_duration_seconds", "How long the work on a key takes.", ofWait);
   const retries = registry.counter("workqueue_retries_total", "Keys added again after a failure.", labelNames, [
     queueLabels,
   ]);

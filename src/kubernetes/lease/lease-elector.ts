@@ -1,6 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
+import { pause } from "../../http/call-deadline.ts";
 import {
   checkLeaseTiming,
   defaultLeaseTiming,
@@ -44,7 +45,7 @@ export class LeaseElector implements Leadership {
   #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
   #state: State = "Candidate";
   #running: Promise<void> | undefined;
-  #endPause: () => void = () => {};
+  #interrupt = new AbortController();
   /** When our last successful write was sent, in monotonic milliseconds. */
   #renewedAtMs = Number.NEGATIVE_INFINITY;
   #mayHold = false;
@@ -69,14 +70,13 @@ export class LeaseElector implements Leadership {
 
   nudge(): void {
     if (this.#state === "Candidate") {
-      this.#endPause();
+      this.#interrupt.abort();
     }
   }
 
   async stop(): Promise<void> {
     this.#state = this.#state === "Lost" ? "Lost" : "Stopped";
     this.#stopping.abort();
-    this.#endPause();
     await this.#running;
   }
 
@@ -208,14 +208,11 @@ export class LeaseElector implements Leadership {
   }
 
   async #pause(startedMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = this.#options.clock.after(Math.max(0, this.#nextAttemptMs(startedMs) - this.#nowMs()), resolve);
-    this.#endPause = resolve;
-    if (this.#stopping.signal.aborted || this.#state === "Lost") {
-      resolve();
+    this.#interrupt = new AbortController();
+    if (this.#state !== "Lost") {
+      const delayMs = Math.max(0, this.#nextAttemptMs(startedMs) - this.#nowMs());
+      await pause(this.#options.clock, delayMs, [this.#stopping.signal, this.#interrupt.signal]);
     }
-    await promise;
-    timer.cancel();
   }
 
   #nextAttemptMs(startedMs: number): number {

@@ -1,11 +1,6 @@
 /** Tests what stands around the calls of a control plane: one key, the request budget, the waits after 401 and 429. */
 import { describe, expect, it, test } from "vitest";
-import {
-  holdAfterRefusedKey,
-  holdAfterThrottling,
-  withBudget,
-  withOneKey,
-} from "../../../src/control-plane/around-calls.ts";
+import { holdAfterRefusedKey, holdAfterThrottling, withBudget } from "../../../src/control-plane/around-calls.ts";
 import type { Caller } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { FakeClock, settlePromises } from "../../support/fake-clock.ts";
@@ -212,16 +207,5 @@ describe("the calls of one reconcile", () => {
     const { calls, ask } = ofReconcile(() => Promise.reject(refusal));
     expect(await ask(write)).toBe("Throttled undefined");
     expect(calls.sent).toEqual([]);
-  });
-
-  it("the key is replaced meanwhile → all requests use the first one; the next reconcile, the new one", async () => {
-    const calls = new FakeCalls();
-    const source = ["first", "second"];
-    const keys = { current: async () => source.shift() ?? "last" };
-    const own = withOneKey(calls.call, keys);
-    await Promise.all([own.call(read), own.call(write)]);
-    expect(await own.key()).toBe("first");
-    await withOneKey(calls.call, keys).call(read);
-    expect(calls.sent.map(({ key }) => key)).toEqual(["first", "first", "second"]);
   });
 });
