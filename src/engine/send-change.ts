@@ -5,7 +5,6 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import type { EventRecorder } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import { isPaused, type StoredObject } from "../resource/stored-object.ts";
 import type { Kind, KindInProject } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { type ResourceMemory, rememberOperations } from "./memory.ts";
@@ -94,21 +93,12 @@ async function prepare<T extends KindTypes>(change: ChangeToSend<T>): Promise<T[
 
 function isWanted<T extends KindTypes>(change: ChangeToSend<T>, newest: T["resource"] | undefined): boolean {
   const { step, scope, decideFor } = change;
-  if (newest === undefined || !change.isCurrent() || !isSameWish(step.facts.resource, newest)) {
+  const { uid, generation } = step.facts.resource;
+  if (newest?.uid !== uid || newest.generation !== generation || !change.isCurrent()) {
     return false;
   }
   const plan = decideFor(newest);
   return plan.kind === step.plan.kind && scope.nameOf(plan as T["plan"]) === scope.nameOf(step.plan);
-}
-
-/** Whether a person asks for the same as when the plan was made, and has not paused the resource since. */
-function isSameWish(before: StoredObject, now: StoredObject): boolean {
-  return (
-    now.uid === before.uid &&
-    now.generation === before.generation &&
-    now.deletionTimestamp === before.deletionTimestamp &&
-    !isPaused(now)
-  );
 }
 
 /**

@@ -41,7 +41,6 @@ export async function storeStep<T extends KindTypes>(
     try {
       const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
-      countStored(context, memory.pending, { ...stored, status });
       report(target, step, { ...result, hasChanged });
       return stored;
     } catch (error) {

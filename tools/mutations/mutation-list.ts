@@ -76,7 +76,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a paused resource does not POST",
-    ...{ file: "engine/send-change.ts", find: "!isPaused(now)", replace: "now !== undefined" },
+    ...{ file: "engine/standing.ts", find: "isPaused(resource)", replace: "isPaused(resource) && isDeleted" },
     caughtBy: { namedCase: "pause before POST" },
   },
   {
