@@ -49,9 +49,8 @@ export const identity: Identity = { clusterId: "cluster-a", serviceUrl: "https:/
 export const policy: Policy = { createSettleMs: 150_000, operationPollMs: 5_000, resyncMs: 600_000 };
 
 export const token = ownershipToken(identity.clusterId, uid);
-export const otherToken = ownershipToken(identity.clusterId, otherUid);
 export const ownName = endpointName("orders", token);
-export const otherName = endpointName("billing", otherToken);
+export const otherName = endpointName("billing", ownershipToken(identity.clusterId, otherUid));
 
 /** Returns the time of the observation plus this number of milliseconds, as RFC 3339. */
 export function timeAt(offsetMs: number): string {
@@ -118,7 +117,7 @@ export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledg
 }
 
 /** The differences to a plain resource that has its finalizer and is not being deleted. */
-export interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
+interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
   readonly spec?: Partial<ComputeEndpointSpec>;
   /** A stored spec that does not fit the schema. */
   readonly brokenSpec?: { readonly deletionPolicy?: "Delete" | "Retain" };
@@ -127,7 +126,6 @@ export interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
   readonly hasFinalizer?: boolean;
 }
 
-/** Makes the resource shop/orders. */
 export function resource(change: ResourceChange = {}): ComputeEndpoint {
   const { spec: specChange, brokenSpec, isDeleting, isPaused, hasFinalizer = true, ...rest } = change;
   return {
@@ -171,7 +169,6 @@ export function claim(change: Partial<Claim> = {}): Claim {
 
 type Memory = ResourceMemory<EndpointTypes>;
 
-/** Makes the memory of a process that has just started. */
 export function memory(change: Partial<Memory> = {}): Memory {
   return {
     ...{ mark: undefined, dueAtMs: monotonicMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
@@ -189,8 +186,7 @@ export function intentMemory(change: Partial<Posts<EndpointAnswer>> = {}): Memor
   return memory({ posts: { ...seen, ...change } });
 }
 
-/** The differences to an empty project. */
-export interface ObservationChange {
+interface ObservationChange {
   readonly resource?: ComputeEndpoint;
   readonly endpoints?: readonly ObservedEndpoint[];
   /**
@@ -210,7 +206,6 @@ export interface ObservationChange {
   readonly grant?: ProjectGrant;
 }
 
-/** Makes a complete observation. */
 export function observation(change: ObservationChange = {}): Observation {
   const self = change.resource ?? resource();
   const listed = change.endpoints ?? [];
@@ -258,7 +253,7 @@ export function owned(managed: Partial<ComputeEndpointSpec> = {}, change: OwnedC
 }
 
 /** The differences to a settled resource with its endpoint. */
-export interface OwnedChange extends Omit<ObservationChange, "resource"> {
+interface OwnedChange extends Omit<ObservationChange, "resource"> {
   readonly status?: ComputeEndpointStatus;
   readonly resource?: Omit<ResourceChange, "spec" | "status" | "brokenSpec">;
   readonly endpoint?: Partial<ObservedEndpoint>;
@@ -276,7 +271,7 @@ export function creating(open: Partial<CreateIntent> = {}, change: CreatingChang
 }
 
 /** The differences to a resource whose create has been unresolved for a second. */
-export interface CreatingChange extends Omit<ObservationChange, "resource"> {
+interface CreatingChange extends Omit<ObservationChange, "resource"> {
   readonly resource?: Omit<ResourceChange, "status">;
   readonly status?: Pick<ComputeEndpointStatus, "conditions">;
 }
