@@ -157,9 +157,17 @@ export function parseConfig(environment: Environment): Config {
   return Object.freeze({ ...rest, apiKey });
 }
 
-/** For a program that is not the operator. @throws ConfigError */
-export function parseGrantSettings(environment: Environment): Pick<Config, "projectGrants" | "watchNamespaces"> {
-  return parseSettings(["watchNamespaces", "projectGrants"], environment);
+/** The settings that a plan depends on. `kubectl endpoints` has them from its own environment. */
+const planSettings = [
+  ...(["controlPlaneUrl", "apiKeyFile", "apiKeyValue", "httpsProxy", "noProxy", "clusterId"] as const),
+  ...(["watchNamespaces", "projectGrants", "createSettleMs", "operationPollMs", "resyncMs"] as const),
+] as const;
+
+export type PlanSettings = Pick<Settings, (typeof planSettings)[number]>;
+
+/** @throws ConfigError */
+export function parsePlanSettings(environment: Environment): PlanSettings {
+  return parseSettings(planSettings, environment, apiKeyProblems(environment));
 }
 
 /** @param otherProblems problems that concern several settings together. @throws ConfigError with all problems */

@@ -52,8 +52,8 @@ async function runSandbox(args: readonly string[]): Promise<number> {
 
 async function runKubectlPlugin(args: readonly string[]): Promise<number> {
   const { runPlugin } = await import("./plugin/run-plugin.ts");
-  const { env, stdout: out, stderr: err } = process;
-  return runPlugin(args, { env, out, err, version: programVersion });
+  const { env, stdin: input, stdout: out, stderr: err } = process;
+  return runPlugin(args, { env, input, out, err, version: programVersion });
 }
 
 function buildProgram(): Command {

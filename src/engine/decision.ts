@@ -13,7 +13,7 @@ import type { Facts, Outcome, PlanOf, ProjectFacts, Reads, Step } from "./step.t
 const decisionsLimit = 24;
 
 export interface DecisionOf<T extends KindTypes> {
-  readonly kind: Kind<T>;
+  readonly kind: Pick<Kind<T>, "finalizer">;
   readonly scope: KindInProject<T>;
   readonly project: ProjectFacts;
   readonly memory: ResourceMemory<T>;
@@ -21,7 +21,7 @@ export interface DecisionOf<T extends KindTypes> {
 }
 
 export class Decision<T extends KindTypes> {
-  readonly #kind: Kind<T>;
+  readonly #kind: Pick<Kind<T>, "finalizer">;
   readonly #project: ProjectFacts;
   readonly #memory: ResourceMemory<T>;
   scope: KindInProject<T>;

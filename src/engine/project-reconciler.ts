@@ -11,7 +11,7 @@ import type { KindTypes } from "./kind-types.ts";
 import { memoryOf, type ProjectMemory, type ResourceMemory } from "./memory.ts";
 import { noteStarted, type ProjectReads, readProject } from "./project-reads.ts";
 import { type ChangeCalls, ResourceReconcile, type SentNote } from "./resource-reconcile.ts";
-import { firstChange, isLocked, lockHolderOf, nextChangeMs, nextDueMs } from "./schedule.ts";
+import { firstChange, isLocked, nextChangeMs, nextDueMs } from "./schedule.ts";
 import type { ProjectFacts } from "./step.ts";
 
 /**
@@ -68,24 +68,6 @@ export class ProjectReconcile {
       await this.#readAndAct();
     }
     return this.#requeue();
-  }
-
-  /**
-   * Decides about one resource and changes nothing. `afterOperation`: the operation that locks the project and delays the
-   * plan. @throws ControlPlaneError
-   */
-  async planOf(uid: string, controlPlane: ControlPlane | undefined) {
-    const wanted = this.resources.find((each) => each.uid === uid);
-    if (wanted === undefined || wanted.wantsRead() !== "Needed" || controlPlane === undefined) {
-      return wanted && { plan: wanted.plan, afterOperation: undefined };
-    }
-    await this.#read({ controlPlane, keyMark: async () => "" }, [wanted]);
-    if (wanted.readError !== undefined) throw wanted.readError;
-    const isChange = wanted.wish() !== undefined;
-    return {
-      plan: wanted.plan,
-      afterOperation: isChange ? lockHolderOf(this.#memory, this.#facts.monotonicMs) : undefined,
-    };
   }
 
   #resourcesOf(kind: Kind<KindTypes>): readonly ResourceReconcile<KindTypes>[] {
@@ -289,7 +271,10 @@ interface Calls {
   readonly keyMark: () => Promise<string>;
 }
 
-function factsOf({ clock, policy }: EngineContext, { unit, key }: ReconcileOf): ProjectFacts {
+export function factsOf(
+  { clock, policy }: Pick<EngineContext, "clock" | "policy">,
+  { unit, key }: ReconcileOf,
+): ProjectFacts {
   const { projectId } = parseProjectKey(key);
   const { id: planeId, identity, projects, grantOf, problem } = unit;
   const times = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };

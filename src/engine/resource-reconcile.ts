@@ -78,10 +78,6 @@ export class ResourceReconcile<T extends KindTypes> {
     return this.#decision.isDue;
   }
 
-  get readError(): ControlPlaneError | undefined {
-    return this.#decision.readError;
-  }
-
   get historyRange(): HistoryRange | undefined {
     const { scope } = this.#decision;
     return scope.isShown?.(this.#resource) ? scope.historyRange?.(this.#resource) : undefined;

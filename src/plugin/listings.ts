@@ -2,18 +2,22 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
 import { group, kind, version } from "../resource/names.ts";
+import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 
-export function operationsText({ status }: ComputeEndpoint): string {
-  const rows = (status.operations ?? []).map((operation) => [
-    operation.createdTime,
-    operation.action,
-    operation.status,
-    operation.durationMilliseconds === undefined ? "" : `${(operation.durationMilliseconds / 1_000).toFixed(1)} s`,
-    operation.cause,
-    operation.id,
-    operation.error ?? "",
-  ]);
-  return tableText(["CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
+export function operationsText(resources: readonly ComputeEndpoint[]): string {
+  const rows = resources.flatMap(({ key, status }) =>
+    (status.operations ?? []).map((operation) => [
+      key.name,
+      operation.createdTime,
+      operation.action,
+      operation.status,
+      operation.durationMilliseconds === undefined ? "" : `${(operation.durationMilliseconds / 1_000).toFixed(1)} s`,
+      operation.cause,
+      operation.id,
+      operation.error ?? "",
+    ]),
+  );
+  return tableText(["NAME", "CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
 }
 
 /** `serviceUrl`: the control plane that listed the endpoints. Another one may have an endpoint of the same id. */
@@ -32,29 +36,33 @@ export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
   return tableText(["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"], rows);
 }
 
-/** The resource changes nothing, and the endpoint stays after it. Without `controlPlaneRef`: that of the settings. */
+/**
+ * The resource changes nothing, because spec has the present values, and the endpoint stays after it.
+ * @param controlPlaneRef `undefined`: the control plane of the settings
+ */
 export function adoptionManifest(
   endpoint: ObservedEndpoint,
   namespace: string,
   controlPlaneRef: ControlPlaneRef | undefined,
 ): object {
-  const { id, projectId, branchId, type } = endpoint;
+  const { id, projectId, branchId, type, minUnits, maxUnits, suspendTimeoutSeconds } = endpoint;
+  const suspend = suspendTimeoutSeconds === undefined ? undefined : suspendOf(suspendTimeoutSeconds);
+  const spec = { projectId, branchId, type, compute: { minUnits, maxUnits }, ...(suspend && { suspend }) };
   return {
     apiVersion: `${group}/${version}`,
     kind,
     metadata: { name: id, namespace },
     spec: {
-      ...(controlPlaneRef && { controlPlaneRef }),
-      ...{ projectId, branchId, type },
-      adoption: { policy: "AdoptOnly", endpointId: id },
-      deletionPolicy: "Retain",
+      ...{ ...spec, ...(controlPlaneRef && { controlPlaneRef }) },
+      ...{ adoption: { policy: "AdoptOnly", endpointId: id }, deletionPolicy: "Retain" },
     },
   };
 }
 
-/** Returns manifests as one List for `kubectl apply`. The text is JSON, which is also YAML. Pure. */
-export function manifestsText(manifests: readonly object[]): string {
-  return `${JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }, undefined, 2)}\n`;
+/** @param seconds as the control plane shows them: 0 is its default, -1 is never */
+function suspendOf(seconds: number): NonNullable<ComputeEndpointSpec["suspend"]> {
+  if (seconds === 0) return { mode: "ServiceDefault" };
+  return seconds < 0 ? { mode: "Never" } : { mode: "After", afterSeconds: seconds };
 }
 
 function tableText(header: readonly string[], rows: readonly (readonly string[])[]): string {

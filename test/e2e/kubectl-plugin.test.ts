@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
 import type { Plan } from "../../src/kinds/endpoint/plan.ts";
 import { readAuditEvents, sharedApiServer } from "../support/api-server.ts";
 import { bareEnvironment, startProgram } from "../support/e2e-program.ts";
@@ -35,7 +36,7 @@ async function endpointsWith(settings: NodeJS.ProcessEnv, world: E2eWorld, args:
   };
   const program = await startProgram({
     command: process.execPath,
-    args: [plugin, ...args, ...(args[0] === "orphans" ? [] : ["--namespace", world.namespace])],
+    args: [plugin, ...args, "--namespace", world.namespace],
     env,
   });
   const { code } = await program.exited;
@@ -108,10 +109,16 @@ describe("kubectl endpoints", () => {
     const adopt = await endpoints(world, "adopt", "--all", "--project", project.id);
     const elsewhere = { CONTROL_PLANE_URL: "http://127.0.0.1:9/api/v2" };
     const refused = await endpointsWith(elsewhere, world, ["plan", "orders"]);
-    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.code).toBe(1);
     expect(refused.err).toContain(`the operator works on ${world.namespace}/orders at ${sandbox.url}.`);
-    const manifests = JSON.parse(adopt.out) as { items: readonly { spec: { adoption: { endpointId: string } } }[] };
-    expect(manifests.items.map(({ spec }) => spec.adoption.endpointId)).toEqual([foreign]);
+    const items = (parse(adopt.out) as { items: readonly { spec: object }[] }).items.map(({ spec }) => spec);
+    expect(items).toEqual([
+      {
+        ...{ projectId: project.id, branchId: project.branches[1], type: "ReadWrite" },
+        compute: { minUnits: 0.25, maxUnits: 0.25 },
+        ...{ adoption: { policy: "AdoptOnly", endpointId: foreign }, deletionPolicy: "Retain" },
+      },
+    ]);
 
     const written = (await sandbox.control.requests(before)).filter(({ method }) => method !== "GET");
     expect(written.map(({ path: at }) => at)).toEqual([`/api/v2/projects/${project.id}/endpoints`]);
@@ -142,6 +149,13 @@ describe("kubectl endpoints", () => {
       restarts: true,
     });
     const [{ sequence: before = 0 } = {}] = (await sandbox.control.requests()).slice(-1);
+    const typo = await manifestFile(world, project, ["comput: { minUnits: 1, maxUnits: 1 }"]);
+    const moved = await manifestFile(world, sandbox.takeProject(), []);
+    const several = await endpoints(world, "plan", "-f", typo, "-f", moved, "-f", path.dirname(file));
+    expect(several.code).toBe(1);
+    expect(several.err).toMatch(/^orders: .*unknown field "spec.comput"\norders: .*projectId cannot be changed/);
+    expect(several.out).toContain(`${world.namespace}/orders: UpdateEndpoint ${status.ownership?.endpointId} {`);
+    expect(several.out).toContain("the compute restarts and drops its connections");
     await world.kubectl.run(["apply", "-f", file]);
     await waitUntil(
       async () => ((await sandbox.control.endpoints(project.id))[0]?.autoscaling_limit_max_cu === 2 ? true : undefined),
@@ -168,7 +182,7 @@ describe("kubectl endpoints", () => {
       expect(err).toBe("");
       return JSON.parse(out) as Plan;
     };
-    expect(await plan()).toMatchObject({ kind: "Stall", reason: "ProjectNotGranted", isGrantAssumed: false });
+    expect(await plan()).toMatchObject({ kind: "Stall", reason: "ProjectNotGranted", notes: [] });
     await world.kubectl.run(["apply", "-f", file]);
     await world.untilStalled("orders", "ProjectNotGranted");
     await world.delete("orders");
@@ -200,7 +214,7 @@ describe("kubectl endpoints", () => {
     const { status } = await world.untilReady("orders");
 
     const refused = await endpoints(world, "plan", "orders");
-    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.code).toBe(1);
     expect(refused.err).toContain(`CONTROL_PLANE_URL is ${sandbox.url}, but the url of ClusterControlPlane ${name} is`);
     const there = { CONTROL_PLANE_URL: other.url, CONTROL_PLANE_API_KEY: other.apiKey };
     expect(await endpointsWith(there, world, ["plan", "orders"])).toMatchObject({ code: 0, err: "" });
@@ -233,42 +247,67 @@ describe("kubectl endpoints", () => {
     await world.untilStalled("orders", "EndpointExists");
     const why = await endpoints(world, "why", "orders");
     expect(why.code).toBe(4);
-    expect(why.out).toContain("next: Add the lines that the message names to spec");
+    expect(why.out).toContain("To take it over, add to spec");
     expect(await planOf(world, "orders")).toMatchObject({ kind: "Stall", reason: "EndpointExists" });
+
+    await world.apply("lost", project, { type: "ReadWrite", branchId: "br-missing" });
+    await world.untilReadyReason("lost", "Retrying");
+    expect(await planOf(world, "lost")).toMatchObject({ kind: "CreateEndpoint" });
+    const config = ["--kubeconfig", sharedApiServer().kubeconfigFile];
+    const all = await endpointsWith({ KUBECONFIG: "" }, world, ["why", ...config]);
+    expect(all.code).toBe(4);
+    expect(all.out).toContain(`${world.namespace}/lost: Ready=False`);
+    expect(all.out).toContain(`${world.namespace}/orders: Ready=False EndpointExists`);
+    await world.kubectl.run(["-n", world.namespace, "label", "cpe", "lost", "app=lost"]);
+    const labelled = await endpoints(world, "why", "-A", "-l", "app=lost", "-o", "json");
+    expect(JSON.parse(labelled.out)).toMatchObject({ resource: `${world.namespace}/lost`, reason: "Retrying" });
+    const name = await world.kubectl.run(["-n", world.namespace, "get", "cpe", "lost", "-o", "name"]);
+    expect((await endpoints(world, "why", name.trim())).out).toContain(`${world.namespace}/lost: `);
+    expect(await endpoints(world, "why", "--context", "nowhere")).toMatchObject({ code: 1, out: "" });
+
+    const partly = await endpoints(world, "orphans", "--project", "no-such-1", "--project", project.id);
+    expect(partly).toMatchObject({ code: 1, err: expect.stringContaining("no-such-1: ") });
+    expect(partly.out).toContain(project.id);
   });
 
-  test("suspend, then wake → the compute sleeps and starts", async () => {
+  test("suspend and wake with --wait → the operator does it, also after the lock of the project", async () => {
     const world = await E2eWorld.start(sandbox);
     await world.startOperator();
     const project = sandbox.takeProject();
     await world.apply("orders", project, { type: "ReadWrite" });
     await world.untilReady("orders");
-    await sandbox.control.untilUnlocked(project.id);
-    const untilState = (state: string) =>
-      waitUntil(
-        async () => ((await sandbox.control.endpoints(project.id))[0]?.current_state === state ? true : undefined),
-        {
-          what: `the compute is ${state}`,
-        },
-      );
-    await untilState("active");
-    expect(await endpoints(world, "suspend", "orders")).toMatchObject({ code: 0, err: "" });
-    await untilState("idle");
-    await sandbox.control.untilUnlocked(project.id);
-    expect(await endpoints(world, "wake", "orders")).toMatchObject({ code: 0, err: "" });
-    await untilState("active");
+    const stateNow = async () => (await sandbox.control.endpoints(project.id))[0]?.current_state;
+    expect(await endpoints(world, "suspend", "orders", "--wait")).toMatchObject({ code: 0, err: "" });
+    expect(await stateNow()).toBe("idle");
+    const start = `/api/v2/projects/${project.id}/endpoints/*/start`;
+    await sandbox.control.fault({ method: "POST", path: start, times: 2 }, { kind: "status", status: 423 });
+    const wake = await endpoints(world, "wake", "orders", "--wait");
+    expect(wake).toMatchObject({ code: 0, err: "", out: expect.stringContaining("/orders: Ready=True UpToDate") });
+    expect(await stateNow()).toBe("active");
+    await world.annotate("orders", "paused", "true");
+    await world.untilReadyReason("orders", "Paused");
+    expect((await endpoints(world, "wake", "orders", "--wait")).code).toBe(4);
+    expect(await endpoints(world, "wake", "nothing")).toMatchObject({ code: 1, out: "" });
   });
 
-  test("an unknown name, a missing setting, a wrong option → exit codes 1, 1 and 2, each with words", async () => {
+  test.each([
+    ["an unknown name", ["why", "nothing"], 1, "nothing"],
+    ["a name and a file", ["plan", "orders", "-f", "-"], 1, "not both"],
+    ["a file that does not exist", ["plan", "-f", "/nowhere.yaml"], 1, "/nowhere.yaml: "],
+    ["a wrong format", ["why", "-o", "wide"], 2, "Allowed choices are table, json"],
+    ["no name where one is needed", ["wake"], 2, "missing required argument"],
+    ["nothing in the namespace", ["why"], 0, "No ComputeEndpoints found."],
+  ] as const)("%s → an exit code and words", async (_name, args, code, words) => {
     const world = await E2eWorld.start(sandbox);
-    expect(await endpoints(world, "why", "nothing")).toMatchObject({
+    expect(await endpoints(world, ...args)).toMatchObject({ code, err: expect.stringContaining(words) });
+  });
+
+  test("a missing setting → the words of the operator's settings", async () => {
+    const world = await E2eWorld.start(sandbox);
+    const refused = await endpointsWith({ CONTROL_PLANE_URL: "" }, world, ["orphans"]);
+    expect(refused).toMatchObject({
       code: 1,
-      err: expect.stringContaining("nothing"),
-    });
-    expect(await endpoints(world, "plan")).toMatchObject({ code: 1, err: expect.stringContaining("-f") });
-    expect(await endpoints(world, "why")).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("missing required argument"),
+      err: expect.stringContaining("CONTROL_PLANE_URL is not set; it must be"),
     });
   });
 });

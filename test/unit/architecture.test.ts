@@ -283,12 +283,7 @@ describe.each(["src", "tools"])("the files of %s", (folder) => {
 test("the control plane of the settings → only src/planes and the form of the ids know which one it is", async () => {
   const files = [...(await readSources())].filter(([, source]) => /\bsettingsPlane\b/.test(withoutComments(source)));
   const others = files.map(([path]) => path).filter((path) => partOf(path) !== "planes");
-  // The plugin has the key of this control plane alone.
-  expect(others.sort()).toEqual([
-    "plugin/read-grants.ts",
-    "plugin/run-plugin.ts",
-    "resource/control-plane-resource.ts",
-  ]);
+  expect(others.sort()).toEqual(["resource/control-plane-resource.ts"]);
 });
 
 describe("the checker itself", () => {

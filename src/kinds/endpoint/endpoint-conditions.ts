@@ -40,7 +40,7 @@ function ownSummary({ plan: given, outcome, facts }: EndpointStep): Summary {
   const started = outcome.kind === "Accepted" ? outcome.answer.operations.filter(isInFlight) : [];
   return started.length > 0 && facts.resource.deletionTimestamp === undefined
     ? { kind: "Progressing", reason: "OperationInFlight", message: waitingMessage(started) }
-    : rulesOf(plan).summary(plan, facts);
+    : rulesOf(plan).summary(plan);
 }
 
 /** A paused resource is not Ready if the control plane does not show its endpoint. */

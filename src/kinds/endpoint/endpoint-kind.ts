@@ -40,8 +40,13 @@ export class EndpointKind implements Kind<EndpointTypes> {
   }
 
   begin(project: ProjectFacts): KindInProject<EndpointTypes> {
-    return new EndpointsInProject(project, this.store.withIndex(project.projectId));
+    return endpointsIn(project, this.store.withIndex(project.projectId));
   }
+}
+
+/** @param named every resource that names the project */
+export function endpointsIn(project: ProjectFacts, named: readonly ComputeEndpoint[]): KindInProject<EndpointTypes> {
+  return new EndpointsInProject(project, named);
 }
 
 class EndpointsInProject implements KindInProject<EndpointTypes> {

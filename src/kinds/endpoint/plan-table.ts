@@ -20,7 +20,7 @@ export interface PlanRules<Planned extends EndpointPlan> {
   /** Names what a change sends. */
   name(plan: Planned): string;
   /** What the conditions say before the plan is sent, and after it was carried out. */
-  summary(plan: Planned, facts: EndpointFacts): Summary;
+  summary(plan: Planned): Summary;
   /** The ownership record and the intent after the plan. An absent member stays as it is; `undefined` removes it. */
   records(plan: Planned, outcome: EndpointOutcome, facts: EndpointFacts): Partial<Records>;
   /** Milliseconds until the resource is due again; 0: at once; `undefined`: at the next poll or change. */

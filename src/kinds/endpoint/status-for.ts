@@ -51,7 +51,7 @@ export function statusBefore(step: EndpointStep): ComputeEndpointStatus | undefi
   if (isRetry) {
     return withoutEmpty({ ...status, createIntent });
   }
-  const conditions = endpointConditions(step, rulesOf(plan).summary(plan, facts), status.failedActions ?? []);
+  const conditions = endpointConditions(step, rulesOf(plan).summary(plan), status.failedActions ?? []);
   return withoutEmpty({ ...status, createIntent, observedGeneration: generation, conditions });
 }
 

@@ -78,10 +78,14 @@ function loadOrExplain(load: () => KubeConfig): KubeConfig {
   }
 }
 
-/** @param listed the value of KUBECONFIG; the library reads it again if it names one file or none */
-export function loaderOf(listed = ""): () => KubeConfig {
+/** @param listed the value of KUBECONFIG. @param context @default the current context of the files */
+export function loaderOf(listed = "", context?: string): () => KubeConfig {
   const files = listed.split(delimiter).filter((file) => file !== "");
-  return files.length > 1 ? () => mergedFiles(files) : loadByClientRules;
+  return () => {
+    const config = files.length > 0 ? mergedFiles(files) : loadByClientRules();
+    if (context !== undefined) config.setCurrentContext(context);
+    return config;
+  };
 }
 
 function loadByClientRules(): KubeConfig {

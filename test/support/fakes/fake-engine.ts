@@ -8,7 +8,8 @@ import { fullGrant } from "../../../src/engine/grant.ts";
 import type { Kind } from "../../../src/engine/kind.ts";
 import type { KindTypes } from "../../../src/engine/kind-types.ts";
 import { type Policy, Projects } from "../../../src/engine/memory.ts";
-import { ProjectReconcile, ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
+import { planOf } from "../../../src/engine/plan-of.ts";
+import { ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import type { Identity } from "../../../src/resource/identity.ts";
 import { FakeClock } from "../fake-clock.ts";
@@ -65,10 +66,13 @@ export class FakeEngine {
     }
   }
 
-  /** Decides about one resource without a write. */
+  /** Decides about one resource of the first kind without a write. */
   planOf(key: string, uid: string) {
-    const { controlPlane } = this.#parts;
-    return new ProjectReconcile(this.#context(), { unit: this.#unit(), key }).planOf(uid, controlPlane);
+    const { controlPlane, kinds, policy } = this.#parts;
+    const [kind] = kinds;
+    const resource = kind?.resourcesOf({ key, projectId: key }).find((each) => each.uid === uid);
+    if (kind === undefined || resource === undefined) throw new Error(`there is no resource ${uid}`);
+    return planOf({ clock: this.clock, policy, kind, unit: this.#unit(), key }, resource, controlPlane);
   }
 
   #context() {

@@ -1,13 +1,6 @@
 /** Tests the explanations of `kubectl endpoints why`. */
 import { describe, expect, test } from "vitest";
-import {
-  accessNextSteps,
-  exitCodeOf,
-  explain,
-  explanationText,
-  nextSteps,
-  planeNextSteps,
-} from "../../../src/plugin/why.ts";
+import { explain, explained, worstOf } from "../../../src/plugin/why.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { accessStallReasons, progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
@@ -22,47 +15,36 @@ import {
   resourceSaying,
 } from "../../support/status-saying.ts";
 
+const isIn = (reasons: readonly string[], reason: string) => reasons.includes(reason);
+const person = ["Unauthorized", "Paused", "OperationFailed"];
+
 describe("why", () => {
   test.each(everyReason)("%s → the message, the next step, and what the resource waits for", (reason) => {
-    const explanation = explain(parseComputeEndpoint(resourceSaying(reason)), nextSteps);
-    const isBesideReady = reason === "NoFailure" || reason === "Accepted";
-    expect(explanation.reason).toBe(isBesideReady ? "UpToDate" : reason);
-    expect(explanation.nextStep).toMatch(/^[A-Z].*\.$/);
-    expect(explanation.nextStep).not.toContain("See docs/conditions.md");
-    const text = explanationText(explanation);
-    expect(text).toContain(`The message of ${explanation.reason}.`);
-    expect(text).toContain(`next: ${explanation.nextStep}`);
-    expect(exitCodeOf(explanation)).toBe(wantedExitCode(reason));
+    const shown = reason === "NoFailure" || reason === "Accepted" ? "UpToDate" : reason;
+    const { text, exitCode } = explained(parseComputeEndpoint(resourceSaying(reason)));
+    expect(text).toMatch(new RegExp(`^shop/orders: Ready=(True|False|Unknown) ${shown} since `));
+    expect(text).toContain(`\n  The message of ${shown}.\n`);
+    expect(text).toMatch(/\n {2}next: [A-Z].*\.\n$/);
+    expect(exitCode).toBe(isIn([...stallReasons, ...person], reason) ? 4 : isIn(progressReasons, reason) ? 3 : 0);
   });
 
-  test.each(everyAccessReason)(
-    "DatabaseAccess, %s → the message, the next step, and what the resource waits for",
-    (reason) => {
-      const explanation = explain(parseDatabaseAccess(accessSaying(reason)), accessNextSteps);
-      expect(explanation).toMatchObject({ reason, message: `The message of ${reason}.` });
-      expect(explanation.nextStep).toMatch(/^[A-Z].*\.$/);
-      expect(explanation.nextStep).not.toContain("See docs/conditions.md");
-      const isPersons = isIn(accessStallReasons, reason) || ["Unauthorized", "Paused"].includes(reason);
-      expect(exitCodeOf(explanation)).toBe(isPersons ? 4 : reason === "UpToDate" ? 0 : 3);
-    },
-  );
+  test.each(everyAccessReason)("DatabaseAccess, %s → the message, and what the resource waits for", (reason) => {
+    const { value, exitCode } = explained(parseDatabaseAccess(accessSaying(reason)));
+    expect(value).toMatchObject({ reason, message: `The message of ${reason}.` });
+    expect(exitCode).toBe(isIn([...accessStallReasons, ...person], reason) ? 4 : reason === "UpToDate" ? 0 : 3);
+  });
 
-  test.each(everyPlaneReason)(
-    "ClusterControlPlane, %s → its name without a namespace, the message, the next step",
-    (reason) => {
-      const explanation = explain(parseClusterControlPlane(planeSaying(reason)), planeNextSteps);
-      expect(explanation).toMatchObject({ resource: "analytics", reason, message: `The message of ${reason}.` });
-      expect(explanation.nextStep).toMatch(/^[A-Z].*\.$/);
-      expect(explanation.nextStep).not.toContain("See docs/conditions.md");
-      expect(explanation.waitsFor).toBe(planeWaits[reason]);
-    },
-  );
+  test.each(everyPlaneReason)("ClusterControlPlane, %s → its name without a namespace, and the message", (reason) => {
+    expect(explain(parseClusterControlPlane(planeSaying(reason)))).toMatchObject({
+      ...{ resource: "analytics", reason, message: `The message of ${reason}.`, waitsFor: planeWaits[reason] },
+    });
+  });
 
   test("a resource without status → the operator has not looked at it yet, exit code 3", () => {
     const { status: _, ...fresh } = resourceSaying("UpToDate");
-    const explanation = explain(parseComputeEndpoint(fresh), nextSteps);
-    expect(explanation).toMatchObject({ ready: "Unknown", reason: "NotObserved", waitsFor: "Operator" });
-    expect(exitCodeOf(explanation)).toBe(3);
+    const { value, exitCode } = explained(parseComputeEndpoint(fresh));
+    expect(value).toMatchObject({ ready: "Unknown", reason: "NotObserved", waitsFor: "Operator" });
+    expect(exitCode).toBe(3);
   });
 
   test("an operation in flight → it is named", () => {
@@ -70,15 +52,18 @@ describe("why", () => {
     const times = { createdTime: "2026-11-20T10:00:00Z", updatedTime: "2026-11-20T10:00:00Z" };
     const resource = resourceSaying("OperationInFlight");
     const status = { ...resource.status, operations: [{ ...operation, ...times }] };
-    expect(explanationText(explain(parseComputeEndpoint({ ...resource, status }), nextSteps))).toContain(
-      "in flight: start_compute (running)",
-    );
+    const { text } = explained(parseComputeEndpoint({ ...resource, status }));
+    expect(text).toContain("in flight: start_compute (running)");
+  });
+
+  test("several results → the exit code of the worst: a failed command, then a person, then the operator", () => {
+    expect([0, 3, 4, 1].map((code) => [0, 3, 4, 1].map((next) => worstOf(code, next)))).toEqual([
+      ...[
+        [0, 3, 4, 1],
+        [3, 3, 4, 1],
+        [4, 4, 4, 1],
+        [1, 1, 1, 1],
+      ],
+    ]);
   });
 });
-
-const isIn = (reasons: readonly string[], reason: string) => reasons.includes(reason);
-
-function wantedExitCode(reason: string): number {
-  if (isIn(stallReasons, reason) || ["Unauthorized", "Paused", "OperationFailed"].includes(reason)) return 4;
-  return isIn(progressReasons, reason) ? 3 : 0;
-}

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { accessNextSteps, explain, nextSteps, planeNextSteps } from "../../../src/plugin/why.ts";
+import { explain } from "../../../src/plugin/why.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { accessStallReasons, progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
@@ -66,20 +66,15 @@ describe("the health check", () => {
   test.each([
     ...everyReason.map((reason) => {
       const resource = resourceSaying(reason);
-      return [reason, health, resource, explain(parseComputeEndpoint(resource), nextSteps)] as const;
+      return [reason, health, resource, explain(parseComputeEndpoint(resource))] as const;
     }),
     ...everyAccessReason.map((reason) => {
       const resource = accessSaying(reason);
-      return [
-        `DatabaseAccess ${reason}`,
-        accessHealth,
-        resource,
-        explain(parseDatabaseAccess(resource), accessNextSteps),
-      ] as const;
+      return [`DatabaseAccess ${reason}`, accessHealth, resource, explain(parseDatabaseAccess(resource))] as const;
     }),
     ...everyPlaneReason.map((reason) => {
       const resource = planeSaying(reason);
-      const why = explain(parseClusterControlPlane(resource), planeNextSteps);
+      const why = explain(parseClusterControlPlane(resource));
       return [`ClusterControlPlane ${reason}`, planeHealth, resource, why] as const;
     }),
   ])("%s → Argo CD and kubectl endpoints why name the same side that must act", (_reason, script, resource, why) => {

@@ -2,14 +2,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
-import { fullGrant, type GrantOf, type ProjectGrant } from "../../../src/engine/grant.ts";
+import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../src/kinds/endpoint/plan.ts";
-import { type PlannedStep, planNow } from "../../../src/plugin/plan-now.ts";
+import type { GrantMode } from "../../../src/planes/grants.ts";
+import type { ReadKind } from "../../../src/plugin/kinds.ts";
+import { type Planned, planNow } from "../../../src/plugin/plan.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { annotations } from "../../../src/resource/names.ts";
-import { identity, operation, owned } from "../../unit/kinds/endpoint/builders.ts";
+import { identity, operation, owned, policy } from "../../unit/kinds/endpoint/builders.ts";
 import { combinations, type Factors, product } from "../../unit/kinds/endpoint/product/factors.ts";
 import { claimsOf, createGiven } from "../../unit/kinds/endpoint/product/given.ts";
 import { type Call, ObservedWorld } from "./fresh-operator.ts";
@@ -54,7 +56,7 @@ function isStanding(plan: Plan): boolean {
 }
 
 function effectOf(
-  { plan, afterOperation }: PlannedStep,
+  { plan, afterOperation }: Planned,
   { status, deletionTimestamp, finalizers }: ComputeEndpoint,
 ): Effect {
   const isNew = deletionTimestamp === undefined && finalizers.length === 0;
@@ -95,7 +97,7 @@ function effectOf(
 }
 
 /** Returns the effect of one reconcile. */
-function effectIn(world: ObservedWorld, step: PlannedStep): Effect {
+function effectIn(world: ObservedWorld, step: Planned): Effect {
   const { store, resource, calls } = world;
   const stored = world.stored() ?? resource;
   const isStated = effectOf(step, resource).reason !== undefined;
@@ -109,18 +111,21 @@ function effectIn(world: ObservedWorld, step: PlannedStep): Effect {
   };
 }
 
-/** @param factors only for the message; `grants` what each namespace may do */
-async function compare(factors: object, world: ObservedWorld, grants: GrantOf = () => fullGrant): Promise<void> {
-  const { resource, siblings: others, clock, controlPlane } = world;
-  const step = await planNow({ resource, others, identity, clock, controlPlane, grants }).catch((error: unknown) => {
-    if (error instanceof ControlPlaneError) return error;
-    throw error;
-  });
+const grants = { WhenUsed: fullGrant, Required: noGrant, Open: { mayChange: true, mayAdopt: false } };
+
+/** @param factors only for the message. @param projectGrants no Namespace has the annotation */
+async function compare(factors: object, world: ObservedWorld, projectGrants: GrantMode = "WhenUsed"): Promise<void> {
+  const { resource, clock, controlPlane } = world;
+  const settings = { ...policy, projectGrants, clusterId: identity.clusterId, watchNamespaces: [] };
+  const reads = { cluster: clusterOf(world), controlPlane, settings, clock };
+  const step = await planNow(reads, resource).catch((error: Error) => error);
   if (world.calls.length + world.store.writes.length > 0) writes.push(JSON.stringify(factors));
-  await world.reconcile(grants);
-  if (step instanceof ControlPlaneError) {
-    // The endpoint cannot be read. Then neither plugin nor operator decides, and nothing is sent.
-    if (world.calls.length > 0) differences.push(`${step.reason}: ${JSON.stringify({ factors, calls: world.calls })}`);
+  await world.reconcile(() => grants[projectGrants]);
+  if (step instanceof Error) {
+    // The endpoint cannot be read, or status has another URL than the environment. Then nothing is sent.
+    const isExpected = step instanceof ControlPlaneError || step.message.startsWith("CONTROL_PLANE_URL is");
+    if (world.calls.length > 0 || !isExpected)
+      differences.push(`${step.message}: ${JSON.stringify({ factors, calls: world.calls })}`);
     return;
   }
   const { kind } = step.plan;
@@ -130,11 +135,15 @@ async function compare(factors: object, world: ObservedWorld, grants: GrantOf = 
   if (!isDeepStrictEqual(found, wanted)) differences.push(JSON.stringify({ kind, wanted, found, factors }));
 }
 
-/** The three levels of a grant: nothing, everything except adoption, everything. */
-const grants = {
-  none: { mayChange: false, mayAdopt: false },
-  changeOnly: { mayChange: true, mayAdopt: false },
-} as const satisfies Readonly<Record<string, ProjectGrant>>;
+/** What the user's rights show of the cluster. */
+function clusterOf({ resource, siblings }: ObservedWorld) {
+  const { namespace } = resource.key;
+  const stored = { metadata: { name: namespace, uid: "uid-namespace", resourceVersion: "1" } };
+  const list = async <Resource>(kind: ReadKind<Resource>) =>
+    (kind.plural === "namespaces" ? [kind.parse(stored)] : [resource, ...siblings]) as readonly Resource[];
+  const unused = () => Promise.reject(new Error("unreachable"));
+  return { list, get: unused, clusterId: unused };
+}
 
 /**
  * Grants and new resources are no factors of the product. Instead, each of them is compared with one case of this number
@@ -156,8 +165,8 @@ async function compareProduct(): Promise<void> {
     const { resource } = given;
     const isNew = resource.deletionTimestamp === undefined && resource.status.ownership === undefined;
     if (isNew) await compare({ isNew, factors }, new ObservedWorld(withoutFinalizer(given), claimsOf(factors)));
-    for (const [level, grant] of Object.entries(grants))
-      await compare({ level, factors }, new ObservedWorld(given, claimsOf(factors)), () => grant);
+    for (const mode of ["Required", "Open"] as const)
+      await compare({ mode, factors }, new ObservedWorld(given, claimsOf(factors)), mode);
   }
 }
 

@@ -1,0 +1,96 @@
+/** The control plane of a resource, and the grants for it, as far as the user may read them. */
+import type { PlanSettings } from "../config.ts";
+import { keyText } from "../domain/resource-store.ts";
+import { fullGrant, type GrantOf, noGrant, type PlaneProblem } from "../engine/grant.ts";
+import { planeGrantOf } from "../planes/grants.ts";
+import { planeProblems } from "../planes/plane-status.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { conditionOf } from "../resource/conditions.ts";
+import {
+  keyOfPlane,
+  kindOfPlane,
+  namespaceOfPlane,
+  type PlaneResource,
+  planeName,
+  unreadablePlane,
+} from "../resource/control-plane-resource.ts";
+import { type Cluster, orRefusal } from "./cluster.ts";
+import { namespaceKind, planeKinds } from "./kinds.ts";
+
+export interface ReadPlane {
+  readonly id: string;
+  /** `None`: no resource describes the control plane, because it is that of the settings, or the reference is wrong. */
+  readonly resource: PlaneResource | "None" | "Absent" | "Forbidden";
+}
+
+export async function readPlane(cluster: Pick<Cluster, "get">, id: string): Promise<ReadPlane> {
+  const kind = kindOfPlane(id);
+  const resource = kind === undefined ? "None" : await orRefusal(cluster.get(planeKinds[kind], keyOfPlane(id)));
+  return { id, resource };
+}
+
+/** Returns why the operator cannot use the control plane; `undefined`: no reason is visible to the user. Pure. */
+export function problemOf({ id, resource }: ReadPlane): PlaneProblem | undefined {
+  if (id === unreadablePlane) return planeProblems.refUnreadable;
+  if (resource === "Absent") return planeProblems.notFound(id);
+  if (typeof resource === "string") return undefined;
+  const stalled = conditionOf(resource.status.conditions, "Stalled");
+  // The resources that use a refused key report it themselves.
+  const isStalled = stalled?.status === "True" && stalled.reason !== "Unauthorized";
+  return isStalled || resource.spec.kind === "Invalid" ? planeProblems.notReady(id) : undefined;
+}
+
+/** @throws Error when the control plane, or the record of the resource that uses it, has another URL */
+export function requireUrl(serviceUrl: string, { id, resource: plane }: ReadPlane, user?: ComputeEndpoint): void {
+  const { ownership, createIntent, conditions } = user?.status ?? {};
+  const isRefused = conditionOf(conditions, "Stalled")?.reason === "IdentityUnproven";
+  const recorded = isRefused ? undefined : (ownership ?? createIntent)?.serviceUrl;
+  const described = typeof plane !== "string" && plane.spec.kind === "Valid" ? plane.spec.spec.url : undefined;
+  const wanted = described ?? recorded;
+  if (wanted === undefined || new URL(wanted).href === new URL(serviceUrl).href) return;
+  const where =
+    described === undefined
+      ? `the operator works on ${user && keyText(user.key)} at`
+      : `the url of ${planeName(id)} is`;
+  throw new Error(
+    `CONTROL_PLANE_URL is ${serviceUrl}, but ${where} ${wanted}. Set CONTROL_PLANE_URL and the key to those of that control plane.`,
+  );
+}
+
+export interface GrantSettings extends Pick<PlanSettings, "projectGrants"> {
+  /** The namespaces that the operator watches. Empty: all. */
+  readonly watchNamespaces: readonly string[];
+}
+
+/** @returns what a namespace may do; `undefined`: the user may read too little to know. @throws KubernetesError */
+export async function readGrants(
+  cluster: Pick<Cluster, "get" | "list">,
+  { id, resource: plane }: ReadPlane,
+  namespace: string,
+  { projectGrants: mode, watchNamespaces: watched }: GrantSettings,
+): Promise<GrantOf | undefined> {
+  if (namespaceOfPlane(id) !== undefined) return () => fullGrant;
+  if (plane === "Forbidden") return undefined;
+  const projects = typeof plane !== "string" && plane.spec.kind === "Valid" ? plane.spec.spec.projects : undefined;
+  const listed = await orRefusal(cluster.list(namespaceKind));
+  const all = typeof listed === "string" ? undefined : listed;
+  const own = all
+    ? all.find(({ key }) => key.name === namespace)
+    : await orRefusal(cluster.get(namespaceKind, { namespace: "", name: namespace }));
+  if (own === undefined || typeof own === "string") return undefined;
+  const { facts } = own;
+  // With `WhenUsed`, a Namespace that the user cannot read may have the annotation. Then a grant is needed.
+  const isCertain =
+    mode !== "WhenUsed" || all !== undefined || projects !== undefined || facts.annotation !== undefined;
+  if (!isCertain) return undefined;
+  const inUse = (all ?? []).filter(({ key }) => watched.length === 0 || watched.includes(key.name));
+  const isAnyAnnotated = inUse.some((each) => each.facts.annotation !== undefined);
+  const question = { namespace, facts: { ...facts, isAnyAnnotated } };
+  return (_, projectId) => planeGrantOf({ id, projects }, { ...question, projectId }, mode);
+}
+
+/** The operator's latest result stands in for Namespaces that the user may not read. */
+export function grantShownBy({ status }: ComputeEndpoint): GrantOf {
+  const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "ProjectNotGranted";
+  return () => (isRefused ? noGrant : fullGrant);
+}

@@ -1,0 +1,229 @@
+/** What the commands of `kubectl endpoints` do. */
+import { setTimeout } from "node:timers/promises";
+import { stringify } from "yaml";
+import { parsePlanSettings } from "../config.ts";
+import type { ControlPlaneClient } from "../control-plane/create-control-plane.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
+import { type ComputeEndpoint, planeOf, projectIdOf } from "../resource/compute-endpoint.ts";
+import { type ControlPlaneRef, idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
+import { annotations } from "../resource/names.ts";
+import { systemClock } from "../runtime/system-clock.ts";
+import { Cluster, type ClusterOptions, openService } from "./cluster.ts";
+import { endpointKind, explainedKinds, type NamedKind, parseName, planeKinds } from "./kinds.ts";
+import { adoptionManifest, endpointsText, operationsText, unownedEndpoints } from "./listings.ts";
+import { applied, readManifests } from "./manifests.ts";
+import { type PlanReads, planNow, planned } from "./plan.ts";
+import { requireUrl } from "./plane.ts";
+import { exitCodes, explain, explained, type Result, worstOf } from "./why.ts";
+
+export interface PluginIo {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly input: NodeJS.ReadableStream;
+  readonly out: NodeJS.WritableStream;
+  readonly err: NodeJS.WritableStream;
+  readonly version: string;
+}
+
+/** The options of all commands. */
+export interface Options extends ClusterOptions {
+  readonly namespace?: string;
+  readonly output: string;
+  readonly allNamespaces?: true;
+  readonly selector?: string;
+  readonly filename?: readonly string[];
+  readonly wait?: true;
+  readonly controlPlane?: string;
+  readonly project?: readonly string[];
+}
+
+/** The annotation that asks for something, and the field of status that repeats a handled value. */
+const powers = {
+  wake: [annotations.wakeRequestedAt, "lastHandledWakeAt"],
+  suspend: [annotations.suspendRequestedAt, "lastHandledSuspendAt"],
+} as const;
+
+const waitLimitMs = 120_000;
+
+/** One command. Its caller must close it. */
+export class PluginRun {
+  exitCode: number = exitCodes.ok;
+  readonly #io: PluginIo;
+  readonly #options: Options;
+  readonly #userAgent: string;
+  readonly #cluster: Cluster;
+  readonly #namespace: string;
+  #service: ControlPlaneClient | undefined;
+
+  /** @throws KubeconfigError */
+  constructor(io: PluginIo, options: Options) {
+    this.#io = io;
+    this.#options = options;
+    this.#userAgent = `kubectl-endpoints/${io.version}`;
+    this.#cluster = new Cluster({ kubeconfig: io.env.KUBECONFIG, ...options }, this.#userAgent);
+    this.#namespace = options.namespace ?? this.#cluster.namespace;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#cluster.close(), this.#service?.close()]);
+  }
+
+  async why(names: readonly string[]): Promise<void> {
+    await this.#report(await this.#selected(names, explainedKinds), async ({ read }) => explained(await read()));
+  }
+
+  async ops(names: readonly string[]): Promise<void> {
+    const found = await this.#each(await this.#selected(names, [endpointKind]), ({ read }) => read());
+    const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
+    this.#print(value, operationsText(found));
+  }
+
+  async plan(names: readonly string[]): Promise<void> {
+    const { filename: files } = this.#options;
+    if (files !== undefined && names.length > 0) throw new Error("Name resources, or files with -f, but not both.");
+    const targets = await (files ? this.#inFiles(files) : this.#selected(names, [endpointKind]));
+    const reads = { cluster: this.#cluster, clock: systemClock, ...this.#openService() };
+    await this.#report(targets, async ({ read }) => planned(await planNow(reads, await read())));
+  }
+
+  async adopt(): Promise<void> {
+    const { endpoints, ref } = await this.#unowned();
+    const items = endpoints.map((endpoint) => adoptionManifest(endpoint, this.#namespace, ref));
+    const list = { apiVersion: "v1", kind: "List", items };
+    this.#print(list, stringify(list));
+  }
+
+  async orphans(): Promise<void> {
+    const { endpoints } = await this.#unowned();
+    this.#print(endpoints, endpointsText(endpoints));
+  }
+
+  /** The operator acts once for each new value of the annotation. */
+  async askFor(action: keyof typeof powers, names: readonly string[]): Promise<void> {
+    const [annotation, handled] = powers[action];
+    const value = new Date().toISOString();
+    await this.#report(await this.#selected(names, [endpointKind]), async ({ key, read }) => {
+      await this.#cluster.annotate(key, annotation, value);
+      if (this.#options.wait === true) return await untilHandled(read, ({ status }) => status[handled] === value);
+      const resource = keyText(key);
+      const text = `${resource}: asked to ${action} with ${annotation}=${value}\n`;
+      return { value: { resource, action, annotation, value }, text, exitCode: exitCodes.ok };
+    });
+  }
+
+  /** A name selects one object. Without names, options select objects of the first kind. */
+  async #selected<Resource extends { readonly key: ResourceKey }>(
+    names: readonly string[],
+    kinds: readonly NamedKind<Resource>[],
+  ) {
+    const cluster = this.#cluster;
+    const { allNamespaces, selector } = this.#options;
+    if (names.length > 0) {
+      const named = names.map((what) => ({ what, ...parseName(what, this.#namespace, kinds) }));
+      return named.map(({ what, kind, key }) => ({ what, key, read: () => cluster.get(kind, key) }));
+    }
+    const where = allNamespaces ? undefined : this.#namespace;
+    const lists = await Promise.all(kinds.slice(0, 1).map((kind) => cluster.list(kind, where, selector)));
+    const found = lists.flat();
+    if (found.length === 0) this.#io.err.write("No ComputeEndpoints found.\n");
+    return found.map((resource) => ({ what: keyText(resource.key), key: resource.key, read: async () => resource }));
+  }
+
+  async #inFiles(files: readonly string[]) {
+    const named = files.map((what) => ({ what, read: () => readManifests(what, this.#io.input) }));
+    const manifests = (await this.#each(named, ({ read }) => read())).flat();
+    const found = manifests.filter(({ kind }) => kind === endpointKind.kind);
+    for (const { kind, metadata } of manifests.filter((each) => !found.includes(each))) {
+      this.#io.err.write(`${kind} ${metadata?.name}: not planned, because it is no ComputeEndpoint\n`);
+    }
+    if (found.length === 0) throw new Error(`${files.join(", ")}: no ComputeEndpoint found.`);
+    return found.map((manifest) => {
+      const what = manifest.metadata?.name ?? "a ComputeEndpoint without a name";
+      const read = async () => {
+        const { resource, isChecked } = await applied(manifest, this.#cluster, this.#namespace);
+        if (!isChecked) this.#io.err.write(`${what}: you may not write it, so the API server has not checked it\n`);
+        return resource;
+      };
+      return { what, read };
+    });
+  }
+
+  /** Finds the endpoints without a resource. A project that cannot be read does not stop the others. */
+  async #unowned() {
+    const { controlPlane: service } = this.#openService();
+    const ref = await this.#listedPlane(service);
+    const resources = await this.#cluster.list(endpointKind);
+    const there = resources.filter((resource) => planeOf(resource) === planeIdOf(ref, this.#namespace));
+    const projects = this.#options.project ?? [...new Set(there.flatMap((each) => projectIdOf(each) ?? []))].sort();
+    const targets = projects.map((what) => ({ what, read: () => service.listEndpoints(what) }));
+    const lists = await this.#each(targets, ({ read }) => read());
+    const listed = lists.flatMap(({ endpoints }) => endpoints);
+    return { endpoints: unownedEndpoints(listed, resources, service.serviceUrl), ref };
+  }
+
+  /** `undefined`: no option names one. @throws Error when it does not exist, is unreadable, or has another URL */
+  async #listedPlane({ serviceUrl }: ControlPlaneClient): Promise<ControlPlaneRef | undefined> {
+    if (this.#options.controlPlane === undefined) return undefined;
+    const { kind, key } = parseName(this.#options.controlPlane, this.#namespace, Object.values(planeKinds));
+    const resource = await this.#cluster.get(kind, key);
+    requireUrl(serviceUrl, { id: idOfPlane(resource), resource });
+    return { kind: resource.kind, name: key.name };
+  }
+
+  #openService(): Pick<PlanReads, "settings"> & { readonly controlPlane: ControlPlaneClient } {
+    const settings = parsePlanSettings(this.#io.env);
+    this.#service ??= openService(settings, this.#userAgent);
+    return { settings, controlPlane: this.#service };
+  }
+
+  /** Does the work for each, also after one that failed. */
+  async #each<Item extends { readonly what: string }, Value>(
+    items: readonly Item[],
+    work: (item: Item) => Promise<Value>,
+  ): Promise<readonly Value[]> {
+    const values: Value[] = [];
+    for (const item of items) {
+      try {
+        values.push(await work(item));
+      } catch (error) {
+        this.#io.err.write(`${item.what}: ${messageOf(error)}\n`);
+        this.exitCode = exitCodes.failed;
+      }
+    }
+    return values;
+  }
+
+  /** Shows one result for each. The worst exit code counts. */
+  async #report<Item extends { readonly what: string }>(
+    items: readonly Item[],
+    work: (item: Item) => Promise<Result>,
+  ): Promise<void> {
+    const results = await this.#each(items, work);
+    this.exitCode = results.reduce((worst, { exitCode }) => worstOf(worst, exitCode), this.exitCode);
+    const values = results.map(({ value }) => value);
+    this.#print(values.length === 1 ? values[0] : values, results.map(({ text }) => text).join(""));
+  }
+
+  #print(value: unknown, text: string): void {
+    this.#io.out.write(this.#options.output === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : text);
+  }
+}
+
+/** Waits until the operator has done it, or a person must act first. @throws Error after the limit */
+async function untilHandled(
+  read: () => Promise<ComputeEndpoint>,
+  isHandled: (resource: ComputeEndpoint) => boolean,
+): Promise<Result> {
+  const endMs = systemClock.monotonicMs() + waitLimitMs;
+  while (systemClock.monotonicMs() < endMs) {
+    const resource = await read();
+    const { waitsFor, reason } = explain(resource);
+    const isBlocked = waitsFor === "Person" && reason !== "OperationFailed";
+    if (isHandled(resource) ? waitsFor !== "Operator" : isBlocked) return explained(resource);
+    await setTimeout(1_000);
+  }
+  throw new Error("The operator has not done it within two minutes.");
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
