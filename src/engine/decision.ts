@@ -1,6 +1,7 @@
 /** What one reconcile has read and decided for one resource. */
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { HistoryRange } from "../operations/reader.ts";
 import type { Kind, KindInProject } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { ResourceMemory } from "./memory.ts";
@@ -48,6 +49,11 @@ export class Decision<T extends KindTypes> {
   /** The reads of the project; `undefined`: nothing was read. */
   get project(): ProjectReads | undefined {
     return this.#reads.project;
+  }
+
+  /** The part of the operation log that is worth a read. */
+  get historyRange(): HistoryRange | undefined {
+    return this.scope.isShown?.(this.resource) ? this.scope.historyRange?.(this.resource) : undefined;
   }
 
   get shape(): "Change" | "Apply" | "Rest" | "Look" | "Idle" | "Release" {

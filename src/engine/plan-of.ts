@@ -40,7 +40,7 @@ export async function planOf<T extends KindTypes>(
   if (decision.plan.kind !== "Look") {
     return { plan: decision.plan, afterOperation: undefined };
   }
-  const range = scope.isShown(resource) ? scope.historyRange(resource) : undefined;
+  const { historyRange: range } = decision;
   await decision.observe(controlPlane, await readProject({ clock, controlPlane }, project, range ? [range] : []));
   if (decision.readError !== undefined) throw decision.readError;
   const isHeld = decision.shape === "Change" || decision.shape === "Look";

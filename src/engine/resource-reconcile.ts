@@ -79,8 +79,7 @@ export class ResourceReconcile<T extends KindTypes> {
   }
 
   get historyRange(): HistoryRange | undefined {
-    const { scope } = this.#decision;
-    return scope.isShown?.(this.#resource) ? scope.historyRange?.(this.#resource) : undefined;
+    return this.#decision.historyRange;
   }
 
   get #resource(): T["resource"] {
