@@ -1,6 +1,7 @@
 /** Tests how changes of spec reach the endpoint, and how drift is corrected. */
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
+import type { StoredResource } from "../support/stored-resource.ts";
 import { branches, project, startWorld } from "../support/world.ts";
 
 const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
@@ -138,10 +139,14 @@ test("an idle endpoint stays Ready", async () => {
   const world = await startWorld({ sandbox: { profile: "seed" } });
   await world.apply("orders", { ...orders, suspend: { mode: "After", afterSeconds: 1 } });
   await world.untilReady("orders");
-  const idle = await world.until("orders", "idle", ({ status }) => status.state === "idle");
+  // The operator reads operations before endpoints, so the state can be idle one read before its operation is there.
+  const suspendOf = ({ status }: StoredResource) =>
+    (status.operations ?? []).find(({ action }) => action === "suspend_compute");
+  const idle = await world.until("orders", "idle, and why", (seen) => {
+    return seen.status.state === "idle" && suspendOf(seen)?.status === "finished";
+  });
   expect(conditionOf(idle.status.conditions, "Ready")).toMatchObject({ status: "True", reason: "UpToDate" });
-  const suspended = (idle.status.operations ?? []).find(({ action }) => action === "suspend_compute");
-  expect(suspended).toMatchObject({ cause: "ControlPlane" });
+  expect(suspendOf(idle)).toMatchObject({ cause: "ControlPlane" });
 });
 
 test("paused → nothing but status is written; deletion waits too; unpaused it goes on", async () => {

@@ -23,15 +23,10 @@ import { type ComputeDirectories, dataVersionOf } from "./storage/compute-direct
 import { offerExtension } from "./storage/offered-extensions.ts";
 import { endOldServer } from "./storage/old-servers.ts";
 
-/**
- * The engine, records, data directory, certificate authority and error handler that the sandbox gives to its computes.
- */
 export interface ComputeHost {
   readonly engine: Engine;
   readonly records: ComputeRecords;
-  /** The sandbox's data directory. Only this sandbox uses it. */
   readonly dataDirectory: string;
-  /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
   readonly authority: CertificateAuthority;
   /** Called after the engine was told of a client's connection or its end. The engine may have started an operation. */
@@ -39,13 +34,9 @@ export interface ComputeHost {
   readonly onBug: (error: unknown) => void;
 }
 
-/**
- * The interval in milliseconds at which the data of deleted branches is removed and full history periods end.
- * Operations remove data too, but a deleted branch without an active compute starts none.
- */
+/** Operations remove data too, but a deleted branch without an active compute starts none. */
 const sweepIntervalMs = 5_000;
 
-/** The objects of a sandbox with computes, made by `assemble`. */
 export interface Assembled {
   readonly host: ComputeHost;
   readonly directories: ComputeDirectories;
@@ -54,17 +45,11 @@ export interface Assembled {
   readonly proxy: ComputeProxy;
   readonly port: number;
   readonly sweeping: NodeJS.Timeout;
-  /** Listens on the loopback address of an endpoint, if the endpoint has one. @throws ComputeError */
   listenFor(endpointId: string | undefined): Promise<void>;
-  /** Starts the servers of endpoints that are active in the records. */
   startSettled(): void;
 }
 
-/**
- * Prepares the data directories: ends servers that a killed sandbox has left, removes standbys and a template of
- * another version, and checks the version of the data.
- * @throws ComputeSetupError
- */
+/** Ends servers that a killed sandbox has left, and checks the data's version. @throws ComputeSetupError */
 async function prepareDirectories(directories: ComputeDirectories, version: number): Promise<void> {
   for (const holder of directories.listAll()) {
     const data = directories.dataOf(holder);
@@ -79,11 +64,7 @@ async function prepareDirectories(directories: ComputeDirectories, version: numb
   if (template !== undefined && template !== version) await directories.remove(directories.template);
 }
 
-/**
- * Prepares the directories, makes all objects of `Assembled`, and starts to listen for clients. `startSettled` starts
- * the computes later.
- * @throws ComputeSetupError
- */
+/** `startSettled` starts the computes later. @throws ComputeSetupError */
 export async function assemble(
   host: ComputeHost,
   {
@@ -128,8 +109,7 @@ export async function assemble(
   };
   const sweep = (): void => {
     addresses.drop(proxy, (endpointId) => records.endpoint(endpointId) !== undefined);
-    // `listenFor` is called for operations only. The endpoints of a recovered project started none, so the proxy does
-    // not listen for them yet.
+    // The endpoints of a recovered project started no operation, so `listenFor` was not called for them.
     listenForAll().catch(onBug);
     fleet.sweep().catch(onBug);
     fleet.rollHistories().catch(onBug);

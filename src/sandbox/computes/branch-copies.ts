@@ -7,27 +7,20 @@ import { ComputeError } from "./postgres/compute-error.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { type ComputeDirectories, type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** The records, directories, queue and functions with which `BranchCopies` works. */
 export interface BranchCopiesParts {
   readonly records: ComputeRecords;
   readonly directories: ComputeDirectories;
   readonly data: BranchData;
   readonly queue: KeyedQueue;
-  /** Returns the server of the branch's read-write endpoint; `undefined`: no such server runs. */
+  /** Of the read-write endpoint; `undefined`: it does not run. */
   readonly primaryOf: (branchId: string) => PostgresServer | undefined;
-  /**
-   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds.
-   * @throws ComputeError
-   */
+  /** From the sandbox's clock to the machine's clock, epoch milliseconds. @throws ComputeError */
   readonly wallTimeOf: (timeMs: number) => number;
-  /** Stops all servers of a branch. The caller's work must hold the branch in the queue. */
+  /** The caller's work must hold the branch in the queue. */
   readonly stopAllOf: (branchId: string) => Promise<void>;
 }
 
-/**
- * Gives branches the data of other branches, of earlier times and of branch snapshots. An operation may be repeated
- * after a crash.
- */
+/** An operation may be repeated after a crash. */
 export class BranchCopies {
   readonly #parts: BranchCopiesParts;
 
@@ -35,10 +28,7 @@ export class BranchCopies {
     this.#parts = parts;
   }
 
-  /**
-   * Carries out a create_branch operation: takes a branch snapshot, restores a branch, or makes a new branch.
-   * @throws ComputeError, PostgresError, or Error of the file system
-   */
+  /** @throws ComputeError, PostgresError, or Error of the file system */
   async carryOut({ branchId, restore, schemaOf, snapshotId }: OperationRecord): Promise<void> {
     if (snapshotId !== undefined) await this.#takeSnapshot(branchId, snapshotId);
     else if (restore !== undefined) await this.#restore(branchId, restore);
@@ -112,11 +102,7 @@ export class BranchCopies {
     await data.copy(this.#sourceAt(from), holderOfBranch(to), { ...how, objects: objectsOf(records, to) });
   }
 
-  /**
-   * Returns the source of a copy.
-   * @param timeMs epoch milliseconds of the sandbox's clock; `undefined`: now
-   * @throws ComputeError
-   */
+  /** @param timeMs epoch milliseconds of the sandbox's clock; `undefined`: now. @throws ComputeError */
   #sourceAt({ sourceId, timeMs }: { readonly sourceId: string; readonly timeMs: number | undefined }): DataSource {
     const { primaryOf, wallTimeOf } = this.#parts;
     const present = { holder: holderOfBranch(sourceId), running: primaryOf(sourceId) };

@@ -17,26 +17,21 @@ import { type ComputeDirectories, dataVersionOf, type Holder, holderOfBranch } f
 import { copyAtRest, copyRunning } from "./storage/copy-data.ts";
 import { ensureTemplate } from "./storage/template.ts";
 
-/** The directories, PostgreSQL programs and system user with which data directories are made. */
 export interface BranchDataParts {
   readonly directories: ComputeDirectories;
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
 }
 
-/** The source of a copy: a branch or a branch snapshot, and for a branch also an earlier time. */
 export interface DataSource {
   readonly holder: Holder;
-  /** The running primary of the source branch; `undefined`: it does not run, or the source is a branch snapshot. */
+  /** `undefined`: it does not run, or the source is a branch snapshot. */
   readonly running: PostgresServer | undefined;
   /** For a branch: the time of the data to copy, in epoch milliseconds of the machine's clock. @default now */
   readonly wallMs?: number | undefined;
 }
 
-/**
- * Roles and databases that were applied before the present ones. `untilMs`: when they were replaced, in epoch
- * milliseconds of the machine's clock.
- */
+/** `untilMs`: when they were replaced, in epoch milliseconds of the machine's clock. */
 interface EarlierApplied {
   readonly untilMs: number;
   readonly applied: AppliedObjects;
@@ -45,10 +40,8 @@ interface EarlierApplied {
 /** Makes, copies and moves data directories. A directory appears in its place only when it is complete. */
 export class BranchData {
   readonly #parts: BranchDataParts;
-  /** The history from which earlier times of a branch are recovered. */
   readonly history: BranchHistory;
   #template: Promise<void> | undefined;
-  /** Aborted when the sandbox stops. */
   readonly #end = new AbortController();
 
   constructor(parts: BranchDataParts) {
@@ -56,12 +49,12 @@ export class BranchData {
     this.history = new BranchHistory(parts);
   }
 
-  /** The template's PostgreSQL data directory. It exists after `prepare`. */
+  /** It exists after `prepare`. */
   get templateData(): string {
     return path.join(this.#parts.directories.template, "data");
   }
 
-  /** Makes the template, if there is none. After a failure, the next call tries again. @throws ComputeError */
+  /** After a failure, the next call tries again. @throws ComputeError */
   async prepare(): Promise<void> {
     this.#template ??= ensureTemplate(this.#parts, this.#end.signal);
     try {
@@ -72,16 +65,12 @@ export class BranchData {
     }
   }
 
-  /**
-   * Stops making the template, and waits for the end. An unfinished template is made again at the next start of the
-   * sandbox.
-   */
+  /** An unfinished template is made again at the next start of the sandbox. */
   async close(): Promise<void> {
     this.#end.abort(new ComputeError("the sandbox stops"));
     await this.#template?.catch(() => {});
   }
 
-  /** Gives a branch without data a copy of the empty template. @throws ComputeError */
   async ensureBranch(branchId: string): Promise<void> {
     const { directories } = this.#parts;
     const holder = holderOfBranch(branchId);
@@ -93,12 +82,7 @@ export class BranchData {
     });
   }
 
-  /**
-   * Copies the data of a branch or a branch snapshot.
-   * @param objects the roles and databases that the API shows for the target branch; `undefined`: the target is a
-   *   standby or a branch snapshot
-   * @throws ComputeError, PostgresError, or Error of the file system
-   */
+  /** @param objects `undefined`: the target is a standby or a branch snapshot. @throws ComputeError, PostgresError */
   async copy(
     source: DataSource,
     to: Holder,
@@ -132,10 +116,7 @@ export class BranchData {
     else await copyRunning(running, { target: dataDirectory, user });
   }
 
-  /**
-   * Moves the data of one branch to another branch. Neither branch may have a running server. A repeated call moves
-   * nothing.
-   */
+  /** Neither branch may have a running server. A repeated call moves nothing. */
   async moveBranch(fromId: string, toId: string, objects: WantedObjects): Promise<void> {
     const { directories } = this.#parts;
     const from = holderOfBranch(fromId);
@@ -145,7 +126,6 @@ export class BranchData {
     if (directories.has(to)) await writeApplied(directories.of(to), adopted(this.applied(toId), objects));
   }
 
-  /** Returns the roles and databases that were last applied to the branch's server. */
   applied(branchId: string): AppliedObjects {
     return this.#appliedAt(holderOfBranch(branchId), undefined);
   }
@@ -158,10 +138,7 @@ export class BranchData {
     await writeApplied(directory, appliedForm(objects));
   }
 
-  /**
-   * Returns the roles and databases that were applied at a time.
-   * @param wallMs epoch milliseconds of the machine's clock; `undefined`: now
-   */
+  /** @param wallMs epoch milliseconds of the machine's clock; `undefined`: now */
   #appliedAt(holder: Holder, wallMs: number | undefined): AppliedObjects {
     const then =
       wallMs === undefined ? undefined : this.#earlierApplied(holder).find(({ untilMs }) => untilMs > wallMs);
@@ -175,7 +152,7 @@ export class BranchData {
     return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as readonly EarlierApplied[]) : [];
   }
 
-  /** Returns the `max_connections` with which a primary of the branch last ran; 0: none ever ran. */
+  /** Of the last primary of the branch; 0: none ever ran. */
   lastMaxConnections(branchId: string): number {
     const file = path.join(this.#parts.directories.dataOf(holderOfBranch(branchId)), "postgresql.conf");
     return existsSync(file) ? maxConnectionsIn(readFileSync(file, "utf8")) : 0;
@@ -186,7 +163,7 @@ export class BranchData {
     await writeOwned(path.join(dataDirectory, name), text, this.#parts.user);
   }
 
-  /** Checks the version of a data directory. @throws ComputeError when another version of PostgreSQL has written it */
+  /** @throws ComputeError when another version of PostgreSQL has written it */
   requireVersion(dataDirectory: string): void {
     const version = dataVersionOf(dataDirectory);
     if (version === this.#parts.binaries.version) return;
@@ -212,7 +189,6 @@ export class BranchData {
   }
 }
 
-/** Returns why a data directory cannot be used, and what to do. */
 export function versionProblem(dataDirectory: string, found: number | undefined, needed: number): string {
   if (found === undefined)
     return `${dataDirectory} is not a data directory of PostgreSQL; remove it to start the branch empty`;
@@ -237,10 +213,7 @@ async function writeWhole(file: string, text: string): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/**
- * Returns the applied roles and databases for a copy. They are those of the source at the time of the copy. A database
- * gets the id of the target's database of the same name.
- */
+/** A database gets the id of the target's database of the same name. */
 function adopted(parent: AppliedObjects, { databases }: WantedObjects): AppliedObjects {
   return {
     roles: parent.roles,

@@ -3,11 +3,7 @@ import { AdminConnection, PostgresError } from "./postgres/admin-connection.ts";
 import type { PostgresServer } from "./postgres/postgres-server.ts";
 import { schemaStatements } from "./postgres/schema-statements.ts";
 
-/**
- * Reads the schema from a running server.
- * @returns SQL; "": the server does not have the database yet, because no compute has run since the API created it
- * @throws PostgresError
- */
+/** "": no compute has run since the API created the database. @throws PostgresError */
 export async function readSchema(server: PostgresServer, database: string): Promise<string> {
   const connection = await openOrAbsent(server.socketPath, database);
   if (connection === undefined) return "";

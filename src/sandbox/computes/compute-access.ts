@@ -5,22 +5,16 @@ import { Refusal } from "../engine/refusal.ts";
 import type { ComputeFleet, RunningCompute } from "./compute-fleet.ts";
 import { ClientError } from "./proxy/client-error.ts";
 
-/** The functions of engine and fleet through which clients reach computes. */
 export interface AccessParts {
   readonly engine: Pick<Engine, "connect" | "compute" | "operation" | "loseCompute" | "onProgress">;
   readonly fleet: Pick<ComputeFleet, "running" | "isExpected">;
   readonly isMoving: (endpointId: string) => boolean;
-  /** Called after the engine was told of a client's connection or its end. The engine may have started an operation. */
   readonly onChange: () => void;
 }
 
-/** How long a client waits for an idle compute, in milliseconds. */
 const wakeDeadlineMs = 60_000;
 
-/**
- * How often a waiting client checks the compute, in milliseconds. This interval matters only if the planned time of an
- * operation is longer than its work. Otherwise the engine reports the end of the work.
- */
+/** Only for an operation whose planned time is longer than its work. Else the engine reports the end. */
 const lookAgainMs = 20;
 
 /** Lets clients reach computes. An open connection counts as activity, so its compute is not suspended. */
@@ -37,10 +31,7 @@ export class ComputeAccess {
     });
   }
 
-  /**
-   * Starts the compute of an endpoint if it is idle, and waits up to a minute until it accepts connections.
-   * @throws ClientError when there is no such endpoint, it is disabled, or its start fails or takes longer
-   */
+  /** Starts an idle compute, and waits up to a minute. @throws ClientError */
   async reach(endpointId: string): Promise<RunningCompute> {
     const deadlineMs = performance.now() + wakeDeadlineMs;
     let started: { readonly projectId: string; readonly id: string } | undefined;
@@ -55,8 +46,7 @@ export class ComputeAccess {
         !this.#parts.fleet.isExpected(endpointId) &&
         !this.#parts.isMoving(endpointId)
       ) {
-        // The record is active, but no server runs or is expected: the server ended too early. The endpoint becomes
-        // idle, and the next turn of this loop starts its compute again.
+        // The server ended too early. The next turn of this loop starts the compute again.
         this.#parts.engine.loseCompute(endpointId);
         continue;
       }
@@ -73,7 +63,7 @@ export class ComputeAccess {
     });
   }
 
-  /** Counts an open connection. @returns a function to call when the connection is closed */
+  /** @returns a function to call when the connection is closed */
   hold(endpointId: string): () => void {
     this.#open.set(endpointId, (this.#open.get(endpointId) ?? 0) + 1);
     return () => {

@@ -16,35 +16,24 @@ import { PostgresServer, type ServerPlace } from "./postgres/postgres-server.ts"
 import { serverSettings } from "./postgres/server-settings.ts";
 import { type Holder, holderOfBranch } from "./storage/compute-directories.ts";
 
-/** The records, directories, programs and limits with which the servers of a sandbox run. */
 export interface FleetParts extends BranchDataParts {
   readonly records: ComputeRecords;
-  /** The path of PgBouncer; `undefined`: it is not installed, and clients of pooled names connect directly. */
+  /** `undefined`: it is not installed, and clients of pooled names connect directly. */
   readonly pooler: string | undefined;
-  /** The maximum number of computes that run at the same time. */
   readonly maxComputes: number;
-  /** Whether the data is deleted when the sandbox stops. */
   readonly isTemporary: boolean;
-  /**
-   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds.
-   * @throws ComputeError
-   */
+  /** From the sandbox's clock to the machine's clock, epoch milliseconds. @throws ComputeError */
   readonly wallTimeOf: (timeMs: number) => number;
   /** Where users find `pg_stat_statements`; `undefined`: it is not offered. */
   readonly extensionPath: string | undefined;
-  /** Returns the maximum number of connections of a compute of this minimum size. */
   readonly maxConnectionsOf: (minUnits: number) => number;
   /** Called when a server has ended although the sandbox did not stop it. `why`: the server's last message. */
   readonly onLoss: (endpointId: string, why: string) => void;
 }
 
-/** The server that runs for an endpoint. */
 export interface RunningCompute {
   readonly endpointId: string;
-  /**
-   * The branch whose data the server has. The endpoint's record may name another branch already, while the endpoint
-   * moves.
-   */
+  /** The endpoint's record may name another branch already, while the endpoint moves. */
   readonly branchId: string;
   readonly type: EndpointRecord["type"];
   readonly server: PostgresServer;
@@ -60,7 +49,6 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
   readonly #queue = new KeyedQueue();
   readonly #running = new Map<string, RunningCompute>();
   readonly #wanted = new Set<string>();
-  /** Ids of endpoints whose server is being started. */
   readonly #starting = new Set<string>();
   readonly #socketDirectories = new Map<string, string>();
   #isClosed = false;
@@ -78,27 +66,20 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     });
   }
 
-  /**
-   * Begins to make the template, which the first compute needs. If that fails, the first start of a compute reports it.
-   */
+  /** If that fails, the first start of a compute reports it. */
   prepare(): void {
     this.#data.prepare().catch(() => {});
   }
 
-  /** Returns the server of an endpoint; `undefined`: none runs. */
   running(endpointId: string): RunningCompute | undefined {
     return this.#running.get(endpointId);
   }
 
-  /** Whether a server runs for the endpoint, or is being started. */
   isExpected(endpointId: string): boolean {
     return this.#running.has(endpointId) || this.#wanted.has(endpointId);
   }
 
-  /**
-   * Returns the socket for pooled connections to a running compute.
-   * @throws ComputeError when PgBouncer does not start
-   */
+  /** @throws ComputeError when PgBouncer does not start */
   async pooledSocket(compute: RunningCompute): Promise<string> {
     const { pooler: program, directories, user } = this.#parts;
     if (program === undefined) return compute.server.socketPath;
@@ -109,11 +90,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     return (await (compute.pooler as Promise<Pooler>)).socketPath;
   }
 
-  /**
-   * Returns the schema of a database as SQL. "": no compute of the branch ever ran, or none ran since the API created
-   * the database. If no server runs for the branch, one is started for the read.
-   * @throws ComputeError, PostgresError
-   */
+  /** "": no compute has run since the API created the database. @throws ComputeError, PostgresError */
   async schema(branchId: string, database: string): Promise<string> {
     const { directories, binaries, user, isTemporary } = this.#parts;
     const data = this.#data;
@@ -154,7 +131,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await this.sweep();
   }
 
-  /** Starts the server of an endpoint, if it does not run. @throws ComputeError */
+  /** @throws ComputeError */
   async start(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
     if (endpoint === undefined) throw new ComputeError("the endpoint was deleted");
@@ -166,7 +143,6 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     }
   }
 
-  /** Stops the server of an endpoint, if it runs. */
   async suspend(endpointId: string): Promise<void> {
     const compute = this.#running.get(endpointId);
     if (compute === undefined) return;
@@ -179,27 +155,20 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await Promise.all([...this.#running.values()].map((compute) => this.#end(compute)));
   }
 
-  /**
-   * Stops all servers for good. Waiting work never begins, so nothing writes into the directories afterwards.
-   * Operations that did not end begin again at the next start of the sandbox.
-   */
+  /** Waiting work never begins, so nothing writes into the directories afterwards. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([this.#queue.close(), this.#data.close()]);
     await this.stopAll();
   }
 
-  /** Stops all servers, and removes the data of all branches, standbys and branch snapshots. */
   async clear(): Promise<void> {
     await this.stopAll();
     const { directories } = this.#parts;
     for (const holder of directories.listAll()) await directories.remove(directories.of(holder));
   }
 
-  /**
-   * Stops the servers of deleted endpoints, and removes the data of deleted branches and branch snapshots, and of
-   * standbys that do not run. The data of a branch stays while its deleted project can be recovered.
-   */
+  /** The data of a branch stays while its deleted project can be recovered. */
   async sweep(): Promise<void> {
     const { directories, records } = this.#parts;
     for (const compute of this.#running.values()) {
@@ -233,18 +202,14 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
         await this.#configure(endpoint, compute.server.place);
         await compute.server.admin.query("SELECT pg_reload_conf()");
         await history.completePeriod(branchId, compute.server).catch((error: NodeJS.ErrnoException) => {
-          // The disk is full, or the server has just ended. The earlier period continues, and the next call tries
-          // again.
+          // The disk is full, or the server has just ended. The next call tries again.
           if (error.code === undefined) throw error;
         });
       });
     }
   }
 
-  /**
-   * Returns the earliest time whose data can be recovered, in epoch milliseconds of the machine's clock; 0: every time
-   * since the branch was created.
-   */
+  /** Epoch milliseconds of the machine's clock; 0: every time since the branch was created. */
   historyFromMs(branchId: string): number {
     return this.#data.history.firstMs(branchId);
   }
@@ -297,7 +262,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     await this.#launch(endpoint, holder, this.#standbyConnections(endpoint));
   }
 
-  /** Returns the maximum number of connections of a standby. PostgreSQL requires at least as many as on the primary. */
+  /** PostgreSQL requires at least as many as on the primary. */
   #standbyConnections({ minUnits, branchId }: EndpointRecord): number {
     const primary = this.#primaryOf(branchId)?.server.place.maxConnections ?? this.#data.lastMaxConnections(branchId);
     return Math.max(this.#parts.maxConnectionsOf(minUnits), primary);
@@ -320,10 +285,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     return compute;
   }
 
-  /**
-   * Lets PostgreSQL check settings before a request stores them. A running server would not say which setting is wrong,
-   * only that the file has errors.
-   */
+  /** A running server would not say which setting is wrong, only that the file has errors. */
   async checkSettings(pgSettings: Readonly<Record<string, string>>): Promise<void> {
     await this.#data.prepare();
     await checkSettings(pgSettings, { ...this.#parts, dataDirectory: this.#data.templateData });
@@ -360,7 +322,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     if (compute.type === "read_write") await this.#followPrimary(compute.branchId);
   }
 
-  /** Applies new settings, roles and databases. If no compute runs for the endpoint, its next start applies them. */
+  /** If no compute runs for the endpoint, its next start applies them. */
   async #applyConfig(endpointId: string): Promise<void> {
     const endpoint = this.#parts.records.endpoint(endpointId);
     if (endpoint === undefined) return;
@@ -373,10 +335,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     });
   }
 
-  /**
-   * Applies the roles and databases that changed. An object that PostgreSQL refuses fails this operation and no later
-   * one.
-   */
+  /** An object that PostgreSQL refuses fails this operation and no later one. */
   async #bringObjects({ branchId, server }: RunningCompute): Promise<void> {
     const wanted = objectsOf(this.#parts.records, branchId);
     const steps = planObjects(this.#data.applied(branchId), wanted);
@@ -386,10 +345,7 @@ export class ComputeFleet implements Pick<ComputeDriver, "carryOut"> {
     if (refused.length > 0) throw new ComputeError(refused.join("; "));
   }
 
-  /**
-   * Makes the standbys of a branch follow its running primary. If no primary runs, they follow no server. A standby
-   * with too few connections is restarted.
-   */
+  /** If no primary runs, they follow no server. A standby with too few connections is restarted. */
   async #followPrimary(branchId: string): Promise<void> {
     for (const { endpointId, server, ...standby } of [...this.#running.values()]) {
       const endpoint = this.#parts.records.endpoint(endpointId);

@@ -11,10 +11,7 @@ export interface ComputeRecords {
   rolesOf(branchId: string): readonly RoleRecord[];
   databasesOf(branchId: string): readonly DatabaseRecord[];
   endpoints(): readonly EndpointRecord[];
-  /**
-   * Returns the endpoints whose compute should run: they are active, and no operation starts or suspends their compute.
-   */
+  /** They are active, and no operation starts or suspends their compute. */
   settledActive(): readonly EndpointRecord[];
-  /** Whether an operation is starting or suspending the compute. */
   isMoving(endpointId: string): boolean;
 }

@@ -11,14 +11,10 @@ import { ComputeDirectories } from "./storage/compute-directories.ts";
 
 const shownLogCharacters = 16_000;
 
-/**
- * The computes of one sandbox, and the proxy through which clients reach them. The engine needs `driver` when the
- * engine is made, so `driver` exists before `attach`. Operations wait until `attach` has succeeded.
- */
+/** The engine needs `driver` before `attach`. Operations wait until `attach` has succeeded. */
 export class Computes {
   readonly #programs: ComputePrograms;
   readonly #options: ComputeOptions;
-  /** The history of the sandbox's clock. */
   readonly #clock = new ClockRecord();
   readonly #attached = Promise.withResolvers<Assembled>();
   #current: Assembled | undefined;
@@ -32,7 +28,6 @@ export class Computes {
     this.#attached.promise.catch(() => {});
   }
 
-  /** Carries out the engine's operations on servers and data. */
   readonly driver: ComputeDriver = {
     carryOut: (operation) => this.#carryOut(operation),
     noteClock: (anchor) => this.#clock.note(anchor),
@@ -40,16 +35,11 @@ export class Computes {
     isInUse: (endpointId) => this.#current?.access.isInUse(endpointId) ?? false,
   };
 
-  /** The port for clients of databases; 0 before `attach`. */
   get port(): number {
     return this.#current?.port ?? 0;
   }
 
-  /**
-   * Opens the data directories, ends servers that a killed sandbox has left, listens for clients, and starts the
-   * servers of active endpoints.
-   * @throws ComputeSetupError
-   */
+  /** @throws ComputeSetupError */
   async attach(host: ComputeHost): Promise<void> {
     const directories = await ComputeDirectories.open(host.dataDirectory, this.#programs.user);
     try {
@@ -66,14 +56,13 @@ export class Computes {
     }
   }
 
-  /** Returns the schema of a branch's database as SQL. @throws ComputeError, PostgresError */
+  /** @throws ComputeError, PostgresError */
   async schema(branchId: string, database: string): Promise<string> {
     const attached = await this.#attached.promise;
     await this.#replaced;
     return await attached.fleet.schema(branchId, database);
   }
 
-  /** Returns the end of the messages of an endpoint's server. */
   async log(endpointId: string): Promise<string> {
     const { directories, host } = await this.#attached.promise;
     if (host.records.endpoint(endpointId) === undefined) return "";
@@ -81,13 +70,11 @@ export class Computes {
     return text.slice(-shownLogCharacters);
   }
 
-  /** Lets PostgreSQL check the settings of an endpoint. @throws ComputeError with PostgreSQL's message */
   async checkSettings(pgSettings: Readonly<Record<string, string>>): Promise<void> {
     const attached = await this.#attached.promise;
     await attached.fleet.checkSettings(pgSettings);
   }
 
-  /** Ends every connection and every server. Afterwards no operation begins. */
   async stop(): Promise<void> {
     const attached = this.#current;
     if (attached === undefined) return;
@@ -99,11 +86,7 @@ export class Computes {
     await attached.directories.close();
   }
 
-  /**
-   * Must be called after all records were replaced: ends every server, and starts the servers of endpoints that are
-   * active in the new records. Operations wait until the old servers have ended.
-   * @param keep whether branches that still exist keep their data
-   */
+  /** Must be called after all records were replaced. `keep`: branches that still exist keep their data. */
   replace({ keep }: { readonly keep: boolean }): void {
     const attached = this.#current;
     if (attached === undefined) return;
@@ -118,20 +101,13 @@ export class Computes {
     });
   }
 
-  /**
-   * Converts a time of the sandbox's clock to the machine's clock. Both are epoch milliseconds.
-   * @throws ComputeError
-   */
   #wallTimeOf(timeMs: number): number {
     const wallMs = wallTimeOf(this.#clock.spans, timeMs);
     if (wallMs === undefined) throw new ComputeError("the clock was changed too often since that time");
     return wallMs;
   }
 
-  /**
-   * Returns why a branch's data of a time cannot be recovered; `undefined`: it can.
-   * @param timeMs epoch milliseconds of the sandbox's clock
-   */
+  /** Returns why a branch's data of a time cannot be recovered; `undefined`: it can. */
   #pastProblem(branchId: string, timeMs: number): string | undefined {
     const fromMs = this.#current?.fleet.historyFromMs(branchId) ?? 0;
     const { spans } = this.#clock;
@@ -144,8 +120,7 @@ export class Computes {
   async #carryOut(operation: OperationRecord): Promise<void> {
     const attached = await this.#attached.promise;
     await this.#replaced;
-    // This promise never settles, so the operation's record stays unfinished, and the next start of the sandbox begins
-    // the operation again.
+    // The record stays unfinished, so the next start of the sandbox begins the operation again.
     if (this.#isStopping) return await new Promise<never>(() => {});
     await attached.listenFor(operation.endpointId);
     try {

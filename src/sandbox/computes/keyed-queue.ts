@@ -5,22 +5,17 @@ export class KeyedQueue {
   readonly #tails = new Map<string, Promise<void>>();
   #isClosed = false;
 
-  /**
-   * Waits for the running work, and begins no other work, now or later. The promises of work that did not begin never
-   * settle. If work fails from now on, its promise does not settle either, because the stop may be the cause of the
-   * failure.
-   */
+  /** The promises of work that did not begin never settle, nor does that of work that fails from now on. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.idle();
   }
 
-  /** Waits until no work is running. */
   async idle(): Promise<void> {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());
   }
 
-  /** Runs work when no other work holds any of these keys. The work must not wait for other work of this queue. */
+  /** The work must not wait for other work of this queue. */
   async run<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const held = [...new Set(keys)];
     const earlier = held.map((key) => this.#tails.get(key));

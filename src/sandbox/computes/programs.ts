@@ -5,24 +5,20 @@ import { findPooler } from "./postgres/pooler.ts";
 import { chooseSystemUser, type SystemUser } from "./postgres/system-user.ts";
 
 export interface ComputeOptions {
-  /** The folder with `postgres` and `initdb`. `undefined`: the folder of the npm package. */
+  /** With `postgres` and `initdb`. `undefined`: that of the npm package. */
   readonly postgresBin: string | undefined;
-  /** The path of PgBouncer. `undefined`: the installed one, if there is one. */
   readonly pgbouncerBin: string | undefined;
-  /** The maximum number of computes that run at the same time. */
   readonly maxComputes: number;
-  /** The address for clients of databases. Port 0: the system chooses a free port. */
+  /** Port 0: the system chooses a free port. */
   readonly host: string;
   readonly port: number;
   /** A name or address of this machine for clients elsewhere; certificates hold it. */
   readonly publicHost: string | undefined;
 }
 
-/** The programs for computes. */
 export interface ComputePrograms {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
-  /** The path of PgBouncer; `undefined`: it is not installed. */
   readonly pooler: string | undefined;
 }
 

@@ -7,32 +7,23 @@ import { Refusal } from "./refusal.ts";
 import { objectsPerBranch, requireRoom } from "./settings.ts";
 import type { World } from "./world.ts";
 
-/**
- * Starts apply_config after a change of roles or databases. The operation belongs to the branch's read-write endpoint.
- * If the branch has none, the operation has no endpoint.
- */
+/** Starts apply_config after a change of roles or databases, on the read-write endpoint if there is one. */
 export function applyConfig(world: World, { id: branchId, projectId }: BranchRecord): readonly OperationRecord[] {
   const endpoint = world.store.endpoints.ofBranch(branchId).find(({ type }) => type === "read_write");
   return startOperations(world, { projectId, branchId, endpointId: endpoint?.id }, { actions: ["apply_config"] });
 }
 
-/** Identifies a role: the ids of project and branch, and the name of the role. */
 export interface RolePath {
   readonly projectId: string;
   readonly branchId: string;
   readonly roleName: string;
 }
 
-/**
- * The result of a change of a role: the role after the change (after a deletion: before it), and the started
- * operations.
- */
 export interface RoleMutation {
   readonly role: RoleRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** Returns a role. @throws Refusal NotFound */
 export function roleAt(world: World, { projectId, branchId, roleName }: RolePath): RoleRecord {
   world.branch(projectId, branchId);
   const role = world.store.roles.get(roleId(branchId, roleName));
@@ -40,7 +31,7 @@ export function roleAt(world: World, { projectId, branchId, roleName }: RolePath
   return role;
 }
 
-/** Creates a role. @throws Refusal NotFound, Locked, Conflict, NotAllowed */
+/** @throws Refusal NotFound, Locked, Conflict, NotAllowed */
 export function createRole(world: World, path: RolePath, { canLogIn }: { readonly canLogIn: boolean }): RoleMutation {
   const branch = world.branch(path.projectId, path.branchId);
   requireUnlocked(world, path.projectId);
@@ -79,7 +70,6 @@ export function resetPassword(world: World, path: RolePath): RoleMutation {
   return { role: changed, operations: applyConfig(world, world.branch(path.projectId, path.branchId)) };
 }
 
-/** Deletes a role. @throws Refusal NotFound, Locked, NotAllowed (the role owns a database) */
 export function deleteRole(world: World, path: RolePath): RoleMutation {
   const role = roleAt(world, path);
   requireUnlocked(world, path.projectId);
@@ -95,36 +85,29 @@ function roleId(branchId: string, name: string): string {
   return `${branchId}/${name}`;
 }
 
-/** Identifies a database: the ids of project and branch, and the name of the database. */
 export interface DatabasePath {
   readonly projectId: string;
   readonly branchId: string;
   readonly databaseName: string;
 }
 
-/** The fields of a database that a request may change. An undefined field stays as it is. */
 export interface DatabaseChanges {
   readonly name?: string | undefined;
   readonly ownerName?: string | undefined;
 }
 
-/**
- * The result of a change of a database: the database after the change (after a deletion: before it), and the started
- * operations.
- */
 export interface DatabaseMutation {
   readonly database: DatabaseRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** Returns a database. @throws Refusal NotFound */
 export function databaseAt(world: World, { projectId, branchId, databaseName }: DatabasePath): DatabaseRecord {
   const database = named(world, world.branch(projectId, branchId).id, databaseName);
   if (database === undefined) throw new Refusal("NotFound", "database not found");
   return database;
 }
 
-/** Creates a database. @throws Refusal NotFound (branch or owner), Locked, Conflict, NotAllowed */
+/** @throws Refusal NotFound (branch or owner), Locked, Conflict, NotAllowed */
 export function createDatabase(world: World, path: DatabasePath, ownerName: string): DatabaseMutation {
   const { projectId, branchId, databaseName } = path;
   const branch = world.branch(projectId, branchId);
@@ -157,7 +140,6 @@ export function addDatabase(
   return database;
 }
 
-/** Changes a database. @throws Refusal NotFound (database or owner), Locked, Conflict */
 export function updateDatabase(world: World, path: DatabasePath, changes: DatabaseChanges): DatabaseMutation {
   const { projectId, branchId } = path;
   const before = databaseAt(world, path);
@@ -172,7 +154,6 @@ export function updateDatabase(world: World, path: DatabasePath, changes: Databa
   return { database, operations: applyConfig(world, world.branch(projectId, branchId)) };
 }
 
-/** Deletes a database. @throws Refusal NotFound, Locked */
 export function deleteDatabase(world: World, path: DatabasePath): DatabaseMutation {
   const database = databaseAt(world, path);
   requireUnlocked(world, path.projectId);
@@ -189,7 +170,6 @@ function requireFreeName(world: World, branchId: string, name: string): void {
   if (named(world, branchId, name) !== undefined) throw new Refusal("Conflict", "database already exists");
 }
 
-/** Replaces the roles and databases of a branch. @returns the new records */
 export function putContents(world: World, branch: BranchRecord, { roles, databases }: BranchContents) {
   for (const { id } of world.store.roles.ofBranch(branch.id)) world.store.roles.remove(id);
   for (const { id } of world.store.databases.ofBranch(branch.id)) world.store.databases.remove(id);

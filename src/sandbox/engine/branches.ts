@@ -14,36 +14,27 @@ import type { World } from "./world.ts";
 export type BranchEndpoint = Omit<EndpointCreation, "branchId">;
 
 export interface BranchCreation {
-  /** The name of the branch. `undefined`: its id is its name. */
+  /** `undefined`: its id. */
   readonly name: string | undefined;
-  /** The parent branch. `undefined`: the primary branch. */
+  /** `undefined`: the primary branch. */
   readonly parentId: string | undefined;
   readonly protected: boolean;
   readonly endpoints: readonly BranchEndpoint[];
-  /** The branch gets the data that its parent had at this time, epoch milliseconds. `undefined`: the present data. */
+  /** The time of the parent's data, epoch milliseconds. `undefined`: now. */
   readonly parentTimestampMs?: number | undefined;
-  /**
-   * `schema-only` makes a branch without a parent. It has the schema of the branch that `parentId` names, and no rows.
-   * @default parent-data
-   */
+  /** `schema-only` makes a branch without a parent and without rows. @default parent-data */
   readonly initSource?: BranchRecord["initSource"];
-  /** When the branch expires, epoch milliseconds. @default never */
   readonly expiresMs?: number | undefined;
   readonly annotation?: BranchRecord["annotation"];
 }
 
-/** The fields of a branch that a request may change. An undefined field stays as it is. */
+/** An undefined field stays as it is. */
 export interface BranchChanges {
   readonly name?: string | undefined;
   readonly protected?: boolean | undefined;
-  /** When the branch expires, epoch milliseconds; `null`: it no longer expires. */
   readonly expiresMs?: number | null | undefined;
 }
 
-/**
- * The result of a change of a branch: the branch after the change (after a deletion: before it), and the started
- * operations.
- */
 export interface BranchMutation {
   readonly branch: BranchRecord;
   readonly operations: readonly OperationRecord[];
@@ -107,11 +98,7 @@ export function addBranch(
   return branch;
 }
 
-/**
- * Checks the time at which a branch expires, and returns the expiry fields of the branch.
- * @param isKept the branch is primary or protected. Such a branch cannot expire.
- * @throws Refusal Invalid, NotAllowed
- */
+/** Returns the expiry fields of a branch. `isKept`: primary or protected. @throws Refusal Invalid, NotAllowed */
 function expiryOf(
   world: World,
   { isKept }: { readonly isKept: boolean },
@@ -134,10 +121,7 @@ function beginBranch(
   ]);
 }
 
-/**
- * Returns the first operation of an endpoint that is created with its branch: start_compute, or apply_config if the
- * endpoint is disabled.
- */
+/** Returns the first operation of an endpoint that is created with its branch. */
 export function startStep(endpoint: EndpointRecord): WorkStep {
   return { ...subjectOf(endpoint), action: endpoint.disabled ? "apply_config" : "start_compute" };
 }
@@ -169,7 +153,6 @@ export function updateBranch(
   return { branch, operations: [] };
 }
 
-/** Makes a branch the primary branch of its project. @throws Refusal NotFound, Locked */
 export function makePrimary(world: World, projectId: string, branchId: string): BranchMutation {
   const before = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);
@@ -181,10 +164,7 @@ export function makePrimary(world: World, projectId: string, branchId: string): 
   return { branch, operations: [] };
 }
 
-/**
- * Deletes a branch and its endpoints at once. An operation suspends each active compute.
- * @throws Refusal NotFound, Locked, NotAllowed (the branch is primary or protected, or has a child branch)
- */
+/** Deletes a branch and its endpoints at once. @throws Refusal NotFound, Locked, NotAllowed */
 export function deleteBranch(world: World, projectId: string, branchId: string): BranchMutation {
   const branch = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);
@@ -196,10 +176,7 @@ export function deleteBranch(world: World, projectId: string, branchId: string):
   return { branch, operations: startWork(world, dropBranch(world, branch)) };
 }
 
-/**
- * Removes a branch with everything on it. It starts no operation.
- * @returns the steps that suspend its active computes; the caller starts them.
- */
+/** Removes a branch with everything on it. @returns the steps that suspend its computes; the caller starts them */
 export function dropBranch(world: World, branch: BranchRecord): readonly WorkStep[] {
   const { store } = world;
   const endpoints = store.endpoints.ofBranch(branch.id);
@@ -215,7 +192,6 @@ export function dropBranch(world: World, branch: BranchRecord): readonly WorkSte
     .map((endpoint) => ({ ...subjectOf(endpoint), action: "suspend_compute" }));
 }
 
-/** Checks that no branch of the project has this name. @throws Refusal Conflict */
 export function requireFreeName(world: World, projectId: string, name: string): void {
   if (world.store.branches.ofProject(projectId).some((branch) => branch.name === name)) {
     throw new Refusal("Conflict", "branch with the provided name already exists");

@@ -31,7 +31,7 @@ import { regionHost } from "./settings.ts";
 import { monthOf, type Span, usageIn } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/** Calls about projects, branches and endpoints. `connect` must be called when a client connects to a database. */
+/** `connect` must be called when a client connects to a database. */
 export const callsOf = (lists: ListViews) => ({
   projects: liveProjects,
   project: (world: World, projectId: string) => world.project(projectId),
@@ -72,7 +72,6 @@ export const callsOf = (lists: ListViews) => ({
   setListLag: (_world: World, lagMs: number) => lists.setLag(lagMs),
 });
 
-/** Calls about the content of branches. */
 export const objectCalls = {
   roles: (world: World, projectId: string, branchId: string) =>
     world.store.roles.ofBranch(world.branch(projectId, branchId).id),
@@ -90,7 +89,6 @@ export const objectCalls = {
   connection: connectionTo,
 } as const;
 
-/** Calls about earlier data: restores, branch snapshots, recovery of deleted projects, and usage. */
 export const restoreCalls = {
   restoreBranch,
   snapshots: (world: World, projectId: string) => world.store.snapshots.ofProject(world.project(projectId).id),
@@ -100,12 +98,11 @@ export const restoreCalls = {
   restoreSnapshot,
   recoverProject,
   recoverableProjects,
-  /** Returns a project's usage in the present month, and that month. */
   projectFacts: (world: World, projectId: string) => {
     const month = monthOf(world.nowMs);
     return { usage: usageIn(world, { projectId }, month), month };
   },
-  /** Returns the usage of a project or branch. @param span whole days. @default the present month */
+  /** @param span whole days. @default the present month */
   usage: (
     world: World,
     of: { readonly projectId: string; readonly branchId?: string | undefined },
@@ -113,7 +110,6 @@ export const restoreCalls = {
   ) => usageIn(world, of, span ?? monthOf(world.nowMs)),
 } as const;
 
-/** The same functions without the world. */
 export type Bound<C> = {
   readonly [Name in keyof C]: C[Name] extends (world: World, ...rest: infer Rest) => infer Result
     ? (...rest: Rest) => Result

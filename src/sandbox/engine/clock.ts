@@ -1,36 +1,25 @@
 /** The sandbox's own clock. It can run faster or slower than the machine's clock, stand still or jump forward. */
 
-/**
- * `real`: as fast as the machine's clock. `scaled`: `scale` times as fast. `stepped`: time stands still until a client
- * advances it.
- */
+/** `scaled`: `scale` times as fast as the machine's clock. `stepped`: time stands still until a client advances it. */
 export type ClockMode = "real" | "scaled" | "stepped";
 
 export interface ClockState {
   readonly mode: ClockMode;
   /** Sandbox milliseconds per millisecond of the machine; 1 in `real`, 0 in `stepped`. */
   readonly scale: number;
-  /** The sandbox's time, in epoch milliseconds. */
   readonly nowMs: number;
 }
 
-/**
- * A change of the clock. A mode or scale that is absent stays as it is. Without `nowMs`, the time does not jump.
- * `scale` has no effect in other modes than `scaled`.
- */
+/** What is absent stays as it is. `scale` has no effect in other modes than `scaled`. */
 export interface ClockChange {
   readonly mode?: ClockMode | undefined;
   readonly scale?: number | undefined;
   readonly nowMs?: number | undefined;
 }
 
-/**
- * The start point of a clock: when the machine's clock showed `wallMs`, the sandbox's time was `sandboxMs`. Both in
- * epoch milliseconds.
- */
+/** When the machine's clock showed `wallMs`, the sandbox's time was `sandboxMs`. Both in epoch milliseconds. */
 export interface ClockAnchor {
   readonly mode: ClockMode;
-  /** The scale in `scaled`; 1 in the other modes. */
   readonly scale: number;
   readonly sandboxMs: number;
   readonly wallMs: number;
@@ -39,10 +28,7 @@ export interface ClockAnchor {
 /** The latest time that the clock shows, in epoch milliseconds. Up to this time, every year has four digits. */
 export const endOfTimeMs = Date.UTC(9000, 0);
 
-/**
- * Returns the machine's time in epoch milliseconds, with fractions. It does not go back while the process runs, even if
- * the machine's clock is set back.
- */
+/** The machine's time in epoch milliseconds. It does not go back, even if the machine's clock is set back. */
 export const steadyWallMs = (): number => performance.timeOrigin + performance.now();
 
 /** The sandbox's own time. It never goes back, and stops at `endOfTimeMs`. */
@@ -54,12 +40,7 @@ export class SandboxClock {
   #wallAnchorMs: number;
   readonly #onChange: (anchor: ClockAnchor) => void;
 
-  /**
-   * Makes a clock.
-   * @param onChange called after each change of the clock, with the new start point. `resume` needs this start point
-   *   after a restart. If `onChange` throws, the method that changed the clock throws the same error, and the change
-   *   remains.
-   */
+  /** @param onChange called after each change with the new start point, which `resume` needs after a restart */
   constructor(wallMs: () => number = steadyWallMs, onChange: (anchor: ClockAnchor) => void = () => {}) {
     this.#wallMs = wallMs;
     this.#onChange = onChange;
@@ -76,10 +57,7 @@ export class SandboxClock {
     return { mode: this.#mode, scale: this.#rate(), nowMs: this.nowMs() };
   }
 
-  /**
-   * Changes the clock.
-   * @throws RangeError when the time would go back or past `endOfTimeMs`, or the scale is not above 0
-   */
+  /** @throws RangeError when the time would go back or past `endOfTimeMs`, or the scale is not above 0 */
   set({ mode = this.#mode, scale = this.#scale, nowMs }: ClockChange): void {
     // The time is read once, because a running clock would be later at the next read.
     const currentMs = this.nowMs();
@@ -103,7 +81,6 @@ export class SandboxClock {
     this.#anchorAt(Math.max(notBeforeMs, sandboxMs + passedMs));
   }
 
-  /** Moves the clock forward, in every mode. @throws RangeError when the new time is after `endOfTimeMs` */
   advance(milliseconds: number): void {
     const nowMs = this.nowMs() + milliseconds;
     requireBeforeEnd(nowMs);
@@ -112,15 +89,11 @@ export class SandboxClock {
 
   /** Moves the clock forward to a time, in every mode. A time in the past changes nothing. */
   advanceTo(timeMs: number): void {
-    // The time is read once, because a running clock would be later at the next read.
     const currentMs = this.nowMs();
     if (timeMs > currentMs) this.#anchorAt(timeMs);
   }
 
-  /**
-   * Returns the milliseconds of the machine until the sandbox's time is `dueMs`, at least 0. `undefined`: the clock
-   * stands still, or `dueMs` is after `endOfTimeMs`.
-   */
+  /** Returns the machine's milliseconds until the sandbox's time is `dueMs`; `undefined`: it never comes. */
   wallDelayMs(dueMs: number): number | undefined {
     if (this.#mode === "stepped" || dueMs > endOfTimeMs) return undefined;
     return Math.max(0, (dueMs - this.nowMs()) / this.#rate());

@@ -15,7 +15,7 @@ export interface ComputeDriver {
    * If the promise rejects, the operation ends as `failed`, with the message of the rejection as its error.
    */
   carryOut(operation: OperationRecord): Promise<void>;
-  /** Called when the clock changes. From these changes, the driver can find the data of an earlier sandbox time. */
+  /** From these changes, the driver can find the data of an earlier sandbox time. */
   noteClock?(anchor: ClockAnchor): void;
   /**
    * Returns why the data that a branch had at a time cannot be recovered.
@@ -23,6 +23,6 @@ export interface ComputeDriver {
    * @returns a message for the client; `undefined`: the data can be recovered.
    */
   pastProblem?(branchId: string, timeMs: number): string | undefined;
-  /** Whether clients are connected to the compute. If so, it is not suspended for inactivity. */
+  /** Whether clients are connected. If so, the compute is not suspended for inactivity. */
   isInUse(endpointId: string): boolean;
 }

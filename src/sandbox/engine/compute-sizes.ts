@@ -25,27 +25,17 @@ export const computeSizes: readonly ComputeSize[] = [
 /** @see https://neon.com/docs/connect/connection-pooling (read 2026-11-24); larger sizes have the last number */
 const publicConnections = [104, 209, 419, 839, 1258, 1678, 2098, 2517, 2937, 3357, 4000];
 
-/**
- * Returns the maximum number of connections of a compute. It depends on the smallest size of the compute's autoscaling
- * range, and does not grow when the compute scales.
- * @param minUnits a size of the profile.
- */
+/** A compute has the connections of its smallest size, also while it is larger. */
 export function maxConnectionsOf(minUnits: number, profile: "seed" | "public"): number {
   const index = computeSizes.findIndex((size) => size.units === minUnits);
   return (profile === "public" ? publicConnections.at(index) : computeSizes.at(index)?.maxConnections) ?? 0;
 }
 
-/** The maximum number of clients of a connection pooler. */
 export const pooledConnections = 10_000;
 
-/** The value of Postgres' `shared_buffers` in MB, the same for every size. */
 export const sharedBuffersMb = 128;
 
-/**
- * Returns CPU, memory and file cache of a compute size: 1 vCPU and 4 GB for each unit. Four fifths of the memory may be
- * file cache.
- * @param units a size of the profile in use.
- */
+/** 1 vCPU and 4 GB for each unit. Four fifths of the memory may be file cache. */
 export function computeSizeOf(units: number): Omit<ComputeSize, "maxConnections"> {
   const known = computeSizes.find((size) => size.units === units);
   const ramGb = units * 4;
@@ -56,26 +46,19 @@ export interface SizeRules {
   readonly scalable: readonly number[];
   /** Sizes that are allowed as a fixed size only. */
   readonly fixedOnly: readonly number[];
-  /** The largest difference between maximum and minimum of an autoscaling range. */
   readonly widestRange: number;
 }
 
 /** The smallest size, and the only one of the free plan in profile `seed`. */
 export const smallestUnits = 0.25;
 
-/**
- * Why a size is refused. `Invalid`: there is no such size, or the two sizes cannot be the ends of a range. `Limit`: a
- * size is above the largest, or the range is too wide.
- */
+/** `Invalid`: no such size, or not the ends of a range. `Limit`: too large, or the range is too wide. */
 export interface SizeProblem {
   readonly kind: "Invalid" | "Limit";
   readonly message: string;
 }
 
-/**
- * Checks the smallest and the largest size of one compute. If they are equal, the compute has a fixed size.
- * @returns `undefined` if the profile has a compute of this size or range.
- */
+/** Checks a size range. Equal ends are a fixed size. `undefined`: the profile has it. */
 export function sizeProblem(minUnits: number, maxUnits: number, rules: SizeRules): SizeProblem | undefined {
   const known = [...rules.scalable, ...rules.fixedOnly];
   const largest = Math.max(...known);

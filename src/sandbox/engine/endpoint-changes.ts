@@ -9,10 +9,8 @@ import type { Profile } from "./profile.ts";
 import type { Action, EndpointConfig, EndpointDefaults, EndpointRecord, PendingState, Plan } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
-/** The fields of an endpoint that a request changes. A missing or undefined field stays as it is. */
 export type EndpointChanges = { readonly [Field in keyof EndpointConfig]?: EndpointConfig[Field] | undefined };
 
-/** The fields of a request that creates an endpoint. Missing fields get defaults. */
 export interface EndpointCreation extends EndpointChanges {
   readonly branchId: string;
   readonly type: EndpointRecord["type"];
@@ -27,7 +25,6 @@ export function changed<C extends EndpointConfig>(before: C, changes: EndpointCh
   return after;
 }
 
-/** Whether two versions of an endpoint are equal. Settings are compared by content. */
 export function isSame(before: EndpointRecord, after: EndpointRecord): boolean {
   return isDeepStrictEqual(before, after);
 }
@@ -56,10 +53,7 @@ export function newConfig(branchId: string, changes: EndpointChanges, defaults: 
   return changed(config, changes);
 }
 
-/**
- * Checks that the project's plan (free or paid) and the profile allow the sizes of a configuration.
- * @throws Refusal Invalid (impossible sizes), NotAllowed (a limit)
- */
+/** @throws Refusal Invalid (impossible sizes), NotAllowed (a limit of the plan or the profile) */
 export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Profile): void {
   const problem = sizeProblem(config.minUnits, config.maxUnits, profile.sizes);
   if (problem?.kind === "Invalid") throw new Refusal("Invalid", problem.message);
@@ -74,7 +68,6 @@ export function requireAllowed(config: EndpointConfig, plan: Plan, profile: Prof
   }
 }
 
-/** The operations that an update starts, and the state that the compute changes to. */
 export interface UpdatePlan {
   readonly actions: readonly Action[];
   readonly course: Course;

@@ -18,10 +18,6 @@ import { armAutoSuspend, armAvailabilityCheck, disarmAutoSuspend } from "./timer
 import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/**
- * The result of a change of an endpoint: the endpoint after the change (after a deletion: before it), and the started
- * operations.
- */
 export interface Mutation {
   readonly endpoint: EndpointRecord;
   readonly operations: readonly OperationRecord[];
@@ -53,7 +49,6 @@ export function addEndpoint(world: World, project: ProjectRecord, creation: Endp
   return endpoint;
 }
 
-/** Checks that the project's plan allows one more endpoint of this type. @throws Refusal NotAllowed */
 export function requireTypeAllowed(
   { store, profile }: World,
   { id, plan }: ProjectRecord,
@@ -79,10 +74,7 @@ function newEndpoint(world: World, project: ProjectRecord, { type, ...changes }:
   });
 }
 
-/**
- * Returns the host of a new endpoint: its host name, or a loopback address if the settings have an address block. The
- * first 65,000 endpoints get different addresses.
- */
+/** The first 65,000 endpoints get different loopback addresses. */
 function hostOf({ store, settings }: World, name: string): string {
   if (settings.addressBlock === undefined) return name;
   const index = (store.counters.get("address") % 65_000) + 1;
@@ -90,10 +82,7 @@ function hostOf({ store, settings }: World, name: string): string {
   return `127.${settings.addressBlock}.${index >> 8}.${index & 255}`;
 }
 
-/**
- * Returns the loopback address for pooled connections to an endpoint: that of the endpoint, 64 blocks further.
- * `undefined`: the endpoint's host is a name.
- */
+/** The address for pooled connections is 64 blocks further. `undefined`: the endpoint's host is a name. */
 export function pooledAddress(host: string): string | undefined {
   const [, block, rest] = /^127\.(\d+)(\.\d+\.\d+)$/.exec(host) ?? [];
   return block === undefined ? undefined : `127.${Number(block) + 64}${rest}`;
@@ -159,17 +148,13 @@ export function deleteEndpoint(world: World, projectId: string, endpointId: stri
   return { endpoint: { ...endpoint, pendingState: undefined }, operations };
 }
 
-/**
- * Removes the record of an endpoint. If its compute is active, the caller must start the operation that suspends the
- * compute.
- */
+/** If its compute is active, the caller must start the operation that suspends the compute. */
 export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
   noteRunEnded(world, endpoint);
   world.removeEndpoint(endpoint);
   disarmAutoSuspend(world, endpoint.id);
 }
 
-/** Starts an idle compute. @throws Refusal NotFound, Locked, NotAllowed (the endpoint is disabled) */
 export function startEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -180,7 +165,6 @@ export function startEndpoint(world: World, projectId: string, endpointId: strin
   return moveTo(world, endpoint, { pendingState: "active", actions: ["start_compute"] });
 }
 
-/** Suspends an active compute. For any other compute nothing happens. @throws Refusal NotFound, Locked */
 export function suspendEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -188,7 +172,6 @@ export function suspendEndpoint(world: World, projectId: string, endpointId: str
   return moveTo(world, endpoint, { pendingState: "idle", actions: ["suspend_compute"] });
 }
 
-/** Restarts an active compute. @throws Refusal NotFound, Locked, NotAllowed (the compute is not active) */
 export function restartEndpoint(world: World, projectId: string, endpointId: string): Mutation {
   const endpoint = world.endpoint(projectId, endpointId);
   requireUnlocked(world, projectId);
@@ -209,7 +192,6 @@ function begin(world: World, endpoint: EndpointRecord, actions: readonly Action[
   return startOperations(world, subjectOf(endpoint), { actions });
 }
 
-/** Returns the ids that an operation on the endpoint gets: those of its project, branch and endpoint. */
 export function subjectOf({ projectId, branchId, id }: EndpointRecord): Parameters<typeof startOperations>[1] {
   return { projectId, branchId, endpointId: id };
 }
@@ -220,7 +202,6 @@ function requireNoReadWrite(world: World, branchId: string): void {
   }
 }
 
-/** Checks that a branch has no endpoints. @throws Refusal NotFound, Conflict */
 function requireFreeBranch(world: World, projectId: string, branchId: string): void {
   world.branch(projectId, branchId);
   requireNoReadWrite(world, branchId);
@@ -236,7 +217,6 @@ function freshEndpointId(world: World): string {
   }
 }
 
-/** Returns an endpoint of any project. @throws Refusal NotFound */
 export function anyEndpoint(world: World, endpointId: string): EndpointRecord {
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint === undefined) throw new Refusal("NotFound", "endpoint not found");

@@ -18,11 +18,9 @@ import { World } from "./world.ts";
 
 /** The clock that the engine reads. It may stand still. If it goes back, the engine keeps its latest time. */
 export interface EngineClock {
-  /** Returns epoch milliseconds. */
   nowMs(): number;
 }
 
-/** The arguments of `makeEngine`. */
 export interface EngineParts {
   readonly store: Store;
   readonly clock: EngineClock;
@@ -46,7 +44,6 @@ export type Engine = EngineCore &
     readonly restores: Bound<typeof restoreCalls>;
   };
 
-/** Makes an engine with the records of the store. */
 export function makeEngine(parts: EngineParts): Engine {
   const core = new EngineCore(parts);
   const run = <T>(work: (world: World) => T): T => core.run(work);
@@ -54,10 +51,8 @@ export function makeEngine(parts: EngineParts): Engine {
   return Object.assign(core, bind(callsOf(core.lists), run), groups);
 }
 
-/** The state of an engine, its time, and what is not a request. */
 class EngineCore {
   readonly profile: Profile;
-  /** The lists, which may show an earlier time. */
   readonly lists: ListViews;
   readonly #world: World;
   readonly #clock: EngineClock;
@@ -107,12 +102,11 @@ class EngineCore {
     this.advance();
   }
 
-  /** Skips the availability checks that became due before now, because the engine did not run at that time. */
+  /** The engine did not run when these checks became due. */
   skipMissedChecks(): void {
     this.#world.store.transaction(() => skipMissedChecks(this.#world, this.#clock.nowMs()));
   }
 
-  /** Carries out everything that is due. */
   advance(): void {
     const world = this.#world;
     const untilMs = Math.max(world.nowMs, this.#clock.nowMs());
@@ -128,15 +122,11 @@ class EngineCore {
     world.nowMs = untilMs;
   }
 
-  /** Begins the real work of running operations again, after the sandbox was restarted. */
   resumeWork(): void {
     this.run(resumeWork);
   }
 
-  /**
-   * Adds a listener. It is called after real work has ended or a server was lost, because records may have changed
-   * without a request.
-   */
+  /** Called after real work has ended or a server was lost: records may have changed without a request. */
   onProgress(listener: () => void): void {
     this.#progress.add(listener);
   }
@@ -147,27 +137,22 @@ class EngineCore {
     for (const listener of this.#progress) listener();
   }
 
-  /** Returns when something becomes due next, in epoch milliseconds; `undefined`: nothing will become due by itself. */
   nextDueMs(): number | undefined {
     return this.#world.store.timers.next()?.dueMs;
   }
 
-  /** Plans failures for operations that start later. @throws Refusal NotAllowed (too many are planned) */
   failNext(failure: PlannedFailure): void {
     this.#world.failures.add(failure);
   }
 
-  /** Returns the planned failures that are not used up yet. */
   plannedFailures(): readonly PlannedFailureState[] {
     return this.#world.failures.list();
   }
 
-  /** Removes a planned failure. @returns whether it existed and was not used up yet */
   cancelFailure(id: string): boolean {
     return this.#world.failures.remove(id);
   }
 
-  /** Carries out everything that is due by now, and then runs `work` as one transaction. */
   run<T>(work: (world: World) => T): T {
     this.advance();
     return this.#world.store.transaction(() => work(this.#world));

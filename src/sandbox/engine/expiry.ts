@@ -4,10 +4,8 @@ import { Refusal } from "./refusal.ts";
 import { armExpiry, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** The time after which a failed deletion of a branch is tried again, in milliseconds. */
 const retryMs = 60_000;
 
-/** Deletes the branch or branch snapshot with this id. */
 export function expire(world: World, id: string): void {
   disarmExpiry(world, id);
   world.store.snapshots.remove(id);

@@ -2,19 +2,16 @@
 import type { Action } from "./records.ts";
 import { controlLimit, requireRoom } from "./settings.ts";
 
-/** A test's order that the next operations with one action fail. */
 export interface PlannedFailure {
   readonly action: Action;
-  /** The endpoint whose operations fail; `undefined`: any endpoint, and operations without an endpoint. */
+  /** `undefined`: any endpoint, and operations without an endpoint. */
   readonly endpointId: string | undefined;
   readonly times: number;
-  /** The text of the operation's `error`, if the profile shows it. */
   readonly error: string;
 }
 
 /** A planned failure that is not used up yet. Its `times` is the number of operations that will still fail. */
 export interface PlannedFailureState extends PlannedFailure {
-  /** The id of the planned failure. Ids rise. */
   readonly id: string;
 }
 
@@ -25,7 +22,6 @@ export class FailurePlan {
   #planned: readonly PlannedFailureState[] = [];
   #latest = 0;
 
-  /** Adds a planned failure. @throws Refusal NotAllowed (too many are planned) */
   add(failure: PlannedFailure): void {
     requireRoom(this.#planned.length, controlLimit, "PLANNED_FAILURES");
     this.#latest += 1;
@@ -36,17 +32,13 @@ export class FailurePlan {
     return this.#planned;
   }
 
-  /** Removes a planned failure. @returns whether it existed and was not used up yet */
   remove(id: string): boolean {
     const before = this.#planned;
     this.#planned = before.filter((failure) => failure.id !== id);
     return this.#planned.length < before.length;
   }
 
-  /**
-   * Returns the error for a new operation, and counts one use of the planned failure. `undefined`: no failure is
-   * planned for this operation.
-   */
+  /** Returns the error for a new operation, and counts one use of the planned failure. */
   take(action: Action, endpointId: string | undefined): string | undefined {
     const fits = (failure: PlannedFailure): boolean =>
       failure.action === action && (failure.endpointId === undefined || failure.endpointId === endpointId);

@@ -9,22 +9,19 @@ export interface FileCacheUse {
   readonly hits: number;
   readonly misses: number;
   readonly writes: number;
-  /** The number of pages in the cache. */
   readonly used: number;
 }
 
 const nothing: FileCacheUse = { hits: 0, misses: 0, writes: 0, used: 0 };
 
-/** Returns the hits in percent of all accesses; `undefined`: there was no access. */
 export function fileCacheHitRatio({ hits, misses }: FileCacheUse): number | undefined {
   return hits + misses === 0 ? undefined : (hits / (hits + misses)) * 100;
 }
 
-/** The file cache statistics of the running computes. */
 export class FileCaches {
   readonly #uses = new Map<string, { readonly startedMs: number | undefined; readonly use: FileCacheUse }>();
 
-  /** Returns the statistics of a compute; `undefined`: the compute does not run. */
+  /** `undefined`: the compute does not run. */
   of({ id, state, startedMs }: EndpointRecord): FileCacheUse | undefined {
     if (state !== "active") return undefined;
     const kept = this.#uses.get(id);

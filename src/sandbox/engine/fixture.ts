@@ -3,6 +3,7 @@
  * the built-in fixture.
  */
 import { z } from "zod";
+import builtIn from "./built-in-fixture.json" with { type: "json" };
 import { longestSuspendSeconds, nameText } from "./records.ts";
 
 const id = z.string().regex(/^[a-z0-9-]{1,60}$/, "must be 1 to 60 of a-z, 0-9 and -");
@@ -40,7 +41,6 @@ const fixtureSchema = z.strictObject({ projects: z.array(projectSchema).min(1) }
   }
 });
 
-/** The projects of a sandbox that starts without stored records, and of every sandbox after a reset. */
 export type Fixture = z.output<typeof fixtureSchema>;
 
 interface Problem {
@@ -73,12 +73,10 @@ function problemsBetween(projects: Fixture["projects"]): readonly Problem[] {
   ]);
 }
 
-/** A fixture that cannot be used. The message names every wrong field, one on each line. */
 export class FixtureError extends Error {
   override readonly name = "FixtureError";
 }
 
-/** Parses the text of a fixture file.  @param text JSON. @throws FixtureError */
 export function parseFixture(text: string): Fixture {
   let parsed: unknown;
   try {
@@ -96,46 +94,9 @@ function pathText(path: readonly PropertyKey[]): string {
   return text === "" ? "the file" : text.replace(/^\./, "");
 }
 
-const builtIn = {
-  projects: [
-    {
-      id: "green-fox-123456",
-      name: "green-fox",
-      regionId: "aws-us-east-2",
-      branches: [
-        {
-          id: "br-still-lake-123456",
-          name: "main",
-          primary: true,
-          endpoints: [{ id: "ep-quiet-dawn-123456", type: "read_write" }],
-        },
-        { id: "br-quiet-sun-123456", name: "orders" },
-        { id: "br-bold-river-123456", name: "staging" },
-        { id: "br-soft-rain-123456", name: "preview" },
-      ],
-    },
-    {
-      id: "tiny-owl-654321",
-      name: "tiny-owl",
-      regionId: "aws-eu-central-1",
-      plan: "free",
-      branches: [
-        {
-          id: "br-calm-hill-654321",
-          name: "main",
-          primary: true,
-          endpoints: [{ id: "ep-mild-brook-654321", type: "read_write" }],
-        },
-        { id: "br-misty-field-654321", name: "dev" },
-      ],
-    },
-  ],
-};
-
 /** Two projects, each with an idle read-write endpoint on its primary branch: one paid, one on the free tier. */
 export const defaultFixture: Fixture = parseFixture(JSON.stringify(builtIn));
 
-/** The projects of `defaultFixture` without endpoints, for tests that make every endpoint themselves. */
 export const fixtureWithoutEndpoints: Fixture = {
   projects: defaultFixture.projects.map((project) => ({
     ...project,

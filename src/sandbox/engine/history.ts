@@ -32,13 +32,7 @@ export function noteVersion(world: World, branch: BranchRecord): void {
   });
 }
 
-/**
- * Returns the roles and databases that a branch had at a time. If the version of that time was removed because there
- * were too many, the oldest kept version is returned.
- * @param timeMs epoch milliseconds of the sandbox's clock; `undefined`: now
- * @throws Refusal Invalid (the time is in the future), NotAllowed (the time is before the branch or its history, or the
- *   data of that time cannot be recovered)
- */
+/** @throws Refusal Invalid (the time is in the future), NotAllowed (it is before the branch's history) */
 export function contentsAt(world: World, branch: BranchRecord, timeMs: number | undefined): BranchContents {
   if (timeMs === undefined) return contentsOf(world, branch.id);
   if (timeMs > world.nowMs) throw new Refusal("Invalid", "the timestamp is in the future");
@@ -51,11 +45,7 @@ export function contentsAt(world: World, branch: BranchRecord, timeMs: number | 
   return version ?? contentsOf(world, branch.id);
 }
 
-/**
- * Checks that the data of a branch at a time can be recovered. The history of a restored branch begins with the
- * restore. Without real computes there is no data, so the check does nothing.
- * @throws Refusal NotAllowed
- */
+/** The history of a restored branch begins with the restore. @throws Refusal NotAllowed */
 function requirePastData({ work }: World, { id, lastResetMs = 0 }: BranchRecord, timeMs: number): void {
   if (!work.isReal) return;
   const problem =
@@ -63,9 +53,7 @@ function requirePastData({ work }: World, { id, lastResetMs = 0 }: BranchRecord,
   if (problem !== undefined) throw new Refusal("NotAllowed", problem);
 }
 
-/**
- * Returns the present roles and databases of a branch, without the fields that belong to this branch only, such as ids.
- */
+/** Leaves out the fields that belong to this branch only, such as ids. */
 export function contentsOf({ store }: World, branchId: string): BranchContents {
   return {
     roles: store.roles.ofBranch(branchId).map(({ name, password }) => ({ name, password })),

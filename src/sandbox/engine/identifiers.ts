@@ -1,16 +1,12 @@
 /** Makes random ids and passwords from a seed. */
+import words from "./words.json" with { type: "json" };
 
-/**
- * The result of one step of a small random generator with 32 bits of state (a Weyl sequence and a mixer). The generator
- * is not for secrets.
- */
+/** One step of a small random generator (a Weyl sequence and a mixer). It is not for secrets. */
 export interface RandomStep {
   readonly state: number;
-  /** The number: at least 0, less than 1. */
   readonly value: number;
 }
 
-/** Returns the next random number after `state`. The same state always gives the same number. */
 export function nextRandom(state: number): RandomStep {
   const next = (state + 0x9e3779b9) >>> 0;
   let mixed = next;
@@ -20,140 +16,16 @@ export function nextRandom(state: number): RandomStep {
   return { state: next, value: mixed / 2 ** 32 };
 }
 
-/** A function that returns a random number from 0 (inclusive) to 1 (exclusive). */
+/** Returns a number from 0 (inclusive) to 1 (exclusive). */
 export type Draw = () => number;
-
-const adjectives = [
-  "amber",
-  "autumn",
-  "bold",
-  "bright",
-  "calm",
-  "clear",
-  "cool",
-  "crisp",
-  "dark",
-  "dry",
-  "fancy",
-  "gentle",
-  "green",
-  "holy",
-  "icy",
-  "late",
-  "lively",
-  "long",
-  "mild",
-  "misty",
-  "morning",
-  "old",
-  "orange",
-  "plain",
-  "polished",
-  "proud",
-  "purple",
-  "quiet",
-  "rapid",
-  "red",
-  "round",
-  "royal",
-  "shy",
-  "silent",
-  "small",
-  "snowy",
-  "soft",
-  "solitary",
-  "square",
-  "steep",
-  "still",
-  "sweet",
-  "tiny",
-  "twilight",
-  "wandering",
-  "weathered",
-  "white",
-  "wild",
-  "winter",
-  "young",
-];
-
-const nouns = [
-  "base",
-  "bird",
-  "block",
-  "bonus",
-  "bread",
-  "brook",
-  "bush",
-  "cake",
-  "cell",
-  "cherry",
-  "cloud",
-  "dawn",
-  "dew",
-  "dust",
-  "field",
-  "fire",
-  "flower",
-  "fog",
-  "forest",
-  "frog",
-  "glade",
-  "grass",
-  "hall",
-  "hat",
-  "haze",
-  "heart",
-  "hill",
-  "king",
-  "lab",
-  "lake",
-  "leaf",
-  "limit",
-  "math",
-  "meadow",
-  "moon",
-  "mouse",
-  "mud",
-  "night",
-  "paper",
-  "pine",
-  "pond",
-  "rain",
-  "resonance",
-  "rice",
-  "river",
-  "sea",
-  "shadow",
-  "sky",
-  "smoke",
-  "snow",
-  "sound",
-  "star",
-  "sun",
-  "surf",
-  "term",
-  "thunder",
-  "tooth",
-  "tree",
-  "truth",
-  "union",
-  "unit",
-  "violet",
-  "voice",
-  "water",
-  "wave",
-  "wind",
-  "wood",
-];
 
 /** Returns an id like `ep-cool-dawn-12345678`: prefix, two words and eight digits. */
 export function wordyId(prefix: string, draw: Draw): string {
-  const pick = (words: readonly string[]): string => words[Math.floor(draw() * words.length)] as string;
+  const pick = (list: readonly string[]): string => list[Math.floor(draw() * list.length)] as string;
   const digits = 10_000_000 + Math.floor(draw() * 90_000_000);
-  return `${prefix}${pick(adjectives)}-${pick(nouns)}-${digits}`;
+  return `${prefix}${pick(words.adjectives)}-${pick(words.nouns)}-${digits}`;
 }
 
-/** Returns a UUID of version 4, made from random numbers of `draw`. */
 export function uuid(draw: Draw): string {
   const bytes = Buffer.allocUnsafe(16);
   for (let at = 0; at < 16; at += 4) bytes.writeUInt32BE(Math.floor(draw() * 2 ** 32), at);

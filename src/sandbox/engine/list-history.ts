@@ -7,10 +7,7 @@ interface Change<R> {
   readonly before: R | undefined;
 }
 
-/**
- * The earlier states of the records of one kind. The history begins when the lag is set. So until the lag has passed
- * once, lists show the state at the moment when the lag was set.
- */
+/** The history begins when the lag is set, so until it has passed once, lists show the state of that moment. */
 export class ListHistory<R extends { readonly id: string }> {
   #lagMs = 0;
   #changes: Change<R>[] = [];
@@ -21,9 +18,7 @@ export class ListHistory<R extends { readonly id: string }> {
     if (lagMs === 0) this.#changes = [];
   }
 
-  /**
-   * Notes the present state of a record. It must be called before each change. While no lag is set, it does nothing.
-   */
+  /** Must be called before each change. */
   note(atMs: number, id: string, before: R | undefined): void {
     if (this.#lagMs === 0) return;
     const keepFromMs = atMs - this.#lagMs;
@@ -34,10 +29,7 @@ export class ListHistory<R extends { readonly id: string }> {
     this.#changes.push({ atMs, id, before });
   }
 
-  /**
-   * Returns the records that have changed since `asOfMs`, as they were then; `undefined` for a record that did not
-   * exist.
-   */
+  /** Returns the records that have changed since, as they were then; `undefined`: it did not exist. */
   changedSince(asOfMs: number): ReadonlyMap<string, R | undefined> {
     const first = new Map<string, R | undefined>();
     for (const change of this.#changes) {

@@ -3,7 +3,6 @@ import type { EndpointRecord, OperationRecord } from "./records.ts";
 import { cursorModulus, type OperationPosition } from "./store.ts";
 import type { World } from "./world.ts";
 
-/** The lists of endpoints and operations: the present state, or an earlier state while a list lag is set. */
 export class ListViews {
   readonly #world: World;
   #lagMs = 0;

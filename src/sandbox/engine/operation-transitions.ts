@@ -6,14 +6,12 @@ import { armAutoSuspend } from "./timers.ts";
 import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
-/** Changes the status of an operation that is due: scheduling → running → finished or failed. */
 export function advanceOperation(world: World, operationId: string): void {
   world.store.timers.remove(`operation ${operationId}`);
   const operation = world.store.operations.get(operationId);
   if (operation === undefined) return;
   if (operation.status === "scheduling") {
-    // An earlier operation of the request or endpoint takes longer than planned. When it ends, the timer of this
-    // operation is set again.
+    // An earlier operation takes longer than planned. When it ends, the timer of this one is set again.
     if (world.work.isReal && earlierSiblings(world, operation).length > 0) return;
     armOperationTimer(world, world.saveOperation({ ...operation, status: "running", updatedMs: world.nowMs }));
     return;
@@ -37,10 +35,7 @@ function makesBranch({ action }: OperationRecord): boolean {
   return action === "create_branch" || action === "create_timeline";
 }
 
-/**
- * Must be called when the real work of an operation has ended. The operation ends now, or at its planned time if that
- * is later. If the operation is no longer running, the result is ignored.
- */
+/** The operation ends now, or at its planned time if that is later. */
 export function noteWorkEnded(world: World, operationId: string): void {
   const operation = world.store.operations.get(operationId);
   if (operation?.status !== "running") {
@@ -54,10 +49,7 @@ export function noteWorkEnded(world: World, operationId: string): void {
   );
 }
 
-/**
- * Sets the timers of all unfinished operations again, and begins the real work of running ones. Without real computes
- * it does nothing.
- */
+/** Sets the timers of all unfinished operations again, and begins the real work of running ones. */
 export function resumeWork(world: World): void {
   if (!world.work.isReal) return;
   for (const operation of world.store.export().operations) {
@@ -67,7 +59,6 @@ export function resumeWork(world: World): void {
   }
 }
 
-/** Returns the unfinished operations of the same request or endpoint that come before this one. */
 function earlierSiblings(world: World, operation: OperationRecord) {
   const { projectId, sequence, action } = operation;
   if (action === "check_availability") return [];
@@ -76,18 +67,13 @@ function earlierSiblings(world: World, operation: OperationRecord) {
   );
 }
 
-/**
- * Whether two operations of a project belong to the same request or endpoint, so that the later one must wait. The
- * operations of one request have the same `createdMs`.
- */
+/** The later one must wait. The operations of one request have the same `createdMs`. */
 function isSibling(one: OperationRecord, other: OperationRecord): boolean {
   const isSameEndpoint = one.endpointId !== undefined && one.endpointId === other.endpointId;
   return one.createdMs === other.createdMs || isSameEndpoint;
 }
 
-/**
- * Gives waiting operations of the same request or endpoint new times, because the operation before them has ended late.
- */
+/** Gives waiting operations new times, because the operation before them has ended late. */
 function delayFollowers(world: World, ended: OperationRecord): void {
   const { projectId, sequence } = ended;
   const followers = [...world.store.operations.unfinishedOfProject(projectId)]
@@ -111,10 +97,7 @@ function outcomeFields(
     : { status: "failed", failuresCount: failuresCount + 1, error };
 }
 
-/**
- * Changes the endpoint when one of its operations ends. After a failure the compute keeps its state. When no other
- * operation of the endpoint is unfinished, `pendingState` is cleared and `init` becomes `idle`.
- */
+/** After a failure the compute keeps its state. After the last operation, `init` becomes `idle`. */
 function settleEndpoint(world: World, endpoint: EndpointRecord, ended: OperationRecord): void {
   const isLast = unfinishedWork(world, endpoint.id).length === 0;
   let after = ended.status === "finished" ? carriedOut(endpoint, ended, world.nowMs) : endpoint;

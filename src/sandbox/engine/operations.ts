@@ -4,7 +4,6 @@ import type { Action, OperationRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
-/** The project, branch and endpoint that an operation works on. */
 export interface OperationSubject {
   readonly projectId: string;
   readonly branchId: string;
@@ -20,10 +19,7 @@ export interface OperationSubject {
  */
 export type Course = "sequence" | "together" | "scheduled" | "queued";
 
-/**
- * Starts operations on one subject, for one request or for the control plane itself. They have the same `createdMs`.
- * @param actions in the order of the answer; not empty.
- */
+/** The operations have the same `createdMs`. `actions` is in the order of the answer. */
 export function startOperations(
   world: World,
   subject: OperationSubject,
@@ -42,7 +38,6 @@ export interface WorkStep
   readonly action: Action;
 }
 
-/** Starts operations like `startOperations`, but each step has its own subject. Without steps nothing happens. */
 export function startWork(
   world: World,
   steps: readonly WorkStep[],
@@ -99,10 +94,7 @@ function spansOf(
   });
 }
 
-/**
- * Sets the timer for the operation's next status. If two timers are due at the same time, the earlier operation ends
- * before the later one runs.
- */
+/** If two timers are due at the same time, the earlier operation ends before the later one runs. */
 export function armOperationTimer(world: World, operation: OperationRecord): void {
   const isWaiting = operation.status === "scheduling";
   world.store.timers.put({
@@ -121,10 +113,7 @@ export function unfinishedWork(world: World, endpointId: string): readonly Opera
   return [...world.store.operations.unfinishedOfEndpoint(endpointId)].filter(holdsLock);
 }
 
-/**
- * Refuses a write while an operation of the project has not ended. Availability checks do not count.
- * @throws Refusal Locked
- */
+/** Refuses a write while an operation of the project has not ended. @throws Refusal Locked */
 export function requireUnlocked(world: World, projectId: string): void {
   for (const operation of world.store.operations.unfinishedOfProject(projectId)) {
     if (!holdsLock(operation)) continue;

@@ -2,13 +2,9 @@
 import type { SandboxClock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 
-/**
- * The longest delay of setTimeout, in milliseconds. A longer delay does not fit into 32 bits, and the timer would fire
- * at once.
- */
+/** The longest delay of setTimeout: a longer one does not fit into 32 bits. */
 const longestTimeoutMs = 2 ** 31 - 1;
 
-/** Sets a timer for the moment at which something in the engine is due next. */
 export class Pacemaker {
   readonly #engine: Engine;
   readonly #clock: SandboxClock;
@@ -16,17 +12,13 @@ export class Pacemaker {
   #timeout: NodeJS.Timeout | undefined;
   #armedForMs: number | undefined;
 
-  /** Makes a pacemaker. @param onError called with an error of the engine. The next `look` sets the timer again. */
   constructor(engine: Engine, clock: SandboxClock, onError: (error: unknown) => void) {
     this.#engine = engine;
     this.#clock = clock;
     this.#onError = onError;
   }
 
-  /**
-   * Sets the timer if no timer is set, or if something is due earlier than the time of the set timer. It must be called
-   * after every change of the records.
-   */
+  /** Must be called after every change of the records. */
   look(): void {
     const dueMs = this.#engine.nextDueMs();
     // A timeout that fires too early does nothing and sets the timer again.
@@ -34,10 +26,7 @@ export class Pacemaker {
     this.lookAgain();
   }
 
-  /**
-   * Replaces the timer. If nothing is due or the clock stands still, no timer is set. It must be called after a change
-   * of the clock.
-   */
+  /** Must be called after a change of the clock. */
   lookAgain(): void {
     this.stop();
     const dueMs = this.#engine.nextDueMs();

@@ -1,7 +1,6 @@
 /** The two profiles: dialects of the API that the sandbox can speak, with all differences between them. */
 import { computeSizes, type SizeRules, smallestUnits } from "./compute-sizes.ts";
 
-/** Fields of an endpoint that a profile may hide. */
 export const endpointExtras = [
   "name",
   "suspend_timeout_seconds",
@@ -12,7 +11,6 @@ export const endpointExtras = [
 ] as const;
 type EndpointExtra = (typeof endpointExtras)[number];
 
-/** Fields of an operation that a profile may hide. */
 export const operationExtras = ["total_duration_ms", "error"] as const;
 type OperationExtra = (typeof operationExtras)[number];
 
@@ -21,21 +19,16 @@ export interface Profile {
   readonly name: "seed" | "public";
   readonly sizes: SizeRules;
   readonly freePlan: { readonly largestUnits: number; readonly readReplicas: number };
-  /** The smallest positive value of `suspend_timeout_seconds`. */
   readonly shortestSuspendSeconds: number;
-  /**
-   * The fields of an endpoint that this profile shows in addition to the common ones. Without `name`, a name in a
-   * request is ignored.
-   */
+  /** Without `name`, a name in a request is ignored. */
   readonly endpointExtras: readonly EndpointExtra[];
-  /** The fields of an operation that this profile shows in addition to the common ones. */
   readonly operationExtras: readonly OperationExtra[];
   /** Whether lists of endpoints show `pending_state` while a compute changes its state. */
   readonly pendingStateInLists: boolean;
   readonly defaultDatabase: { readonly name: string; readonly ownerName: string };
   readonly projectsPerPage: number;
   readonly operationsOfDeletedProject: boolean;
-  /** The HTTP status of the answer to a DELETE of an endpoint, branch, role or database that does not exist. */
+  /** The status of the answer to a DELETE of an object that does not exist. */
   readonly deleteOfMissing: 404 | 204;
   /** Whether the last page of operations still has a cursor. Then the list ends with an empty page. */
   readonly cursorOnLastPage: boolean;
@@ -44,10 +37,7 @@ export interface Profile {
 const steps = (from: number, to: number, step: number): readonly number[] =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
 
-/**
- * `seed` is the contract from which this project began; `public` is the present public API.
- * @see docs/sandbox.md "Profiles"
- */
+/** `seed` is the contract from which this project began. @see docs/sandbox.md "Profiles" */
 export const profiles: Readonly<Record<Profile["name"], Profile>> = {
   seed: {
     name: "seed",

@@ -13,7 +13,6 @@ import { pgVersionFor, projectLimit, regions, requireRoom } from "./settings.ts"
 import { disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** The fields of a request that creates a project. An undefined field gets the control plane's default. */
 export interface ProjectCreation {
   readonly name: string | undefined;
   readonly regionId: string | undefined;
@@ -26,25 +25,17 @@ export interface ProjectCreation {
   readonly provisioner?: string | undefined;
   readonly storePasswords?: boolean | undefined;
   readonly settings?: ProjectSettings | undefined;
-  /** The defaults for endpoints of this project. */
   readonly endpointDefaults?: EndpointDefaults | undefined;
   readonly annotation?: BranchRecord["annotation"];
 }
 
-/** The fields of a project that a request may change. An undefined field stays as it is. */
 export interface ProjectChanges {
   readonly name?: string | undefined;
   readonly historyRetentionSeconds?: number | undefined;
-  /** The settings to replace; all other settings stay. */
   readonly settings?: ProjectSettings | undefined;
-  /** The endpoint defaults to replace; all others stay. */
   readonly endpointDefaults?: EndpointDefaults | undefined;
 }
 
-/**
- * The result of a change of a project: the project after the change (after a deletion: before it), and the started
- * operations.
- */
 export interface ProjectMutation {
   readonly project: ProjectRecord;
   readonly operations: readonly OperationRecord[];
@@ -110,12 +101,7 @@ function primaryBranchOf(world: World, project: ProjectRecord, creation: Project
   return { branch, endpoints: [endpoint], roles: [role], databases: [database], operations };
 }
 
-/**
- * Changes a project. A change of the history retention starts apply_storage_config. When logical replication is
- * switched on, every active compute is suspended and not started again. Logical replication cannot be switched off
- * again.
- * @throws Refusal NotFound, Locked, NotAllowed, Invalid
- */
+/** Logical replication suspends every active compute, and cannot be switched off again. @throws Refusal */
 export function updateProject(world: World, projectId: string, changes: ProjectChanges): ProjectMutation {
   const before = world.project(projectId);
   requireUnlocked(world, projectId);
@@ -142,17 +128,13 @@ export function updateProject(world: World, projectId: string, changes: ProjectC
   return { project, operations: startWork(world, steps) };
 }
 
-/** Returns the fields of `before`, replaced by the defined fields of `changes`. */
 function merged<V extends object>(before: V | undefined, changes: V | undefined): V | undefined {
   if (changes === undefined) return before;
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
   return { ...before, ...(Object.fromEntries(given) as V) };
 }
 
-/**
- * Sets `pendingState` of every active compute of the project to `idle`.
- * @returns the steps that suspend these computes
- */
+/** Returns the steps that suspend the active computes of a project. */
 function suspendAll(world: World, projectId: string): readonly WorkStep[] {
   const active = world.store.endpoints.ofProject(projectId).filter(({ state }) => state === "active");
   return active.map((endpoint) => {
@@ -161,7 +143,6 @@ function suspendAll(world: World, projectId: string): readonly WorkStep[] {
   });
 }
 
-/** Checks that an endpoint of the project could have these defaults. @throws Refusal Invalid, NotAllowed */
 function requirePossibleDefaults(world: World, { id, plan, endpointDefaults }: ProjectRecord): void {
   if (endpointDefaults !== undefined) requireAllowed(newConfig(id, {}, endpointDefaults), plan, world.profile);
 }

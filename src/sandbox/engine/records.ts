@@ -9,10 +9,7 @@ import { isOwnedSetting } from "./owned-settings.ts";
 /** The longest auto-suspend delay: 7 days. @see docs/sandbox.md "Compute sizes and delays" */
 export const longestSuspendSeconds = 604_800;
 
-/**
- * A name that a user gives. It has no control characters and no characters outside the Basic Multilingual Plane of
- * Unicode, so its length is the same in every programming language.
- */
+/** Its length is the same in every programming language, so it has no characters outside of the BMP. */
 export const nameText = (longest: number) =>
   z
     .string()
@@ -28,7 +25,6 @@ const objectName = (what: string, isReserved: (name: string) => boolean) =>
     .refine((name) => Buffer.byteLength(name) <= longestObjectNameBytes, "must be at most 63 bytes long")
     .refine((name) => !isReserved(name), { error: ({ input }) => `the ${what} name "${input}" is reserved` });
 
-/** Roles of the control plane, and names that PostgreSQL reserves. */
 const reservedRoles = new Set(["cloud_admin", "neon_superuser", "public", "none"]);
 
 export const newRoleName = objectName("role", (name) => name.startsWith("pg_") || reservedRoles.has(name));
@@ -38,7 +34,6 @@ const reservedDatabases = new Set(["postgres", "template0", "template1"]);
 export const newDatabaseName = objectName("database", (name) => reservedDatabases.has(name));
 
 const id = z.string().min(1).max(256);
-/** A sequence number. It stays far below the largest integer that a JavaScript number holds exactly. */
 const sequence = z.int().min(0).max(1e14);
 /** Epoch milliseconds of the sandbox's clock, until the end of the year 9999, so that the year has four digits. */
 const time = z.int().min(0).max(253_402_300_799_999);
@@ -57,10 +52,8 @@ export const operationActions = [
   "suspend_compute",
 ] as const;
 
-/** Values by name. */
 const namedSettings = z.record(z.string(), z.string());
 
-/** Settings of Postgres that a user may give. Those of the control plane are refused. */
 export const postgresSettings = namedSettings.superRefine((settings, context) => {
   for (const name of Object.keys(settings).filter(isOwnedSetting)) {
     context.addIssue({ code: "custom", path: [name], message: "is set by the control plane and cannot be changed" });
@@ -69,7 +62,6 @@ export const postgresSettings = namedSettings.superRefine((settings, context) =>
 
 export const projectSettings = z.object({ enable_logical_replication: z.boolean().optional() });
 
-/** The values that endpoints of a project get if a request does not set them. */
 const endpointDefaults = z.object({
   minUnits: units.optional(),
   maxUnits: units.optional(),
@@ -82,24 +74,17 @@ export const projectRecord = z.object({
   sequence,
   name: nameText(256),
   regionId: nameText(64),
-  /**
-   * The pricing plan. It decides which sizes and endpoint types the project may use, and how many branches it may have.
-   */
   plan: z.enum(["free", "paid"]),
-  /** The major version of Postgres. */
   pgVersion: z.int(),
   historyRetentionSeconds: z.int().min(0),
   orgId: id.optional(),
   provisioner: z.string().optional(),
-  /** Whether the project stores passwords; `undefined`: it does. */
+  /** `undefined`: it does. */
   storePasswords: z.boolean().optional(),
   settings: projectSettings.optional(),
   endpointDefaults: endpointDefaults.optional(),
   ...stamps,
-  /**
-   * When the project was deleted; `undefined`: it is not deleted. The record stays, because its operations can still be
-   * read.
-   */
+  /** The record stays, because its operations can still be read. */
   deletedMs: time.optional(),
 });
 
@@ -110,32 +95,22 @@ export const branchRecord = z.object({
   parentId: id.optional(),
   name: nameText(256),
   primary: z.boolean(),
-  /** Whether the branch is protected. A protected branch cannot be deleted. */
   protected: z.boolean(),
-  /**
-   * `init`: the operation that creates the branch has not ended. `resetting`: the operation that restores it has not
-   * ended.
-   */
+  /** `init`: it is being created. `resetting`: it is being restored. */
   state: z.enum(["init", "resetting", "ready"]),
-  /**
-   * The branch began with the data that its parent had at this time. `undefined`: the data at the creation of this
-   * branch.
-   */
+  /** The time of the parent's data. `undefined`: the creation of this branch. */
   parentTimestampMs: time.optional(),
-  /** What the branch copied from its parent: the data, or only the schema. `undefined`: `parent-data`. */
+  /** `undefined`: `parent-data`. */
   initSource: z.enum(["schema-only", "parent-data"]).optional(),
-  /** When the control plane deletes the branch; `undefined`: never. */
   expiresMs: time.optional(),
   /** The seconds from the request that set `expiresMs` until `expiresMs`. */
   ttlSeconds: z.int().min(0).optional(),
   annotation: namedSettings.optional(),
   lastResetMs: time.optional(),
-  /** The id of the branch snapshot from which the branch was made. */
   restoredFrom: id.optional(),
   ...stamps,
 });
 
-/** The fields of an endpoint that a request may set. */
 const endpointConfig = {
   branchId: id,
   minUnits: units,
@@ -163,31 +138,22 @@ export const endpointRecord = z.object({
   proxyHost: nameText(256),
   /** `init`: the endpoint was created, and its first operation has not ended. */
   state: z.enum(["init", "idle", "active"]),
-  /**
-   * The state that the compute has after its unfinished operations; during a restart, it equals `state`. `undefined`:
-   * the compute is not changing.
-   */
+  /** The state after the unfinished operations; `undefined`: the compute is not changing. */
   pendingState: z.enum(["idle", "active"]).optional(),
-  /** When the compute was last active; `undefined`: it has never been active. */
   lastActiveMs: time.optional(),
   startedMs: time.optional(),
   suspendedMs: time.optional(),
   ...stamps,
 });
 
-/**
- * An operation: one piece of work of the control plane. Its start, end and planned failure are decided when it is
- * created. Real work can end later, and can fail.
- */
+/** Start, end and planned failure are decided at the creation. Real work can end later, and can fail. */
 export const operationRecord = z.object({
   id,
-  /** A number that rises with every operation. It orders operations with the same `createdMs`. */
   sequence,
   projectId: id,
   branchId: id,
   endpointId: id.optional(),
   action: z.enum(operationActions),
-  /** The status. `finished` and `failed` are final. */
   status: z.enum(["scheduling", "running", "finished", "failed"]),
   failuresCount: z.int().min(0),
   error: z.string().optional(),
@@ -329,21 +295,14 @@ export const storeContent = z.object({
   values: z.record(z.string(), z.string()),
 });
 
-/** A project; its fields are described at `projectRecord`. */
 export type ProjectRecord = Readonly<z.output<typeof projectRecord>>;
-/** A branch; its fields are described at `branchRecord`. */
 export type BranchRecord = Readonly<z.output<typeof branchRecord>>;
-/** An endpoint; its fields are described at `endpointRecord`. */
 export type EndpointRecord = Readonly<z.output<typeof endpointRecord>>;
 export type EndpointConfig = Pick<EndpointRecord, keyof typeof endpointConfig>;
-/** An operation; its fields are described at `operationRecord`. */
 export type OperationRecord = Readonly<z.output<typeof operationRecord>>;
-/** A role; its fields are described at `roleRecord`. */
 export type RoleRecord = Readonly<z.output<typeof roleRecord>>;
-/** A database; its fields are described at `databaseRecord`. */
 export type DatabaseRecord = Readonly<z.output<typeof databaseRecord>>;
 export type ProjectSettings = Readonly<z.output<typeof projectSettings>>;
-/** The values that endpoints of a project get if a request does not set them. */
 export type EndpointDefaults = Readonly<z.output<typeof endpointDefaults>>;
 export type BranchContents = Pick<VersionRecord, "roles" | "databases">;
 export type VersionRecord = Readonly<z.output<typeof versionRecord>>;
@@ -355,10 +314,7 @@ export type TimerRecord = Readonly<z.output<typeof timerRecord>>;
 export type StoreContent = { readonly [Name in keyof z.output<typeof storeContent>]: Immutable<Name> };
 type Immutable<Name extends keyof z.output<typeof storeContent>> = Readonly<z.output<typeof storeContent>[Name]>;
 
-/** The state that a compute is changing to. */
 export type PendingState = NonNullable<EndpointRecord["pendingState"]>;
-/** The pricing plan of a project: `free` or `paid`. */
 export type Plan = ProjectRecord["plan"];
 export type Action = OperationRecord["action"];
-/** What an API key may do. */
 export type KeyAccess = KeyRecord["access"];

@@ -6,10 +6,9 @@ import { projectLimit, requireRoom } from "./settings.ts";
 import { armAvailabilityCheck, armExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** How long a deleted project can be recovered, in milliseconds. */
 export const recoverableMs = 7 * 86_400_000;
 
-/** Keeps the branches, endpoints, roles and databases of a project. It must be called before the project is deleted. */
+/** Must be called before the project is deleted. */
 export function keepForRecovery(world: World, { id }: ProjectRecord): void {
   const { store } = world;
   for (const { id: projectId } of store.trash.list()) {
@@ -29,21 +28,15 @@ export function keepForRecovery(world: World, { id }: ProjectRecord): void {
   });
 }
 
-/** Returns until when a project can be recovered, in epoch milliseconds; 0: it is not deleted. */
 export function recoverableUntilMs(project: ProjectRecord | undefined): number {
   return project?.deletedMs === undefined ? 0 : project.deletedMs + recoverableMs;
 }
 
-/** Returns the deleted projects that can still be recovered, in the order of creation. */
 export function recoverableProjects({ store, nowMs }: World): readonly ProjectRecord[] {
   return store.projects.list().filter((project) => recoverableUntilMs(project) > nowMs && store.trash.get(project.id));
 }
 
-/**
- * Recovers a deleted project with its branches and endpoints. All its computes are idle.
- * @throws Refusal NotFound (the project never existed, or its seven days are over), NotAllowed (not deleted, too many
- *   projects), Locked
- */
+/** All its computes are idle. @throws Refusal NotFound, NotAllowed, Locked */
 export function recoverProject(
   world: World,
   projectId: string,

@@ -1,9 +1,6 @@
 /** The error with which the engine refuses a request. */
 
-/**
- * Why the engine refuses a request. A refused request changes nothing.
- * `NotPlayed`: the real control plane can do this, and the sandbox cannot.
- */
+/** `NotPlayed`: the real control plane can do this, and the sandbox cannot. */
 export type RefusalReason =
   | "Invalid"
   | "NotFound"
@@ -17,7 +14,6 @@ export type RefusalReason =
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly reason: RefusalReason;
-  /** The control plane's own error code, often "". */
   readonly code: string;
 
   constructor(reason: RefusalReason, message: string, code = "") {

@@ -11,12 +11,11 @@ import { branchLimits, requireRoom, snapshotLimit } from "./settings.ts";
 import { armExpiry, disarmExpiry } from "./timers.ts";
 import type { World } from "./world.ts";
 
-/** The source of a restored branch's data, and the name of the new branch that keeps the former data. */
 export interface BranchRestore {
   readonly sourceBranchId: string;
-  /** The time of the data, in epoch milliseconds. `undefined`: the present state. */
+  /** Epoch milliseconds. `undefined`: now. */
   readonly sourceMs: number | undefined;
-  /** The name of a new branch that keeps the former data. `undefined`: the former data is lost. */
+  /** The name of a new branch that keeps the former data, and gets the children. */
   readonly preserveUnderName: string | undefined;
 }
 
@@ -25,12 +24,7 @@ export interface RestoredBranch {
   readonly operations: readonly OperationRecord[];
 }
 
-/**
- * Replaces the data, roles and databases of a branch. Active computes are suspended before the replacement, and started
- * again after it. With `preserveUnderName`, a new branch keeps the former data and becomes the parent of the branch's
- * children.
- * @throws Refusal NotFound, Locked, Invalid, NotAllowed, Conflict
- */
+/** Active computes are suspended before, and started after it. @throws Refusal */
 export function restoreBranch(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
@@ -105,22 +99,19 @@ function startRestore(
   ]);
 }
 
-/** The fields of a request that creates a branch snapshot. Without a name, the id is the name. */
+/** Without a name, the id is the name. */
 export interface SnapshotCreation {
   readonly name: string | undefined;
-  /** The time of the data, in epoch milliseconds. @default now */
   readonly timestampMs: number | undefined;
-  /** When the snapshot expires, in epoch milliseconds. @default never */
   readonly expiresMs: number | undefined;
 }
 
-/** A new branch snapshot, and the operation that copies its data. */
 export interface NewSnapshot {
   readonly snapshot: SnapshotRecord;
   readonly operations: readonly OperationRecord[];
 }
 
-/** Creates a branch snapshot. @throws Refusal NotFound, Locked, Invalid, NotAllowed */
+/** @throws Refusal NotFound, Locked, Invalid, NotAllowed */
 export function createSnapshot(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
@@ -150,14 +141,12 @@ export function createSnapshot(
   return { snapshot, operations: startWork(world, [step]) };
 }
 
-/** Checks that an expiry time is in the future; `undefined` is allowed. @throws Refusal Invalid */
 export function requireFuture(world: World, expiresMs: number | undefined): void {
   if (expiresMs !== undefined && expiresMs <= world.nowMs) {
     throw new Refusal("Invalid", "expires_at: must be in the future");
   }
 }
 
-/** Returns a branch snapshot. @throws Refusal NotFound */
 export function snapshotAt(world: World, projectId: string, snapshotId: string): SnapshotRecord {
   world.project(projectId);
   const snapshot = world.store.snapshots.get(snapshotId);
@@ -165,7 +154,6 @@ export function snapshotAt(world: World, projectId: string, snapshotId: string):
   return snapshot;
 }
 
-/** Renames a branch snapshot. Without a name, nothing changes. @throws Refusal NotFound */
 export function renameSnapshot(
   world: World,
   { projectId, snapshotId }: { readonly projectId: string; readonly snapshotId: string },
@@ -177,13 +165,12 @@ export function renameSnapshot(
   return snapshot;
 }
 
-/** Deletes a branch snapshot. @throws Refusal NotFound */
 export function deleteSnapshot(world: World, projectId: string, snapshotId: string): void {
   world.store.snapshots.remove(snapshotAt(world, projectId, snapshotId).id);
   disarmExpiry(world, snapshotId);
 }
 
-/** Creates a branch without endpoints from a branch snapshot. @throws Refusal NotFound, Locked, Conflict, NotAllowed */
+/** @throws Refusal NotFound, Locked, Conflict, NotAllowed */
 export function restoreSnapshot(
   world: World,
   { projectId, snapshotId }: { readonly projectId: string; readonly snapshotId: string },

@@ -14,11 +14,7 @@ type ProjectSeed = Fixture["projects"][number];
 type BranchSeed = ProjectSeed["branches"][number];
 type EndpointSeed = BranchSeed["endpoints"][number];
 
-/**
- * Fills an empty engine with a fixture. No operation starts.
- * @throws Refusal when the project's plan (free or paid) or the profile does not allow an endpoint of the fixture. The
- *   message names its path in the fixture, such as `projects[0].branches[1].endpoints[0]`.
- */
+/** No operation starts. @throws Refusal whose message names the place, such as `projects[0].branches[1]` */
 export function seedWorld(world: World, fixture: Fixture): void {
   world.store.counters.set("random", world.settings.seed >>> 0);
   for (const [p, { branches, ...given }] of fixture.projects.entries()) {
@@ -87,7 +83,6 @@ function seedEndpoint(
   armAvailabilityCheck(world, branch.id);
 }
 
-/** Checks a suspend delay like the schema of a request does. @throws Refusal Invalid */
 function requireDelay({ profile }: World, seconds: number): void {
   const shortest = profile.shortestSuspendSeconds;
   if (seconds > 0 && seconds < shortest) {
@@ -95,7 +90,6 @@ function requireDelay({ profile }: World, seconds: number): void {
   }
 }
 
-/** Runs the work. If the work is refused, the error message begins with the place in the fixture. */
 function naming(place: string, work: () => void): void {
   try {
     work();

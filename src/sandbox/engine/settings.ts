@@ -2,19 +2,11 @@
 import type { Plan } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 
-/** The settings of the engine. Times are milliseconds of the sandbox's clock. */
 export interface EngineSettings {
-  /**
-   * How long one operation is planned to run: a random time from this range. If both ends are equal, the time is always
-   * the same. Real work can take longer.
-   */
+  /** A random time from this range. Real work can take longer. */
   readonly operationLatencyMs: { readonly min: number; readonly max: number };
-  /** The time between two availability checks of a branch that has an endpoint. */
   readonly availabilityCheckIntervalMs: number;
-  /**
-   * The seed of random ids, passwords and latencies. Without real computes, the same seed and the same calls at the
-   * same times give the same answers.
-   */
+  /** Without real computes, the same seed and the same calls at the same times give the same answers. */
   readonly seed: number;
   /** The major versions of Postgres that a project may have, oldest first. A project that names none has the last one. */
   readonly pgVersions: readonly number[];
@@ -22,18 +14,11 @@ export interface EngineSettings {
   readonly recoverableProjects: number;
   /** The last part of host names: `<endpoint id>.<region>.<cloud>.<hostSuffix>`. */
   readonly hostSuffix: string;
-  /**
-   * If this is set, the host of each new endpoint is a loopback address of its own, `127.<block>.x.y`. After 65,000
-   * endpoints, addresses repeat.
-   * @default host names
-   */
+  /** If set, each new endpoint has a loopback address of its own, `127.<block>.x.y`. @default host names */
   readonly addressBlock?: number | undefined;
 }
 
-/**
- * The default settings. A sandbox without the option for the seed draws a random seed instead. With real computes, the
- * default latency is 0.
- */
+/** A sandbox without a seed draws one. With real computes, the default latency is 0. */
 export const defaultEngineSettings: EngineSettings = {
   operationLatencyMs: { min: 300, max: 1000 },
   availabilityCheckIntervalMs: 24 * 3_600_000,
@@ -43,32 +28,21 @@ export const defaultEngineSettings: EngineSettings = {
   hostSuffix: "sandbox.localhost",
 };
 
-/** The suspend delay in seconds if `suspend_timeout_seconds` is 0. */
 export const defaultSuspendSeconds = 300;
 
 /** The maximum number of branches of one project, by its pricing plan. @see docs/sandbox.md "Limits" */
 export const branchLimits: Readonly<Record<Plan, number>> = { free: 10, paid: 5000 };
 
-/** The maximum number of roles of one branch. The maximum number of databases is the same. */
 export const objectsPerBranch = 500;
 
-/** The maximum number of branch snapshots of one project. */
 export const snapshotLimit = 1000;
 
-/** The maximum number of projects, without deleted ones. */
 export const projectLimit = 1000;
 
-/**
- * The maximum number of faults; also of planned failures, and of API keys. There is a maximum because tests may forget
- * to remove them.
- */
+/** Also of planned failures, and of API keys. Tests may forget to remove them. */
 export const controlLimit = 1000;
 
-/**
- * Checks that one more object is allowed.
- * @param what the plural in capitals, such as `BRANCHES`; it is part of the error.
- * @throws Refusal NotAllowed
- */
+/** @param what the plural in capitals, such as `BRANCHES`. @throws Refusal NotAllowed */
 export function requireRoom(present: number, limit: number, what: string): void {
   if (present < limit) return;
   throw new Refusal(
@@ -84,11 +58,7 @@ export function regionHost(regionId: string, suffix: string): string {
   return `${region.join("-")}.${cloud}.${suffix}`;
 }
 
-/**
- * Returns the major version of Postgres of a new project.
- * @param asked `undefined`: the newest version
- * @throws Refusal NotAllowed (no programs of that version)
- */
+/** @throws Refusal NotAllowed (no programs of that version) */
 export function pgVersionFor({ pgVersions }: EngineSettings, asked?: number): number {
   const version = asked ?? pgVersions.at(-1);
   if (version !== undefined && pgVersions.includes(version)) return version;
@@ -96,7 +66,6 @@ export function pgVersionFor({ pgVersions }: EngineSettings, asked?: number): nu
 }
 
 export interface Region {
-  /** The id of the region, `<cloud>-<region>`. */
   readonly id: string;
   readonly name: string;
   readonly latitude: number;

@@ -32,27 +32,21 @@ import {
   versionRecord,
 } from "./records.ts";
 
-/** A position in a project's list of operations. The list begins with the newest, so older operations follow. */
+/** The list begins with the newest, so older operations follow. */
 export interface OperationPosition {
   readonly createdMs: number;
   readonly sequence: number;
 }
 
-/**
- * A cursor of the API holds the sequence number of an operation modulo this number, because a cursor has only six
- * digits for it.
- */
+/** A cursor has only six digits for the sequence number. */
 export const cursorModulus = 1_000_000;
 
 export interface OperationQuery {
   readonly projectId: string;
-  /** The maximum number of operations; at least 1. */
   readonly limit: number;
-  /**
-   * The page begins with the newest operation that is older than this position; `undefined`: with the newest of all.
-   */
+  /** Older operations follow; `undefined`: the newest of all come first. */
   readonly after: OperationPosition | undefined;
-  /** Operations newer than this position are left out. `undefined`: no operation is left out. */
+  /** Newer operations are left out. */
   readonly upTo: OperationPosition | undefined;
 }
 
@@ -76,18 +70,13 @@ export class Store {
   readonly trash: Table<TrashRecord>;
   readonly usage: ByParentTable<UsageRecord>;
   readonly timers: TimerTable;
-  /** Named values of the sandbox that belong to no record. */
   readonly values: NamedValues<string>;
   readonly counters = {
-    /** Returns a counter; 0 if it was never set. */
     get: (name: string): number => this.#counters.get(name) ?? 0,
     set: (name: string, value: number): void => this.#counters.set(name, value),
   };
 
-  /**
-   * Makes an empty store.
-   * @param commit stores the changes of each transaction. @default none: changes are lost when the process ends
-   */
+  /** @param commit stores the changes of each transaction. @default they are lost when the process ends */
   constructor(commit?: Commit) {
     const transactions = new Transactions(commit);
     this.#transactions = transactions;
@@ -107,15 +96,11 @@ export class Store {
     this.values = new NamedValues("values", transactions);
   }
 
-  /**
-   * Runs the work as a transaction. If it throws, none of its changes remains. A transaction inside another one is part
-   * of the outer transaction.
-   */
+  /** If the work throws, none of its changes remains. An inner call is part of the outer transaction. */
   transaction<T>(work: () => T): T {
     return this.#transactions.run(work);
   }
 
-  /** Removes all records. */
   clear(): void {
     this.transaction(() => {
       for (const table of Object.values(this.#tables())) table.clear();
@@ -123,14 +108,13 @@ export class Store {
     });
   }
 
-  /** Returns a copy of all records. */
   export(): StoreContent {
     const lists = Object.entries(this.#tables()).map(([name, table]) => [name, table.list()]);
     const named = { counters: this.#counters.entries(), values: this.values.entries() };
     return { ...Object.fromEntries(lists), ...named } as StoreContent;
   }
 
-  /** Replaces all records. The caller has checked the content. */
+  /** The caller has checked the content. */
   restore(content: StoreContent): void {
     this.transaction(() => {
       this.clear();
@@ -229,9 +213,7 @@ class ByParentTable<R extends Numbered & { readonly projectId: string; readonly 
   }
 }
 
-/**
- * The operations. A higher `sequence` never has an earlier `createdMs`, so a list by `sequence` is also a list by time.
- */
+/** A list by `sequence` is also a list by time. */
 class OperationTable extends Table<OperationRecord> {
   constructor(transactions: Transactions) {
     super(transactions, {
@@ -244,7 +226,6 @@ class OperationTable extends Table<OperationRecord> {
     });
   }
 
-  /** Returns a page of operations, newest first: by `createdMs`, then by `sequence`, both descending. */
   page({ projectId, limit, after, upTo }: OperationQuery): readonly OperationRecord[] {
     const isWithin = (operation: OperationRecord): boolean =>
       (after === undefined || compare(operation, after) < 0) && (upTo === undefined || compare(operation, upTo) <= 0);
@@ -268,7 +249,6 @@ function compare(a: OperationPosition, b: OperationPosition): number {
   return a.createdMs - b.createdMs || a.sequence - b.sequence;
 }
 
-/** The timers in the order in which they are due: by `dueMs`, then `rank`, then `key`. */
 class TimerTable extends Table<TimerRecord> {
   constructor(transactions: Transactions) {
     super(transactions, {
@@ -284,7 +264,6 @@ class TimerTable extends Table<TimerRecord> {
     if (!isSame) super.put(timer);
   }
 
-  /** Returns the timer that is due first; `undefined`: there is no timer. */
   next(): TimerRecord | undefined {
     return this.first();
   }

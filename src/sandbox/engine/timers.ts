@@ -4,10 +4,6 @@ import type { BranchRecord, EndpointRecord, StoreContent } from "./records.ts";
 import { defaultSuspendSeconds } from "./settings.ts";
 import type { World } from "./world.ts";
 
-/**
- * Sets the timer that suspends an active compute after a time without activity. If the delay is `-1` (never), there is
- * no timer.
- */
 export function armAutoSuspend(world: World, endpoint: EndpointRecord): void {
   const dueMs = suspendsAtMs(endpoint);
   if (dueMs === undefined) world.store.timers.remove(suspendKey(endpoint.id));
@@ -18,10 +14,7 @@ export function disarmAutoSuspend(world: World, endpointId: string): void {
   world.store.timers.remove(suspendKey(endpointId));
 }
 
-/**
- * Suspends an active compute that was inactive for its whole delay. Otherwise the timer is set again: after newer
- * activity, after a longer delay was set, while its operations run, or while clients are connected.
- */
+/** Otherwise the timer is set again: after newer activity, while operations run, or while clients are connected. */
 export function suspendIfInactive(world: World, endpointId: string): void {
   disarmAutoSuspend(world, endpointId);
   const endpoint = world.store.endpoints.get(endpointId);
@@ -68,11 +61,7 @@ function suspendKey(endpointId: string): string {
   return `autoSuspend ${endpointId}`;
 }
 
-/**
- * Sets the timer for the next availability check of a branch. Checks are due at whole intervals after the branch was
- * created, so a second call before the next check changes nothing.
- * @param afterMs the next check is later than this, in epoch milliseconds; earlier ones are skipped. @default now
- */
+/** Checks are due at whole intervals after the branch was created. `afterMs`: earlier ones are skipped. */
 export function armAvailabilityCheck(world: World, branchId: string, afterMs = world.nowMs): void {
   const branch = world.store.branches.get(branchId);
   if (branch === undefined) return;
@@ -95,7 +84,6 @@ export function disarmAvailabilityCheck(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
 }
 
-/** Checks a branch through its read-write endpoint, else through its oldest endpoint. */
 export function checkAvailability(world: World, branchId: string): void {
   world.store.timers.remove(checkKey(branchId));
   const endpoints = world.store.endpoints.ofBranch(branchId);
@@ -118,7 +106,6 @@ function checkKey(branchId: string): string {
   return `availabilityCheck ${branchId}`;
 }
 
-/** Sets the timer that deletes a branch or a branch snapshot. Without `expiresMs` there is no timer. */
 export function armExpiry(
   world: World,
   { id, expiresMs }: { readonly id: string; readonly expiresMs?: number | undefined },
@@ -134,10 +121,7 @@ export function disarmExpiry(world: World, id: string): void {
   world.store.timers.remove(`expiry ${id}`);
 }
 
-/**
- * Sets every timer again from the records. The stored timers are not used, because a timer that does not match its
- * record would be due for ever.
- */
+/** The stored timers are not used: one that does not match its record would be due for ever. */
 export function rearm(world: World, { operations, endpoints, branches, snapshots }: StoreContent): void {
   for (const record of [...branches, ...snapshots]) armExpiry(world, record);
   for (const operation of operations) {

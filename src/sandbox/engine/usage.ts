@@ -7,23 +7,18 @@ import type { World } from "./world.ts";
 
 const dayMs = 86_400_000;
 
-/** The usage of computes in a time span. */
 export interface Usage {
   readonly activeMs: number;
-  /**
-   * Milliseconds times compute units. A compute that scales counts with its minimum size, because the sandbox measures
-   * no load.
-   */
+  /** Milliseconds times compute units, at the minimum size, because the sandbox measures no load. */
   readonly unitMs: number;
 }
 
-/** A time span: from a time (inclusive) to a time (exclusive), in epoch milliseconds. */
+/** From a time (inclusive) to a time (exclusive), in epoch milliseconds. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Adds the run of an active compute, which ends now, to the usage of its branch. */
 export function noteRunEnded(world: World, endpoint: EndpointRecord): void {
   const { projectId, branchId, startedMs, minUnits } = endpoint;
   if (endpoint.state !== "active" || startedMs === undefined) return;
@@ -43,7 +38,6 @@ export function noteRunEnded(world: World, endpoint: EndpointRecord): void {
   }
 }
 
-/** Returns the usage of a project, or of one of its branches. @param span whole days; the last one may be today. */
 export function usageIn(
   { store, nowMs }: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId?: string | undefined },
@@ -66,14 +60,13 @@ export function usageIn(
   return { activeMs, unitMs };
 }
 
-/** Returns the calendar month (UTC) that contains a time. The control plane counts usage by month. */
+/** Returns the month (UTC) that contains a time. */
 export function monthOf(timeMs: number): Span {
   const time = new Date(timeMs);
   const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
   return { fromMs: Date.UTC(year, month), toMs: Date.UTC(year, month + 1) };
 }
 
-/** Returns the day (UTC) that contains a time. */
 export function dayOf(timeMs: number): Span {
   const fromMs = Math.floor(timeMs / dayMs) * dayMs;
   return { fromMs, toMs: fromMs + dayMs };

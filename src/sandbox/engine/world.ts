@@ -10,7 +10,6 @@ import { Refusal } from "./refusal.ts";
 import type { EngineSettings } from "./settings.ts";
 import type { Store } from "./store.ts";
 
-/** The state of the engine, and the lookups of records by id. */
 export class World {
   readonly store: Store;
   readonly profile: Profile;
@@ -20,10 +19,7 @@ export class World {
   readonly endpointHistory = new ListHistory<EndpointRecord>();
   readonly operationHistory = new ListHistory<OperationRecord>();
   readonly work: RealWork;
-  /**
-   * The present time in epoch milliseconds of the sandbox's clock. While the engine carries out something that was due
-   * earlier, this is the due time.
-   */
+  /** Epoch milliseconds. While the engine carries out something that was due earlier, this is the due time. */
   nowMs = 0;
 
   constructor(store: Store, profile: Profile, settings: EngineSettings, work = new RealWork(undefined, () => {})) {
@@ -33,23 +29,18 @@ export class World {
     this.work = work;
   }
 
-  /**
-   * Returns a random number from 0 (inclusive) to 1 (exclusive). The state of the generator is stored with the records.
-   * So after a rollback, the next request draws the same numbers.
-   */
+  /** The state of the generator is stored, so after a rollback the next request draws the same numbers. */
   draw = (): number => {
     const step = nextRandom(this.store.counters.get("random"));
     this.store.counters.set("random", step.state);
     return step.value;
   };
 
-  /** Returns the planned duration of the next operation, in milliseconds: a random time from the setting's range. */
   drawLatencyMs(): number {
     const { min, max } = this.settings.operationLatencyMs;
     return Math.round(min + this.draw() * (max - min));
   }
 
-  /** Returns a sequence number larger than any returned before. */
   nextSequence(): number {
     const next = this.store.counters.get("sequence") + 1;
     this.store.counters.set("sequence", next);
@@ -74,30 +65,27 @@ export class World {
     return operation;
   }
 
-  /**
-   * Begins the real work of an operation, if the operation still runs. After a rollback of its transaction, the
-   * operation no longer exists.
-   */
+  /** After a rollback of its transaction, the operation no longer exists. */
   beginWork(operationId: string): void {
     const operation = this.store.operations.get(operationId);
     if (operation?.status === "running") this.work.begin(operation);
   }
 
-  /** Returns a project. A deleted project counts as missing. @throws Refusal NotFound */
+  /** A deleted project counts as missing. @throws Refusal NotFound */
   project(projectId: string): ProjectRecord {
     const project = this.everProject(projectId);
     if (project.deletedMs !== undefined) throw new Refusal("NotFound", "project not found");
     return project;
   }
 
-  /** Returns a project, even a deleted one, because its operations can still be read. @throws Refusal NotFound */
+  /** Also a deleted one, because its operations can still be read. @throws Refusal NotFound */
   everProject(projectId: string): ProjectRecord {
     const project = this.store.projects.get(projectId);
     if (project === undefined) throw new Refusal("NotFound", "project not found");
     return project;
   }
 
-  /** Returns a branch. A branch of another project counts as missing. @throws Refusal NotFound */
+  /** A branch of another project counts as missing. @throws Refusal NotFound */
   branch(projectId: string, branchId: string): BranchRecord {
     this.project(projectId);
     const branch = this.store.branches.get(branchId);
@@ -105,12 +93,12 @@ export class World {
     return branch;
   }
 
-  /** Returns the primary branch of a project. Every project has exactly one. */
+  /** Every project has exactly one. */
   primaryBranch(projectId: string): BranchRecord {
     return this.store.branches.ofProject(projectId).find((branch) => branch.primary) as BranchRecord;
   }
 
-  /** Returns an endpoint. An endpoint of another project counts as missing. @throws Refusal NotFound */
+  /** An endpoint of another project counts as missing. @throws Refusal NotFound */
   endpoint(projectId: string, endpointId: string): EndpointRecord {
     this.project(projectId);
     const endpoint = this.store.endpoints.get(endpointId);

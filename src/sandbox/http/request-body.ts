@@ -4,9 +4,8 @@ import { ApiError } from "./parts/errors.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The `Content-Type` header as the client sent it, before fastify could refuse it; `undefined`: none. */
+    /** As the client sent it, before fastify could refuse it. */
     sentContentType: string | undefined;
-    /** The bytes of the body; `undefined`: there was none, or it was not read. */
     sentBody: Buffer | undefined;
   }
 }
@@ -16,17 +15,10 @@ export const bodyLimit = 256 * 1024;
 
 const deepestNesting = 32;
 
-/**
- * Decodes UTF-8 and refuses invalid bytes. All requests share it, because it keeps no state and is expensive to make.
- */
+/** All requests share it, because it keeps no state and is expensive to make. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
-/**
- * Makes the server read bodies by the sandbox's rules: every body must be JSON, and a request without a body may have
- * any content type. A body is ignored if its route takes none, if no route fits, or if a DELETE has a body that is not
- * JSON.
- * Errors: 400 malformed or nested too deeply, 413 too large, 415 not JSON.
- */
+/** Every body must be JSON. Errors: 400 malformed or nested too deeply, 413 too large, 415 not JSON. */
 export function readBodies(app: FastifyInstance): void {
   app.decorateRequest("sentContentType", undefined);
   app.decorateRequest("sentBody", undefined);
@@ -45,8 +37,7 @@ export function readBodies(app: FastifyInstance): void {
   app.addHook("onRequest", (request, _reply, done) => {
     const { headers } = request.raw;
     request.sentContentType = headers["content-type"];
-    // fastify would answer 415 to a content type that it does not know, even without a body. So the header gets a known
-    // value, and the parser uses the value that the client sent.
+    // fastify would answer 415 to a content type that it does not know, even without a body.
     if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
     done();
   });
@@ -76,10 +67,7 @@ function parseJson(contentType: string | undefined, body: Buffer): unknown {
   return parsed;
 }
 
-/**
- * Whether a value is nested deeper than the limit. The search stops at the limit, because a very deep value would
- * overflow the stack.
- */
+/** The search stops at the limit: a very deep value would overflow the stack. */
 function isDeeperThan(value: unknown, limit: number): boolean {
   if (limit < 0) return true;
   if (typeof value !== "object" || value === null) return false;

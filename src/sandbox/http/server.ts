@@ -23,7 +23,7 @@ import { readBodies } from "./request-body.ts";
 import { openApiDocument } from "./specification/openapi-document.ts";
 import { KnownRoutes } from "./specification/routes.ts";
 
-/** All routes of the API that the sandbox supports, in the order of the API reference. */
+/** In the order of the API reference. */
 const apiRoutes = [
   endpointRoutes,
   operationRoutes,
@@ -39,9 +39,7 @@ const apiRoutes = [
   keyRoutes,
 ];
 
-/** The path of the API. Its last part is the version. */
 export const apiPrefix = "/api/v2";
-/** The path of the control API. */
 export const controlPrefix = "/sandbox/v1";
 
 /** The time limit for a request to arrive, in milliseconds. The answer has no such limit. */
@@ -49,10 +47,7 @@ const arrivalLimitMs = 30_000;
 
 export type RouteSet = (app: FastifyInstance, parts: ServerParts) => void;
 
-/**
- * Builds the server, which does not listen yet.
- * @param more functions that add further routes, for instance those of the page
- */
+/** @param more functions that add further routes, for instance those of the page */
 export function buildServer(parts: ServerParts, more: readonly RouteSet[] = []): FastifyInstance {
   const app = fastify({
     genReqId: requestIdOf,
@@ -102,10 +97,7 @@ function registerApi(app: FastifyInstance, parts: ServerParts, known: KnownRoute
   api.refuseOthers();
 }
 
-/**
- * Returns the id of a request: the client's `X-Request-ID` if it has 1 to 128 visible ASCII characters, else a random
- * id.
- */
+/** The client's `X-Request-ID` if it has 1 to 128 visible ASCII characters, else a random id. */
 function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers["x-request-id"];
   return typeof sent === "string" && /^[\x21-\x7e]{1,128}$/.test(sent) ? sent : randomUUID();

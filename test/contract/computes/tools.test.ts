@@ -1,14 +1,16 @@
-/** Tests that tools of PostgreSQL's users work with computes: extensions, introspection, pg_dump and pg_restore. */
+/** Tests that tools of PostgreSQL's users work with computes: extensions, introspection, migrations, dumps. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ComputeScene, primary, psql } from "./compute-scene.ts";
 
 const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Debian's folder of a PostgreSQL with all its client programs. The npm package has only the server. */
 const debianBin = "/usr/lib/postgresql/15/bin";
@@ -47,6 +49,51 @@ test("introspection → only the user's own objects", async () => {
   const seen = [];
   for (const question of introspection) seen.push(await psql(uri, question));
   expect(seen).toEqual(["public", "item", "", "item_pkey"]);
+});
+
+/** A folder with files and the packages of this repository, and how a Node program of a package runs in it. */
+async function folderWith(controlUrl: string, files: Readonly<Record<string, string>>) {
+  const folder = await mkdtemp(path.join(tmpdir(), "migrations-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await symlink(path.join(root, "node_modules"), path.join(folder, "node_modules"));
+  const authority = await (await fetch(`${controlUrl}/ca.crt`)).text();
+  for (const [name, text] of Object.entries({ ...files, "ca.crt": authority })) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), text);
+  }
+  const base = { PATH: process.env.PATH, HOME: folder, NODE_EXTRA_CA_CERTS: path.join(folder, "ca.crt") };
+  return async (program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    (
+      await run(process.execPath, [path.join("node_modules", program), ...args], {
+        cwd: folder,
+        env: { ...base, ...env },
+      })
+    ).stdout;
+}
+
+test("drizzle-kit push → makes the schema, and the next push finds nothing to do", async () => {
+  const { scene, uri } = await started();
+  const columns = "{ id: serial().primaryKey(), name: text().notNull().unique() }";
+  const tool = await folderWith(scene.controlUrl, {
+    "schema.ts": `import { pgTable, serial, text } from "drizzle-orm/pg-core";\nexport const item = pgTable("item", ${columns});\n`,
+  });
+  const push = ["push", "--dialect", "postgresql", "--schema", "schema.ts", "--url", uri, "--force"];
+  await tool("drizzle-kit/bin.cjs", push);
+  expect(await psql(uri, "INSERT INTO item (name) VALUES ('a') RETURNING id")).toBe("1");
+  expect(await tool("drizzle-kit/bin.cjs", push)).toContain("No changes detected");
+});
+
+test("node-pg-migrate up and down → makes the tables of the migrations, and removes them", async () => {
+  const { scene, uri } = await started();
+  const tool = await folderWith(scene.controlUrl, {
+    "migrations/1_item.js": `export const up = (pgm) => pgm.createTable("item", { id: "id", name: { type: "text" } });\n`,
+    "package.json": '{ "type": "module" }',
+  });
+  const program = "node-pg-migrate/bin/node-pg-migrate.js";
+  await tool(program, ["up"], { DATABASE_URL: uri });
+  expect(await psql(uri, "INSERT INTO item (name) VALUES ('a') RETURNING id")).toBe("1");
+  await tool(program, ["down"], { DATABASE_URL: uri });
+  expect(await psql(uri, "SELECT to_regclass('item') IS NULL")).toBe("t");
 });
 
 test.skipIf(!existsSync(debianBin))(

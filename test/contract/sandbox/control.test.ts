@@ -73,11 +73,6 @@ describe("fail-next", () => {
     expect(titles(body.operations)).toEqual(["start_compute finished", "suspend_compute failed"]);
     expect((await client.api("GET", `${paid}/endpoints/${id}`)).body.endpoint.current_state).toBe("active");
   });
-
-  test("unknown action → 400", async () => {
-    const client = await freshSandbox();
-    expect((await client.control("POST", "/operations/fail-next", { action: "dance" })).status).toBe(400);
-  });
 });
 
 describe("limits", () => {
@@ -184,15 +179,6 @@ describe("requests", () => {
 });
 
 describe("keys and reset", () => {
-  test("made keys → listed by name, never shown again", async () => {
-    const client = await freshSandbox();
-    const { status, body } = await client.control("POST", "/keys", { name: "ci" });
-    expect({ status, name: body.name }).toEqual({ status: 201, name: "ci" });
-    const list = await client.control("GET", "/keys");
-    expect(list.body.keys.map(({ name }: { name: string }) => name)).toEqual(["default", "ci"]);
-    expect(JSON.stringify(list.body)).not.toContain(body.key);
-  });
-
   test("reset → the fixture, no operations, faults, lag, failures or made keys; the start key still works", async () => {
     const client = await freshSandbox();
     const { body: made } = await client.control("POST", "/keys", { name: "ci" });

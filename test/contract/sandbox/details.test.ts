@@ -44,23 +44,6 @@ describe("cursor of operations", () => {
   });
 });
 
-test.each(["/endpoints/ep-none", `/branches/${branches.orders}`])(
-  "DELETE %s with malformed JSON → 400",
-  async (path) => {
-    const client = await freshSandbox();
-    const answer = await fetch(`${client.sandbox.url}${paid}${path}`, {
-      method: "DELETE",
-      headers: { authorization: `Bearer ${client.sandbox.apiKey}`, "content-type": "application/json" },
-      body: "{",
-    });
-    expect({ status: answer.status, body: await answer.json() }).toMatchObject({
-      status: 400,
-      body: { message: "body: is not well-formed JSON" },
-    });
-    expect((await client.api("GET", `${paid}/branches/${branches.orders}`)).status).toBe(200);
-  },
-);
-
 test("built-in projects → an idle read-write endpoint on each primary branch, which a connection string names", async () => {
   const sandbox = await startSandbox({ clock: "stepped" });
   try {

@@ -37,47 +37,28 @@ const operation = (sequence: number, status: OperationRecord["status"]) => {
 
 type Step = (store: Store) => void;
 
+const doing = <T>(values: fc.Arbitrary<T>, work: (store: Store, value: T) => void): fc.Arbitrary<Step> =>
+  values.map((value) => (store) => work(store, value));
+
+const timerStep = fc.record({ key: fc.constantFrom("t", "u"), dueMs: fc.nat(9) });
+
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.nat(5).map(
-    (n): Step =>
-      (store) =>
-        store.projects.put(project(`p${n}`, n)),
+  doing(fc.nat(5), (store, n) => store.projects.put(project(`p${n}`, n))),
+  doing(fc.nat(5), (store, n) => store.projects.remove(`p${n}`)),
+  doing(timerStep, ({ timers }, { key, dueMs }) =>
+    timers.put({ key, kind: "operation", subjectId: key, dueMs, rank: 0 }),
   ),
-  fc.nat(5).map(
-    (n): Step =>
-      (store) =>
-        store.projects.remove(`p${n}`),
-  ),
-  fc.record({ key: fc.constantFrom("t", "u"), dueMs: fc.nat(9) }).map(
-    ({ key, dueMs }): Step =>
-      (store) =>
-        store.timers.put({ key, kind: "operation", subjectId: key, dueMs, rank: 0 }),
-  ),
-  fc.constantFrom("t", "u").map(
-    (key): Step =>
-      (store) =>
-        store.timers.remove(key),
-  ),
-  fc.constantFrom("running", "finished" as const).map(
-    (status): Step =>
-      (store) => {
-        const sequence = store.counters.get("sequence") + 1;
-        store.counters.set("sequence", sequence);
-        store.operations.put(operation(sequence, status));
-      },
-  ),
-  fc.string().map(
-    (text): Step =>
-      (store) =>
-        store.values.set("text", text),
-  ),
-  { weight: 1, arbitrary: fc.constant<Step>((store) => store.clear()) },
-  {
-    weight: 1,
-    arbitrary: fc.constant<Step>(() => {
-      throw new Error("refused");
-    }),
-  },
+  doing(fc.constantFrom("t", "u"), (store, key) => store.timers.remove(key)),
+  doing(fc.constantFrom("running", "finished" as const), (store, status) => {
+    const sequence = store.counters.get("sequence") + 1;
+    store.counters.set("sequence", sequence);
+    store.operations.put(operation(sequence, status));
+  }),
+  doing(fc.string(), (store, text) => store.values.set("text", text)),
+  fc.constant<Step>((store) => store.clear()),
+  fc.constant<Step>(() => {
+    throw new Error("refused");
+  }),
 );
 
 test("any transactions, then opened again → what a store in memory holds, in the same order", {
@@ -145,56 +126,38 @@ describe("a directory that cannot be used", () => {
     expect(open(directory).store.projects.list()).toEqual([]);
   });
 
-  test("not a database → refused, left as it is", () => {
-    const directory = newDirectory();
-    const text = "these are my notes. ".repeat(1000);
-    writeFileSync(join(directory, stateFileName), text);
-    expect(refusal(directory)).toMatchObject({ reason: "Damaged", message: expect.stringContaining("move it away") });
-    expect(readFileSync(join(directory, stateFileName), "utf8")).toBe(text);
-  });
+  const editing = (sql: string) => (file: string) => {
+    const edited = new DatabaseSync(file);
+    edited.exec(sql);
+    edited.close();
+  };
 
-  test("the database of another program → refused, left as it is", () => {
+  test.each<[what: string, isNew: boolean, spoil: (file: string) => void, reason: string, message: string]>([
+    ["not a database", true, (file) => writeFileSync(file, "my notes. ".repeat(1000)), "Damaged", "move it away"],
+    ["of another program", true, editing("CREATE TABLE mine (a); INSERT INTO mine VALUES (1)"), "Foreign", "another"],
+    ["written by a later version", false, editing("PRAGMA user_version = 99"), "Newer", "later version"],
+    ["with a row of no sandbox", false, editing("INSERT INTO record VALUES ('projects', 'p', '{')"), "Damaged", ""],
+    [
+      "damaged in the middle",
+      false,
+      (file) => writeFileSync(file, readFileSync(file).fill(0xa5, 4096, 4096 * 6)),
+      "Damaged",
+      stateFileName,
+    ],
+  ])("%s → refused, left as it is", (_what, isNew, spoil, reason, message) => {
     const directory = newDirectory();
     const file = join(directory, stateFileName);
-    const other = new DatabaseSync(file);
-    other.exec("CREATE TABLE mine (a); INSERT INTO mine VALUES (1)");
-    other.close();
+    if (!isNew) {
+      const { store, close } = open(directory);
+      store.transaction(() => {
+        for (let n = 0; n < 500; n += 1) store.projects.put(project(`p${n}`, n));
+      });
+      close();
+    }
+    spoil(file);
     const before = readFileSync(file);
-    expect(refusal(directory)).toMatchObject({ reason: "Foreign" });
-    expect(readFileSync(file).equals(before)).toBe(true);
-  });
-
-  test("written by a later version → refused", () => {
-    const directory = newDirectory();
-    const { close, file } = open(directory);
-    close();
-    const later = new DatabaseSync(file);
-    later.exec("PRAGMA user_version = 99");
-    later.close();
-    expect(refusal(directory)).toMatchObject({ reason: "Newer", message: expect.stringContaining("later version") });
-  });
-
-  test("damaged in the middle → refused, and says what to do", () => {
-    const directory = newDirectory();
-    const { store, close, file } = open(directory);
-    store.transaction(() => {
-      for (let n = 0; n < 500; n += 1) store.projects.put(project(`p${n}`, n));
-    });
-    close();
-    const bytes = readFileSync(file);
-    bytes.fill(0xa5, 4096, 4096 * 6);
-    writeFileSync(file, bytes);
-    expect(refusal(directory)).toMatchObject({ reason: "Damaged", message: expect.stringContaining(file) });
-  });
-
-  test("a value that no sandbox wrote → refused", () => {
-    const directory = newDirectory();
-    const { close, file } = open(directory);
-    close();
-    const edited = new DatabaseSync(file);
-    edited.exec("INSERT INTO record VALUES ('projects', 'p', '{')");
-    edited.close();
-    expect(refusal(directory)).toMatchObject({ reason: "Damaged" });
+    expect(refusal(directory)).toMatchObject({ reason, message: expect.stringContaining(message) });
+    if (isNew) expect(readFileSync(file).equals(before)).toBe(true);
   });
 
   test("below a file, or where nothing can be made → refused", () => {

@@ -1,17 +1,10 @@
 /** Tests the sandbox with the public CLI and the public client library. */
-import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { createApiClient, EndpointType } from "@neondatabase/api-client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { fixtureWithoutEndpoints, type RunningSandbox, startSandbox } from "../../../src/sandbox/index.ts";
+import { cliOf } from "./sandbox-cli.ts";
 import { branches } from "./sandbox-client.ts";
 
-const run = promisify(execFile);
-const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
 /** Each run of the CLI is a process of its own, and the machine may be busy. */
 const patienceMs = 300_000;
 const projectId = "green-fox-123456";
@@ -36,20 +29,6 @@ async function quickSandbox(profile: "public" | "seed"): Promise<RunningSandbox>
     expect(bugs).toEqual([]);
   });
   return sandbox;
-}
-
-/** Runs the public CLI as a user runs it, with its own home directory. */
-async function cliOf({ url, apiKey }: RunningSandbox) {
-  const home = await mkdtemp(join(tmpdir(), "sandbox-cli-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
-  const common = ["--api-host", url, "--api-key", apiKey, "--no-analytics", "--config-dir", home];
-  const env = { PATH: process.env.PATH, HOME: home, CI: "1" };
-  const text = async (...args: string[]): Promise<string> => {
-    const { stdout } = await run(process.execPath, [neonctl, ...args, ...common], { env, timeout: 60_000 });
-    return stdout;
-  };
-  const json = async (...args: string[]) => JSON.parse(await text(...args, "--output", "json"));
-  return { text, json };
 }
 
 /**
@@ -202,18 +181,5 @@ describe.each(profiles)("@neondatabase/api-client, profile $profile", ({ profile
       "start_compute",
       "suspend_compute",
     ]);
-  });
-
-  test("account: regions, user, organizations, keys; a wrong key → 401", async () => {
-    const { url, apiKey } = await quickSandbox(profile);
-    const client = createApiClient({ apiKey, baseURL: url });
-    expect((await client.getActiveRegions({})).data.regions[0]?.default).toBe(true);
-    expect((await client.getCurrentUserInfo()).data.projects_limit).toBeGreaterThan(0);
-    expect((await client.getCurrentUserOrganizations()).data.organizations).toEqual([]);
-    const { data: key } = await client.createApiKey({ key_name: "ci" });
-    expect((await client.listApiKeys()).data.map(({ name }) => name)).toEqual(["default", "ci"]);
-    expect((await client.revokeApiKey(key.id)).data.revoked).toBe(true);
-    const revoked = createApiClient({ apiKey: key.key, baseURL: url });
-    await expect(revoked.listProjects({})).rejects.toMatchObject({ response: { status: 401 } });
   });
 });

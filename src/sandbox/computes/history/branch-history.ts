@@ -9,17 +9,16 @@ import type { SystemUser } from "../postgres/system-user.ts";
 import { type ComputeDirectories, holderOfBranch } from "../storage/compute-directories.ts";
 import { copyAtRest, copyRunning } from "../storage/copy-data.ts";
 
-/** The directories and the system user with which histories are kept. */
 export interface HistoryParts {
   readonly directories: ComputeDirectories;
   readonly user: SystemUser;
 }
 
-/** One period of a branch's history: a base (a copy of the data), and the write-ahead log since that copy. */
+/** A base (a copy of the data), and the write-ahead log since that copy. */
 export interface Period {
-  /** The base: a PostgreSQL data directory that is a copy of the branch's data. No server runs on it. */
+  /** A PostgreSQL data directory on which no server runs. */
   readonly base: string;
-  /** Directories with segments of the write-ahead log. If a segment is in several directories, the first one counts. */
+  /** If a segment is in several directories, the first one counts. */
   readonly logs: readonly string[];
 }
 
@@ -49,22 +48,14 @@ export class BranchHistory {
     this.#parts = parts;
   }
 
-  /**
-   * Begins the history of a branch whose data is a copy of the template. The template is the base.
-   * @param staged the branch's unfinished directory
-   */
+  /** @param staged the branch's unfinished directory */
   async beginAtTemplate(staged: string): Promise<void> {
     const period = path.join(staged, "history", "1");
     this.#makeFolders(period);
     await this.#complete(period, 0);
   }
 
-  /**
-   * Begins the history of a branch whose data is a copy of another branch's data. If the base of the other branch is
-   * not the template, nothing happens here, and `prepare` makes a base later.
-   * @param staged the unfinished directory of the new branch; its data is complete
-   * @param wallMs the time of the data, in epoch milliseconds of the machine's clock; `undefined`: now
-   */
+  /** If the base of the other branch is not the template, nothing happens here, and `prepare` makes a base. */
   async inherit(sourceId: string, staged: string, wallMs: number | undefined): Promise<void> {
     const period = this.periodAt(sourceId, wallMs ?? Number.POSITIVE_INFINITY);
     if (period?.base !== this.#templateData) return;
@@ -76,10 +67,7 @@ export class BranchHistory {
     for (const log of period.logs) await linkLog(log, inherited, before);
   }
 
-  /**
-   * Makes the first base of a branch, if it has none. The branch's primary must not run.
-   * @returns the directory for finished segments of the write-ahead log
-   */
+  /** The primary must not run. @returns the directory for finished segments of the write-ahead log */
   async prepare(branchId: string): Promise<string> {
     const { directories, user } = this.#parts;
     if (this.#periods(branchId).length === 0) {
@@ -90,12 +78,10 @@ export class BranchHistory {
     return this.archiveOf(branchId);
   }
 
-  /** Returns the directory for finished segments of a branch's write-ahead log. */
   archiveOf(branchId: string): string {
     return path.join(this.#pathOf(branchId, this.#folders(branchId).at(-1) ?? 1), "wal");
   }
 
-  /** Whether the newest complete period is full, so that a new one should begin. */
   isPeriodFull(branchId: string): boolean {
     const last = this.#periods(branchId).at(-1);
     if (last === undefined) return false;
@@ -104,14 +90,13 @@ export class BranchHistory {
     return logMb >= periodMb && logMb >= sizeOfBaseMb(path.join(folder, "data"));
   }
 
-  /** Makes the folder of a new period. The server must archive into it before `completePeriod` is called. */
+  /** The server must archive into it before `completePeriod` is called. */
   openPeriod(branchId: string): void {
     const folders = this.#folders(branchId);
     if (folders.at(-1) !== this.#periods(branchId).at(-1)) return;
     this.#makeFolders(this.#pathOf(branchId, (folders.at(-1) ?? 0) + 1));
   }
 
-  /** Copies the running primary as the base of the new period, and removes old periods. */
   async completePeriod(branchId: string, primary: PostgresServer): Promise<void> {
     const { directories, user } = this.#parts;
     await this.#fillPeriod(branchId, { fromMs: undefined, copy: (target) => copyRunning(primary, { target, user }) });
@@ -119,19 +104,13 @@ export class BranchHistory {
     for (const period of dropped) await directories.remove(this.#pathOf(branchId, period));
   }
 
-  /**
-   * Returns the earliest time that can be recovered, in epoch milliseconds of the machine's clock; 0: every time since
-   * the branch was created.
-   */
+  /** Epoch milliseconds of the machine's clock; 0: every time since the branch was created. */
   firstMs(branchId: string): number {
     const [first] = this.#periods(branchId);
     return first === undefined ? 0 : this.#fromMs(branchId, first);
   }
 
-  /**
-   * Returns the period from which a time can be recovered; `undefined`: the history begins later, or there is no
-   * history.
-   */
+  /** `undefined`: the history begins later, or there is none. */
   periodAt(branchId: string, wallMs: number): Period | undefined {
     const { directories } = this.#parts;
     const number = this.#periods(branchId).findLast((period) => this.#fromMs(branchId, period) <= wallMs);
@@ -154,7 +133,6 @@ export class BranchHistory {
     return path.join(this.#parts.directories.template, "data");
   }
 
-  /** Returns the numbers of all periods in ascending order, also of a period without a complete base. */
   #folders(branchId: string): readonly number[] {
     const folder = path.join(this.#parts.directories.of(holderOfBranch(branchId)), "history");
     if (!existsSync(folder)) return [];
@@ -163,7 +141,6 @@ export class BranchHistory {
       .sort((a, b) => a - b);
   }
 
-  /** Returns the numbers of the complete periods in ascending order. */
   #periods(branchId: string): readonly number[] {
     return this.#folders(branchId).filter((folder) => existsSync(path.join(this.#pathOf(branchId, folder), "from")));
   }
@@ -176,10 +153,7 @@ export class BranchHistory {
     return Number(readFileSync(path.join(this.#pathOf(branchId, period), "from"), "utf8"));
   }
 
-  /**
-   * Makes the base of the newest period, and marks the period as complete.
-   * @param fill `fromMs`: the first time that can be recovered; `undefined`: the time at which the copy ends
-   */
+  /** @param fill `fromMs`: the first time that can be recovered; `undefined`: the end of the copy */
   async #fillPeriod(
     branchId: string,
     { fromMs, copy }: { readonly fromMs: number | undefined; readonly copy: (target: string) => Promise<void> },
@@ -217,7 +191,6 @@ function positionOf(name: string): string {
   return name.slice(8);
 }
 
-/** Returns the last position of a segment in the data of a new branch. */
 function lastPositionIn(directory: string): string {
   return readdirSync(directory)
     .filter((name) => segmentName.test(name))
@@ -246,10 +219,7 @@ function countOf(directory: string): number {
   return existsSync(directory) ? readdirSync(directory).length : 0;
 }
 
-/**
- * Returns the size of a base in megabytes, without its own write-ahead log; 0: the base is the template. That log has
- * what was written during the copy. On a slow disk it is large, and would make the next period longer.
- */
+/** Without its own write-ahead log: that of a slow copy is large, and would make the next period longer. */
 function sizeOfBaseMb(directory: string): number {
   if (!existsSync(directory)) return 0;
   const log = path.join(directory, "pg_wal");

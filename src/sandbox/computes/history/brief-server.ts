@@ -3,20 +3,16 @@ import { writeOwned } from "../postgres/copy-tree.ts";
 import { PostgresServer, type ServerPlace } from "../postgres/postgres-server.ts";
 import { type ServerNeeds, serverSettings } from "../postgres/server-settings.ts";
 
-/** The directories and settings of a server that runs for a short time. */
 export interface BriefPlace
   extends Omit<ServerPlace, "maxConnections">,
     Pick<ServerNeeds, "isTemporary" | "archiveDirectory" | "recovery"> {
-  /** The maximum number of connections. @default enough for the sandbox's own connections */
+  /** @default enough for the sandbox's own connections */
   readonly maxConnections?: number;
 }
 
 const ownConnections = 20;
 
-/**
- * Starts a server on a data directory that no server uses, does the work with the server, and stops it.
- * @throws ComputeError when the server does not start, or what the work throws
- */
+/** On a data directory that no server uses. @throws ComputeError, or what the work throws */
 export async function withBriefServer<T>(place: BriefPlace, work: (server: PostgresServer) => Promise<T>): Promise<T> {
   const { isTemporary, archiveDirectory, recovery, maxConnections = ownConnections, ...rest } = place;
   const { dataDirectory, socketDirectory, user } = rest;

@@ -5,26 +5,17 @@ import type { ClockAnchor } from "../../engine/clock.ts";
 
 /** A time span in which the sandbox's clock was not changed. All times are epoch milliseconds. */
 export interface ClockSpan {
-  /** The start of the span by the machine's clock. PostgreSQL stamps commits with that clock. */
+  /** PostgreSQL stamps commits with the machine's clock. */
   readonly wallMs: number;
-  /** The sandbox's time at the start of the span. */
   readonly sandboxMs: number;
   /** Sandbox milliseconds per millisecond of the machine; 0: the clock stood still. */
   readonly rate: number;
 }
 
-/**
- * The fraction of a millisecond that is added to a requested time. Requests name whole milliseconds, and PostgreSQL
- * stamps commits with microseconds. So all commits within the requested millisecond count.
- */
+/** Requests name whole milliseconds, PostgreSQL microseconds. All commits within the millisecond count. */
 const wholeMs = 0.999;
 
-/**
- * Returns the last time of the machine's clock at which the sandbox's clock showed a time.
- * @param spans in the order in which they began
- * @returns epoch milliseconds, with a fraction. `Infinity`: the sandbox's clock stands still at this time. `undefined`:
- *   the time is before the first span
- */
+/** The last time of the machine's clock at which the sandbox's showed a time. `Infinity`: it stands still. */
 export function wallTimeOf(spans: readonly ClockSpan[], timeMs: number): number | undefined {
   const index = spans.findLastIndex(({ sandboxMs }) => sandboxMs <= timeMs);
   const span = spans[index];
@@ -34,10 +25,7 @@ export function wallTimeOf(spans: readonly ClockSpan[], timeMs: number): number 
   return Math.min(untilMs, span.wallMs + (timeMs + wholeMs - span.sandboxMs) / span.rate);
 }
 
-/**
- * Returns the sandbox's time at a time of the machine's clock. A time before the first span gets the start of that
- * span. Without spans, the time stays the same.
- */
+/** A time before the first span gets the start of that span. Without spans, the time stays the same. */
 export function sandboxTimeOf(spans: readonly ClockSpan[], wallMs: number): number {
   const index = Math.max(
     0,
@@ -49,23 +37,18 @@ export function sandboxTimeOf(spans: readonly ClockSpan[], wallMs: number): numb
   return Math.min(span.sandboxMs + passedMs, spans[index + 1]?.sandboxMs ?? Number.POSITIVE_INFINITY);
 }
 
-/** The maximum number of remembered changes of the clock. The data of times before them cannot be recovered. */
+/** The data of earlier times cannot be recovered. */
 const mostSpans = 1_000;
 
-/**
- * The history of the sandbox's clock, in a file. Recovery needs it: PostgreSQL stamps commits by the machine's clock,
- * but clients name times of the sandbox's clock.
- */
+/** Recovery needs it: PostgreSQL stamps commits by the machine's clock, clients name the sandbox's clock. */
 export class ClockRecord {
   #spans: readonly ClockSpan[] = [];
   #file: string | undefined;
 
-  /** The spans so far, at most 1,000. */
   get spans(): readonly ClockSpan[] {
     return this.#spans;
   }
 
-  /** Adds a change of the clock, and after `open` also writes it to the file. */
   note({ mode, scale, sandboxMs }: ClockAnchor): void {
     const span: ClockSpan = { wallMs: Date.now(), sandboxMs, rate: mode === "stepped" ? 0 : scale };
     this.#spans = [...this.#spans, span].slice(-mostSpans);
@@ -73,10 +56,7 @@ export class ClockRecord {
     if (this.#file !== undefined) appendFileSync(this.#file, lineOf(span));
   }
 
-  /**
-   * Reads the spans of earlier runs from the file. Later spans are added to the file.
-   * @throws Error of the file system
-   */
+  /** Later spans are added to the file. */
   async open(file: string): Promise<void> {
     const earlier = existsSync(file) ? readFileSync(file, "utf8").split("\n").flatMap(readSpan) : [];
     this.#spans = [...earlier, ...this.#spans].slice(-mostSpans);
@@ -90,7 +70,7 @@ function lineOf(span: ClockSpan): string {
   return `${JSON.stringify(span)}\n`;
 }
 
-/** Reads one line. A line that a crash has cut off is left out. */
+/** A line that a crash has cut off is left out. */
 function readSpan(line: string): readonly ClockSpan[] {
   try {
     return [JSON.parse(line) as ClockSpan];

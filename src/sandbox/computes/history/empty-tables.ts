@@ -2,11 +2,7 @@
 import { AdminConnection } from "../postgres/admin-connection.ts";
 import type { PostgresServer } from "../postgres/postgres-server.ts";
 
-/**
- * Empties every table of every database. All definitions stay, with privileges, policies and comments. Tables of
- * extensions keep their rows, because the extension made them.
- * @throws PostgresError
- */
+/** All definitions stay. Tables of extensions keep their rows. @throws PostgresError */
 export async function emptyTables(server: PostgresServer): Promise<void> {
   const databases = await server.admin.query(
     "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate",
@@ -24,10 +20,7 @@ export async function emptyTables(server: PostgresServer): Promise<void> {
 const ofExtension = (oid: string): string =>
   `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = ${oid} AND d.deptype = 'e')`;
 
-/**
- * The SQL that empties one database. With `replica`, ordinary triggers do not run. One TRUNCATE names all tables,
- * because foreign keys may connect them.
- */
+/** With `replica`, ordinary triggers do not run. One TRUNCATE names all tables, because of foreign keys. */
 const emptyOneDatabase = `DO $$
 DECLARE
   tables text;

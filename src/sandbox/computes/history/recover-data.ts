@@ -7,19 +7,14 @@ import { copyAtRest } from "../storage/copy-data.ts";
 import type { Period } from "./branch-history.ts";
 import { type BriefPlace, withBriefServer } from "./brief-server.ts";
 
-/** What to recover: a period, a time and the target directory. */
 export interface RecoveryOrder
   extends Omit<BriefPlace, "archiveDirectory" | "recovery" | "maxConnections" | "isTemporary"> {
   readonly period: Period;
-  /** The time to recover, in epoch milliseconds of the machine's clock. It must not be before the period. */
+  /** Epoch milliseconds of the machine's clock, not before the period. */
   readonly wallMs: number;
 }
 
-/**
- * Makes `dataDirectory`, which must not exist, with the data of an earlier time. PostgreSQL recovers it from a base
- * copy and the write-ahead log. The result has exactly the commits until `wallMs`.
- * @throws ComputeError with PostgreSQL's reason, or Error of the file system
- */
+/** `dataDirectory` must not exist. It gets exactly the commits until `wallMs`. @throws ComputeError */
 export async function recoverData({ period, wallMs, ...place }: RecoveryOrder): Promise<void> {
   const { dataDirectory, user } = place;
   await copyAtRest({ source: period.base, target: dataDirectory, user });
@@ -38,11 +33,7 @@ export async function recoverData({ period, wallMs, ...place }: RecoveryOrder): 
 
 const targetNotReached = "recovery ended before configured recovery target was reached";
 
-/**
- * Adds a commit to the running primary's write-ahead log, and finishes the log's segment. PostgreSQL recovers a time
- * only if it finds a later commit.
- * @throws PostgresError
- */
+/** PostgreSQL recovers a time only if it finds a later commit in a finished segment. @throws PostgresError */
 export async function markPresent({ admin }: PostgresServer): Promise<void> {
   await admin.query("SELECT pg_current_xact_id()");
   await admin.query("SELECT pg_switch_wal()");

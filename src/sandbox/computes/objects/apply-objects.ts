@@ -5,11 +5,7 @@ import type { PostgresServer } from "../postgres/postgres-server.ts";
 import { makeVerifier, verifierText } from "../protocol/scram.ts";
 import type { ObjectStep } from "./plan-objects.ts";
 
-/**
- * Carries out the steps on a primary. A step may be repeated after a crash: it accepts that its object exists already,
- * or is gone already.
- * @returns what PostgreSQL refused, in its words; a refused step does not hold up the others
- */
+/** A step may be repeated after a crash. @returns what PostgreSQL refused; it does not hold up the others */
 export async function applyObjects(server: PostgresServer, steps: readonly ObjectStep[]): Promise<readonly string[]> {
   const refused: string[] = [];
   for (const step of steps) {
@@ -75,7 +71,7 @@ async function setOwner(
   await admin.query(`ALTER DATABASE ${quoteName(name)} OWNER TO ${quoteName(ownerName)}`);
 }
 
-/** Renames a database, after its sessions were ended: PostgreSQL refuses to rename a database with sessions. */
+/** PostgreSQL refuses to rename a database with sessions, so they are ended. */
 async function renameDatabase(
   admin: AdminConnection,
   { from, to }: { readonly from: string; readonly to: string },
@@ -89,10 +85,7 @@ async function renameDatabase(
   await admin.query(`ALTER DATABASE ${quoteName(to)} ALLOW_CONNECTIONS true`);
 }
 
-/**
- * Drops a role. Databases that the role owns get the sandbox's own role as owner. Its objects in each database get the
- * database's owner as owner.
- */
+/** What the role owns gets another owner first. */
 async function dropRole(server: PostgresServer, name: string): Promise<void> {
   const { admin } = server;
   if (!(await exists(admin, "pg_roles", "rolname", name))) return;

@@ -2,19 +2,16 @@
 import { createHash } from "node:crypto";
 import type { DatabaseRecord, RoleRecord } from "../../engine/records.ts";
 
-/** The roles and databases that were last applied to the server of a branch. */
 export interface AppliedObjects {
   readonly roles: readonly { readonly name: string; readonly passwordHash: string | null }[];
   readonly databases: readonly { readonly id: string; readonly name: string; readonly ownerName: string }[];
 }
 
-/** The roles and databases that a branch should have according to the API. */
 export interface WantedObjects {
   readonly roles: readonly Pick<RoleRecord, "name" | "password">[];
   readonly databases: readonly Pick<DatabaseRecord, "id" | "name" | "ownerName">[];
 }
 
-/** One change to roles or databases. */
 export type ObjectStep =
   | { readonly kind: "CreateRole" | "SetPassword"; readonly name: string; readonly password: string | undefined }
   | { readonly kind: "DropRole"; readonly name: string }
@@ -22,10 +19,9 @@ export type ObjectStep =
   | { readonly kind: "RenameDatabase"; readonly from: string; readonly to: string }
   | { readonly kind: "DropDatabase"; readonly name: string };
 
-/** The value before anything was applied to a server. */
 export const nothingApplied: AppliedObjects = { roles: [], databases: [] };
 
-/** Returns what is stored about applied roles and databases, with hashes in place of passwords. */
+/** Hashes stand in place of passwords. */
 export function appliedForm({ roles, databases }: WantedObjects): AppliedObjects {
   return {
     roles: roles.map(({ name, password }) => ({ name, passwordHash: hashOf(password) })),
@@ -33,15 +29,12 @@ export function appliedForm({ roles, databases }: WantedObjects): AppliedObjects
   };
 }
 
-/** Returns the hash of a password. Passwords are long and random, so a plain hash does not reveal them. */
+/** Passwords are long and random, so a plain hash does not reveal them. */
 function hashOf(password: string | undefined): string | null {
   return password === undefined ? null : createHash("sha256").update(password).digest("hex");
 }
 
-/**
- * Returns the steps that turn the applied objects into the wanted ones, in an order in which each step is possible.
- * Roles and databases that a client made by SQL are in neither list, and stay.
- */
+/** Each step is possible after the one before. What a client made by SQL is in neither list, and stays. */
 export function planObjects(applied: AppliedObjects, wanted: WantedObjects): readonly ObjectStep[] {
   const goal = appliedForm(wanted);
   return [

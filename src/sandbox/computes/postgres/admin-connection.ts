@@ -3,7 +3,6 @@ import { connect, type Socket } from "node:net";
 import { type Message, MessageReader, message, readErrorFields, zeroTerminated } from "../protocol/messages.ts";
 import { protocolVersion3, startupPacket } from "../protocol/startup.ts";
 
-/** PostgreSQL refused a statement or a connection. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
   /** The SQLSTATE; "": the connection was lost. */
@@ -15,13 +14,11 @@ export class PostgresError extends Error {
   }
 }
 
-/** A row of a result. Each value is text or `null`. */
 export type Row = readonly (string | null)[];
 
 /** The sandbox's own role in every server. Clients cannot log in with it, because it has no password. */
 export const adminRole = "cloud_admin";
 
-/** The maximum size of an answer, in bytes. Answers to the sandbox's own statements are short. */
 const longestAnswerBytes = 16 * 1024 * 1024;
 
 interface Statement {
@@ -31,7 +28,7 @@ interface Statement {
   error: PostgresError | undefined;
 }
 
-/** A connection as superuser over the server's Unix socket. Statements run one after the other. */
+/** Statements run one after the other. */
 export class AdminConnection {
   readonly #socket: Socket;
   readonly #reader = new MessageReader(longestAnswerBytes);
@@ -42,18 +39,14 @@ export class AdminConnection {
     this.#socket = socket;
   }
 
-  /**
-   * Opens a connection.
-   * @param socketPath the server's Unix socket
-   * @throws PostgresError; its code is "" if no server listens
-   */
+  /** @throws PostgresError; its code is "" if no server listens */
   static async open(socketPath: string, database = "postgres"): Promise<AdminConnection> {
     const connection = new AdminConnection(connect(socketPath));
     await connection.#begin(database);
     return connection;
   }
 
-  /** Runs one statement, or several statements in one transaction. @returns the rows. @throws PostgresError */
+  /** Several statements run in one transaction. @throws PostgresError */
   query(sql: string): Promise<readonly Row[]> {
     if (this.#loss !== undefined) return Promise.reject(this.#loss);
     const ended = this.#enqueue(sql);
@@ -61,7 +54,7 @@ export class AdminConnection {
     return ended;
   }
 
-  /** Closes the connection. Unfinished statements fail. A second call does nothing. */
+  /** Unfinished statements fail. A second call does nothing. */
   close(): void {
     this.#socket.end(message("X"));
     this.#lose("the connection was closed");

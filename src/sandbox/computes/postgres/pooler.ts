@@ -13,12 +13,7 @@ import type { SystemUser } from "./system-user.ts";
 
 const usualFolders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"];
 
-/**
- * Finds PgBouncer.
- * @param given the path that the user gives, which must exist; `undefined`: the usual folders are searched
- * @returns the path; `undefined`: PgBouncer is not installed
- * @throws ComputeSetupError
- */
+/** @param given a path that must exist; `undefined`: the usual folders are searched. @throws ComputeSetupError */
 export function findPooler(given: string | undefined): string | undefined {
   if (given === undefined) return usualFolders.map((folder) => path.join(folder, "pgbouncer")).find(existsSync);
   if (existsSync(given)) return path.resolve(given);
@@ -27,7 +22,6 @@ export function findPooler(given: string | undefined): string | undefined {
 
 const startDeadlineMs = 10_000;
 
-/** A PgBouncer process in front of one server. */
 export class Pooler {
   readonly socketPath: string;
   readonly #process: GuardedProcess;
@@ -41,11 +35,7 @@ export class Pooler {
     return this.#process.hasEnded;
   }
 
-  /**
-   * Starts PgBouncer, and waits at most 10 seconds until it accepts connections.
-   * @param directory for its files and its socket; it belongs to the servers' user
-   * @throws ComputeError
-   */
+  /** Waits at most 10 seconds. The directory belongs to the servers' user. @throws ComputeError */
   static async start(
     program: string,
     server: PostgresServer,
@@ -72,10 +62,7 @@ export class Pooler {
   }
 }
 
-/**
- * Returns the configuration of PgBouncer. The proxy has checked the password, so PgBouncer asks the server only whether
- * the role exists.
- */
+/** The proxy has checked the password, so PgBouncer asks the server only whether the role exists. */
 function poolerSettings(directory: string, { place }: PostgresServer): string {
   return `[databases]
 * = host=${place.socketDirectory} port=5432

@@ -11,22 +11,18 @@ import { GuardedProcess } from "./guarded-process.ts";
 import { socketFileName } from "./server-settings.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/** The directories of a server. They exist, and the data directory has its configuration. */
+/** The directories exist, and the data directory has its configuration. */
 export interface ServerPlace {
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser;
   readonly dataDirectory: string;
   readonly socketDirectory: string;
-  /** The file for the server's messages; `undefined`: they are not kept. */
   readonly logFile?: string | undefined;
-  /** The maximum number of connections in the server's configuration. */
   readonly maxConnections: number;
 }
 
-/** The time limits for the start and the stop of a server, in milliseconds. */
 const deadlines = { start: 60_000, fastStop: 20_000, immediateStop: 5_000 } as const;
 
-/** A running PostgreSQL server that accepts connections. */
 export class PostgresServer {
   readonly place: ServerPlace;
   readonly #process: GuardedProcess;
@@ -39,15 +35,11 @@ export class PostgresServer {
     this.#admin = admin;
   }
 
-  /**
-   * Starts a server, and waits at most 60 seconds until it accepts connections.
-   * @throws ComputeError with the server's last messages if it does not start
-   */
+  /** Waits at most 60 seconds. @throws ComputeError with the server's last messages */
   static async start(place: ServerPlace): Promise<PostgresServer> {
     const { binaries, user, dataDirectory, socketDirectory, logFile } = place;
     const recovery = path.join(dataDirectory, "backup_label");
-    // PostgreSQL renames the label of a copy when the recovery begins. If a kill interrupts the recovery, it must begin
-    // again from the label: without it, PostgreSQL does not find the end of the copy.
+    // After a kill, the recovery must begin again from this label, or it does not find the end of the copy.
     if (existsSync(`${recovery}.old`)) await rename(`${recovery}.old`, recovery);
     const server = new GuardedProcess({ program: binaries.postgres, args: ["-D", dataDirectory], user, logFile });
     const deadlineMs = performance.now() + deadlines.start;
@@ -68,12 +60,10 @@ export class PostgresServer {
     return path.join(this.place.socketDirectory, socketFileName);
   }
 
-  /** Resolves when the server has ended. */
   get ended(): Promise<void> {
     return this.#process.ended;
   }
 
-  /** Whether the sandbox has asked the server to end. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
@@ -82,12 +72,10 @@ export class PostgresServer {
     return this.#admin;
   }
 
-  /** Returns PostgreSQL's own message about the end of the server. */
   lastWords(): string {
     return this.#process.lastWords();
   }
 
-  /** Stops the server and waits for its end. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#admin.close();
@@ -120,7 +108,7 @@ async function endsWithin(server: GuardedProcess, milliseconds: number): Promise
   return isEnded;
 }
 
-/** Sends a signal to a server that has not ended. So the pid in `postmaster.pid` is the pid of this server. */
+/** The server has not ended, so the pid in `postmaster.pid` is its pid. */
 async function signalServer(dataDirectory: string, signal: NodeJS.Signals): Promise<void> {
   const text = await readFile(path.join(dataDirectory, "postmaster.pid"), "utf8").catch(() => "");
   const pid = Number(text.split("\n")[0]);

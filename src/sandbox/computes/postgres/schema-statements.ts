@@ -1,10 +1,6 @@
 /** The SQL query that reads the schema of a database. */
 
-/**
- * A query that returns the schema of a database as SQL statements. They can run in this order: schemas, extensions,
- * types, sequences, functions, tables, views, constraints, indexes, triggers.
- * It leaves out objects of extensions, privileges, comments, policies and rules.
- */
+/** Without objects of extensions, privileges, comments, policies and rules. */
 export const schemaStatements = `
 WITH spaces AS (
   SELECT oid, nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'

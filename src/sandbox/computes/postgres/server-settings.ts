@@ -1,47 +1,37 @@
 /** Writes the configuration of a server: `postgresql.conf` and `pg_hba.conf`. */
 import { sharedBuffersMb } from "../../engine/compute-sizes.ts";
 
-/** The values from which the configuration of one server is made. */
 export interface ServerNeeds {
   readonly maxConnections: number;
-  /** The settings that the user asked for. None of them belongs to the control plane. */
+  /** None of them belongs to the control plane. */
   readonly pgSettings: Readonly<Record<string, string>>;
   readonly socketDirectory: string;
-  /** The directory of the primary's Unix socket, for a standby; `undefined`: the server follows no primary. */
+  /** For a standby; `undefined`: the server follows no primary. */
   readonly primarySocketDirectory: string | undefined;
-  /** The directory into which finished segments of the write-ahead log are linked; `undefined`: none. */
   readonly archiveDirectory?: string | undefined;
-  /**
-   * The log and the time from which the server recovers data at its start; `undefined`: it recovers no earlier time.
-   */
   readonly recovery?: Recovery | undefined;
-  /** Where `pg_stat_statements` is, in a form that users may create; `undefined`: it is not offered. */
+  /** `undefined`: `pg_stat_statements` is not offered. */
   readonly extensionPath?: string | undefined;
-  /** Whether a crash of the machine may damage the data. This is right for data that is deleted at the end. */
+  /** A crash of the machine may damage data that is deleted at the end. */
   readonly isTemporary: boolean;
 }
 
 export interface Recovery {
-  /** Directories with segments of the write-ahead log. If a segment is in several directories, the first one counts. */
+  /** If a segment is in several directories, the first one counts. */
   readonly logs: readonly string[];
-  /** Commits until this time are recovered, in epoch milliseconds of the machine's clock; `undefined`: all commits. */
+  /** Epoch milliseconds of the machine's clock; `undefined`: all commits. */
   readonly targetMs: number | undefined;
 }
 
-/** The size of a segment of the write-ahead log, in megabytes. */
 export const walSegmentMb = 4;
 
 export const socketFileName = ".s.PGSQL.5432";
 
-/** Returns the maximum number of connections in a configuration; 0: the text does not name it. */
 export function maxConnectionsIn(settings: string): number {
   return Number(/^max_connections = '(\d+)'$/m.exec(settings)?.[1] ?? 0);
 }
 
-/**
- * Settings for data that is deleted at the end. PostgreSQL does not force writes to disk: the deletion would wait for
- * them.
- */
+/** The deletion at the end would wait for writes to disk. */
 const temporarySettings = {
   fsync: "off",
   full_page_writes: "off",
@@ -49,10 +39,7 @@ const temporarySettings = {
   bgwriter_flush_after: "0",
 };
 
-/**
- * Returns the text of `postgresql.conf`. If a name is there twice, PostgreSQL uses the last value. So the user's
- * settings come after the defaults, and the control plane's settings come last.
- */
+/** PostgreSQL uses the last value of a name, so the control plane's settings come last. */
 export function serverSettings(needs: ServerNeeds): string {
   const { socketDirectory, primarySocketDirectory, isTemporary } = needs;
   const owned: Readonly<Record<string, string | number>> = {
@@ -91,10 +78,7 @@ export function serverSettings(needs: ServerNeeds): string {
   return lines.map(([name, value]) => `${name} = ${quoted(String(value))}\n`).join("");
 }
 
-/**
- * Returns the settings of the archive. A finished segment is linked, not copied. So the server must not write to the
- * segment again (`wal_recycle`).
- */
+/** A finished segment is linked, not copied, so the server must not write to it again (`wal_recycle`). */
 function archiveSettings(directory: string | undefined): Readonly<Record<string, string>> {
   const command = directory === undefined ? "" : `ln -f "%p" ${shellWord(`${directory}/`)}"%f"`;
   return { archive_mode: directory === undefined ? "off" : "on", archive_command: command, wal_recycle: "off" };
@@ -113,14 +97,13 @@ function recoverySettings(recovery: Recovery | undefined): Readonly<Record<strin
   };
 }
 
-/** Formats a time with microseconds, the precision of PostgreSQL's commit times. */
+/** With microseconds, the precision of PostgreSQL's commit times. */
 function timestampOf(timeMs: number): string {
   const wholeMs = Math.floor(timeMs);
   const micros = Math.floor((timeMs - wholeMs) * 1000);
   return `${new Date(wholeMs).toISOString().slice(0, -1)}${String(micros).padStart(3, "0")}+00`;
 }
 
-/** Quotes a word of a command that PostgreSQL gives to a shell. PostgreSQL itself replaces `%`. */
 function shellWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''").replaceAll("%", "%%")}'`;
 }
@@ -129,8 +112,5 @@ function quoted(value: string): string {
   return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "''").replaceAll("\n", "\\n")}'`;
 }
 
-/**
- * The text of `pg_hba.conf`. It trusts every role: only the sandbox can reach the Unix socket, and the proxy has
- * checked the password.
- */
+/** Only the sandbox can reach the Unix socket, and the proxy has checked the password. */
 export const accessRules = "local all all trust\nlocal replication all trust\n";

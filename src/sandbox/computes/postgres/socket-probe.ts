@@ -4,7 +4,6 @@ import { connect } from "node:net";
 /** `Refused`: no process listens on the socket. `Unclear`: the error does not prove this. */
 export type SocketProbe = "Accepted" | "Refused" | "Unclear";
 
-/** Connects to a Unix socket and closes the connection at once. */
 export function probeSocket(socketPath: string): Promise<SocketProbe> {
   return new Promise((resolve) => {
     const probe = connect(socketPath);

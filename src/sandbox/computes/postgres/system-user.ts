@@ -1,22 +1,17 @@
 /** Chooses the system user that runs the servers. */
 import { readFileSync } from "node:fs";
 
-/** The system user that runs PostgreSQL. If `uid` and `gid` are `undefined`, it is the user of the sandbox. */
+/** `undefined`: the user of the sandbox. */
 export interface SystemUser {
   readonly uid: number | undefined;
   readonly gid: number | undefined;
-  /** The user's name, for messages. */
   readonly name: string;
 }
 
 /** The users to choose from, in this order. `initdb` refuses a user without a name. */
 const unprivilegedNames = ["postgres", "nobody"];
 
-/**
- * Chooses the user. PostgreSQL refuses to run as root, so under root an unprivileged user runs the servers.
- * @param passwd returns the text of /etc/passwd; called only if the sandbox runs as root.
- * @returns `undefined`: the sandbox runs as root, and there is no unprivileged user.
- */
+/** PostgreSQL refuses to run as root. `undefined`: there is no unprivileged user. */
 export function chooseSystemUser(uid: number | undefined, passwd: () => string = readPasswd): SystemUser | undefined {
   if (uid !== 0) return { uid: undefined, gid: undefined, name: `user ${uid ?? "of the sandbox"}` };
   const users = passwd()

@@ -1,14 +1,6 @@
 /** The SQL statements that add the sandbox's roles and views to the template, from which new branches are copied. */
 
-/**
- * Returns the SQL statements for one database of the template.
- * They make the view `neon_stat_file_cache`. It counts all databases since the server's start, because the sandbox
- * removes older statistics. It is in the schema of PostgreSQL's own views, so that pg_dump leaves it out, and no user can
- * drop it. `file_cache_used` is the number of pages of 8 KB that were read, or the size of the cache
- * if that is smaller.
- * @param version the major version of PostgreSQL
- * @see docs/sandbox.md, "Compute sizes"
- */
+/** The view counts since the server's start. pg_dump leaves it out, and no user can drop it. */
 export function templateStatements(version: number, database: string): readonly string[] {
   return [...(database === "template1" ? sharedStatements : []), allowOwnSchema, fileCacheView(version), grantView];
 }

@@ -3,17 +3,14 @@
  * @see https://www.postgresql.org/docs/18/protocol-message-formats.html (read 2026-11)
  */
 
-/** One message. The type is one character, for instance `R` authentication, `K` cancel key, `Z` ready, `E` error. */
+/** For instance `R` authentication, `K` cancel key, `Z` ready, `E` error. */
 export interface Message {
   readonly type: string;
-  /** The bytes after the length. */
   readonly body: Buffer;
 }
 
-/** Returns a text with a zero byte at its end, as the protocol requires. */
 export const zeroTerminated = (text: string): Buffer => Buffer.from(`${text}\0`, "utf8");
 
-/** Makes the bytes of a message: type, length and body. */
 export function message(type: string, ...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 4);
   const header = Buffer.alloc(5);
@@ -22,7 +19,6 @@ export function message(type: string, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([header, ...parts]);
 }
 
-/** Returns a 32-bit number as bytes, most significant byte first. */
 export function int32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(value);
@@ -34,17 +30,15 @@ export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Splits a stream of bytes into messages. It keeps the bytes of an incomplete message. */
 export class MessageReader {
   readonly #longestBytes: number;
   #pending: Buffer = Buffer.alloc(0);
 
-  /** @param longestBytes the maximum length of one message, including its type byte and its length */
   constructor(longestBytes: number) {
     this.#longestBytes = longestBytes;
   }
 
-  /** Adds received bytes. @returns the messages that are complete now. @throws ProtocolError */
+  /** @returns the messages that are complete now. @throws ProtocolError */
   push(bytes: Buffer): readonly Message[] {
     this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     const messages: Message[] = [];
@@ -52,7 +46,6 @@ export class MessageReader {
     return messages;
   }
 
-  /** Returns the bytes of the incomplete message. */
   rest(): Buffer {
     return this.#pending;
   }
@@ -70,16 +63,13 @@ export class MessageReader {
   }
 }
 
-/** The fields of an error that PostgreSQL sends. */
 export interface ErrorFields {
   readonly severity: string;
-  /** The SQLSTATE, five characters. */
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;
 }
 
-/** Makes the message of an error that ends a connection. */
 export function fatalError({ code, message: text, hint }: Omit<ErrorFields, "severity">): Buffer {
   const fields: readonly (readonly [string, string | undefined])[] = [
     ["S", "FATAL"],
@@ -92,9 +82,7 @@ export function fatalError({ code, message: text, hint }: Omit<ErrorFields, "sev
   return message("E", ...written, Buffer.alloc(1));
 }
 
-/**
- * Parses the body of an ErrorResponse or NoticeResponse. A missing field becomes "", and a missing hint `undefined`.
- */
+/** A missing field becomes "", and a missing hint `undefined`. */
 export function readErrorFields(body: Buffer): ErrorFields {
   const fields = new Map<string, string>();
   for (const field of body.toString("utf8").split("\0")) {

@@ -27,7 +27,7 @@ export function verifierText({ iterations, salt, storedKey, serverKey }: ScramVe
   return `SCRAM-SHA-256$${iterations}:${base64(salt)}$${base64(storedKey)}:${base64(serverKey)}`;
 }
 
-/** Parses the text of a verifier; `undefined`: the text is no SCRAM-SHA-256 verifier. */
+/** `undefined`: the text is no SCRAM-SHA-256 verifier. */
 export function parseVerifier(text: string): ScramVerifier | undefined {
   const match = /^SCRAM-SHA-256\$(\d{1,7}):([^$]+)\$([^:]+):(.+)$/.exec(text);
   if (match === null) return undefined;
@@ -37,9 +37,7 @@ export function parseVerifier(text: string): ScramVerifier | undefined {
   return { iterations: Number(iterations), salt, storedKey, serverKey };
 }
 
-/**
- * Returns a verifier that no password matches. It looks like a real one, so a client does not learn which roles exist.
- */
+/** It looks like a real one, so a client does not learn which roles exist. */
 export function impossibleVerifier(): ScramVerifier {
   return {
     iterations: defaultIterations,
@@ -49,20 +47,16 @@ export function impossibleVerifier(): ScramVerifier {
   };
 }
 
-/** Whether a password in clear text belongs to the verifier. */
 export async function isPassword(password: string, verifier: ScramVerifier): Promise<boolean> {
   const salted = await derive(password.normalize("NFKC"), verifier.salt, verifier.iterations, 32, "sha256");
   return timingSafeEqual(sha256(hmac(salted, "Client Key")), verifier.storedKey);
 }
 
-/** The methods that the proxy offers, the preferred one first. */
 export const scramMethods = ["SCRAM-SHA-256-PLUS", "SCRAM-SHA-256"] as const;
 export type ScramMethod = (typeof scramMethods)[number];
 
-/** The client's message breaks the rules of SCRAM, or its proof is wrong. */
 export class ScramError extends Error {
   override readonly name = "ScramError";
-  /** Whether the password is wrong. If not, the client's message is not valid. */
   readonly isWrongPassword: boolean;
 
   constructor(text: string, isWrongPassword = false) {
@@ -71,15 +65,10 @@ export class ScramError extends Error {
   }
 }
 
-/**
- * The server's side of one SCRAM login. Call `begin` with the client's first message, then `finish` with its second
- * one.
- * @see RFC 5802, RFC 5929 (tls-server-end-point)
- */
+/** Call `begin` with the client's first message, then `finish`. @see RFC 5802, RFC 5929 (tls-server-end-point) */
 export class ScramExchange {
   readonly #verifier: ScramVerifier;
   readonly #method: ScramMethod;
-  /** The hash of the server's certificate, which a client with channel binding also sends. */
   readonly #endPoint: Buffer;
   #gs2Header = "";
   #clientFirstBare = "";
@@ -91,7 +80,7 @@ export class ScramExchange {
     this.#endPoint = endPoint;
   }
 
-  /** Answers the first message of the client. @throws ScramError */
+  /** @throws ScramError */
   begin(clientFirst: string): string {
     const match = /^((?:n|y|p=([A-Za-z0-9.-]+)),[^,]*,)(n=[^,]*,r=([\x21-\x2b\x2d-\x7e]{1,256}).*)$/s.exec(clientFirst);
     if (match === null) throw new ScramError("malformed SCRAM message");
@@ -102,8 +91,7 @@ export class ScramExchange {
     if (binding !== undefined && binding !== "tls-server-end-point") {
       throw new ScramError("unsupported SCRAM channel-binding type");
     }
-    // "y" means: the client supports channel binding, and believes that the server does not. But the server has offered
-    // it, so an attacker may have changed the offer.
+    // The client believes that the server has no channel binding, so an attacker may have changed the offer.
     if (header.startsWith("y")) throw new ScramError("SCRAM channel binding negotiation error");
     this.#gs2Header = header;
     this.#clientFirstBare = bare;
@@ -113,7 +101,7 @@ export class ScramExchange {
     return this.#serverFirst;
   }
 
-  /** Checks the second message of the client. @returns the server's last message. @throws ScramError */
+  /** @returns the server's last message. @throws ScramError */
   finish(clientFinal: string): string {
     const match = /^(c=([^,]+),r=([^,]+)(?:,[^p][^,]*)*),p=([^,]+)$/s.exec(clientFinal);
     if (match === null) throw new ScramError("malformed SCRAM message");

@@ -14,19 +14,14 @@ export type FirstPacket =
   | { readonly kind: "Startup"; readonly startup: StartupMessage };
 
 export interface StartupMessage {
-  /** The protocol version. The upper 16 bits are the major version. */
+  /** The upper 16 bits are the major version. */
   readonly version: number;
-  /** The parameters in the order of the packet: `user`, `database`, `options`, … */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 const codes = { cancel: 80877102, tls: 80877103, gss: 80877104 } as const;
 
-/**
- * Parses the first packet at the start of a buffer.
- * @returns the packet and its `length` in bytes; `undefined`: the packet is incomplete
- * @throws ProtocolError
- */
+/** `undefined`: the packet is incomplete. `length` is in bytes. @throws ProtocolError */
 export function readFirstPacket(bytes: Buffer): { readonly packet: FirstPacket; readonly length: number } | undefined {
   if (bytes.length < 4) return undefined;
   const length = bytes.readUInt32BE(0);
@@ -63,5 +58,4 @@ export function startupPacket({ version, parameters }: StartupMessage): Buffer {
   return Buffer.concat([header, body]);
 }
 
-/** The protocol version 3.0, which every server understands. */
 export const protocolVersion3 = 3 << 16;

@@ -3,26 +3,15 @@ import { lookup } from "node:dns/promises";
 import { createServer, type Server } from "node:net";
 import { ComputeSetupError } from "../postgres/compute-error.ts";
 
-/** The blocks are `127.<number>.0.0/16`, with these numbers. */
 const blocks = { first: 64, last: 127 } as const;
 
-/**
- * A block of loopback addresses that belongs to one sandbox. Each endpoint gets its own address in the block, so a
- * client reaches the endpoint without resolving a name.
- */
+/** Each endpoint gets its own address in the block, so a client needs no name. */
 export interface AddressBlock {
-  /** The number of the block: its addresses are `127.<number>.x.y`. */
   readonly number: number;
-  /** Releases the block for other sandboxes. */
   release(): Promise<void>;
 }
 
-/**
- * Claims a block that no other sandbox on this machine has. The sandbox claims the block by listening on its first
- * address.
- * @param port the port for clients of databases; not 0
- * @throws ComputeSetupError when no block is free
- */
+/** The sandbox claims the block by listening on its first address. @throws ComputeSetupError */
 export async function claimBlock(port: number): Promise<AddressBlock> {
   for (let number = blocks.first; number <= blocks.last; number++) {
     const claim = await listenOn(`127.${number}.0.0`, port);

@@ -19,24 +19,18 @@ export interface LoginClient {
 
 const authentication = { cleartext: 3, sasl: 10, saslContinue: 11, saslFinal: 12 } as const;
 
-/** Asks for the password in clear text, which is safe only over TLS. @throws ClientError, ProtocolError */
+/** It is safe only over TLS. @throws ClientError, ProtocolError */
 export async function askPassword({ stream, source }: LoginClient): Promise<string> {
   stream.write(message("R", int32(authentication.cleartext)));
   const { body } = await nextPassword(source);
   return body.toString("utf8").replace(/\0.*$/s, "");
 }
 
-/** Checks a password in clear text. @throws ClientError when it is wrong */
 export async function checkPassword(password: string, verifier: ScramVerifier, user: string): Promise<void> {
   if (!(await isPassword(password, verifier))) throw wrongPassword(user);
 }
 
-/**
- * Checks by SCRAM-SHA-256 that the client knows the password, with channel binding if the client wants it.
- * @param endPoint the SHA-256 hash of the certificate that the client sees.
- * @throws ClientError when the password is wrong or a SCRAM message is not valid; ProtocolError when the client breaks
- *   PostgreSQL's protocol
- */
+/** @throws ClientError (wrong password or message), ProtocolError */
 export async function checkScram(
   { stream, source }: LoginClient,
   { verifier, endPoint, user }: { readonly verifier: ScramVerifier; readonly endPoint: Buffer; readonly user: string },
@@ -58,7 +52,6 @@ function wrongPassword(user: string): ClientError {
   return new ClientError({ code: "28P01", message: `password authentication failed for user "${user}"` });
 }
 
-/** Reads the client's next message, which must have the type `p`. */
 async function nextPassword(source: ByteSource): Promise<Message> {
   return source.next((bytes) => {
     if (bytes.length < 5) return undefined;

@@ -2,9 +2,7 @@
 import type { Duplex } from "node:stream";
 import { ProtocolError } from "../protocol/messages.ts";
 
-/**
- * The first bytes of a client, at most `limitBytes`. If the client sends more, ends or fails, the waiting read fails.
- */
+/** If the client sends more, ends or fails, the waiting read fails. */
 export class ByteSource {
   readonly #stream: Duplex;
   readonly #limitBytes: number;
@@ -29,17 +27,12 @@ export class ByteSource {
     stream.on("error", this.#onError);
   }
 
-  /** Makes the waiting read fail, and every later one. */
   fail(error: Error): void {
     this.#failure ??= error;
     this.#wake?.();
   }
 
-  /**
-   * Waits until `read` finds a value at the start of the bytes, and removes the bytes of that value.
-   * @param read returns `undefined` while the value is incomplete
-   * @throws what `read` throws; ProtocolError when the client ends or sends too much
-   */
+  /** @param read returns `undefined` while the value is incomplete. @throws what `read` throws; ProtocolError */
   async next<T>(read: (bytes: Buffer) => { readonly value: T; readonly length: number } | undefined): Promise<T> {
     for (;;) {
       const found = read(this.#bytes);
@@ -54,7 +47,6 @@ export class ByteSource {
     }
   }
 
-  /** Stops reading. @returns the bytes that were not used */
   release(): Buffer {
     this.#stream.pause();
     this.#stream.off("data", this.#onData);

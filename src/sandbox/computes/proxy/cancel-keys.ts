@@ -2,10 +2,9 @@
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** The time limit for the server to take a cancel request, in milliseconds. */
 const deadlineMs = 10_000;
 
-/** Remembers for each cancel key the server that gave it. Keys may have any length. */
+/** Keys may have any length. */
 export class CancelKeys {
   readonly #socketPaths = new Map<string, string>();
 
@@ -17,7 +16,7 @@ export class CancelKeys {
     this.#socketPaths.delete(key.toString("latin1"));
   }
 
-  /** Passes a cancel request to the server that knows its key. A request with an unknown key does nothing. */
+  /** A request with an unknown key does nothing. */
   async cancel(key: Buffer, packet: Buffer): Promise<void> {
     const socketPath = this.#socketPaths.get(key.toString("latin1"));
     if (socketPath === undefined) return;

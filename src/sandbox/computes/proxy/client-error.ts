@@ -1,9 +1,8 @@
 /** The error that a client of a database receives. */
 
-/** The sandbox refuses a client's connection. The client receives this as an error of PostgreSQL. */
+/** The client receives this as an error of PostgreSQL. */
 export class ClientError extends Error {
   override readonly name = "ClientError";
-  /** The SQLSTATE that the client receives. */
   readonly code: string;
   readonly hint: string | undefined;
 

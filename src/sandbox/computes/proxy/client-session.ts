@@ -16,36 +16,25 @@ import {
   noEndpointError,
 } from "./endpoint-name.ts";
 
-/** The running compute that a client's session goes to. */
 export interface SessionTarget {
-  /** Returns the verifier of a role's password; `undefined`: the role cannot log in with a password. */
+  /** `undefined`: the role cannot log in with a password. */
   verifierOf(user: string): Promise<ScramVerifier | undefined>;
-  /** Connects the client with the server until one of them ends. */
   join(client: TLSSocket, unread: Buffer, startup: StartupMessage): Promise<void>;
 }
 
-/** The functions of the proxy that a session calls. */
 export interface SessionParts {
-  /** Does the TLS handshake on a connection. Bytes that were read already must be put back first. */
+  /** Bytes that were read already must be put back first. */
   upgrade(socket: Socket): Promise<TLSSocket>;
-  /** Starts the compute of an endpoint if it is idle, and returns it. @throws ClientError */
+  /** Starts an idle compute. @throws ClientError */
   target(name: EndpointName): Promise<SessionTarget>;
-  /** Sends a cancel request to the server that gave its key. */
   cancel(key: Buffer, packet: Buffer): Promise<void>;
-  /**
-   * Returns the endpoint to whose own address the client has connected; `undefined`: the address belongs to no
-   * endpoint.
-   */
+  /** `undefined`: the client's address belongs to no endpoint. */
   endpointOfAddress(localAddress: string | undefined): EndpointName | undefined;
 }
 
-/**
- * The time limit in milliseconds for a client to open its session, and after the start of the compute again for its
- * SCRAM login.
- */
+/** To open the session, and after the start of the compute again for the SCRAM login. */
 const loginDeadlineMs = 30_000;
 
-/** The maximum number of bytes that a client may send before its session begins. */
 const longestLoginBytes = 32_768;
 
 const insecure = {
@@ -54,7 +43,7 @@ const insecure = {
   hint: "Connect by TLS: add sslmode=require to the connection string.",
 };
 
-/** Serves one client until its connection closes. Never rejects. */
+/** Never rejects. */
 export async function serveClient(socket: Socket, parts: SessionParts): Promise<void> {
   socket.setNoDelay(true);
   const opening = new Deadline(socket);
@@ -75,10 +64,7 @@ export async function serveClient(socket: Socket, parts: SessionParts): Promise<
   }
 }
 
-/**
- * Closes the connection of a client that does not open its session within `loginDeadlineMs`, and makes the waiting read
- * of that client fail.
- */
+/** Makes the waiting read of a client fail that does not open its session in time. */
 class Deadline {
   #source: ByteSource | undefined;
   readonly #timeout: NodeJS.Timeout;
@@ -125,8 +111,7 @@ async function openConnection(socket: Socket, opening: Deadline, parts: SessionP
       continue;
     }
     const isDirect = "isDirect" in packet;
-    // These bytes came before the TLS handshake, unencrypted. An attacker could have sent them, so they must not count
-    // as the client's.
+    // An attacker could have sent these unencrypted bytes, so they must not count as the client's.
     if (!isDirect && unread.length > 0) throw new ProtocolError("the client sent data before the TLS handshake");
     if (isDirect) socket.unshift(unread);
     else socket.write("S");
@@ -189,10 +174,7 @@ async function verifierOrNone(target: SessionTarget, user: string): Promise<Scra
   return (await target.verifierOf(user)) ?? impossibleVerifier();
 }
 
-/**
- * Returns the hash of the certificate for channel binding. RFC 5929 requires the hash algorithm of the certificate's
- * signature, which is SHA-256 for the sandbox's certificates.
- */
+/** RFC 5929 requires the hash of the certificate's signature: SHA-256 for the sandbox's certificates. */
 function endPointOf(client: TLSSocket): Buffer {
   const certificate = client.getCertificate();
   const raw = certificate !== null && "raw" in certificate ? (certificate.raw as Buffer) : Buffer.alloc(0);

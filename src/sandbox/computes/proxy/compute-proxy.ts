@@ -4,11 +4,8 @@ import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import { ProtocolError } from "../protocol/messages.ts";
 import { type SessionParts, serveClient } from "./client-session.ts";
 
-/** The functions that the proxy calls: to reach computes, cancel statements, make certificates and report bugs. */
 export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
-  /** A name or address of this machine for clients elsewhere; `undefined`: there are none. */
   readonly publicHost: string | undefined;
-  /** Returns a certificate for host names or addresses, as PEM. */
   readonly certificateFor: (names: readonly string[]) => { readonly cert: string; readonly key: string };
   readonly onBug: (error: unknown) => void;
 }
@@ -16,10 +13,9 @@ export interface ProxyParts extends Omit<SessionParts, "upgrade"> {
 /** Names in every certificate, for clients that connect to this machine directly. */
 const machineNames = ["localhost", "127.0.0.1", "::1"];
 
-/** The maximum number of certificates that are kept in memory. At this number, all of them are removed. */
+/** At this number, all of them are removed. */
 const keptContexts = 1_000;
 
-/** Listens with TLS for clients of all endpoints, on one port of one or more addresses. */
 export class ComputeProxy {
   readonly #parts: ProxyParts;
   readonly #contexts = new Map<string, SecureContext>();
@@ -30,7 +26,7 @@ export class ComputeProxy {
     this.#parts = parts;
   }
 
-  /** Starts to listen. @param port 0: a free port. @returns the port. @throws Error when the address is in use */
+  /** @throws Error when the address is in use */
   async listen(port: number, host: string): Promise<number> {
     const server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
     await new Promise<void>((resolve, reject) => {
@@ -41,13 +37,12 @@ export class ComputeProxy {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Stops listening on an address. Open connections stay. */
+  /** Open connections stay. */
   leave(host: string): void {
     this.#servers.get(host)?.close();
     this.#servers.delete(host);
   }
 
-  /** Stops listening, and ends every connection. */
   async close(): Promise<void> {
     const closed = [...this.#servers.values()].map((server) => new Promise((resolve) => server.close(resolve)));
     for (const client of this.#clients) client.destroy();
@@ -57,7 +52,7 @@ export class ComputeProxy {
   #serve(socket: Socket): void {
     this.#clients.add(socket);
     socket.once("close", () => this.#clients.delete(socket));
-    // An error closes the socket, and the session's waiting read then fails. So this listener has nothing to do.
+    // The session's waiting read then fails, so this listener has nothing to do.
     socket.on("error", () => {});
     const parts: SessionParts = { ...this.#parts, upgrade: (plain) => this.#upgrade(plain) };
     serveClient(socket, parts).catch(this.#parts.onBug);

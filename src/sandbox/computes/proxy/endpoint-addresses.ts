@@ -5,7 +5,7 @@ import { ComputeError } from "../postgres/compute-error.ts";
 import type { ComputeProxy } from "./compute-proxy.ts";
 import type { EndpointName } from "./endpoint-name.ts";
 
-/** The endpoints that have loopback addresses of their own: one for direct and one for pooled connections. */
+/** One address for direct and one for pooled connections. */
 export class EndpointAddresses {
   readonly #port: number;
   readonly #endpoints = new Map<string, EndpointName>();
@@ -14,12 +14,11 @@ export class EndpointAddresses {
     this.#port = port;
   }
 
-  /** Returns the endpoint to whose address a client has connected; `undefined`: the address belongs to no endpoint. */
   of(address: string | undefined): EndpointName | undefined {
     return this.#endpoints.get(address ?? "");
   }
 
-  /** Listens on the addresses of the endpoint, if it has any. @throws ComputeError when an address is in use */
+  /** @throws ComputeError when an address is in use */
   async add(proxy: ComputeProxy, { id: endpointId, host }: Pick<EndpointRecord, "id" | "host">): Promise<void> {
     const pooled = pooledAddress(host);
     if (pooled === undefined) return;
@@ -41,7 +40,7 @@ export class EndpointAddresses {
     }
   }
 
-  /** Stops listening for endpoints for which `isThere` returns false. Open connections stay. */
+  /** Open connections stay. */
   drop(proxy: ComputeProxy, isThere: (endpointId: string) => boolean): void {
     for (const [host, { endpointId }] of this.#endpoints) {
       if (isThere(endpointId)) continue;

@@ -3,7 +3,6 @@
 /** The endpoint that a client names. Each endpoint has two host names: a direct one and a pooled one. */
 export interface EndpointName {
   readonly endpointId: string;
-  /** Whether the client asks for a pooled connection. */
   readonly isPooled: boolean;
 }
 

@@ -3,10 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { ApiError } from "../parts/errors.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/**
- * Lets PostgreSQL check every `pg_settings` of a request. Without computes, names and values are not checked.
- * A compute with a wrong setting could not start again.
- */
+/** A compute with a wrong setting could not start again. Without computes, nothing is checked. */
 export function checkPgSettings(app: FastifyInstance, { checkSettings }: ServerParts): void {
   if (checkSettings === undefined) return;
   app.addHook("preHandler", async ({ body }) => {

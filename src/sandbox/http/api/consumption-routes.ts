@@ -53,7 +53,6 @@ export function consumptionRoutes(api: PublicApi): void {
   });
 }
 
-/** Returns the days or months that a query asks for. @throws ApiError 400 */
 function timeframesOf({ from, to, granularity }: z.output<typeof historyQuery>): readonly Span[] {
   const spanOf = granularity === "daily" ? dayOf : monthOf;
   const toMs = Date.parse(to);

@@ -12,15 +12,12 @@ import type { KnownRoutes } from "../specification/routes.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The log entry and the fault of this request; `undefined`: the path is not under `/api/v2`. */
+    /** `undefined`: the path is not under `/api/v2`. */
     passage: Passage | undefined;
   }
 }
 
-/**
- * The log entry of a request under `/api/v2`, and the fault that applies to the request. A request that the sandbox
- * sends to itself has neither.
- */
+/** A request that the sandbox sends to itself has neither. */
 interface Passage {
   readonly entry: RequestEntry | undefined;
   readonly hit: FaultHit | undefined;
@@ -29,10 +26,6 @@ interface Passage {
 /** Marks a request that the fault `applyLate` delayed and that the sandbox now sends to itself. */
 const replayHeader = "x-sandbox-replay";
 
-/**
- * Adds the checks to every API request: the key, the rate limit, the rights of the key, and fields that the sandbox
- * does not support. It also logs the request and applies its fault.
- */
 export class Lifecycle {
   readonly #app: FastifyInstance;
   readonly #parts: ServerParts;
@@ -88,7 +81,7 @@ export class Lifecycle {
     return undefined;
   }
 
-  /** Checks whether the request may reach its route. @throws ApiError 401, 429, 403, 404, 405 */
+  /** @throws ApiError 401, 429, 403, 404, 405 */
   #judge(request: FastifyRequest, reply: FastifyReply): void {
     const { rateLimit, clock } = this.#parts;
     const key = request.apiKey;
@@ -111,12 +104,7 @@ export class Lifecycle {
     return { entry, hit };
   }
 
-  /**
-   * Applies the faults `status`, `delay` and `dropBefore`, before the key is checked. A stop of the sandbox cuts the
-   * connection too.
-   * @returns whether the connection was cut
-   * @throws ApiError with the status that the fault names
-   */
+  /** Before the key is checked. A stop of the sandbox cuts the connection too. @returns whether it was cut */
   async #cutOrDelay(request: FastifyRequest, reply: FastifyReply, hit: FaultHit | undefined): Promise<boolean> {
     const effect = hit?.effect;
     if (effect?.kind === "status") {
@@ -129,11 +117,7 @@ export class Lifecycle {
     return isCut;
   }
 
-  /**
-   * Applies the fault `applyLate`: the client loses its connection now. The sandbox sends the same request to itself
-   * later, after a time or when the fault is released. At this point the body has been read.
-   * @returns whether the request was set aside
-   */
+  /** The client loses its connection now, and the sandbox sends the same request to itself later. */
   #setAside(request: FastifyRequest, reply: FastifyReply): boolean {
     const hit = request.passage?.hit;
     if (hit?.effect.kind !== "applyLate") return false;
@@ -155,10 +139,7 @@ export class Lifecycle {
     return true;
   }
 
-  /**
-   * Waits by the machine's clock, because the wait imitates a slow network, and the sandbox's own clock may stand
-   * still. A stop of the sandbox ends the wait.
-   */
+  /** By the machine's clock, because the wait imitates a slow network. */
   async #wait(milliseconds: number): Promise<void> {
     await wait(milliseconds, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
   }
@@ -177,10 +158,7 @@ export class Lifecycle {
     return undefined;
   }
 
-  /**
-   * Applies the faults `dropAfter`, `applyLate`, `hold` and `garbage` to an answer that is ready.
-   * @returns the body to send
-   */
+  /** Applies the faults of an answer that is ready. @returns the body to send */
   async #spoilAnswer(
     hit: FaultHit,
     { request, reply, payload }: { request: FastifyRequest; reply: FastifyReply; payload: unknown },
@@ -212,7 +190,6 @@ export class Lifecycle {
   }
 }
 
-/** Returns the message of an answer with an error. */
 function messageOf(payload: unknown): string {
   const text = String(payload);
   return text.startsWith("{") ? (JSON.parse(text) as { message: string }).message : text;
@@ -224,7 +201,6 @@ function asksForNothing(value: unknown): boolean {
   return [undefined, null, false, "", "false", 0].includes(value as null);
 }
 
-/** Returns the values at a path of a body. The step `*` stands for every element of a list. */
 function valuesAt(body: unknown, path: string): readonly unknown[] {
   return path
     .split(".")
@@ -239,10 +215,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return (value as Record<string, unknown> | null | undefined)?.[name];
 }
 
-/**
- * Returns the error 501 if the request has a field or query parameter that the sandbox does not support, and its value
- * asks for something.
- */
+/** Returns the error 501 if the request asks for something that the sandbox does not support. */
 function notPlayedProblem({ routeOptions, body, query }: FastifyRequest): ApiError | undefined {
   const isGiven = (field: string): boolean => {
     const [path = "", value] = field.split("=");

@@ -19,10 +19,7 @@ import { lackingIn, operations, type PublicOperation } from "../specification/sp
 export interface Play<Q extends z.ZodType, B extends z.ZodType> extends RouteShape<Q, B> {
   /** Fields that the profile's API does not have, so they are dropped. */
   readonly unknown?: readonly string[];
-  /**
-   * For a DELETE: throws if the parent of the object does not exist. If only the object does not exist, the profile
-   * decides between 404 and 204.
-   */
+  /** For a DELETE: throws if the parent is missing. For the object alone, the profile decides: 404 or 204. */
   readonly parentOf?: (ids: Ids) => unknown;
 }
 

@@ -9,7 +9,6 @@ const databaseName = z.string().min(1).max(63);
 export function schemaRoutes(api: PublicApi): void {
   const { engine, schemaOf } = api.parts;
   if (schemaOf === undefined) return;
-  /** Returns the schema of a database as SQL. @throws ApiError 404, 422 */
   const read = async (projectId: string, branchId: string, database: string): Promise<string> => {
     const branch = engine.branch(projectId, branchId);
     if (branch.state !== "ready") throw new ApiError(422, `the branch ${branchId} is not ready`);
@@ -40,7 +39,6 @@ export function schemaRoutes(api: PublicApi): void {
   );
 }
 
-/** Returns the differences of two texts in the unified format. */
 function diffOf(name: string, before: string, after: string): string {
   const options = { context: 3, headerOptions: FILE_HEADERS_ONLY };
   return createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, options);

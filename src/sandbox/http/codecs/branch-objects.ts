@@ -33,10 +33,8 @@ export const databaseUpdateBody = z.object({
   database: z.object({ name: newDatabaseName.optional(), owner_name: nameText(63).optional() }),
 });
 
-/** A connection, and the address at which clients reach the servers. If no computes run, `address` is `undefined`. */
 export type ReachableConnection = Connection & { readonly address: DatabaseAddress | undefined };
 
-/** Shows how to connect: as one text and in parts. */
 export function connectionView(made: ReachableConnection) {
   const { endpoint, role, databaseName: database } = made;
   const [password, host] = [role.password ?? "", endpoint.host];
@@ -46,18 +44,12 @@ export function connectionView(made: ReachableConnection) {
   };
 }
 
-/**
- * Returns the host of the connection pooler: `ep-x.region…` → `ep-x-pooler.region…`, or the loopback address for pooled
- * connections.
- */
+/** `ep-x.region…` → `ep-x-pooler.region…`, or the loopback address for pooled connections. */
 export function poolerHost({ host, id }: Connection["endpoint"]): string {
   return pooledAddress(host) ?? host.replace(id, `${id}-pooler`);
 }
 
-/**
- * Returns a connection string. If `role` has no password, because it cannot log in or its password is not stored, the
- * string has none.
- */
+/** If `role` has no password, because it cannot log in or its password is not stored, the string has none. */
 export function connectionUri(
   { endpoint, role, databaseName, address }: ReachableConnection,
   isPooled: boolean,

@@ -39,15 +39,11 @@ export function branchView(record: BranchRecord, { restores }: Engine) {
   };
 }
 
-/** Shows a changed branch, and the operations that the change started. */
 export function branchMutationView({ branch, operations }: BranchMutation, engine: Engine) {
   return { branch: branchView(branch, engine), operations: operationViews(operations, engine.profile) };
 }
 
-/**
- * Shows a new branch with everything that was created with it, and one connection for each database through the
- * read-write endpoint.
- */
+/** It has one connection for each database, through the read-write endpoint. */
 export function newBranchView(created: NewBranch, engine: Engine, address: DatabaseAddress | undefined) {
   const { endpoints, roles, databases, operations } = created;
   const { profile } = engine;
@@ -65,7 +61,6 @@ export function newBranchView(created: NewBranch, engine: Engine, address: Datab
   };
 }
 
-/** Returns the request fields of an endpoint that is created with its branch. */
 export function firstEndpointFields(profile: Profile) {
   return endpointFields(profile).pick({
     autoscaling_limit_min_cu: true,
@@ -76,7 +71,7 @@ export function firstEndpointFields(profile: Profile) {
   });
 }
 
-/** Returns the request body that creates a branch. A missing body counts as `null`. */
+/** A missing body counts as `null`. */
 export function branchCreateBody(profile: Profile) {
   return z
     .object({

@@ -2,12 +2,10 @@
 import { z } from "zod";
 import type { Usage } from "../../engine/usage.ts";
 
-/** Converts epoch milliseconds to ISO 8601 UTC. */
 export function timeText(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** Converts like `timeText`; `undefined` stays `undefined`. */
 export function optionalTime(epochMs: number | undefined): string | undefined {
   return epochMs === undefined ? undefined : timeText(epochMs);
 }
@@ -16,7 +14,6 @@ export function stamps({ createdMs, updatedMs }: { readonly createdMs: number; r
   return { created_at: timeText(createdMs), updated_at: timeText(updatedMs) };
 }
 
-/** Shows the running time of computes in the present month, in whole seconds. */
 export function usageView({ activeMs, unitMs }: Usage) {
   const computeSeconds = Math.floor(unitMs / 1000);
   return {
@@ -26,18 +23,14 @@ export function usageView({ activeMs, unitMs }: Usage) {
   };
 }
 
-/** Returns the fields that a profile shows in addition to the common ones. */
 export function extras<F extends object>(names: readonly (keyof F)[], fields: F): Partial<F> {
   return Object.fromEntries(names.map((name) => [name, fields[name]])) as Partial<F>;
 }
 
-/** The schema of an id in a request. */
 export const objectId = z.string().regex(/^[a-z0-9-]{1,60}$/, "must be 1 to 60 of a-z, 0-9 and -");
 
-/** The schema of a time in a request, with or without fractions of a second, in any time zone. */
 export const givenTime = z.iso.datetime({ offset: true });
 
-/** Converts ISO 8601 to epoch milliseconds; `undefined` stays `undefined`. */
 export function timeOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Date.parse(text);
 }

@@ -9,7 +9,6 @@ import { operationViews } from "./operation.ts";
 
 const settingsBody = z.object({ pg_settings: postgresSettings.optional() });
 
-/** Shows an endpoint without `pending_state`, as in the answer to a DELETE. */
 export function endpointView(record: EndpointRecord, { endpointExtras }: Profile) {
   const { id, host, projectId, branchId, regionId, type, minUnits, maxUnits, state, pgSettings, disabled } = record;
   const { suspendTimeoutSeconds, suspendedMs, startedMs, name, provisioner } = record;
@@ -41,20 +40,16 @@ export function endpointView(record: EndpointRecord, { endpointExtras }: Profile
   };
 }
 
-/** Shows an endpoint, with `pending_state` if its compute is changing its state. */
 export function movingEndpointView(record: EndpointRecord, profile: Profile) {
   return { ...endpointView(record, profile), pending_state: record.pendingState };
 }
 
-/** Shows an endpoint as in the profile's lists: with `pending_state` in `public`, without it in `seed`. */
+/** `pending_state` is in the lists of `public`, and not in those of `seed`. */
 export function listedEndpointView(record: EndpointRecord, profile: Profile) {
   return (profile.pendingStateInLists ? movingEndpointView : endpointView)(record, profile);
 }
 
-/**
- * Shows the answer to a create, an update, a start, a suspend or a restart. It always has `pending_state`. If the compute
- * is not changing, `pending_state` is `active` for an active compute, and else `idle`.
- */
+/** A changed endpoint always has `pending_state`, also if its compute is not changing. */
 export function mutationView({ endpoint: changed, operations }: Mutation, profile: Profile) {
   const pendingState = changed.pendingState ?? (changed.state === "active" ? "active" : "idle");
   return {
@@ -65,18 +60,13 @@ export function mutationView({ endpoint: changed, operations }: Mutation, profil
 
 const nameField = { name: z.string().min(1).max(64).optional() };
 
-/**
- * Stands for `nameField` in a profile without endpoint names. The compiler still sees an optional field `name`; zod
- * drops it as unknown.
- */
+/** Without names, zod drops the field as unknown. The compiler still sees it. */
 const withoutName = {} as typeof nameField;
 
-/** Returns the fields that creating and changing an endpoint have in common. */
 export function endpointFields(profile: Profile) {
   const shortest = profile.shortestSuspendSeconds;
   const isDelay = (seconds: number): boolean => seconds <= 0 || seconds >= shortest;
-  // zod does not check which sizes exist. The engine does: 400 for a size that does not exist, 422 for one that is too
-  // large.
+  // The engine checks which sizes exist: 400 for one that does not exist, 422 for one that is too large.
   const size = z
     .number()
     .positive()
@@ -115,15 +105,11 @@ export function updateBody(profile: Profile) {
   return z.object({ endpoint: endpointFields(profile).extend({ branch_id: z.string().optional() }) });
 }
 
-/** The endpoint's fields of a request body, after the checks. */
 export type EndpointFields = z.output<ReturnType<typeof endpointFields>> & {
   readonly branch_id?: string | undefined;
 };
 
-/**
- * Converts the fields of a request into changes for the engine. `settings` replaces all former settings of PostgreSQL,
- * even if it has no `pg_settings`.
- */
+/** `settings` replaces all former settings of PostgreSQL, even if it has no `pg_settings`. */
 export function changesOf(fields: EndpointFields): EndpointChanges {
   return {
     branchId: fields.branch_id,

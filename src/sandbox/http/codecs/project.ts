@@ -24,7 +24,6 @@ const defaultsBody = z.object({
   pg_settings: postgresSettings.optional(),
 });
 
-/** Shows the endpoint defaults of a project: the values for new endpoints whose request does not set them. */
 function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof defaultsBody> | undefined {
   if (defaults === undefined) return undefined;
   const { minUnits, maxUnits, suspendTimeoutSeconds, pgSettings } = defaults;
@@ -37,7 +36,6 @@ function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof 
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }
 
-/** Converts the endpoint defaults of a request into defaults for the engine. */
 export function endpointDefaultsOf(
   given: z.output<ReturnType<typeof endpointDefaults>> | undefined,
 ): EndpointDefaults | undefined {
@@ -79,7 +77,6 @@ export function projectView(record: ProjectRecord, engine: Engine) {
 
 const historyRetention = z.int().min(0).max(2_592_000);
 
-/** Returns the request fields for the endpoint defaults of a project. */
 function endpointDefaults(profile: Profile) {
   const { pg_settings } = defaultsBody.shape;
   return firstEndpointFields(profile).omit({ settings: true, provisioner: true }).extend({ pg_settings });

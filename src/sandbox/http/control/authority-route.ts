@@ -2,10 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ServerParts } from "../parts/server-parts.ts";
 
-/**
- * Adds the routes. The authority is PEM. A certificate is public: every client that reaches the port may read it, even
- * if the control API is off.
- */
+/** A certificate is public: every client may read it, even if the control API is off. */
 export function authorityRoute(app: FastifyInstance, { authority }: ServerParts): void {
   app.get("/health", async () => ({ status: "ok" }));
   app.get("/ca.crt", async (_request, reply) => {

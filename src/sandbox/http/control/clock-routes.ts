@@ -4,10 +4,7 @@ import { timeText } from "../codecs/codec.ts";
 import { ApiError } from "../parts/errors.ts";
 import type { ControlApi } from "./control-api.ts";
 
-/**
- * The longest step of the clock in milliseconds: ten years. The sandbox carries out everything that becomes due within
- * the step.
- */
+/** Ten years. The sandbox carries out everything that becomes due within the step. */
 export const longestStepMs = 10 * 365 * 86_400_000;
 
 const clockBody = z.object({ mode: z.enum(["real", "scaled", "stepped"]), scale: z.number(), now: z.string() });
@@ -24,7 +21,7 @@ export function clockRoutes(control: ControlApi): void {
     const { mode, scale, nowMs } = clock.state();
     return { mode, scale, now: timeText(nowMs) };
   };
-  /** Changes the clock, and carries out everything that is due by the new time before the answer. */
+  /** Everything that is due by the new time is carried out before the answer. */
   const settled = (change: () => void): z.output<typeof clockBody> => {
     try {
       change();

@@ -5,10 +5,9 @@ import type { ServerParts } from "../parts/server-parts.ts";
 import { type Call, type KnownRoutes, type RouteShape, Routes } from "../specification/routes.ts";
 import type { JsonSchema } from "../specification/specification.ts";
 
-/** What a call of the control API takes and answers. */
 interface ControlShape<Q extends z.ZodType, B extends z.ZodType> extends RouteShape<Q, B> {
   readonly summary: string;
-  /** The schema of the answer. @default an empty object */
+  /** @default an empty object */
   readonly answer?: z.ZodType | JsonSchema;
   /** @default 200 */
   readonly status?: number;

@@ -21,11 +21,7 @@ function hostnameOf(header: string | undefined): string {
   return (header ?? "").replace(/:\d+$/, "");
 }
 
-/**
- * Whether a web page that is not from this machine sends the request. Browsers let any page send requests without a
- * body, but name the page's origin in `Origin`. Other clients do not send this header.
- * @param origin the header `Origin`
- */
+/** Browsers let any page send requests without a body, but name its origin. Other clients do not. */
 function isForeignPage(origin: string | undefined): boolean {
   return origin !== undefined && !isLoopback(URL.parse(origin)?.hostname ?? "");
 }
@@ -42,7 +38,7 @@ export function controlRoutes(app: FastifyInstance, parts: ServerParts, known: K
     routes(control);
 }
 
-/** Checks that the client may use the control API and the page. @throws ApiError 403 */
+/** @throws ApiError 403 */
 export function requireLocal({ controlAccess }: ServerParts, request: FastifyRequest): void {
   if (controlAccess === "everyone") return;
   if (controlAccess === "none") {

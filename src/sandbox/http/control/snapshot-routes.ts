@@ -6,7 +6,6 @@ import { ApiError } from "../parts/errors.ts";
 import { longestStepMs } from "./clock-routes.ts";
 import type { ControlApi } from "./control-api.ts";
 
-/** A snapshot of the whole sandbox: every stored record, and the profile. */
 const snapshotBody = z.object({
   /** The version of the format. It rises when the form of records changes. */
   version: z.literal(1),
@@ -14,7 +13,6 @@ const snapshotBody = z.object({
   content: storeContent,
 });
 
-/** The maximum size of a snapshot in bytes. All other requests have a much lower limit. */
 const snapshotLimit = 64 * 1024 * 1024;
 
 export function snapshotRoutes(control: ControlApi): void {
@@ -36,7 +34,6 @@ export function snapshotRoutes(control: ControlApi): void {
   });
 }
 
-/** Returns the latest time of the objects in a snapshot, in epoch milliseconds: updates, activities and planned ends. */
 function latestTimeMs({ projects, branches, endpoints, operations, roles, databases }: StoreContent): number {
   const updates = [...projects, ...branches, ...endpoints, ...operations, ...roles, ...databases].map(
     ({ createdMs, updatedMs }) => Math.max(createdMs, updatedMs),

@@ -4,12 +4,10 @@ import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import { Refusal } from "../../engine/refusal.ts";
 import { statusOfRefusal } from "./refusal-status.ts";
 
-/** An error of the HTTP layer that becomes the answer. The request has changed nothing. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly statusCode: number;
   readonly code: string;
-  /** The value of the header `Retry-After`, in seconds; `undefined`: none. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -33,8 +31,7 @@ export const unauthenticatedMessage = "supplied credentials do not pass authenti
 export function answerErrors(app: FastifyInstance, onBug: (error: unknown) => void): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const answer = answerTo(error);
-    // A refusal of the engine is intended, and so is a 5xx that a fault asked for. Any other 5xx is a bug of the
-    // sandbox.
+    // A refusal is intended, and so is a 5xx that a fault asked for. Any other 5xx is a bug of the sandbox.
     const isMeant = answer === (error as unknown) || (error as unknown) instanceof Refusal;
     if (answer.statusCode >= 500 && !isMeant) onBug(error);
     return sendError(request, reply, answer);
@@ -53,10 +50,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
     .send({ request_id: request.id, code: error.code, message: error.message });
 }
 
-/**
- * Converts an error that was thrown during a request into its answer. Refusals, wrong fields and fastify's own 4xx have
- * answers of their own. Every other error becomes 500 with the message `internal error`.
- */
+/** An error that is none of these becomes 500 with the message `internal error`. */
 export function answerTo(error: FastifyError): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Refusal) return new ApiError(statusOfRefusal[error.reason], error.message, { code: error.code });
@@ -67,7 +61,6 @@ export function answerTo(error: FastifyError): ApiError {
     : new ApiError(500, "internal error");
 }
 
-/** Returns a message that names every wrong field: `endpoint.type: expected …; endpoint.branch_id: …`. */
 function validationMessage(error: FastifyError): string {
   const problems = (error.validation ?? []).map(({ instancePath = "", message = "is not valid" }) => {
     const field = instancePath.replace(/^\//, "").replaceAll("/", ".");

@@ -6,14 +6,11 @@ import { controlLimit, requireRoom } from "../../engine/settings.ts";
 const milliseconds = z.int().min(0).max(3_600_000);
 
 const matchSchema = z.object({
-  /** The HTTP method; `*`: any method. */
   method: z.string().min(1).default("*"),
   /** The path, with or without `/api/v2`. `*` stands for one segment or a part of one, `**` for anything. */
   path: z.string().min(1).max(1024),
-  /** Parameters that the query must have with these values. */
   query: z.record(z.string(), z.string()).optional(),
   skip: z.int().min(0).default(0),
-  /** How many requests the fault applies to; absent: all requests until it is removed. */
   times: z.int().min(1).optional(),
 });
 
@@ -37,7 +34,6 @@ const effectSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("garbage"),
     body: z.string(),
-    /** The status of the answer; absent: the status that the request would have had. */
     status: z.int().min(200).max(599).optional(),
     contentType: z
       .string()
@@ -46,24 +42,19 @@ const effectSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** A fault that a test asks for: which requests it applies to, and what happens to them. */
 export const faultSchema = z.object({ match: matchSchema, effect: effectSchema });
 
-/** A fault with its defaults filled in. */
 export type FaultSpec = z.output<typeof faultSchema>;
 
-/** What a fault does to a request. */
 export type FaultEffect = FaultSpec["effect"];
 
-/** The method, path and query of a request. They decide whether a fault applies. */
 export interface FaultTarget {
   readonly method: string;
   readonly path: string;
-  /** The query as the client sent it, without the question mark; "": none. */
   readonly query: string;
 }
 
-/** Whether a request matches a fault, without regard to `skip` and `times`. */
+/** Without regard to `skip` and `times`. */
 export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], target: FaultTarget): boolean {
   if (method !== "*" && method.toUpperCase() !== target.method) return false;
   const pattern = path.startsWith("/api/v2/") ? path : `/api/v2${path.startsWith("/") ? "" : "/"}${path}`;
@@ -72,17 +63,15 @@ export function isTargetOf({ method, path, query = {} }: FaultSpec["match"], tar
   return Object.entries(query).every(([name, value]) => sent.get(name) === value);
 }
 
-/** A fault, and how many requests it matched, was applied to, and holds now. */
 export interface FaultState extends FaultSpec {
   readonly id: string;
-  /** The number of matching requests so far, including skipped ones. */
+  /** Matching requests so far, including skipped ones. */
   readonly seen: number;
   readonly hits: number;
-  /** The number of answers that the fault holds back at this moment, and of requests that wait for its release. */
+  /** Answers that the fault holds back now, and requests that wait for its release. */
   readonly held: number;
 }
 
-/** One fault that applies to one request. */
 export interface FaultHit {
   readonly effect: FaultEffect;
   /** Waits until a test releases or removes the fault, or until `until` resolves. A removed fault holds nothing. */
@@ -97,19 +86,12 @@ interface Fault {
   readonly letGo: Set<() => void>;
 }
 
-/**
- * The faults that tests have added, in the order in which they were added. If several fit a request, the first one
- * applies that has skipped enough requests and is not used up. Later ones do not count that request.
- */
+/** If several faults fit a request, the first one applies that has skipped enough and is not used up. */
 export class FaultRegistry {
   readonly #faults = new Map<string, Fault>();
   #lateEnd = new AbortController();
 
-  /**
-   * Adds a fault.
-   * @returns its id
-   * @throws Refusal NotAllowed: there are too many faults; those that are used up count until they are removed
-   */
+  /** Faults that are used up count until they are removed. @throws Refusal NotAllowed */
   add(spec: FaultSpec): string {
     requireRoom(this.#faults.size, controlLimit, "FAULTS");
     const id = randomUUID();
@@ -117,17 +99,13 @@ export class FaultRegistry {
     return id;
   }
 
-  /** Returns all faults in the order in which they were added, including those that are used up. */
   list(): readonly FaultState[] {
     return [...this.#faults.values()].map(({ id, spec, seen, hits, letGo }) => {
       return { id, ...spec, seen, hits, held: letGo.size };
     });
   }
 
-  /**
-   * Counts the request for each fault that it matches, up to the first fault that applies, and returns that one.
-   * `undefined`: no fault applies.
-   */
+  /** Counts the request for each fault that it matches, up to the first that applies. */
   take(target: FaultTarget): FaultHit | undefined {
     for (const fault of this.#faults.values()) {
       if (!isTargetOf(fault.spec.match, target)) continue;
@@ -140,11 +118,7 @@ export class FaultRegistry {
     return undefined;
   }
 
-  /**
-   * Sends the answers that a fault holds back now, and applies the requests that wait for its release. The fault
-   * continues to hold back later answers and requests.
-   * @returns the number of released answers and requests; `undefined`: there is no such fault
-   */
+  /** The fault continues to hold back later answers. @returns how many it released */
   release(id: string): number | undefined {
     const fault = this.#faults.get(id);
     if (fault === undefined) return undefined;
@@ -153,7 +127,6 @@ export class FaultRegistry {
     return waiting.length;
   }
 
-  /** Releases what a fault holds back, and removes it. @returns whether the fault existed */
   remove(id: string): boolean {
     this.release(id);
     return this.#faults.delete(id);
@@ -164,10 +137,7 @@ export class FaultRegistry {
     return this.#lateEnd.signal;
   }
 
-  /**
-   * Drops the requests that `applyLate` has set aside. Must be called when all records are replaced, and before the
-   * sandbox removes the faults at its end.
-   */
+  /** Must be called when all records are replaced, and before the sandbox removes the faults at its end. */
   forgetLate(): void {
     this.#lateEnd.abort();
     this.#lateEnd = new AbortController();
@@ -185,7 +155,6 @@ export class FaultRegistry {
     }
   }
 
-  /** Removes all faults. @returns their number */
   clear(): number {
     const ids = [...this.#faults.keys()];
     for (const id of ids) this.remove(id);
@@ -193,10 +162,7 @@ export class FaultRegistry {
   }
 }
 
-/**
- * Whether a pattern matches the whole path. `*` stands for one segment or a part of one, `**` for anything. The time
- * grows linearly with the lengths of pattern and path.
- */
+/** The time grows linearly with the lengths of pattern and path. */
 export function fitsPattern(pattern: string, path: string): boolean {
   // All positions in the path at which the pattern up to this part can end, ascending.
   let ends: readonly number[] = [0];

@@ -5,40 +5,32 @@ import { controlLimit, requireRoom } from "../../engine/settings.ts";
 import type { Store } from "../../engine/store.ts";
 import type { RouteRights } from "./route-config.ts";
 
-/** A new key. Only this answer contains the key itself. */
 export interface NewKey {
   readonly record: KeyRecord;
   readonly key: string;
 }
 
 export interface KeyScope {
-  /** `read`: the key may neither change anything nor read secrets. @default write */
   readonly access?: KeyAccess | undefined;
-  /** The only project that the key may use. @default every project */
   readonly projectId?: string | undefined;
 }
 
-/** The last use of a key: its time and the client's address. */
 export interface KeyUse {
-  /** When the key was used, in epoch milliseconds of the sandbox's clock. */
   readonly atMs: number;
-  /** The IP address of the client. */
   readonly address: string;
 }
 
-/** The API keys of the sandbox. The store has only hashes of keys. The last use of a key is in memory only. */
+/** The store has only hashes of keys. The last use of a key is in memory only. */
 export class KeyRing {
   readonly #store: Store;
   readonly #nowMs: () => number;
   readonly #uses = new Map<string, KeyUse>();
 
-  /** Makes the key ring of a store. @param nowMs returns epoch milliseconds. @default the machine's clock */
   constructor(store: Store, nowMs: () => number = Date.now) {
     this.#store = store;
     this.#nowMs = nowMs;
   }
 
-  /** Adds a key that the caller has made. */
   admit(name: string, key: string, { access = "write", projectId }: KeyScope = {}): KeyRecord {
     return this.#put({ name, access, projectId, createdMs: this.#nowMs(), hash: hashOf(key) });
   }
@@ -48,7 +40,6 @@ export class KeyRing {
     return this.list().find(({ hash }) => hash === before.hash) ?? this.#put(before);
   }
 
-  /** Makes a random key and adds it. @throws Refusal NotAllowed (there are too many) */
   create(name: string, scope: KeyScope = {}): NewKey {
     requireRoom(this.list().length, controlLimit, "KEYS");
     const key = `sbx_${randomBytes(24).toString("hex")}`;
@@ -59,7 +50,6 @@ export class KeyRing {
     return this.#store.keys.list();
   }
 
-  /** Removes a key. @returns whether it existed */
   revoke(id: string): boolean {
     const exists = this.#store.keys.get(id) !== undefined;
     this.#store.transaction(() => this.#store.keys.remove(id));
@@ -67,7 +57,7 @@ export class KeyRing {
     return exists;
   }
 
-  /** Returns the key in an `Authorization` header, and notes its use. `undefined`: the header has no known key. */
+  /** `undefined`: the header has no known key. */
   authenticate(authorization: string | undefined, address = ""): KeyRecord | undefined {
     const presented = Buffer.from(hashOf(/^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? ""));
     let found: KeyRecord | undefined;
@@ -89,26 +79,22 @@ export class KeyRing {
     });
   }
 
-  /** Returns the last use of a key; `undefined`: the key was not used since this process began. */
+  /** `undefined`: the key was not used since this process began. */
   lastUse(id: string): KeyUse | undefined {
     return this.#uses.get(id);
   }
 }
 
-/** Returns the hash of a key as 64 hexadecimal digits. */
 function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }
 
-/** The facts about a request that decide whether a key may send it. */
 export interface CallToJudge {
   readonly method: string;
   readonly route: RouteRights;
-  /** The project that the path names; `undefined`: it names none. */
   readonly projectId: string | undefined;
 }
 
-/** Returns why a key may not send a request; `undefined`: it may. */
 export function permissionProblem(key: KeyRecord, { method, route, projectId }: CallToJudge): string | undefined {
   if (key.access === "read") {
     if (method !== "GET" && method !== "HEAD") return "this key may only read";
@@ -121,7 +107,7 @@ export function permissionProblem(key: KeyRecord, { method, route, projectId }: 
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The key of the request; `undefined`: the request has no known key, or its path is not under `/api/v2`. */
+    /** `undefined`: the request has no known key, or its path is not under `/api/v2`. */
     apiKey: KeyRecord | undefined;
   }
 }

@@ -3,16 +3,13 @@ import { z } from "zod";
 import { cursorModulus, type OperationPosition } from "../../engine/store.ts";
 import { ApiError } from "./errors.ts";
 
-/**
- * The schema of a whole number in a query. It accepts digits only; `Number()` would also accept an empty text or `1e2`.
- */
+/** Digits only; `Number()` would also accept an empty text or `1e2`. */
 export function queryInteger(least: number, most: number) {
   const asNumber = (text: unknown): unknown =>
     typeof text === "string" && /^\d{1,16}$/.test(text) ? Number(text) : text;
   return z.preprocess(asNumber, z.int().min(least).max(most));
 }
 
-/** Returns the query schema of a list with pages. @param longest the maximum page size */
 export const pageQuery = (longest: number) =>
   z.object({
     limit: queryInteger(1, longest).optional(),
@@ -23,17 +20,13 @@ export const pageQuery = (longest: number) =>
     search: z.string().max(256).optional(),
   });
 
-/** One page of a list in the order of `sequence`. */
 export interface Page<R> {
   readonly items: readonly R[];
   /** The cursor after the last record of the page; `undefined`: the page is empty. */
   readonly pagination: { readonly cursor: string } | undefined;
 }
 
-/**
- * Returns one page of a list: the records after the cursor whose id or name contains `search`. Without `limit` it has
- * all of them. The cursor is the `sequence` of the page's last record, so it stays valid if that record is deleted.
- */
+/** The cursor is the `sequence` of the page's last record, so it stays valid if that record is deleted. */
 export function pageOf<R extends { readonly sequence: number; readonly id: string; readonly name: string }>(
   records: readonly R[],
   query: z.output<ReturnType<typeof pageQuery>>,
@@ -48,7 +41,6 @@ export function pageOf<R extends { readonly sequence: number; readonly id: strin
   return { items, pagination: last && { cursor: last.sequence.toString() } };
 }
 
-/** A record with the fields by which clients can sort. */
 interface Sortable {
   readonly id: string;
   readonly name: string;
@@ -57,21 +49,13 @@ interface Sortable {
   readonly updatedMs: number;
 }
 
-/**
- * The sort field and direction that a client asks for. Both `undefined`: in the order of creation. If only one is given,
- * the other is `updated_at` or `desc`.
- */
+/** Both `undefined`: in the order of creation. If only one is given, the other is `updated_at` or `desc`. */
 export interface Sorting {
   readonly sort_by?: "name" | "created_at" | "updated_at" | undefined;
   readonly sort_order?: "asc" | "desc" | undefined;
 }
 
-/**
- * Returns one page of a list that clients can sort. The cursor holds the sort key and the `sequence` of the last
- * record, so it stays valid if that record is deleted.
- * @returns `pagination` has the cursor of the next page, except on the last page, and how the list is sorted
- * @throws ApiError 400 for a text that is not a cursor
- */
+/** The cursor holds sort key and `sequence`, so it stays valid if the record is deleted. @throws ApiError 400 */
 export function sortedPage<R extends Sortable>(
   records: readonly R[],
   {
@@ -104,7 +88,6 @@ export function sortedPage<R extends Sortable>(
   };
 }
 
-/** The position of a record in a sorted list: its sort key, and its `sequence` if two keys are equal. */
 interface Place {
   readonly key: string | number;
   readonly sequence: number;
@@ -114,7 +97,6 @@ function cursorTextOf({ key, sequence }: Place): string {
   return Buffer.from(JSON.stringify([key, sequence])).toString("base64url");
 }
 
-/** Parses a cursor. @throws ApiError 400 */
 function placeOf(cursor: string): Place {
   const shape = z.tuple([z.union([z.string(), z.number()]), z.int()]);
   try {
@@ -125,10 +107,7 @@ function placeOf(cursor: string): Place {
   }
 }
 
-/**
- * Writes lists of records as JSON. A record never changes in place, so its JSON is made once and then
- * reused. `of` also reuses the bytes of an unchanged list.
- */
+/** A record never changes in place, so its JSON is made once. `of` also reuses the bytes of an unchanged list. */
 export class ListBody<R extends object> {
   readonly #field: string;
   readonly #view: (record: R) => unknown;
@@ -141,7 +120,6 @@ export class ListBody<R extends object> {
     this.#view = view;
   }
 
-  /** Writes `{"<field>": [...]}`. */
   of(records: readonly R[]): Buffer {
     const known = this.#bodies.get(records);
     if (known !== undefined) return known;
@@ -150,7 +128,6 @@ export class ListBody<R extends object> {
     return body;
   }
 
-  /** Writes `{"<field>": [...], ...more}`. */
   with(records: readonly R[], more: Readonly<Record<string, unknown>>): Buffer {
     const rest = Object.entries(more).map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`);
     return this.#write(records, rest.join(""));
@@ -180,11 +157,9 @@ export function cursorOf({ createdMs, sequence }: OperationPosition): string {
   return new Date(createdMs).toISOString().replace("Z", `${tail}Z`);
 }
 
-/** The pattern of a cursor, which is a timestamp. It does not check the calendar; `parseCursor` does. */
 export const cursorPattern =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Parses a cursor. @returns `undefined` for a text that is not a valid timestamp */
 export function parseCursor(cursor: string): OperationPosition | undefined {
   const [, seconds, fraction = "", zone] = cursorPattern.exec(cursor) ?? [];
   const digits = fraction.padEnd(9, "0");

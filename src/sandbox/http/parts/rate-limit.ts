@@ -1,6 +1,5 @@
 /** The rate limit of the sandbox's API, over the last minute and the last second. */
 
-/** The maximum number of requests of all keys together, per minute and per second. */
 export interface RateLimitRules {
   readonly perMinute: number;
   readonly perSecond: number;
@@ -18,10 +17,7 @@ export class RateLimit {
     this.#rules = rules;
   }
 
-  /**
-   * Counts a request if the limits allow it.
-   * @returns `undefined` if the request is allowed, else the whole seconds after which the client may try again
-   */
+  /** @returns `undefined` if the request is allowed, else after how many seconds the client may try again */
   take(nowMs: number): number | undefined {
     const inMinute = this.#admittedMs.findIndex((atMs) => atMs > nowMs - 60_000);
     this.#admittedMs = inMinute === -1 ? [] : this.#admittedMs.slice(inMinute);
@@ -38,7 +34,6 @@ export class RateLimit {
     this.#admittedMs = [];
   }
 
-  /** Returns the milliseconds until the window holds fewer than `allowed` requests. */
   #waitMs(nowMs: number, allowed: number, windowMs: number): number {
     const blockingMs = this.#admittedMs.at(-allowed);
     return blockingMs === undefined ? 0 : blockingMs + windowMs - nowMs;
