@@ -52,8 +52,7 @@ async function runSandbox(args: readonly string[]): Promise<number> {
 
 async function runKubectlPlugin(args: readonly string[]): Promise<number> {
   const { runPlugin } = await import("./plugin/run-plugin.ts");
-  const { env, stdin: input, stdout: out, stderr: err } = process;
-  return runPlugin(args, { env, input, out, err, version: programVersion });
+  return runPlugin(args, process, programVersion);
 }
 
 function buildProgram(): Command {

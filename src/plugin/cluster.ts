@@ -1,7 +1,7 @@
 /** The cluster, read and written with the rights of the user, and the control plane of the environment. */
 import { readFile } from "node:fs/promises";
-import type { PlanSettings } from "../config.ts";
-import { type ControlPlaneClient, createControlPlane } from "../control-plane/create-control-plane.ts";
+import { type Environment, parsePlanSettings } from "../config.ts";
+import { createControlPlane } from "../control-plane/create-control-plane.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { createConnection, type KubernetesCall, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource, loaderOf } from "../kubernetes/http/credentials.ts";
@@ -10,26 +10,21 @@ import { ApiKey, keyIn, keyInFile } from "../planes/api-key.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { endpointKind, type ReadKind } from "./kinds.ts";
 
-export interface ClusterOptions {
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-}
+type Call = Omit<KubernetesCall, "timeoutMs">;
 
 const timeoutMs = 10_000;
 
 export class Cluster {
+  /** The namespace of the kubeconfig's context; `default` if there is none. */
+  readonly namespace: string;
   readonly #connection: KubernetesConnection;
   readonly #lists = new Map<string, Promise<readonly unknown[]>>();
 
   /** @throws KubeconfigError */
-  constructor({ kubeconfig, context }: ClusterOptions, userAgent: string) {
+  constructor(kubeconfig: string | undefined, context: string | undefined, userAgent: string) {
     const credentials = loadCredentialSource(loaderOf(kubeconfig, context));
+    this.namespace = credentials.namespace;
     this.#connection = createConnection({ credentials, clock: systemClock, userAgent });
-  }
-
-  /** The namespace of the kubeconfig's context; `default` if there is none. */
-  get namespace(): string {
-    return this.#connection.namespace;
   }
 
   clusterId(): Promise<string> {
@@ -46,10 +41,14 @@ export class Cluster {
   }
 
   /** Each list is read once. @param namespace `undefined`: all namespaces */
-  list<Resource>(kind: ReadKind<Resource>, namespace?: string, labelSelector = ""): Promise<readonly Resource[]> {
-    const path = objectPath(kind.plural, namespace);
-    const id = `${path} ${labelSelector}`;
-    const list = this.#lists.get(id) ?? this.#listFrom(kind, path, { limit: "500", labelSelector });
+  list<Resource>(
+    { plural, parse }: ReadKind<Resource>,
+    namespace?: string,
+    labelSelector = "",
+  ): Promise<readonly Resource[]> {
+    const call = { what: `list ${plural}`, method: "GET", path: objectPath(plural, namespace) } as const;
+    const id = `${call.path} ${labelSelector}`;
+    const list = this.#lists.get(id) ?? this.#pages(call, { limit: "500", labelSelector }, parse);
     this.#lists.set(id, list);
     return list as Promise<readonly Resource[]>;
   }
@@ -68,19 +67,15 @@ export class Cluster {
     await this.#request({ what: `annotate ComputeEndpoint ${keyText(key)}`, path, ...patch });
   }
 
-  async #listFrom<Resource>(
-    kind: ReadKind<Resource>,
-    path: string,
-    query: Readonly<Record<string, string>>,
-  ): Promise<readonly Resource[]> {
-    const answer = await this.#request({ what: `list ${kind.plural}`, method: "GET", path, query });
+  async #pages(call: Call, query: object, parse: (stored: unknown) => unknown): Promise<readonly unknown[]> {
+    const answer = await this.#request({ ...call, query: { ...query } });
     const { items, metadata } = answer as { items: readonly unknown[]; metadata: { continue?: string } };
-    const page = items.map((item) => kind.parse(item));
+    const page = items.map((item) => parse(item));
     const next = metadata.continue;
-    return next ? [...page, ...(await this.#listFrom(kind, path, { ...query, continue: next }))] : page;
+    return next ? [...page, ...(await this.#pages(call, { ...query, continue: next }, parse))] : page;
   }
 
-  #request(call: Omit<KubernetesCall, "timeoutMs">): Promise<unknown> {
+  #request(call: Call): Promise<unknown> {
     return this.#connection.request({ ...call, timeoutMs });
   }
 }
@@ -97,14 +92,18 @@ export async function orRefusal<Result>(request: Promise<Result>): Promise<Resul
   }
 }
 
-export function openService(settings: PlanSettings, userAgent: string): ControlPlaneClient {
-  const { controlPlaneUrl: baseUrl, apiKeyValue: key = "", apiKeyFile: file, httpsProxy, noProxy: except } = settings;
+/** @throws ConfigError when a setting is missing or wrong */
+export function openService(env: Environment, userAgent: string) {
+  const settings = parsePlanSettings(env);
+  const { controlPlaneUrl: baseUrl, apiKeyValue: key = "", apiKeyFile: file, httpsProxy: url } = settings;
   const ignore = () => undefined;
-  const read =
-    file === undefined ? async () => keyIn(key, "CONTROL_PLANE_API_KEY") : keyInFile(() => readFile(file, "utf8"));
+  const read = file ? keyInFile(() => readFile(file, "utf8")) : async () => keyIn(key, "CONTROL_PLANE_API_KEY");
   const againMs = Number.POSITIVE_INFINITY;
   const keys = new ApiKey({ clock: systemClock, read, againMs, onChange: ignore, onKey: ignore });
   const observer = { requestEnded: ignore, throttled: ignore, locked: ignore };
-  const proxy = httpsProxy === undefined ? undefined : { url: httpsProxy, except };
-  return createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent, proxy });
+  const proxy = url === undefined ? undefined : { url, except: settings.noProxy };
+  return {
+    settings,
+    controlPlane: createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent, proxy }),
+  };
 }

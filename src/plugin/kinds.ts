@@ -30,9 +30,7 @@ export const planeKinds = {
 
 const accessKind = { ...names.databaseAccessNames, parse: parseDatabaseAccess };
 
-export const explainedKinds: readonly NamedKind<Explained>[] = [
-  ...[endpointKind, accessKind, planeKinds.ControlPlane, planeKinds.ClusterControlPlane],
-];
+export const explainedKinds: readonly NamedKind<Explained>[] = [endpointKind, accessKind, ...Object.values(planeKinds)];
 
 export const namespaceKind = { kind: "Namespace", plural: "namespaces", parse: parseNamespace };
 

@@ -6,16 +6,10 @@ import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 
 export function operationsText(resources: readonly ComputeEndpoint[]): string {
   const rows = resources.flatMap(({ key, status }) =>
-    (status.operations ?? []).map((operation) => [
-      key.name,
-      operation.createdTime,
-      operation.action,
-      operation.status,
-      operation.durationMilliseconds === undefined ? "" : `${(operation.durationMilliseconds / 1_000).toFixed(1)} s`,
-      operation.cause,
-      operation.id,
-      operation.error ?? "",
-    ]),
+    (status.operations ?? []).map(({ durationMilliseconds: ms, createdTime, action, status: state, ...operation }) => {
+      const took = ms === undefined ? "" : `${(ms / 1_000).toFixed(1)} s`;
+      return [key.name, createdTime, action, state, took, operation.cause, operation.id, operation.error ?? ""];
+    }),
   );
   return tableText(["NAME", "CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
 }
@@ -47,16 +41,10 @@ export function adoptionManifest(
 ): object {
   const { id, projectId, branchId, type, minUnits, maxUnits, suspendTimeoutSeconds } = endpoint;
   const suspend = suspendTimeoutSeconds === undefined ? undefined : suspendOf(suspendTimeoutSeconds);
-  const spec = { projectId, branchId, type, compute: { minUnits, maxUnits }, ...(suspend && { suspend }) };
-  return {
-    apiVersion: `${group}/${version}`,
-    kind,
-    metadata: { name: id, namespace },
-    spec: {
-      ...{ ...spec, ...(controlPlaneRef && { controlPlaneRef }) },
-      ...{ adoption: { policy: "AdoptOnly", endpointId: id }, deletionPolicy: "Retain" },
-    },
-  };
+  const present = { projectId, branchId, type, compute: { minUnits, maxUnits }, ...(suspend && { suspend }) };
+  const adopting = { adoption: { policy: "AdoptOnly", endpointId: id }, deletionPolicy: "Retain" };
+  const spec = { ...present, ...(controlPlaneRef && { controlPlaneRef }), ...adopting };
+  return { apiVersion: `${group}/${version}`, kind, metadata: { name: id, namespace }, spec };
 }
 
 /** @param seconds as the control plane shows them: 0 is its default, -1 is never */

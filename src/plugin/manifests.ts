@@ -3,24 +3,18 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseAllDocuments } from "yaml";
-import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { type Cluster, orRefusal } from "./cluster.ts";
 import { endpointKind } from "./kinds.ts";
 
-const storedKind = { ...endpointKind, parse: (stored: unknown) => stored as Stored };
-
-type Annotations = Readonly<Record<string, string>>;
-
-interface Stored {
-  readonly metadata: { readonly annotations?: Annotations };
+export interface Manifest {
+  readonly kind?: string;
+  readonly metadata?: { readonly name?: string; readonly namespace?: string; readonly annotations?: object };
+  readonly items?: readonly Manifest[];
   readonly status?: unknown;
 }
 
-export interface Manifest {
-  readonly kind?: string;
-  readonly metadata?: { readonly name?: string; readonly namespace?: string; readonly annotations?: Annotations };
-  readonly items?: readonly Manifest[];
-}
+const storedKind = { ...endpointKind, parse: (stored: unknown) => stored as Manifest };
 
 /** @param name a file, a folder, or `-` for `input`. @throws Error when it cannot be read or is not YAML */
 export async function readManifests(name: string, input: NodeJS.ReadableStream): Promise<readonly Manifest[]> {
@@ -37,11 +31,6 @@ export async function readManifests(name: string, input: NodeJS.ReadableStream):
   });
 }
 
-export interface Applied {
-  readonly resource: ComputeEndpoint;
-  readonly isChecked: boolean;
-}
-
 /**
  * Spec and annotations of the manifest replace the stored ones. A user who may not write gets a result that the API
  * server has not checked. @throws KubernetesError with the words of the API server when it would refuse the object
@@ -50,23 +39,20 @@ export async function applied(
   manifest: Manifest,
   cluster: Pick<Cluster, "get" | "tryWrite">,
   defaultNamespace: string,
-): Promise<Applied> {
+) {
   const { name, namespace = defaultNamespace, annotations } = manifest.metadata ?? {};
   if (name === undefined) throw new Error("A ComputeEndpoint has no name.");
   const key = { namespace, name };
   const found = await orRefusal(cluster.get(storedKind, key));
   if (found === "Forbidden") throw new Error(`You may not read ComputeEndpoint ${namespace}/${name}.`);
   const before = found === "Absent" ? undefined : found;
-  const metadata = {
-    ...{ ...before?.metadata, ...manifest.metadata, namespace },
-    annotations: { ...before?.metadata.annotations, ...annotations },
-  };
+  const both = { ...before?.metadata?.annotations, ...annotations };
+  const metadata = { ...before?.metadata, ...manifest.metadata, namespace, annotations: both };
   const object = { ...manifest, metadata, status: before?.status };
   const answer = await orRefusal(cluster.tryWrite(key, before === undefined ? "POST" : "PUT", object));
   if (answer === "Absent") throw new Error(`There is no Namespace ${namespace}.`);
   const isChecked = answer !== "Forbidden";
-  const result = isChecked ? (answer as Stored) : object;
-  // A new object that nothing has stored has no version.
+  const result = isChecked ? (answer as Manifest) : object;
   const made = { uid: "not-stored-yet", resourceVersion: "0", creationTimestamp: new Date().toISOString() };
   return { resource: parseComputeEndpoint({ ...result, metadata: { ...made, ...result.metadata } }), isChecked };
 }

@@ -5,7 +5,7 @@ import type { ControlPlane } from "../domain/control-plane.ts";
 import { keyText } from "../domain/resource-store.ts";
 import { isFailureStall } from "../engine/failures.ts";
 import { memoryOf, type Policy, Projects } from "../engine/memory.ts";
-import { type PlannedStep, planOf } from "../engine/plan-of.ts";
+import { planOf } from "../engine/plan-of.ts";
 import type { ProjectFacts } from "../engine/step.ts";
 import { endpointsIn } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
@@ -20,20 +20,14 @@ import { planeName, recordedName } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
 import type { Cluster } from "./cluster.ts";
 import { endpointKind } from "./kinds.ts";
-import { type GrantSettings, grantShownBy, problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
+import { grantShownBy, problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
 import { exitCodes, type Result } from "./why.ts";
 
 export interface PlanReads {
   readonly cluster: Pick<Cluster, "clusterId" | "get" | "list">;
   readonly controlPlane: ControlPlane;
-  readonly settings: Policy & GrantSettings & Pick<PlanSettings, "clusterId">;
+  readonly settings: Pick<PlanSettings, keyof Policy | "clusterId" | "projectGrants" | "watchNamespaces">;
   readonly clock: Clock;
-}
-
-export interface Planned extends PlannedStep<EndpointTypes> {
-  readonly resource: ComputeEndpoint;
-  /** Where the plan may differ from the operator's, because the user has fewer rights than the operator. */
-  readonly notes: readonly string[];
 }
 
 /**
@@ -41,31 +35,25 @@ export interface Planned extends PlannedStep<EndpointTypes> {
  * while it sends another change first.
  * @throws KubernetesError, ControlPlaneError, and Error when CONTROL_PLANE_URL is of another control plane
  */
-export async function planNow(reads: PlanReads, resource: ComputeEndpoint): Promise<Planned> {
-  const { cluster, controlPlane, settings, clock } = reads;
+export async function planNow({ cluster, controlPlane, settings, clock }: PlanReads, resource: ComputeEndpoint) {
   const { serviceUrl } = controlPlane;
   const id = planeOf(resource);
   const plane = await readPlane(cluster, id);
   requireUrl(serviceUrl, plane, resource);
-  const known = await readGrants(cluster, plane, resource.key.namespace, settings);
+  const known = await readGrants({ cluster, settings }, plane, resource.key.namespace);
+  const grantOf = known ?? grantShownBy(resource);
   const clusterId = settings.clusterId ?? (await cluster.clusterId());
+  const identity = { clusterId, serviceUrl, controlPlane: recordedName(id) };
   const others = (await cluster.list(endpointKind)).filter(({ uid }) => uid !== resource.uid);
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   noteRefusedCreate(projects, resource, clock);
-  const unit = {
-    ...{ id, projects, access: undefined, isKnown: true, problem: problemOf(plane) },
-    ...{
-      identity: { clusterId, serviceUrl, controlPlane: recordedName(id) },
-      grantOf: known ?? grantShownBy(resource),
-    },
-  };
   const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
   const begin = (project: ProjectFacts) => endpointsIn(project, [...others, resource].filter(isNamed));
+  const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
   const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
-  const step = await planOf(context, resource, controlPlane);
-  const forbidden = `You may not read ${planeName(id)}: the plan trusts that CONTROL_PLANE_URL is its URL.`;
-  const unknown =
-    "You may not read the grants of Namespaces: the plan uses what the resource's status says about them.";
+  const step = await planOf<EndpointTypes>(context, resource, controlPlane);
+  const forbidden = `You may not read ${planeName(id)}: the plan trusts CONTROL_PLANE_URL.`;
+  const unknown = "You may not read Namespaces: the plan uses the grant that status shows.";
   const notes = [...(plane.resource === "Forbidden" ? [forbidden] : []), ...(known === undefined ? [unknown] : [])];
   return { ...step, resource, notes };
 }
@@ -84,14 +72,14 @@ function noteRefusedCreate(projects: Projects, resource: ComputeEndpoint, clock:
 /** The members of plans that the first line shows. All others are in the JSON. */
 const shown = ["reason", "cause", "action", "endpointId", "branchId", "changes", "creation"];
 
-export function planned({ resource, plan, afterOperation, notes }: Planned): Result {
+export function planned({ resource, plan, afterOperation, notes }: Awaited<ReturnType<typeof planNow>>): Result {
   const name = keyText(resource.key);
-  const { kind, ownership, ...members } = plan as { kind: string; ownership?: object; [member: string]: unknown };
+  const { kind, ownership, ...members } = plan as { kind: string; ownership?: object };
   const all: Readonly<Record<string, unknown>> = { ...ownership, ...members };
   const values = shown.flatMap((member) => all[member] ?? []);
   const head = [kind, ...values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)))];
-  const lock = afterOperation && `First the operation ${afterOperation} must end: it locks the project.`;
-  const lines = [`${name}: ${head.join(" ")}`, ...textsOf(plan, resource), ...(lock ? [lock] : []), ...notes];
+  const lock = afterOperation ? [`First the operation ${afterOperation} must end: it locks the project.`] : [];
+  const lines = [`${name}: ${head.join(" ")}`, ...textsOf(plan, resource), ...lock, ...notes];
   return {
     value: { resource: name, ...plan, afterOperation, notes },
     text: `${lines.join("\n  ")}\n`,
@@ -101,14 +89,11 @@ export function planned({ resource, plan, afterOperation, notes }: Planned): Res
 
 /** What events and status will say. */
 function textsOf(plan: Plan, { status }: ComputeEndpoint): readonly string[] {
+  if ("message" in plan) return [plan.message];
   const own = endpointPlan(plan);
-  if (own !== undefined) {
-    const summary = rulesOf(own).summary(own);
-    const events = rulesOf(own)
-      .eventsBefore(own)
-      .map(({ note }) => note);
-    return summary.kind === "Progressing" ? [...events, `then ${summary.reason}: ${summary.message}`] : events;
-  }
-  if (plan.kind === "RemoveFinalizer") return releaseEvents(plan.cause, status).map(({ note }) => note);
-  return "message" in plan ? [plan.message] : [];
+  const events =
+    plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && rulesOf(own).eventsBefore(own);
+  const summary = own && rulesOf(own).summary(own);
+  const then = summary && "reason" in summary ? [`then ${summary.reason}: ${summary.message}`] : [];
+  return [...(events ?? []).map(({ note }) => note), ...then];
 }

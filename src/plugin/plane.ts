@@ -1,6 +1,5 @@
 /** The control plane of a resource, and the grants for it, as far as the user may read them. */
 import type { PlanSettings } from "../config.ts";
-import { keyText } from "../domain/resource-store.ts";
 import { fullGrant, type GrantOf, noGrant, type PlaneProblem } from "../engine/grant.ts";
 import { planeGrantOf } from "../planes/grants.ts";
 import { planeProblems } from "../planes/plane-status.ts";
@@ -14,6 +13,7 @@ import {
   planeName,
   unreadablePlane,
 } from "../resource/control-plane-resource.ts";
+import type { ControlPlaneSpec } from "../resource/control-plane-schema.ts";
 import { type Cluster, orRefusal } from "./cluster.ts";
 import { namespaceKind, planeKinds } from "./kinds.ts";
 
@@ -41,37 +41,37 @@ export function problemOf({ id, resource }: ReadPlane): PlaneProblem | undefined
 }
 
 /** @throws Error when the control plane, or the record of the resource that uses it, has another URL */
-export function requireUrl(serviceUrl: string, { id, resource: plane }: ReadPlane, user?: ComputeEndpoint): void {
+export function requireUrl(serviceUrl: string, plane: ReadPlane, user?: ComputeEndpoint): void {
   const { ownership, createIntent, conditions } = user?.status ?? {};
   const isRefused = conditionOf(conditions, "Stalled")?.reason === "IdentityUnproven";
   const recorded = isRefused ? undefined : (ownership ?? createIntent)?.serviceUrl;
-  const described = typeof plane !== "string" && plane.spec.kind === "Valid" ? plane.spec.spec.url : undefined;
-  const wanted = described ?? recorded;
-  if (wanted === undefined || new URL(wanted).href === new URL(serviceUrl).href) return;
-  const where =
-    described === undefined
-      ? `the operator works on ${user && keyText(user.key)} at`
-      : `the url of ${planeName(id)} is`;
-  throw new Error(
-    `CONTROL_PLANE_URL is ${serviceUrl}, but ${where} ${wanted}. Set CONTROL_PLANE_URL and the key to those of that control plane.`,
-  );
+  const wanted = specOf(plane)?.url ?? recorded;
+  if (wanted !== undefined && new URL(wanted).href !== new URL(serviceUrl).href) {
+    const differs = `CONTROL_PLANE_URL is ${serviceUrl}, but ${planeName(plane.id)} is at ${wanted}.`;
+    throw new Error(`${differs} Set CONTROL_PLANE_URL and the key to those of that control plane.`);
+  }
 }
 
-export interface GrantSettings extends Pick<PlanSettings, "projectGrants"> {
-  /** The namespaces that the operator watches. Empty: all. */
-  readonly watchNamespaces: readonly string[];
+function specOf({ resource }: ReadPlane): ControlPlaneSpec | undefined {
+  return typeof resource !== "string" && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+}
+
+export interface GrantReads {
+  readonly cluster: Pick<Cluster, "get" | "list">;
+  readonly settings: Pick<PlanSettings, "projectGrants" | "watchNamespaces">;
 }
 
 /** @returns what a namespace may do; `undefined`: the user may read too little to know. @throws KubernetesError */
 export async function readGrants(
-  cluster: Pick<Cluster, "get" | "list">,
-  { id, resource: plane }: ReadPlane,
+  { cluster, settings }: GrantReads,
+  plane: ReadPlane,
   namespace: string,
-  { projectGrants: mode, watchNamespaces: watched }: GrantSettings,
 ): Promise<GrantOf | undefined> {
+  const { projectGrants: mode, watchNamespaces: watched } = settings;
+  const { id } = plane;
   if (namespaceOfPlane(id) !== undefined) return () => fullGrant;
-  if (plane === "Forbidden") return undefined;
-  const projects = typeof plane !== "string" && plane.spec.kind === "Valid" ? plane.spec.spec.projects : undefined;
+  if (plane.resource === "Forbidden") return undefined;
+  const projects = specOf(plane)?.projects;
   const listed = await orRefusal(cluster.list(namespaceKind));
   const all = typeof listed === "string" ? undefined : listed;
   const own = all

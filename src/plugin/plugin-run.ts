@@ -1,31 +1,26 @@
 /** What the commands of `kubectl endpoints` do. */
 import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
-import { parsePlanSettings } from "../config.ts";
-import type { ControlPlaneClient } from "../control-plane/create-control-plane.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, planeOf, projectIdOf } from "../resource/compute-endpoint.ts";
 import { type ControlPlaneRef, idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import { Cluster, type ClusterOptions, openService } from "./cluster.ts";
+import { Cluster, openService } from "./cluster.ts";
 import { endpointKind, explainedKinds, type NamedKind, parseName, planeKinds } from "./kinds.ts";
 import { adoptionManifest, endpointsText, operationsText, unownedEndpoints } from "./listings.ts";
 import { applied, readManifests } from "./manifests.ts";
-import { type PlanReads, planNow, planned } from "./plan.ts";
+import { planNow, planned } from "./plan.ts";
 import { requireUrl } from "./plane.ts";
-import { exitCodes, explain, explained, type Result, worstOf } from "./why.ts";
+import { exitCodes, explained, type Result, worstOf } from "./why.ts";
 
-export interface PluginIo {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly input: NodeJS.ReadableStream;
-  readonly out: NodeJS.WritableStream;
-  readonly err: NodeJS.WritableStream;
-  readonly version: string;
-}
+export type Io = Pick<NodeJS.Process, "env" | "stderr" | "stdin" | "stdout">;
 
 /** The options of all commands. */
-export interface Options extends ClusterOptions {
+export interface Options {
+  readonly kubeconfig?: string;
+  readonly context?: string;
   readonly namespace?: string;
   readonly output: string;
   readonly allNamespaces?: true;
@@ -42,29 +37,27 @@ const powers = {
   suspend: [annotations.suspendRequestedAt, "lastHandledSuspendAt"],
 } as const;
 
-const waitLimitMs = 120_000;
-
 /** One command. Its caller must close it. */
 export class PluginRun {
   exitCode: number = exitCodes.ok;
-  readonly #io: PluginIo;
-  readonly #options: Options;
+  readonly #io: Io;
   readonly #userAgent: string;
+  readonly #options: Options;
   readonly #cluster: Cluster;
   readonly #namespace: string;
-  #service: ControlPlaneClient | undefined;
+  #opened: ReturnType<typeof openService> | undefined;
 
   /** @throws KubeconfigError */
-  constructor(io: PluginIo, options: Options) {
+  constructor(io: Io, userAgent: string, options: Options) {
     this.#io = io;
+    this.#userAgent = userAgent;
     this.#options = options;
-    this.#userAgent = `kubectl-endpoints/${io.version}`;
-    this.#cluster = new Cluster({ kubeconfig: io.env.KUBECONFIG, ...options }, this.#userAgent);
+    this.#cluster = new Cluster(options.kubeconfig ?? io.env.KUBECONFIG, options.context, userAgent);
     this.#namespace = options.namespace ?? this.#cluster.namespace;
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#cluster.close(), this.#service?.close()]);
+    await Promise.all([this.#cluster.close(), this.#opened?.controlPlane.close()]);
   }
 
   async why(names: readonly string[]): Promise<void> {
@@ -81,7 +74,7 @@ export class PluginRun {
     const { filename: files } = this.#options;
     if (files !== undefined && names.length > 0) throw new Error("Name resources, or files with -f, but not both.");
     const targets = await (files ? this.#inFiles(files) : this.#selected(names, [endpointKind]));
-    const reads = { cluster: this.#cluster, clock: systemClock, ...this.#openService() };
+    const reads = { cluster: this.#cluster, clock: systemClock, ...this.#service() };
     await this.#report(targets, async ({ read }) => planned(await planNow(reads, await read())));
   }
 
@@ -121,26 +114,22 @@ export class PluginRun {
       const named = names.map((what) => ({ what, ...parseName(what, this.#namespace, kinds) }));
       return named.map(({ what, kind, key }) => ({ what, key, read: () => cluster.get(kind, key) }));
     }
-    const where = allNamespaces ? undefined : this.#namespace;
-    const lists = await Promise.all(kinds.slice(0, 1).map((kind) => cluster.list(kind, where, selector)));
-    const found = lists.flat();
-    if (found.length === 0) this.#io.err.write("No ComputeEndpoints found.\n");
+    const [first] = kinds;
+    const found = first ? await cluster.list(first, allNamespaces ? undefined : this.#namespace, selector) : [];
+    if (found.length === 0) this.#io.stderr.write("No ComputeEndpoints found.\n");
     return found.map((resource) => ({ what: keyText(resource.key), key: resource.key, read: async () => resource }));
   }
 
   async #inFiles(files: readonly string[]) {
-    const named = files.map((what) => ({ what, read: () => readManifests(what, this.#io.input) }));
+    const named = files.map((what) => ({ what, read: () => readManifests(what, this.#io.stdin) }));
     const manifests = (await this.#each(named, ({ read }) => read())).flat();
     const found = manifests.filter(({ kind }) => kind === endpointKind.kind);
-    for (const { kind, metadata } of manifests.filter((each) => !found.includes(each))) {
-      this.#io.err.write(`${kind} ${metadata?.name}: not planned, because it is no ComputeEndpoint\n`);
-    }
     if (found.length === 0) throw new Error(`${files.join(", ")}: no ComputeEndpoint found.`);
     return found.map((manifest) => {
       const what = manifest.metadata?.name ?? "a ComputeEndpoint without a name";
       const read = async () => {
         const { resource, isChecked } = await applied(manifest, this.#cluster, this.#namespace);
-        if (!isChecked) this.#io.err.write(`${what}: you may not write it, so the API server has not checked it\n`);
+        if (!isChecked) this.#io.stderr.write(`${what}: you may not write it, so the API server has not checked it\n`);
         return resource;
       };
       return { what, read };
@@ -149,7 +138,7 @@ export class PluginRun {
 
   /** Finds the endpoints without a resource. A project that cannot be read does not stop the others. */
   async #unowned() {
-    const { controlPlane: service } = this.#openService();
+    const { controlPlane: service } = this.#service();
     const ref = await this.#listedPlane(service);
     const resources = await this.#cluster.list(endpointKind);
     const there = resources.filter((resource) => planeOf(resource) === planeIdOf(ref, this.#namespace));
@@ -161,7 +150,7 @@ export class PluginRun {
   }
 
   /** `undefined`: no option names one. @throws Error when it does not exist, is unreadable, or has another URL */
-  async #listedPlane({ serviceUrl }: ControlPlaneClient): Promise<ControlPlaneRef | undefined> {
+  async #listedPlane({ serviceUrl }: ControlPlane): Promise<ControlPlaneRef | undefined> {
     if (this.#options.controlPlane === undefined) return undefined;
     const { kind, key } = parseName(this.#options.controlPlane, this.#namespace, Object.values(planeKinds));
     const resource = await this.#cluster.get(kind, key);
@@ -169,10 +158,9 @@ export class PluginRun {
     return { kind: resource.kind, name: key.name };
   }
 
-  #openService(): Pick<PlanReads, "settings"> & { readonly controlPlane: ControlPlaneClient } {
-    const settings = parsePlanSettings(this.#io.env);
-    this.#service ??= openService(settings, this.#userAgent);
-    return { settings, controlPlane: this.#service };
+  #service() {
+    this.#opened ??= openService(this.#io.env, this.#userAgent);
+    return this.#opened;
   }
 
   /** Does the work for each, also after one that failed. */
@@ -185,7 +173,7 @@ export class PluginRun {
       try {
         values.push(await work(item));
       } catch (error) {
-        this.#io.err.write(`${item.what}: ${messageOf(error)}\n`);
+        this.#io.stderr.write(`${item.what}: ${error instanceof Error ? error.message : error}\n`);
         this.exitCode = exitCodes.failed;
       }
     }
@@ -204,26 +192,23 @@ export class PluginRun {
   }
 
   #print(value: unknown, text: string): void {
-    this.#io.out.write(this.#options.output === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : text);
+    this.#io.stdout.write(this.#options.output === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : text);
   }
 }
 
-/** Waits until the operator has done it, or a person must act first. @throws Error after the limit */
+/** Waits until the operator has done it, or a person must act first. @throws Error after two minutes */
 async function untilHandled(
   read: () => Promise<ComputeEndpoint>,
   isHandled: (resource: ComputeEndpoint) => boolean,
 ): Promise<Result> {
-  const endMs = systemClock.monotonicMs() + waitLimitMs;
+  const endMs = systemClock.monotonicMs() + 120_000;
   while (systemClock.monotonicMs() < endMs) {
     const resource = await read();
-    const { waitsFor, reason } = explain(resource);
+    const result = explained(resource);
+    const { waitsFor, reason } = result.value;
     const isBlocked = waitsFor === "Person" && reason !== "OperationFailed";
-    if (isHandled(resource) ? waitsFor !== "Operator" : isBlocked) return explained(resource);
+    if (isHandled(resource) ? waitsFor !== "Operator" : isBlocked) return result;
     await setTimeout(1_000);
   }
   throw new Error("The operator has not done it within two minutes.");
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,37 +1,35 @@
 /** The command line of `kubectl endpoints`. */
 import { Command, CommanderError, Option } from "commander";
-import { messageOf, type Options, type PluginIo, PluginRun } from "./plugin-run.ts";
+import { type Io, type Options, PluginRun } from "./plugin-run.ts";
 import { exitCodes } from "./why.ts";
 
 /** @returns the exit code, see `exitCodes` */
-export async function runPlugin(args: readonly string[], io: PluginIo): Promise<number> {
+export async function runPlugin(args: readonly string[], io: Io, version: string): Promise<number> {
   let exitCode: number = exitCodes.ok;
   const start: Start = async (options, work) => {
-    const run = new PluginRun(io, options);
+    const run = new PluginRun(io, `kubectl-endpoints/${version}`, options);
     await work(run).finally(() => run.close());
     exitCode = run.exitCode;
   };
   try {
-    await commandsOf(io, start).parseAsync(args, { from: "user" });
+    await commandsOf(io, start).version(version).parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    io.err.write(`${messageOf(error)}\n`);
+    io.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     return exitCodes.failed;
   }
 }
 
 type Start = (options: Options, work: (run: PluginRun) => Promise<void>) => Promise<void>;
-type Names = readonly string[];
 
-const all = (value: string, before: Names = []) => [...before, value];
+const all = (value: string, before: readonly string[] = []) => [...before, value];
 
-function commandsOf({ out, err, version }: PluginIo, start: Start): Command {
+function commandsOf({ stdout, stderr }: Io, start: Start): Command {
   const program = new Command("kubectl-endpoints")
     .description("Explains ComputeEndpoints and the endpoints of the control plane.")
-    .version(version)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) });
   const command = (usage: string, description: string, formats = ["table", "json"]) =>
     program
       .command(usage)
@@ -48,26 +46,25 @@ function commandsOf({ out, err, version }: PluginIo, start: Start): Command {
     command(usage, description, formats)
       .option("--control-plane <name>", "cpl/NAME or ccpl/NAME. Default: that of the operator's settings")
       .option("--project <id>", "this project (may be repeated). Default: every project that a resource names", all);
-  const kinds = "dba/NAME for a DatabaseAccess, cpl/NAME and ccpl/NAME for a control plane";
-  selecting("why", `says why a resource is in its state, and what to do; ${kinds}`).action(
-    (names: Names, options: Options) => start(options, (run) => run.why(names)),
-  );
-  selecting("ops", "lists the operations of a resource").action((names: Names, options: Options) =>
-    start(options, (run) => run.ops(names)),
-  );
+  /** Commander gives a command its names, if it takes any, then its options and itself. */
+  const on =
+    (work: (run: PluginRun, names: readonly string[]) => Promise<void>) =>
+    (...given: readonly unknown[]) =>
+      start(given.at(-2) as Options, (run) => work(run, given[0] as readonly string[]));
+  const why = "says why a resource is in its state, and what to do (also dba/NAME, cpl/NAME, ccpl/NAME)";
+  selecting("why", why).action(on((run, names) => run.why(names)));
+  selecting("ops", "lists the operations of a resource").action(on((run, names) => run.ops(names)));
   selecting("plan", "says what a fresh operator would do next; changes nothing")
     .option("-f, --filename <file>", "every ComputeEndpoint of a file, a folder or - (may be repeated)", all)
-    .action((names: Names, options: Options) => start(options, (run) => run.plan(names)));
+    .action(on((run, names) => run.plan(names)));
   listing("adopt", "writes manifests that adopt every endpoint that no resource owns", ["yaml", "json"])
     .requiredOption("--all", "every endpoint")
-    .action((options: Options) => start(options, (run) => run.adopt()));
-  listing("orphans", "lists the endpoints that no resource of this cluster owns").action((options: Options) =>
-    start(options, (run) => run.orphans()),
-  );
+    .action(on((run) => run.adopt()));
+  listing("orphans", "lists the endpoints that no resource of this cluster owns").action(on((run) => run.orphans()));
   for (const power of ["wake", "suspend"] as const) {
     command(`${power} <names...>`, `asks the operator to ${power} the compute of a resource now`)
       .option("--wait", "wait until it is done, at most two minutes")
-      .action((names: Names, options: Options) => start(options, (run) => run.askFor(power, names)));
+      .action(on((run, names) => run.askFor(power, names)));
   }
   return program;
 }

@@ -30,23 +30,35 @@ export interface Explained {
 }
 
 /** Explains a resource from its status alone. Pure. */
-export function explain({ key, status }: Explained) {
-  const inFlight = (status.operations ?? [])
-    .filter(({ durationMilliseconds }) => durationMilliseconds === undefined)
-    .map((operation) => `${operation.action} (${operation.status})`);
-  const { reason, message, lastTransitionTime: since, ...decisive } = decisiveOf(status.conditions) ?? notObserved;
-  const waitsFor = waitsForAt(status.conditions, { ...decisive, reason });
+export function explained({ key, status }: Explained) {
+  const { conditions } = status;
+  const operations = (status.operations ?? []).filter(({ durationMilliseconds }) => durationMilliseconds === undefined);
+  const inFlight = operations.map((operation) => `${operation.action} (${operation.status})`);
+  const decisive = decisiveOf(conditions) ?? notObserved;
+  const { reason, message, lastTransitionTime: since } = decisive;
+  const waitsFor = waitsForAt(conditions, decisive);
+  const resource = key.namespace === "" ? key.name : keyText(key);
+  const ready = conditionOf(conditions, "Ready")?.status ?? "Unknown";
+  const nextStep = ownSteps[reason] ?? nextSteps[waitsFor](reason);
+  const lines = [
+    `${resource}: Ready=${ready} ${reason}${since && ` since ${since}`}`,
+    message,
+    ...(inFlight.length > 0 ? [`in flight: ${inFlight.join(", ")}`] : []),
+    `next: ${nextStep}`,
+  ];
   return {
-    resource: key.namespace === "" ? key.name : keyText(key),
-    ready: conditionOf(status.conditions, "Ready")?.status ?? "Unknown",
-    ...{ reason, message, nextStep: ownSteps[reason] ?? nextSteps[waitsFor](reason), waitsFor, since, inFlight },
+    value: { resource, ready, reason, message, nextStep, waitsFor, since, inFlight },
+    text: `${lines.join("\n  ")}\n`,
+    exitCode: exitCodeOf[waitsFor],
   };
 }
 
-const notObserved = {
-  ...{ type: "Ready", reason: "NotObserved", message: "The operator has not looked at this resource yet." },
-  lastTransitionTime: undefined,
-} as const;
+const exitCodeOf = { Nothing: exitCodes.ok, Operator: exitCodes.goesOn, Person: exitCodes.personMustAct };
+
+const notObserved: Condition = {
+  ...{ type: "Ready", status: "Unknown", reason: "NotObserved", observedGeneration: 0, lastTransitionTime: "" },
+  message: "The operator has not looked at this resource yet.",
+};
 
 /** The message of a condition says what a person must do. */
 const nextSteps = {
@@ -68,30 +80,15 @@ function decisiveOf(conditions: Conditions): Condition | undefined {
   if (stalled?.status === "True") return stalled;
   const reconciling = conditionOf(conditions, "Reconciling");
   if (reconciling?.reason === "InUse") return reconciling;
-  const failed = conditionOf(conditions, "LastOperationSucceeded");
-  const isReady = isTrue(conditions, "Ready");
-  return isReady && failed?.status === "False" ? failed : conditionOf(conditions, "Ready");
+  const [ready, failed] = [conditionOf(conditions, "Ready"), conditionOf(conditions, "LastOperationSucceeded")];
+  return ready?.status === "True" && failed?.status === "False" ? failed : ready;
 }
 
 /** Reasons of conditions other than Stalled that need a person. The operator also tries again. */
 const personReasons: ReadonlySet<string> = new Set(["Unauthorized", "Paused", "OperationFailed"]);
 
-function waitsForAt(conditions: Conditions, { type, reason }: Pick<Condition, "type" | "reason">): WaitsFor {
+function waitsForAt(conditions: Conditions, { type, reason }: Condition): WaitsFor {
   if (type === "Stalled" || personReasons.has(reason)) return "Person";
   if (type === "Reconciling") return "Operator";
   return isTrue(conditions, "Ready") ? "Nothing" : "Operator";
-}
-
-const exitCodeOf = { Nothing: exitCodes.ok, Operator: exitCodes.goesOn, Person: exitCodes.personMustAct };
-
-export function explained(resource: Explained): Result {
-  const explanation = explain(resource);
-  const { resource: name, ready, reason, message, nextStep, since, inFlight } = explanation;
-  const lines = [
-    `${name}: Ready=${ready} ${reason}${since === undefined ? "" : ` since ${since}`}`,
-    message,
-    ...(inFlight.length > 0 ? [`in flight: ${inFlight.join(", ")}`] : []),
-    `next: ${nextStep}`,
-  ];
-  return { value: explanation, text: `${lines.join("\n  ")}\n`, exitCode: exitCodeOf[explanation.waitsFor] };
 }

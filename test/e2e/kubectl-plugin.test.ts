@@ -110,7 +110,7 @@ describe("kubectl endpoints", () => {
     const elsewhere = { CONTROL_PLANE_URL: "http://127.0.0.1:9/api/v2" };
     const refused = await endpointsWith(elsewhere, world, ["plan", "orders"]);
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain(`the operator works on ${world.namespace}/orders at ${sandbox.url}.`);
+    expect(refused.err).toContain(`but the control plane of the settings is at ${sandbox.url}.`);
     const items = (parse(adopt.out) as { items: readonly { spec: object }[] }).items.map(({ spec }) => spec);
     expect(items).toEqual([
       {
@@ -215,7 +215,7 @@ describe("kubectl endpoints", () => {
 
     const refused = await endpoints(world, "plan", "orders");
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain(`CONTROL_PLANE_URL is ${sandbox.url}, but the url of ClusterControlPlane ${name} is`);
+    expect(refused.err).toContain(`CONTROL_PLANE_URL is ${sandbox.url}, but ClusterControlPlane ${name} is at`);
     const there = { CONTROL_PLANE_URL: other.url, CONTROL_PLANE_API_KEY: other.apiKey };
     expect(await endpointsWith(there, world, ["plan", "orders"])).toMatchObject({ code: 0, err: "" });
 

@@ -7,7 +7,7 @@ import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../src/kinds/endpoint/plan.ts";
 import type { GrantMode } from "../../../src/planes/grants.ts";
 import type { ReadKind } from "../../../src/plugin/kinds.ts";
-import { type Planned, planNow } from "../../../src/plugin/plan.ts";
+import { planNow } from "../../../src/plugin/plan.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { annotations } from "../../../src/resource/names.ts";
@@ -30,6 +30,8 @@ interface Effect {
   /** The reason of Ready, if the plan sets one. */
   readonly reason: string | undefined;
 }
+
+type Planned = Awaited<ReturnType<typeof planNow>>;
 
 let compared = 0;
 const kinds = new Map<Plan["kind"], number>();

@@ -29,7 +29,7 @@ describe("the control plane of a resource", () => {
     return parseComputeEndpoint({ ...stored, status: { ...stored.status, ownership } });
   }
 
-  const elsewhere = `CONTROL_PLANE_URL is ${url}, but the operator works on shop/orders at ${other}.`;
+  const elsewhere = ` is at ${other}. Set CONTROL_PLANE_URL`;
   test.each<[string, string, ReadPlane, ComputeEndpoint | undefined, string | undefined]>([
     ["the URL of the control plane", url, saying("KeyAccepted"), undefined, undefined],
     [
@@ -37,7 +37,7 @@ describe("the control plane of a resource", () => {
       other,
       saying("KeyAccepted"),
       undefined,
-      `CONTROL_PLANE_URL is ${other}, but the url of ClusterControlPlane analytics is ${url}.`,
+      `CONTROL_PLANE_URL is ${other}, but ClusterControlPlane analytics is at ${url}.`,
     ],
     ["the URL of the record", url, settings, recorded(url), undefined],
     ["a record has another one", url, settings, recorded(other), elsewhere],
@@ -102,7 +102,7 @@ function clusterOf(namespaces: Annotations, mayList: boolean, mayGet: readonly s
 describe("the grant of a namespace", () => {
   const granted: Annotations = { shop: "p-1", team: null };
   const plain: Annotations = { shop: null, team: null };
-  test.each<[string, Annotations, boolean, readonly string[], GrantMode, readonly string[], object | undefined]>([
+  test.each<[string, Annotations, boolean, readonly string[], GrantMode, string[], object | undefined]>([
     ["all Namespaces, granted here", granted, true, [], "WhenUsed", [], full],
     ["all Namespaces, granted elsewhere", { shop: null, team: "p-1" }, true, [], "WhenUsed", [], none],
     ["all Namespaces, no grant anywhere", plain, true, [], "WhenUsed", [], full],
@@ -117,7 +117,7 @@ describe("the grant of a namespace", () => {
   ])("%s", async (_name, namespaces, mayList, mayGet, projectGrants, watchNamespaces, wanted) => {
     const settings = { projectGrants, watchNamespaces };
     const cluster = clusterOf(namespaces, mayList, mayGet);
-    const grantOf = await readGrants(cluster, { id: "", resource: "None" }, "shop", settings);
+    const grantOf = await readGrants({ cluster, settings }, { id: "", resource: "None" }, "shop");
     expect(grantOf?.("shop", "p-1")).toEqual(wanted);
   });
 
@@ -144,8 +144,9 @@ describe("the grant of a namespace", () => {
     ["it does not exist: the annotation", { id, resource: "Absent" }, true, full],
     ["the user may not read it", { id, resource: "Forbidden" }, true, undefined],
   ])("by a control plane: %s", async (_name, named, mayRead, wanted) => {
-    const settings = { projectGrants: "Required", watchNamespaces: [] } as const;
-    const grantOf = await readGrants(clusterOf({ shop: "p-1" }, mayRead, []), named, "shop", settings);
+    const cluster = clusterOf({ shop: "p-1" }, mayRead, []);
+    const settings = { projectGrants: "Required" as const, watchNamespaces: [] };
+    const grantOf = await readGrants({ cluster, settings }, named, "shop");
     expect(grantOf?.("shop", "p-1")).toEqual(wanted);
   });
 });

@@ -1,6 +1,6 @@
 /** Tests the explanations of `kubectl endpoints why`. */
 import { describe, expect, test } from "vitest";
-import { explain, explained, worstOf } from "../../../src/plugin/why.ts";
+import { explained, worstOf } from "../../../src/plugin/why.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { accessStallReasons, progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
@@ -35,7 +35,7 @@ describe("why", () => {
   });
 
   test.each(everyPlaneReason)("ClusterControlPlane, %s → its name without a namespace, and the message", (reason) => {
-    expect(explain(parseClusterControlPlane(planeSaying(reason)))).toMatchObject({
+    expect(explained(parseClusterControlPlane(planeSaying(reason))).value).toMatchObject({
       ...{ resource: "analytics", reason, message: `The message of ${reason}.`, waitsFor: planeWaits[reason] },
     });
   });

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { explain } from "../../../src/plugin/why.ts";
+import { explained } from "../../../src/plugin/why.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { accessStallReasons, progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
@@ -66,20 +66,20 @@ describe("the health check", () => {
   test.each([
     ...everyReason.map((reason) => {
       const resource = resourceSaying(reason);
-      return [reason, health, resource, explain(parseComputeEndpoint(resource))] as const;
+      return [reason, health, resource, explained(parseComputeEndpoint(resource))] as const;
     }),
     ...everyAccessReason.map((reason) => {
       const resource = accessSaying(reason);
-      return [`DatabaseAccess ${reason}`, accessHealth, resource, explain(parseDatabaseAccess(resource))] as const;
+      return [`DatabaseAccess ${reason}`, accessHealth, resource, explained(parseDatabaseAccess(resource))] as const;
     }),
     ...everyPlaneReason.map((reason) => {
       const resource = planeSaying(reason);
-      const why = explain(parseClusterControlPlane(resource));
+      const why = explained(parseClusterControlPlane(resource));
       return [`ClusterControlPlane ${reason}`, planeHealth, resource, why] as const;
     }),
   ])("%s → Argo CD and kubectl endpoints why name the same side that must act", (_reason, script, resource, why) => {
     const { status } = runLua(script, resource) as { status: keyof typeof waitsFor };
-    expect(waitsFor[status]).toBe(why.waitsFor);
+    expect(waitsFor[status]).toBe(why.value.waitsFor);
   });
 
   test.each(everyPlaneReason)("control plane, %s → the message of the condition that matters", (reason) => {
