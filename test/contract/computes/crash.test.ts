@@ -11,7 +11,7 @@ import { createSeededRandom } from "../../support/seeded-random.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { type ApiAnswer, ComputeClient, clientKey, fixture, mainBranch, primary, replica } from "./compute-scene.ts";
 
-const rounds = process.env.LONG === "1" ? 50 : 7;
+const rounds = process.env.LONG === "1" ? 50 : 8;
 const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 interface Started {
@@ -20,21 +20,11 @@ interface Started {
 }
 
 async function startOn(folder: string): Promise<Started> {
-  const args = [
-    "sandbox",
-    "--profile",
-    "seed",
-    "--port",
-    "0",
-    "--api-key",
-    clientKey,
-    "--data",
-    path.join(folder, "data"),
-  ];
-  const more = ["--compute", "postgres", "--compute-port", "0", "--fixture", path.join(folder, "fixture.json")];
+  const data = ["--data", path.join(folder, "data"), "--fixture", path.join(folder, "fixture.json")];
+  const args = ["sandbox", "--profile", "seed", "--port", "0", "--api-key", clientKey, ...data];
   const program = await startProgram({
     command: process.execPath,
-    args: [main, ...args, ...more],
+    args: [main, ...args, "--compute", "postgres", "--compute-port", "0"],
     env: { ...bareEnvironment, TMPDIR: path.join(folder, "tmp") },
   });
   const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
@@ -71,6 +61,12 @@ const works: Readonly<Record<string, (client: ComputeClient, round: number) => P
     return client.api("POST", "/branches", {
       branch: { name: `copy-${round}`, parent_id: mainBranch, parent_timestamp: time },
     });
+  },
+  "branch restore": async (client, round) => {
+    await client.power(primary, "start");
+    const branch = { name: `copy-${round}`, parent_id: mainBranch };
+    const { body } = await client.write("POST", "/branches", { branch, endpoints: [{ type: "read_write" }] });
+    return client.api("POST", `/branches/${body.branch.id}/restore`, { source_branch_id: mainBranch });
   },
   snapshot: (client, round) => client.api("POST", `/branches/${mainBranch}/snapshot?name=copy-${round}`),
   "role creation": async (client, round) => {
@@ -137,7 +133,7 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
     const rows = await query(await started.client.uri(primary, names), "SELECT round FROM kept ORDER BY round");
     expect(rows.map((row) => row.round)).toEqual(Array.from({ length: round + 1 }, (_, index) => index));
     if (name === "snapshot") await restoreSnapshot(started.client, `copy-${round}`);
-    if (name.startsWith("branch copy") || name === "snapshot")
+    if (name.startsWith("branch") || name === "snapshot")
       branchesWithData.push(await branchNamed(started.client, `copy-${round}`));
     if (name === "role creation") {
       const asRole = await started.client.uri(primary, { ...names, role_name: `role_${round}` });
