@@ -36,8 +36,6 @@ export interface KindInProject<T extends KindTypes> {
   /** The part of the operation log that the resource needs; `undefined`: it needs none. */
   historyRange?(resource: T["resource"]): HistoryRange | undefined;
   decide(facts: Facts<T>, reads: Reads<T>): PlanOf<T>;
-  /** The plan of a resource that is being deleted and whose project was deleted before. */
-  planProjectGone?(resource: T["resource"]): PlanOf<T>;
   /** Whether a change, `Apply` or a plan that only changes status. */
   shapeOf(plan: T["plan"]): "Change" | "Apply" | "Rest";
   urgencyOf(resource: T["resource"]): Urgency;
@@ -65,7 +63,7 @@ export interface KindInProject<T extends KindTypes> {
   logOf?(step: Step<T>): OperationLogStep | undefined;
   /** @param log `undefined`: no operation belongs to this kind */
   statusOf(step: Step<T>, log: OperationLogStep | undefined): T["status"];
-  /** Milliseconds until the resource is due again; `undefined`: at the next poll or change. */
+  /** Milliseconds until the resource is due again, if the plan does not say it; `undefined`: at the next poll or change. */
   dueInMs(step: Step<T>): number | undefined;
   eventsBefore?(plan: T["plan"]): readonly ResourceEvent[];
   eventsAfter?(step: Step<T>, next: T["status"]): readonly ResourceEvent[];

@@ -7,7 +7,7 @@ import { holdsProjectLock, type Operation } from "../domain/operation.ts";
 import type { HistoryRange } from "../operations/reader.ts";
 import type { OperationsSnapshot } from "../operations/snapshot.ts";
 import type { ProjectMemory } from "./memory.ts";
-import { isLocked, lockHolderOf } from "./schedule.ts";
+import { lockHolderOf, lockPatienceMs } from "./schedule.ts";
 
 export interface ReadContext {
   readonly clock: Clock;
@@ -23,6 +23,7 @@ export class ProjectReads {
   readonly #context: ReadContext;
   readonly #project: ProjectMemory;
   readonly #errors = new Map<string, ControlPlaneError>();
+  readonly #readsById = new Map<string, Promise<boolean>>();
   #snapshot: ProjectSnapshot | undefined;
 
   constructor(
@@ -60,8 +61,9 @@ export class ProjectReads {
     return this.operations.byId.get(id);
   }
 
-  isLocked(nowMs: number): boolean {
-    return isLocked(this.#project, nowMs);
+  /** Whether one of these operations in flight may hold something up: one that never ends does so for a minute. */
+  isHeldUpBy(operations: readonly Operation[], nowMs: number): boolean {
+    return operations.length > 0 && nowMs - this.lockedSinceMs(operations, nowMs) < lockPatienceMs;
   }
 
   /** Returns the error of the read of an endpoint by id; `undefined`: none failed. */
@@ -71,11 +73,16 @@ export class ProjectReads {
 
   /** Reads an endpoint by id, once in a reconcile. @returns whether the snapshot shows the result now */
   async readById(endpointId: string): Promise<boolean> {
-    const snapshot = this.#snapshot;
-    const isPossible = snapshot !== undefined && !this.#errors.has(endpointId);
-    if (!isPossible || snapshot.readsById.size + this.#errors.size >= readsByIdLimit) {
-      return false;
+    const known = this.#readsById.get(endpointId);
+    if (known !== undefined || this.#snapshot === undefined || this.#readsById.size >= readsByIdLimit) {
+      return known ?? false;
     }
+    const read = this.#readById(endpointId, this.#snapshot);
+    this.#readsById.set(endpointId, read);
+    return await read;
+  }
+
+  async #readById(endpointId: string, snapshot: ProjectSnapshot): Promise<boolean> {
     try {
       const endpoint = await this.#context.controlPlane.getEndpoint(snapshot.projectId, endpointId);
       const latest = this.#snapshot ?? snapshot;

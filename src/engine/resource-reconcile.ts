@@ -13,7 +13,7 @@ import { guarded } from "./guarded.ts";
 import type { Kind } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { FailureRow, ResourceMemory } from "./memory.ts";
-import { commonPlan } from "./plan.ts";
+import { type CommonPlan, commonPlan } from "./plan.ts";
 import type { ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
 import type { WaitingChange } from "./schedule.ts";
@@ -302,10 +302,7 @@ export class ResourceReconcile<T extends KindTypes> {
     await this.#guarded(async () => {
       const isGone = isProjectGone && this.plan.kind === "Look" && isBeingDeleted(this.#resource);
       if (isGone) {
-        this.#decision.plan = this.#decision.scope.planProjectGone?.(this.#resource) ?? {
-          kind: "RemoveFinalizer",
-          cause: "ProjectGone",
-        };
+        this.#decision.plan = { kind: "RemoveFinalizer", cause: "ProjectGone" };
       }
       if (isGone || this.#decision.shape === "Release") {
         await this.#conclude();
@@ -338,9 +335,7 @@ export class ResourceReconcile<T extends KindTypes> {
   /** Notes what was decided from, and when the resource is due again. */
   #rest(step: Step<T>): void {
     this.#memory.mark = this.#decision.mark();
-    if (step.outcome.kind === "NothingSent" || step.outcome.kind === "Applied") {
-      this.#memory.hint = this.#decision.scope.hintAfter?.(step);
-    }
+    this.#memory.hint = this.#decision.scope.hintAfter?.(step);
     this.#memory.dueAtMs = this.#dueAtMs(step);
   }
 
@@ -355,10 +350,11 @@ export class ResourceReconcile<T extends KindTypes> {
       return leftMs > 0 ? nowMs + leftMs : Infinity;
     }
     const plan = commonPlan(step.plan);
-    if (plan?.kind === "Idle" && plan.dueInMs === undefined) {
-      return this.isDue ? Infinity : this.#memory.dueAtMs;
+    if (plan?.kind === "Idle" && plan.dueInMs === undefined && !this.isDue) {
+      return this.#memory.dueAtMs;
     }
-    const delayMs = this.#decision.scope.dueInMs(step);
+    const ownMs = outcome.kind === "Accepted" ? undefined : delayOf(plan);
+    const delayMs = ownMs ?? this.#decision.scope.dueInMs(step);
     return delayMs === undefined ? Infinity : nowMs + delayMs;
   }
 
@@ -414,6 +410,10 @@ export class ResourceReconcile<T extends KindTypes> {
       this.#memory.mark = this.#decision.mark();
     }
   }
+}
+
+function delayOf(plan: CommonPlan | undefined): number | undefined {
+  return plan?.kind === "Wait" ? plan.waitMs : plan?.kind === "Idle" ? plan.dueInMs : undefined;
 }
 
 /** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */

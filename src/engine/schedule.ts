@@ -9,7 +9,7 @@ export type Urgency = "Deletion" | "OpenCreate" | "Other";
  * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
  * plane may answer 423.
  */
-const lockPatienceMs = 60_000;
+export const lockPatienceMs = 60_000;
 
 /** Returns the id of an operation that has locked the project for less than `lockPatienceMs`. */
 export function lockHolderOf(project: ProjectMemory, nowMs: number): string | undefined {

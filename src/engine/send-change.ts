@@ -121,6 +121,7 @@ async function request<T extends KindTypes>(
   const note = (isUnresolved: boolean, answer?: T["answer"]) => {
     if (attempt !== undefined) memory.posts = { attempt, isUnresolved, sinceMs: clock.monotonicMs(), answer };
   };
+  const { posts: before } = memory;
   note(true);
   try {
     const answer = await scope.send(step, controlPlane);
@@ -131,7 +132,8 @@ async function request<T extends KindTypes>(
     );
     return answer;
   } catch (error) {
-    note(!isNeverApplied(error));
+    // A refusal says nothing about an earlier request under the same note.
+    if (isNeverApplied(error)) memory.posts = before;
     throw error;
   }
 }

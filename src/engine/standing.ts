@@ -1,4 +1,4 @@
-/** Decides what needs neither the control plane nor the kind: pauses, deletions without work, missing rights. */
+/** Decides what is the same for every kind and needs no read: pauses, deletions without work, missing rights. */
 
 import { annotations } from "../resource/names.ts";
 import { isBeingDeleted, isPaused } from "../resource/stored-object.ts";

@@ -1,26 +1,19 @@
-/** The events that a step of a DatabaseAccess publishes, besides those of a Stalled. */
-import type { ResourceEvent } from "../../domain/resource-store.ts";
+import { normal, type ResourceEvent } from "../../domain/resource-store.ts";
 import { secretKeyOf } from "../../resource/database-access.ts";
 import type { AccessStep } from "./access-observation.ts";
-import { eventOfChange, eventOfGone, eventOfWrite } from "./access-summary.ts";
+import { eventOfWrite } from "./access-summary.ts";
 
-export function accessEvents(step: AccessStep, projectId: string): readonly ResourceEvent[] {
-  return [...changeEvents(step, projectId), ...secretEvents(step)];
-}
-
-function changeEvents({ plan, outcome }: AccessStep, projectId: string): readonly ResourceEvent[] {
-  if (plan?.kind === "ForgetProject") {
-    return [eventOfGone(projectId)];
-  }
-  if (outcome.kind !== "Accepted" || (plan?.kind !== "CreateObject" && plan?.kind !== "DeleteObject")) {
-    return [];
+/** The events that a step publishes, besides those of a Stalled. */
+export function accessEvents({ plan, outcome, facts }: AccessStep): readonly ResourceEvent[] {
+  const applied = "applied" in outcome ? outcome.applied : undefined;
+  const written = applied?.kind === "Written" ? [eventOfWrite(applied.cause, secretKeyOf(facts.resource).name)] : [];
+  const isAccepted = outcome.kind === "Accepted" && outcome.answer.isFound !== false;
+  if (!isAccepted || (plan?.kind !== "CreateObject" && plan?.kind !== "DeleteObject")) {
+    return written;
   }
   const { type, name } = plan.object;
-  const did = plan.kind === "CreateObject" ? "Created" : "Deleted";
-  return outcome.answer.isFound === false ? [] : [eventOfChange(`${type}${did}`, name)];
-}
-
-function secretEvents({ outcome, facts }: AccessStep): readonly ResourceEvent[] {
-  const applied = "applied" in outcome ? outcome.applied : undefined;
-  return applied?.kind === "Written" ? [eventOfWrite(applied.cause, secretKeyOf(facts.resource).name)] : [];
+  const [action, did] =
+    plan.kind === "CreateObject" ? (["Create", "Created"] as const) : (["Delete", "Deleted"] as const);
+  const note = `The control plane ${did.toLowerCase()} ${type.toLowerCase()} ${name}.`;
+  return [normal(`${type}${did}`, action, note), ...written];
 }

@@ -109,12 +109,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return decideAccess(this.#context, facts, reads);
   }
 
-  planProjectGone(resource: DatabaseAccess): Plan {
-    const { identity, projectId } = this.#context;
-    const left = recordedObjects(resource, identity).filter((object) => object.projectId !== projectId);
-    return left.length === 0 ? { kind: "RemoveFinalizer", cause: "ProjectGone" } : { kind: "ForgetProject", left };
-  }
-
   async observe(facts: AccessFacts, reads: Reads<AccessTypes>, from: ControlPlane | undefined): Promise<AccessReads> {
     const { resource } = facts;
     const { project } = reads;
@@ -134,8 +128,7 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     if (endpoint === undefined || spec === undefined) {
       throw new Error("unreachable: only a resource with an endpoint asks for these reads");
     }
-    const { operations } = project;
-    return observeAccess(this.#context, facts, { reader: this.#reader, objects: from, operations, endpoint, spec });
+    return observeAccess(this.#context, facts, { reader: this.#reader, objects: from, project, endpoint, spec });
   }
 
   shapeOf({ kind }: AccessPlan): "Change" | "Apply" | "Rest" {
@@ -199,10 +192,12 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     if (outcome.kind === "Accepted") {
       return { password: outcome.answer.password ?? hint?.password };
     }
-    if (plan?.kind === "Idle") {
+    const isResult = outcome.kind === "NothingSent" || outcome.kind === "Applied";
+    if (isResult && plan?.kind === "Idle") {
       return hint;
     }
-    if (reads.own?.kind !== "Access" || reads.project === undefined) {
+    // A change that waits, and a failure, end the comparison: what follows must be looked at.
+    if (!isResult || reads.own?.kind !== "Access" || reads.project === undefined) {
       return { password: hint?.password };
     }
     const isSettled = plan?.kind === "Settled" || plan?.kind === "WriteSecret";
@@ -216,22 +211,18 @@ class AccessesInProject implements KindInProject<AccessTypes> {
 
   dueInMs({ plan, outcome, facts }: AccessStep): number | undefined {
     switch (plan?.kind) {
-      case "Wait":
-        return plan.waitMs;
       case "Stall":
         return secretCheckMs;
-      case "Idle":
-        return plan.dueInMs;
       case "Settled":
       case "WriteSecret":
         return Math.max(0, Math.min(secretCheckMs, rotationDueMs(this.#context, facts.resource) - facts.nowMs));
       default:
-        return outcome.kind === "Accepted" || plan?.kind === "ForgetProject" ? 0 : undefined;
+        return outcome.kind === "Accepted" ? 0 : undefined;
     }
   }
 
   eventsAfter(step: AccessStep): readonly ResourceEvent[] {
-    return accessEvents(step, this.#context.projectId);
+    return accessEvents(step);
   }
 
   /** Without the right, the garbage collector deletes the Secret that the resource owns. @throws KubernetesError */

@@ -37,9 +37,7 @@ export type AccessPlan =
   | { readonly kind: "DeleteObject"; readonly object: AccessObject }
   | { readonly kind: "WriteSecret"; readonly data: SecretData; readonly cause: SecretWriteCause }
   /** Role and database exist, and the Secret holds the connection data. */
-  | { readonly kind: "Settled" }
-  /** The project was deleted. Only records of other projects are kept. */
-  | { readonly kind: "ForgetProject"; readonly left: readonly AccessObject[] };
+  | { readonly kind: "Settled" };
 
 export interface AccessTypes {
   readonly resource: DatabaseAccess;

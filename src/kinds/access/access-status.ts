@@ -17,13 +17,12 @@ export function accessStatus(context: AccessContext, step: AccessStep): Database
   const { resource, nowMs } = step.facts;
   const { status, generation } = resource;
   const summary = whileDeleting(resource, commonOr(step, context.secrets.account), accessWording);
-  const handled =
-    summary.kind === "Unchanged"
-      ? {}
-      : {
-          observedGeneration: generation,
-          lastHandledReconcileAt: resource.annotations[annotations.reconcileRequestedAt],
-        };
+  const handled = {
+    observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
+    ...(step.outcome.kind !== "Deferred" && {
+      lastHandledReconcileAt: resource.annotations[annotations.reconcileRequestedAt],
+    }),
+  };
   const conditions = conditionsAfter({ resource, nowMs }, summary);
   return withoutEmpty({ ...status, ...changesOf(context, step), ...handled, conditions });
 }
@@ -61,7 +60,6 @@ function ownSummary({ plan }: AccessStep): Summary {
         ? { kind: "Progressing", reason: "CreatingRole", message: "The operator creates the role." }
         : { kind: "Progressing", reason: "CreatingDatabase", message: "The operator creates the database." };
     case "DeleteObject":
-    case "ForgetProject":
       return { kind: "Progressing", reason: "Deleting", message: accessWording.deleting };
     default:
       return unchanged;
@@ -70,9 +68,6 @@ function ownSummary({ plan }: AccessStep): Summary {
 
 function changesOf(context: AccessContext, step: AccessStep): Partial<DatabaseAccessStatus> {
   const { plan, outcome, facts } = step;
-  if (plan?.kind === "ForgetProject") {
-    return { records: recordsWith(facts.resource, context.identity, plan.left) };
-  }
   const observation = observationAfter(context, step);
   if (observation === undefined) {
     return {};

@@ -135,15 +135,6 @@ export function eventOfWrite(cause: SecretWriteCause, name: string): ResourceEve
   }
 }
 
-export function eventOfChange(
-  change: "RoleCreated" | "DatabaseCreated" | "RoleDeleted" | "DatabaseDeleted",
-  name: string,
-): ResourceEvent {
-  const [action, did] = change.endsWith("Created") ? ["Create", "created"] : ["Delete", "deleted"];
-  const what = change.startsWith("Role") ? "role" : "database";
-  return normal(change, action, `The control plane ${did} ${what} ${name}.`);
-}
-
 export function eventOfGone(projectId: string): ResourceEvent {
   return warning("ProjectGone", "Delete", `Project ${projectId} does not exist, so role and database there are gone.`);
 }

@@ -4,6 +4,7 @@ import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import { isInFlight, type Operation } from "../../domain/operation.ts";
 import { KubernetesError, type SecretStore } from "../../domain/resource-store.ts";
 import { withoutLineBreak } from "../../domain/without-line-break.ts";
+import type { ProjectReads } from "../../engine/project-reads.ts";
 import type { OperationsSnapshot } from "../../operations/snapshot.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
@@ -55,7 +56,7 @@ async function readContents(branch: BranchPath, objects: BranchObjects): Promise
 export interface AccessSource {
   readonly reader: BranchReader;
   readonly objects: BranchObjects;
-  readonly operations: OperationsSnapshot;
+  readonly project: Pick<ProjectReads, "operations" | "isHeldUpBy">;
   readonly endpoint: BoundEndpoint;
   readonly spec: DatabaseAccessSpec;
 }
@@ -63,12 +64,13 @@ export interface AccessSource {
 /** A missing right to the own Secret is part of the result. @throws ControlPlaneError; KubernetesError otherwise */
 export async function observeAccess(
   { secrets }: AccessContext,
-  { resource, memory }: AccessFacts,
-  { reader, objects, operations, endpoint, spec }: AccessSource,
+  { resource, memory, monotonicMs }: AccessFacts,
+  { reader, objects, project, endpoint, spec }: AccessSource,
 ): Promise<AccessReads> {
   const secret = await readOwnSecret(secrets, resource);
   const contents = await reader.contentsOf(endpoint, objects);
-  const isConfigInFlight = operations.operations.some((each) => isConfig(each, endpoint.branchId) && isInFlight(each));
+  const changes = project.operations.operations.filter((each) => isConfig(each, endpoint.branchId));
+  const isConfigInFlight = project.isHeldUpBy(changes.filter(isInFlight), monotonicMs);
   const seen = { kind: "Access", endpoint, secret, ...contents, isConfigInFlight } as const;
   const role = roleIn({ ...contents, spec });
   const pending = memory.hint?.password;

@@ -176,9 +176,6 @@ class EndpointsInProject implements KindInProject<EndpointTypes> {
   }
 
   dueInMs({ plan, outcome, facts }: EndpointStep): number | undefined {
-    if (plan?.kind === "Wait") {
-      return plan.waitMs;
-    }
     const own = endpointPlan(plan);
     return own && rulesOf(own).nextLookMs(own, outcome, facts.policy);
   }

@@ -34,8 +34,11 @@ export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, obser
       return lookAt(endpointId);
     case "Listed": {
       const plan = planPresent(observation, spec, remote.endpoint);
-      // A list may be out of date. It is proof enough only if nothing is to be done.
-      const isProven = plan.kind === "Settled" || (plan.kind === "Wait" && plan.reason === "OperationInFlight");
+      // A list may be out of date. It is proof enough only if nothing is to be done, and nothing else was asked for last.
+      const { acknowledged } = observation.resource.status;
+      const isSame = acknowledged === undefined || acknowledged.hash === hashOf(desiredChanges(spec));
+      const isProven =
+        (plan.kind === "Settled" && isSame) || (plan.kind === "Wait" && plan.reason === "OperationInFlight");
       return isProven ? plan : lookAt(endpointId);
     }
     case "Present":

@@ -88,13 +88,14 @@ export class ApiServer {
     const path = parseResourcePath(request.path);
     if (path === undefined || !this.isInstalled(path.collection)) return notServed();
     const body = request.body === undefined ? null : (JSON.parse(JSON.stringify(request.body)) as Json);
+    const isTrial = request.query?.dryRun !== undefined;
     switch (request.method) {
       case "GET":
         return path.name === undefined ? this.#list(path, request.query ?? {}) : this.#read(path);
       case "POST":
-        return this.#create(path, body);
+        return this.#create(path, body, isTrial);
       case "PATCH":
-        return this.#patch(path, body);
+        return this.#patch(path, body, isTrial);
       case "DELETE":
         return this.#delete(path, body);
       case "PUT":
@@ -144,7 +145,7 @@ export class ApiServer {
     return success({ apiVersion: path.apiVersion, kind, metadata, items: all.slice(from, to) });
   }
 
-  #create(path: ResourcePath, body: Json): Answer {
+  #create(path: ResourcePath, body: Json, isTrial: boolean): Answer {
     const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {};
     const name = metadata.name;
     if (!isObject(body) || typeof name !== "string" || path.namespace === undefined) {
@@ -175,12 +176,13 @@ export class ApiServer {
         creationTimestamp: `${new Date(this.#wallMs()).toISOString().slice(0, 19)}Z`,
       },
     };
+    if (isTrial) return success(object, 201);
     const stored = this.store.put(path.collection, object);
     if (path.collection === computeEndpoints) this.#created.add(stored);
     return success(stored, 201);
   }
 
-  #patch(path: ResourcePath, patch: Json): Answer {
+  #patch(path: ResourcePath, patch: Json, isTrial: boolean): Answer {
     const before = this.#find(path);
     if (before === undefined) return notFound(path);
     const conflict = preconditionFailure(path, before, isObject(patch) ? patch.metadata : undefined);
@@ -190,6 +192,7 @@ export class ApiServer {
     if (isSameJson(before, after) && !this.#created.has(before)) return success(before);
     const invalid = path.isStatus ? undefined : this.#invalid(path, after, before);
     if (invalid !== undefined) return invalid;
+    if (isTrial) return success(after);
     if (isReleased(after)) {
       // The answer shows the object without its last finalizer, and with the revision that it had.
       this.store.remove(path.collection, after);

@@ -34,19 +34,19 @@ export class FakeEngine {
   /** What differs from a key with an unlimited request budget. */
   caller: Partial<CallerAccess> = {};
   readonly #parts: EngineParts;
-  #projects: Projects;
+  projects: Projects;
   #access: ControlPlaneAccess;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.clock = parts.clock ?? new FakeClock();
-    this.#projects = this.#newProjects();
+    this.projects = this.#newProjects();
     this.#access = this.#newAccess();
   }
 
   /** Restarts the process: its memory is lost. */
   restart(): void {
-    this.#projects = this.#newProjects();
+    this.projects = this.#newProjects();
   }
 
   /** The description of the control plane has another URL by now. */
@@ -94,7 +94,7 @@ export class FakeEngine {
 
   #unit(): ControlPlaneUnit {
     return {
-      ...{ id: "", access: this.#access, identity: this.#parts.identity, projects: this.#projects, isKnown: true },
+      ...{ id: "", access: this.#access, identity: this.#parts.identity, projects: this.projects, isKnown: true },
       ...{ problem: undefined, grantOf: () => fullGrant, ...this.unit },
     };
   }

@@ -111,6 +111,19 @@ describe("a create without an answer", () => {
   });
 });
 
+test("a create without an answer, then a refusal of the next try → the first one may still take effect", async () => {
+  const scene = new ToyScene();
+  scene.service.aroundChange = (_change, at) => (at === "Before" ? lost() : undefined);
+  scene.apply(1);
+  await scene.pass(2_000);
+  const posts = () => scene.engine.projects.of(projectId).resources.get("uid-toy")?.memory.posts;
+  const first = posts();
+  scene.service.aroundChange = (_change, at) => (at === "Before" ? refused("Throttled") : undefined);
+  await scene.pass(60_000);
+  expect(scene.sent.length).toBeGreaterThan(1);
+  expect([first?.isUnresolved, posts()]).toEqual([true, first]);
+});
+
 describe("a person edits the resource meanwhile", () => {
   /** Edits the toy once, before the status write that follows this many changes. */
   const editBeforePatch = (scene: ToyScene, changes: number, edit: () => void) => {

@@ -1,8 +1,10 @@
 /** Tests what only the whole kind shows: the order of its effects, and what it tells the engine. A reset throws here. */
 import { describe, expect, test } from "vitest";
+import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import { noGrant } from "../../../../src/engine/grant.ts";
 import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
+import { annotations } from "../../../../src/resource/names.ts";
 import {
   access,
   type ContextGiven,
@@ -38,6 +40,21 @@ describe("effects", () => {
     };
     await scene.apply();
     expect([failures, scene.reason, scene.secretWorks()]).toEqual([1, "UpToDate", true]);
+  });
+
+  test("asked for while the project cannot be read → not Ready; Ready again with the first read, not with the resync", async () => {
+    const scene = new AccessScene();
+    await scene.apply();
+    const outage = new ControlPlaneError("Unavailable", "no", { effect: "NotApplied" });
+    scene.service.beforeList = () => outage;
+    scene.store.edit({ namespace: "shop", name: "app" }, () => ({
+      annotations: { [annotations.reconcileRequestedAt]: "1" },
+    }));
+    await scene.settle(120_000);
+    expect(scene.reason).toBe("ServiceUnavailable");
+    scene.service.beforeList = () => undefined;
+    await scene.settle(120_000);
+    expect(scene.reason).toBe("UpToDate");
   });
 
   test("the endpoint moves → role and database are made there, then the Secret follows; the old ones stay", async () => {
@@ -109,12 +126,5 @@ describe("what it tells the engine", () => {
     ],
   ])("%s → %s", (_, want, given, parts) => {
     expect(begin(parts).missingGrant(access(given)) === undefined ? "granted" : "refused").toBe(want);
-  });
-
-  test("its project is gone → released; with records of another project only those are kept", () => {
-    const elsewhere = { ...record("Role", "Created"), projectId: "another" };
-    const both = { status: { records: records([record("Role", "Created"), elsewhere]) } };
-    expect(begin().planProjectGone(access(created()))).toEqual({ kind: "RemoveFinalizer", cause: "ProjectGone" });
-    expect(begin().planProjectGone(access(both))).toEqual({ kind: "ForgetProject", left: [elsewhere] });
   });
 });

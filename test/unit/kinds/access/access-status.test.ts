@@ -80,8 +80,6 @@ const knowing = (change: object = {}) => ({ status: { ...settledStatus, password
 const asked = { asked: { rotateRequestedAt: "two" } };
 const nothingThere = { status: {}, read: { roles: [], databases: [] } };
 const isReset = { read: { roles: [{ ...role, updatedTime: hourAgo }], password: known("new") } };
-const elsewhere = { ...record("Role", "Created"), projectId: "another" };
-const forget = { kind: "ForgetProject", left: [elsewhere] } as const;
 
 describe("what status holds after a reconcile", () => {
   const writes = (given: StepGiven) => stepOf(write, written, given);
@@ -112,7 +110,6 @@ describe("what status holds after a reconcile", () => {
       writes({ ...knowing({ rotation }), ...asked, ...isReset }),
     ],
     ["the clock was ahead at the last reset", { password: { ...password, ...noLater } }, rests(knowing(ahead))],
-    ["one of two projects is gone", { records: records([elsewhere]) }, stepOf(forget, nothingSent)],
   ])("%s → %j", (_, want, step) => {
     expect(accessStatus(context(), step)).toMatchObject(want);
   });
@@ -166,8 +163,7 @@ test.each<[string, readonly string[], AccessStep["plan"], AccessStep["outcome"]]
   ["a database was deleted", ["Normal DatabaseDeleted"], dropDatabase, { kind: "Accepted", answer: operations }],
   ["a DELETE found nothing", [], dropRole, { kind: "Accepted", answer: { ...operations, isFound: false } }],
   ["the Secret was restored", ["Warning SecretRestored"], write, written],
-  ["the project is gone", ["Warning ProjectGone"], { kind: "ForgetProject", left: [] }, nothingSent],
   ["at rest", [], { kind: "Settled" }, nothingSent],
 ])("%s → events %j", (_, want, plan, outcome) => {
-  expect(accessEvents(stepOf(plan, outcome), "p").map(({ type, reason }) => `${type} ${reason}`)).toEqual(want);
+  expect(accessEvents(stepOf(plan, outcome)).map(({ type, reason }) => `${type} ${reason}`)).toEqual(want);
 });

@@ -121,8 +121,8 @@ describe("the password", () => {
     } as unknown as BranchObjects;
     const facts = { resource, memory: { hint: { password } } } as unknown as AccessFacts;
     const { endpoint } = observation();
-    const operations = createSnapshot([], new Set());
-    const source = { reader: new BranchReader(), objects, operations, endpoint, spec: specOf(resource) };
+    const project = { operations: createSnapshot([], new Set()), isHeldUpBy: () => false };
+    const source = { reader: new BranchReader(), objects, project, endpoint, spec: specOf(resource) };
     const read = await observeAccess(context({ stored }), facts, source);
     const found = read.kind === "Access" ? read.password : undefined;
     expect(found?.kind === "Known" ? found.password.reveal() : found).toEqual(want);
@@ -150,7 +150,7 @@ test.each([
   const source = {
     reader: new BranchReader(),
     objects,
-    operations,
+    project: { operations, isHeldUpBy: (held: readonly unknown[]) => held.length > 0 },
     endpoint: observation().endpoint,
     spec: specOf(resource),
   };

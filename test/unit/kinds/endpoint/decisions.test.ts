@@ -103,6 +103,16 @@ const operations: readonly Row[] = [
 
 const drift: readonly Row[] = [
   {
+    name: "spec is edited back before the list shows the accepted change → read by id",
+    why: "an accepted request that differs from spec is undone, whatever a list shows",
+    given: owned(sized, {
+      status: { acknowledged: acknowledged(spec({ compute: twoUnits })) },
+      endpoint: { minUnits: 1, maxUnits: 1 },
+      readIds: [],
+    }),
+    want: { kind: "Look" },
+  },
+  {
     name: "values drift, the time of the last request is a year ahead → sent again",
     why: "every wait that is computed from a stored time has a bound",
     given: owned(sized, {
