@@ -48,14 +48,6 @@ describe("endpoint-operator sandbox", () => {
     expect(await (await fetch(`${origin}/sandbox/v1/health`)).json()).toEqual({ status: "ok" });
   });
 
-  test("a port in use → 2, with what to do", async () => {
-    const first = runCommand(["--port", "0"]);
-    const { port } = new URL(await urlOf(first));
-    const second = runCommand(["--port", port]);
-    expect(await second.code).toBe(2);
-    expect(second.written.err).toContain(`--port: 127.0.0.1:${port} is in use; end the program that listens there`);
-  });
-
   test("no key → one is made up, and printed before the line that it listens", async () => {
     const running = runCommand(["--port=0", "--profile=public"]);
     const url = await urlOf(running);

@@ -244,6 +244,7 @@ describe("endpoint-operator sandbox --data", () => {
     const directory = newDirectory();
     const second = run(["--data", directory, "--port", port]);
     expect(await second.code).toBe(2);
+    expect(second.written.err).toContain(`--port: 127.0.0.1:${port} is in use; end the program that listens there`);
     const third = run(["--data", directory]);
     await vi.waitFor(() => expect(third.written.out).toContain("listening on"), { timeout: 60_000 });
   });
