@@ -1,8 +1,8 @@
 /** Tests the command `endpoint-operator sandbox`. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { runCommand, type SandboxRun } from "./sandbox-command.ts";
 
 /** Waits until the sandbox prints its last line, and returns the base URL in it. */
@@ -18,8 +18,7 @@ async function urlOf(running: SandboxRun): Promise<string> {
 }
 
 async function fixtureFile(content: unknown): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "sandbox-fixture-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder("sandbox-fixture");
   const file = join(folder, "fixture.json");
   await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
   return file;

@@ -1,8 +1,5 @@
-/** Tests the faults that a test can ask the sandbox for. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { branches, freshSandbox, paid, type SandboxClient } from "./sandbox-client.ts";
 
 const endpoints = "/projects/*/endpoints";
@@ -123,8 +120,7 @@ describe("effects", () => {
   });
 
   test("applyLate without a time, the sandbox stops → it does stop, and never applies it", async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "sandbox-faults-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder("sandbox-faults");
     const options = { data: folder, apiKey: "not-a-real-key" };
     const client = await freshSandbox(options);
     await setAside(client);
