@@ -115,11 +115,21 @@ async function writeOutputs(outputs: readonly OutputFile[], program: string): Pr
   await chmod(program, 0o755);
 }
 
-/** kubectl finds a plugin by its file name: `kubectl endpoints` runs the program `kubectl-endpoints`. */
+/**
+ * kubectl finds a plugin by its file name: `kubectl endpoints` runs the program `kubectl-endpoints`. A shell runs the lines
+ * that begin with a colon, and then Node. To Node they are texts with comments.
+ */
 async function writePlugin(outDir: string): Promise<void> {
   const file = join(outDir, "kubectl-endpoints.js");
-  const text = `#!/usr/bin/env node\nprocess.argv.splice(2, 0, "endpoints");\nawait import("./${programName}.js");\n`;
-  await writeFile(file, text);
+  const needed = "kubectl endpoints needs Node 22.19 or later on PATH.";
+  const lines = [
+    "#!/bin/sh",
+    `":" //; command -v node >/dev/null || { echo "${needed}" >&2; exit 1; }`,
+    '":" //; exec node "$0" "$@"',
+    'process.argv.splice(2, 0, "endpoints");',
+    `await import("./${programName}.js");`,
+  ];
+  await writeFile(file, `${lines.join("\n")}\n`);
   await chmod(file, 0o755);
 }
 

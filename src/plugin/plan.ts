@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { keyText } from "../domain/resource-store.ts";
 import { isFailureStall } from "../engine/failures.ts";
+import { fullGrant, noGrant } from "../engine/grant.ts";
 import { memoryOf, type Policy, Projects } from "../engine/memory.ts";
 import { planOf } from "../engine/plan-of.ts";
 import type { ProjectFacts } from "../engine/step.ts";
@@ -18,9 +19,9 @@ import { type ComputeEndpoint, planeOf, projectsOf, workKeyOf, workProjectOf } f
 import { conditionOf } from "../resource/conditions.ts";
 import { planeName, recordedName } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, orRefusal } from "./cluster.ts";
 import { endpointKind } from "./kinds.ts";
-import { grantShownBy, problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
+import { problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
 import { exitCodes, type Result } from "./why.ts";
 
 export interface PlanReads {
@@ -37,14 +38,19 @@ export interface PlanReads {
  */
 export async function planNow({ cluster, controlPlane, settings, clock }: PlanReads, resource: ComputeEndpoint) {
   const { serviceUrl } = controlPlane;
+  const { namespace } = resource.key;
   const id = planeOf(resource);
   const plane = await readPlane(cluster, id);
   requireUrl(serviceUrl, plane, resource);
-  const known = await readGrants({ cluster, settings }, plane, resource.key.namespace);
-  const grantOf = known ?? grantShownBy(resource);
+  const known = await readGrants({ cluster, settings }, plane, namespace);
+  // The operator's latest result stands in for Namespaces that the user may not read.
+  const isRefused = conditionOf(resource.status.conditions, "Stalled")?.reason === "ProjectNotGranted";
+  const grantOf = known ?? (() => (isRefused ? noGrant : fullGrant));
   const clusterId = settings.clusterId ?? (await cluster.clusterId());
   const identity = { clusterId, serviceUrl, controlPlane: recordedName(id) };
-  const others = (await cluster.list(endpointKind)).filter(({ uid }) => uid !== resource.uid);
+  const listed = await orRefusal(cluster.list(endpointKind));
+  const seen = typeof listed === "string" ? await cluster.list(endpointKind, namespace) : listed;
+  const others = seen.filter(({ uid }) => uid !== resource.uid);
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   noteRefusedCreate(projects, resource, clock);
   const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
@@ -52,10 +58,12 @@ export async function planNow({ cluster, controlPlane, settings, clock }: PlanRe
   const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
   const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
   const step = await planOf<EndpointTypes>(context, resource, controlPlane);
-  const forbidden = `You may not read ${planeName(id)}: the plan trusts CONTROL_PLANE_URL.`;
-  const unknown = "You may not read Namespaces: the plan uses the grant that status shows.";
-  const notes = [...(plane.resource === "Forbidden" ? [forbidden] : []), ...(known === undefined ? [unknown] : [])];
-  return { ...step, resource, notes };
+  const notes = [
+    plane.resource === "Forbidden" && `You may not read ${planeName(id)}: the plan trusts CONTROL_PLANE_URL.`,
+    known === undefined && "You may not read Namespaces: the plan uses the grant that status shows.",
+    seen !== listed && "You may not list ComputeEndpoints of other namespaces: one of them may own the endpoint.",
+  ];
+  return { ...step, resource, notes: notes.filter((note) => note !== false) };
 }
 
 /** If status says that the control plane refused the create, its answer is not lost. */

@@ -1,6 +1,6 @@
 /** The control plane of a resource, and the grants for it, as far as the user may read them. */
 import type { PlanSettings } from "../config.ts";
-import { fullGrant, type GrantOf, noGrant, type PlaneProblem } from "../engine/grant.ts";
+import { fullGrant, type GrantOf, type PlaneProblem } from "../engine/grant.ts";
 import { planeGrantOf } from "../planes/grants.ts";
 import { planeProblems } from "../planes/plane-status.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
@@ -72,25 +72,16 @@ export async function readGrants(
   if (namespaceOfPlane(id) !== undefined) return () => fullGrant;
   if (plane.resource === "Forbidden") return undefined;
   const projects = specOf(plane)?.projects;
-  const listed = await orRefusal(cluster.list(namespaceKind));
-  const all = typeof listed === "string" ? undefined : listed;
-  const own = all
-    ? all.find(({ key }) => key.name === namespace)
-    : await orRefusal(cluster.get(namespaceKind, { namespace: "", name: namespace }));
-  if (own === undefined || typeof own === "string") return undefined;
+  const own = await orRefusal(cluster.get(namespaceKind, { namespace: "", name: namespace }));
+  if (typeof own === "string") return undefined;
   const { facts } = own;
+  const all = await orRefusal(cluster.list(namespaceKind));
+  const isListed = typeof all !== "string";
   // With `WhenUsed`, a Namespace that the user cannot read may have the annotation. Then a grant is needed.
-  const isCertain =
-    mode !== "WhenUsed" || all !== undefined || projects !== undefined || facts.annotation !== undefined;
+  const isCertain = mode !== "WhenUsed" || isListed || projects !== undefined || facts.annotation !== undefined;
   if (!isCertain) return undefined;
-  const inUse = (all ?? []).filter(({ key }) => watched.length === 0 || watched.includes(key.name));
+  const inUse = isListed ? all.filter(({ key }) => watched.length === 0 || watched.includes(key.name)) : [];
   const isAnyAnnotated = inUse.some((each) => each.facts.annotation !== undefined);
   const question = { namespace, facts: { ...facts, isAnyAnnotated } };
   return (_, projectId) => planeGrantOf({ id, projects }, { ...question, projectId }, mode);
-}
-
-/** The operator's latest result stands in for Namespaces that the user may not read. */
-export function grantShownBy({ status }: ComputeEndpoint): GrantOf {
-  const isRefused = conditionOf(status.conditions, "Stalled")?.reason === "ProjectNotGranted";
-  return () => (isRefused ? noGrant : fullGrant);
 }

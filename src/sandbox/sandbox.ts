@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { openAuthority } from "./certificates/authority-file.ts";
 import type { CertificateAuthority } from "./certificates/certificate-authority.ts";
-import { type ComputeChoice, type ComputeSide, openComputeSide } from "./compute-side.ts";
+import type { ComputeChoice, Computes } from "./computes/index.ts";
 import type { DatabaseAddress } from "./engine/branch-objects.ts";
 import type { ClockChange, ClockMode } from "./engine/clock.ts";
 import { defaultFixture, type Fixture } from "./engine/fixture.ts";
@@ -110,7 +110,9 @@ export interface RunningSandbox {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
   const writeFailure = Promise.withResolvers<StorageError>();
-  const computes = options.compute && (await openComputeSide(options.compute, options));
+  // A sandbox without computes does not load their code.
+  const computes =
+    options.compute && (await (await import("./computes/index.ts")).Computes.open(options.compute, options));
   const state = openState({
     driver: computes?.driver,
     directory: options.data,
@@ -142,12 +144,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
 async function serve(
   state: SandboxState,
   { host = "127.0.0.1", port = 0, ...options }: SandboxOptions,
-  computes: ComputeSide | undefined,
+  computes: Computes | undefined,
 ): Promise<Omit<RunningSandbox, "writeFailure">> {
   let proxyUrl: string | undefined;
   const proxyHostName = options.proxy?.hostName ?? publicHostName;
   const parts = { ...partsOf(state, { ...options, host }, computes), entrances: () => ({ proxyUrl, proxyHostName }) };
-  const databaseAddress = await computes?.attach({ ...parts, state, data: options.data });
+  await computes?.attach({ ...parts, store: state.store, data: options.data });
   const app = buildServer(parts, [pageRoutes]);
   const bareHost = host.replace(/^\[|\]$/g, "");
   const close = async (): Promise<void> => {
@@ -176,7 +178,7 @@ async function serve(
       port: bound,
       proxyUrl,
       apiKey: state.apiKey,
-      databaseAddress,
+      databaseAddress: computes?.address,
       isPooling: computes?.isPooling === true,
       stop: async () => {
         await close();
@@ -193,7 +195,7 @@ async function serve(
 function partsOf(
   state: SandboxState,
   options: SandboxOptions & { readonly host: string },
-  computes: ComputeSide | undefined,
+  computes: Computes | undefined,
 ): Omit<ServerParts, "entrances"> {
   const { engine, clock, keyRing } = state;
   const onBug = (error: unknown): void => {
@@ -211,10 +213,7 @@ function partsOf(
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit),
     controlAccess: options.allowRemoteControl === true ? "everyone" : isLoopback(options.host) ? "loopback" : "none",
     onBug,
-    databaseAddress: () => computes?.address(),
-    checkSettings: computes && ((pgSettings) => computes.checkSettings(pgSettings)),
-    logOf: computes && ((endpointId) => computes.log(endpointId)),
-    schemaOf: computes && ((branchId, database) => computes.schema(branchId, database)),
+    computes,
     authority: () => {
       opened ??= openAuthority(options.data, Date.now());
       return opened;

@@ -5,11 +5,12 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import type { Plan } from "../../src/kinds/endpoint/plan.ts";
-import { readAuditEvents, sharedApiServer } from "../support/api-server.ts";
+import { readAuditEvents, serviceAccountAccess, sharedApiServer } from "../support/api-server.ts";
 import { bareEnvironment, startProgram } from "../support/e2e-program.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { saveOutput } from "../support/outputs.ts";
+import type { StoredResource } from "../support/stored-resource.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 let sandbox: SandboxProcess;
@@ -238,6 +239,40 @@ describe("kubectl endpoints", () => {
     await world.kubectl.run(["delete", "clustercontrolplane", name, "--timeout=100s"]);
   });
 
+  test("a user who may only read the namespace → the same plan, and notes say what it does not know", async () => {
+    const world = await E2eWorld.start(sandbox);
+    await world.startOperator();
+    const project = sandbox.takeProject();
+    await world.apply("orders", project, { type: "ReadWrite" });
+    await world.untilReady("orders");
+    const inNamespace = (...args: readonly string[]) => world.kubectl.run(["-n", world.namespace, ...args]);
+    await inNamespace("create", "serviceaccount", "reader");
+    await inNamespace(
+      "create",
+      "role",
+      "reader",
+      "--verb=get,list",
+      "--resource=computeendpoints.endpoint-operator.dev",
+    );
+    await inNamespace("create", "rolebinding", "reader", "--role=reader", `--serviceaccount=${world.namespace}:reader`);
+    const { kubeconfigFile: KUBECONFIG } = await serviceAccountAccess(world.namespace, "reader");
+    const { metadata } = await world.kubectl.getJson<StoredResource>(["get", "namespace", "kube-system"]);
+    const reader = { KUBECONFIG, CLUSTER_ID: metadata.uid };
+    const notes = [
+      "You may not read Namespaces: the plan uses the grant that status shows.",
+      "You may not list ComputeEndpoints of other namespaces: one of them may own the endpoint.",
+    ];
+    const stored = await endpointsWith(reader, world, ["plan", "orders", "-o", "json"]);
+    expect(stored).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(stored.out)).toMatchObject({ kind: "Settled", notes });
+    const file = await manifestFile(world, project, ["compute: { minUnits: 0.5, maxUnits: 2 }"]);
+    const planned = await endpointsWith(reader, world, ["plan", "-f", file]);
+    expect(planned).toMatchObject({ code: 3, err: expect.stringContaining("the API server has not checked it") });
+    expect(planned.out).toContain("/orders: UpdateEndpoint ");
+    const unnamed = await endpointsWith({ KUBECONFIG }, world, ["plan", "orders"]);
+    expect(unnamed).toMatchObject({ code: 1, err: expect.stringContaining("kube-system") });
+  });
+
   test("a Stalled resource → why has exit code 4 and the next step; plan stalls with the same reason", async () => {
     const world = await E2eWorld.start(sandbox);
     await world.startOperator();
@@ -300,6 +335,17 @@ describe("kubectl endpoints", () => {
   ] as const)("%s → an exit code and words", async (_name, args, code, words) => {
     const world = await E2eWorld.start(sandbox);
     expect(await endpoints(world, ...args)).toMatchObject({ code, err: expect.stringContaining(words) });
+  });
+
+  test("the program without Node on PATH → one line says what it needs", async () => {
+    const command = path.join(path.dirname(inject("bundledProgram")), "kubectl-endpoints.js");
+    const program = await startProgram({ command, args: ["why"], env: { PATH: "/nowhere" } });
+    expect(await program.exited).toMatchObject({ code: 1 });
+    expect(program.stderr()).toBe("kubectl endpoints needs Node 22.19 or later on PATH.\n");
+    const withNode = { PATH: `${path.dirname(process.execPath)}:${bareEnvironment.PATH}` };
+    const found = await startProgram({ command, args: ["--help"], env: withNode });
+    expect(await found.exited).toMatchObject({ code: 0 });
+    expect(found.stdout()).toContain("Usage: kubectl-endpoints");
   });
 
   test("a missing setting → the words of the operator's settings", async () => {

@@ -26,7 +26,6 @@ import { endOldServer } from "./storage/old-servers.ts";
 export interface ComputeHost {
   readonly engine: Engine;
   readonly records: ComputeRecords;
-  readonly dataDirectory: string;
   readonly isTemporary: boolean;
   readonly authority: CertificateAuthority;
   /** Called after the engine was told of a client's connection or its end. The engine may have started an operation. */

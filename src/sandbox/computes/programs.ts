@@ -4,15 +4,34 @@ import { ComputeSetupError } from "./postgres/compute-error.ts";
 import { findPooler } from "./postgres/pooler.ts";
 import { chooseSystemUser, type SystemUser } from "./postgres/system-user.ts";
 
-export interface ComputeOptions {
-  /** With `postgres` and `initdb`. `undefined`: that of the npm package. */
-  readonly postgresBin: string | undefined;
-  readonly pgbouncerBin: string | undefined;
+/** The options of real PostgreSQL servers behind the endpoints. */
+export interface ComputeChoice {
+  /** The folder with `postgres` and `initdb`. @default the folder of the npm package for this platform */
+  readonly postgresBin?: string | undefined;
+  /** The path of the program PgBouncer. @default the installed PgBouncer, if there is one */
+  readonly pgbouncerBin?: string | undefined;
+  /**
+   * What the API shows as the host of an endpoint: a name, or a loopback address of its own (on Linux).
+   * @default addresses on Linux, if the sandbox listens on 127.0.0.1, the port is 5432 and names do not resolve; else
+   *   names
+   */
+  readonly hosts?: "names" | "addresses" | undefined;
+  /** The port for clients of databases. @default 5432; 0: a free port */
+  readonly port?: number | undefined;
+  /** The maximum number of computes that run at the same time. @default 20, the control plane's own limit */
+  readonly maxComputes?: number | undefined;
+}
+
+/** The names of this machine: the address to listen on, and one for clients elsewhere, which certificates hold. */
+export interface ComputeHosts {
+  readonly host?: string | undefined;
+  readonly publicHost?: string | undefined;
+}
+
+export interface ComputeOptions extends Required<Omit<ComputeChoice, "hosts">> {
   readonly maxComputes: number;
-  /** Port 0: the system chooses a free port. */
   readonly host: string;
   readonly port: number;
-  /** A name or address of this machine for clients elsewhere; certificates hold it. */
   readonly publicHost: string | undefined;
 }
 

@@ -2,7 +2,7 @@
 import { noteVersion } from "./history.ts";
 import { password } from "./identifiers.ts";
 import { requireUnlocked, startOperations } from "./operations.ts";
-import type { BranchContents, BranchRecord, DatabaseRecord, OperationRecord, RoleRecord } from "./records.ts";
+import type { BranchContents, BranchRecord, Changed, DatabaseRecord, OperationRecord, RoleRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { objectsPerBranch, requireRoom } from "./settings.ts";
 import type { World } from "./world.ts";
@@ -19,10 +19,7 @@ export interface RolePath {
   readonly roleName: string;
 }
 
-export interface RoleMutation {
-  readonly role: RoleRecord;
-  readonly operations: readonly OperationRecord[];
-}
+export type RoleMutation = Changed<"role", RoleRecord>;
 
 export function roleAt(world: World, { projectId, branchId, roleName }: RolePath): RoleRecord {
   world.branch(projectId, branchId);
@@ -96,10 +93,7 @@ export interface DatabaseChanges {
   readonly ownerName?: string | undefined;
 }
 
-export interface DatabaseMutation {
-  readonly database: DatabaseRecord;
-  readonly operations: readonly OperationRecord[];
-}
+export type DatabaseMutation = Changed<"database", DatabaseRecord>;
 
 export function databaseAt(world: World, { projectId, branchId, databaseName }: DatabasePath): DatabaseRecord {
   const database = named(world, world.branch(projectId, branchId).id, databaseName);

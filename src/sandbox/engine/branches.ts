@@ -5,10 +5,10 @@ import { addEndpoint, dropEndpoint, subjectOf } from "./endpoints.ts";
 import { contentsAt } from "./history.ts";
 import { wordyId } from "./identifiers.ts";
 import { requireUnlocked, startWork, type WorkStep } from "./operations.ts";
-import type { BranchRecord, DatabaseRecord, EndpointRecord, OperationRecord, RoleRecord } from "./records.ts";
+import type { BranchRecord, Changed, DatabaseRecord, EndpointRecord, OperationRecord, RoleRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { branchLimits, requireRoom } from "./settings.ts";
-import { armExpiry, disarmAvailabilityCheck, disarmExpiry } from "./timers.ts";
+import { armExpiry, disarm } from "./timers.ts";
 import type { World } from "./world.ts";
 
 export type BranchEndpoint = Omit<EndpointCreation, "branchId">;
@@ -35,10 +35,7 @@ export interface BranchChanges {
   readonly expiresMs?: number | null | undefined;
 }
 
-export interface BranchMutation {
-  readonly branch: BranchRecord;
-  readonly operations: readonly OperationRecord[];
-}
+export type BranchMutation = Changed<"branch", BranchRecord>;
 
 export interface NewBranch extends BranchMutation {
   readonly endpoints: readonly EndpointRecord[];
@@ -184,8 +181,8 @@ export function dropBranch(world: World, branch: BranchRecord): readonly WorkSte
   for (const { id } of store.roles.ofBranch(branch.id)) store.roles.remove(id);
   for (const { id } of store.databases.ofBranch(branch.id)) store.databases.remove(id);
   for (const { id } of store.versions.ofBranch(branch.id)) store.versions.remove(id);
-  disarmAvailabilityCheck(world, branch.id);
-  disarmExpiry(world, branch.id);
+  disarm(world, "availabilityCheck", branch.id);
+  disarm(world, "expiry", branch.id);
   store.branches.remove(branch.id);
   return endpoints
     .filter(({ state }) => state === "active")

@@ -11,17 +11,14 @@ import {
 import type { FileCacheUse } from "./file-cache.ts";
 import { wordyId } from "./identifiers.ts";
 import { type Course, requireUnlocked, startOperations, unfinishedWork } from "./operations.ts";
-import type { Action, EndpointRecord, OperationRecord, PendingState, ProjectRecord } from "./records.ts";
+import type { Action, Changed, EndpointRecord, OperationRecord, PendingState, ProjectRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { regionHost } from "./settings.ts";
-import { armAutoSuspend, armAvailabilityCheck, disarmAutoSuspend } from "./timers.ts";
+import { armAutoSuspend, armAvailabilityCheck, disarm } from "./timers.ts";
 import { noteRunEnded } from "./usage.ts";
 import type { World } from "./world.ts";
 
-export interface Mutation {
-  readonly endpoint: EndpointRecord;
-  readonly operations: readonly OperationRecord[];
-}
+export type Mutation = Changed<"endpoint", EndpointRecord>;
 
 /**
  * Creates an endpoint, and starts start_compute, or apply_config if the endpoint is disabled.
@@ -152,7 +149,7 @@ export function deleteEndpoint(world: World, projectId: string, endpointId: stri
 export function dropEndpoint(world: World, endpoint: EndpointRecord): void {
   noteRunEnded(world, endpoint);
   world.removeEndpoint(endpoint);
-  disarmAutoSuspend(world, endpoint.id);
+  disarm(world, "autoSuspend", endpoint.id);
 }
 
 export function startEndpoint(world: World, projectId: string, endpointId: string): Mutation {
@@ -255,7 +252,7 @@ function wake(world: World, endpoint: EndpointRecord, course: Course): Mutation 
 export function loseCompute(world: World, endpointId: string): void {
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint?.state !== "active") return;
-  disarmAutoSuspend(world, endpointId);
+  disarm(world, "autoSuspend", endpointId);
   noteRunEnded(world, endpoint);
   world.saveEndpoint({ ...endpoint, state: "idle", suspendedMs: world.nowMs, updatedMs: world.nowMs });
 }

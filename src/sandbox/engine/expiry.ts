@@ -1,13 +1,13 @@
 /** Deletes branches and branch snapshots that have expired. */
 import { deleteBranch } from "./branches.ts";
 import { Refusal } from "./refusal.ts";
-import { armExpiry, disarmExpiry } from "./timers.ts";
+import { armExpiry, disarm } from "./timers.ts";
 import type { World } from "./world.ts";
 
 const retryMs = 60_000;
 
 export function expire(world: World, id: string): void {
-  disarmExpiry(world, id);
+  disarm(world, "expiry", id);
   world.store.snapshots.remove(id);
   const branch = world.store.branches.get(id);
   if (branch?.expiresMs === undefined) return;

@@ -6,11 +6,11 @@ import { newConfig, requireAllowed } from "./endpoint-changes.ts";
 import { addEndpoint, subjectOf } from "./endpoints.ts";
 import { password, wordyId } from "./identifiers.ts";
 import { requireUnlocked, startWork, type WorkStep } from "./operations.ts";
-import type { BranchRecord, EndpointDefaults, OperationRecord, ProjectRecord, ProjectSettings } from "./records.ts";
+import type { BranchRecord, Changed, EndpointDefaults, ProjectRecord, ProjectSettings } from "./records.ts";
 import { keepForRecovery } from "./recovery.ts";
 import { Refusal } from "./refusal.ts";
 import { pgVersionFor, projectLimit, regions, requireRoom } from "./settings.ts";
-import { disarmExpiry } from "./timers.ts";
+import { disarm } from "./timers.ts";
 import type { World } from "./world.ts";
 
 export interface ProjectCreation {
@@ -36,10 +36,7 @@ export interface ProjectChanges {
   readonly endpointDefaults?: EndpointDefaults | undefined;
 }
 
-export interface ProjectMutation {
-  readonly project: ProjectRecord;
-  readonly operations: readonly OperationRecord[];
-}
+export type ProjectMutation = Changed<"project", ProjectRecord>;
 
 export interface NewProject extends NewBranch {
   readonly project: ProjectRecord;
@@ -165,7 +162,7 @@ export function deleteProject(world: World, projectId: string): ProjectMutation 
   const suspends = world.store.branches.ofProject(projectId).flatMap((branch) => dropBranch(world, branch));
   for (const { id } of world.store.snapshots.ofProject(projectId)) {
     world.store.snapshots.remove(id);
-    disarmExpiry(world, id);
+    disarm(world, "expiry", id);
   }
   world.store.projects.put({ ...project, deletedMs: world.nowMs });
   const deletion = { projectId, branchId, endpointId: undefined, action: "delete_tenant" } as const;

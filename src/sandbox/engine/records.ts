@@ -317,4 +317,9 @@ type Immutable<Name extends keyof z.output<typeof storeContent>> = Readonly<z.ou
 export type PendingState = NonNullable<EndpointRecord["pendingState"]>;
 export type Plan = ProjectRecord["plan"];
 export type Action = OperationRecord["action"];
+
+/** The result of a change: the object after it (after a deletion: before it), and the started operations. */
+export type Changed<Name extends string, R> = { readonly [N in Name]: R } & {
+  readonly operations: readonly OperationRecord[];
+};
 export type KeyAccess = KeyRecord["access"];

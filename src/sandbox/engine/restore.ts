@@ -1,14 +1,14 @@
 /** Restores branches from another branch, an earlier time or a branch snapshot, and stores branch snapshots. */
 import { putContents } from "./branch-contents.ts";
-import { addBranch, freshBranchId, type NewBranch, requireFreeName } from "./branches.ts";
+import { addBranch, type BranchMutation, freshBranchId, type NewBranch, requireFreeName } from "./branches.ts";
 import { subjectOf } from "./endpoints.ts";
 import { contentsAt, contentsOf, noteVersion } from "./history.ts";
 import { wordyId } from "./identifiers.ts";
 import { requireUnlocked, startWork } from "./operations.ts";
-import type { BranchRecord, OperationRecord, SnapshotRecord } from "./records.ts";
+import type { BranchRecord, Changed, OperationRecord, SnapshotRecord } from "./records.ts";
 import { Refusal } from "./refusal.ts";
 import { branchLimits, requireRoom, snapshotLimit } from "./settings.ts";
-import { armExpiry, disarmExpiry } from "./timers.ts";
+import { armExpiry, disarm } from "./timers.ts";
 import type { World } from "./world.ts";
 
 export interface BranchRestore {
@@ -19,17 +19,12 @@ export interface BranchRestore {
   readonly preserveUnderName: string | undefined;
 }
 
-export interface RestoredBranch {
-  readonly branch: BranchRecord;
-  readonly operations: readonly OperationRecord[];
-}
-
 /** Active computes are suspended before, and started after it. @throws Refusal */
 export function restoreBranch(
   world: World,
   { projectId, branchId }: { readonly projectId: string; readonly branchId: string },
   { sourceBranchId, sourceMs, preserveUnderName }: BranchRestore,
-): RestoredBranch {
+): BranchMutation {
   const before = world.branch(projectId, branchId);
   requireUnlocked(world, projectId);
   const source = world.branch(projectId, sourceBranchId);
@@ -106,10 +101,7 @@ export interface SnapshotCreation {
   readonly expiresMs: number | undefined;
 }
 
-export interface NewSnapshot {
-  readonly snapshot: SnapshotRecord;
-  readonly operations: readonly OperationRecord[];
-}
+export type NewSnapshot = Changed<"snapshot", SnapshotRecord>;
 
 /** @throws Refusal NotFound, Locked, Invalid, NotAllowed */
 export function createSnapshot(
@@ -167,7 +159,7 @@ export function renameSnapshot(
 
 export function deleteSnapshot(world: World, projectId: string, snapshotId: string): void {
   world.store.snapshots.remove(snapshotAt(world, projectId, snapshotId).id);
-  disarmExpiry(world, snapshotId);
+  disarm(world, "expiry", snapshotId);
 }
 
 /** @throws Refusal NotFound, Locked, Conflict, NotAllowed */

@@ -1,22 +1,27 @@
 /** The timers that suspend computes, check availability, and delete what has expired. */
 import { armOperationTimer, rankAfterOperations, startOperations, unfinishedWork } from "./operations.ts";
-import type { BranchRecord, EndpointRecord, StoreContent } from "./records.ts";
+import type { BranchRecord, EndpointRecord, StoreContent, TimerRecord } from "./records.ts";
 import { defaultSuspendSeconds } from "./settings.ts";
 import type { World } from "./world.ts";
 
-export function armAutoSuspend(world: World, endpoint: EndpointRecord): void {
-  const dueMs = suspendsAtMs(endpoint);
-  if (dueMs === undefined) world.store.timers.remove(suspendKey(endpoint.id));
-  else arm(world, endpoint.id, Math.max(dueMs, world.nowMs));
+function arm(world: World, kind: TimerRecord["kind"], subjectId: string, dueMs: number): void {
+  const rank = rankAfterOperations;
+  world.store.timers.put({ key: `${kind} ${subjectId}`, kind, subjectId, dueMs: Math.max(dueMs, world.nowMs), rank });
 }
 
-export function disarmAutoSuspend(world: World, endpointId: string): void {
-  world.store.timers.remove(suspendKey(endpointId));
+export function disarm(world: World, kind: TimerRecord["kind"], subjectId: string): void {
+  world.store.timers.remove(`${kind} ${subjectId}`);
+}
+
+export function armAutoSuspend(world: World, endpoint: EndpointRecord): void {
+  const dueMs = suspendsAtMs(endpoint);
+  if (dueMs === undefined) disarm(world, "autoSuspend", endpoint.id);
+  else arm(world, "autoSuspend", endpoint.id, dueMs);
 }
 
 /** Otherwise the timer is set again: after newer activity, while operations run, or while clients are connected. */
 export function suspendIfInactive(world: World, endpointId: string): void {
-  disarmAutoSuspend(world, endpointId);
+  disarm(world, "autoSuspend", endpointId);
   const endpoint = world.store.endpoints.get(endpointId);
   if (endpoint?.state !== "active") return;
   const dueMs = suspendsAtMs(endpoint);
@@ -25,7 +30,7 @@ export function suspendIfInactive(world: World, endpointId: string): void {
   if (dueMs > world.nowMs || busyUntilMs > 0) {
     // Real work may take longer than planned. When the work ends, this timer is set again.
     if (Math.max(dueMs, busyUntilMs) > world.nowMs || !world.work.isReal) {
-      arm(world, endpointId, Math.max(dueMs, busyUntilMs));
+      arm(world, "autoSuspend", endpointId, Math.max(dueMs, busyUntilMs));
     }
     return;
   }
@@ -47,31 +52,11 @@ function suspendsAtMs(endpoint: EndpointRecord): number | undefined {
   return lastActiveMs + (seconds === 0 ? defaultSuspendSeconds : seconds) * 1000;
 }
 
-function arm(world: World, endpointId: string, dueMs: number): void {
-  world.store.timers.put({
-    key: suspendKey(endpointId),
-    kind: "autoSuspend",
-    subjectId: endpointId,
-    dueMs,
-    rank: rankAfterOperations,
-  });
-}
-
-function suspendKey(endpointId: string): string {
-  return `autoSuspend ${endpointId}`;
-}
-
 /** Checks are due at whole intervals after the branch was created. `afterMs`: earlier ones are skipped. */
 export function armAvailabilityCheck(world: World, branchId: string, afterMs = world.nowMs): void {
   const branch = world.store.branches.get(branchId);
   if (branch === undefined) return;
-  world.store.timers.put({
-    key: checkKey(branchId),
-    kind: "availabilityCheck",
-    subjectId: branchId,
-    dueMs: nextCheckMs(world, branch, afterMs),
-    rank: rankAfterOperations,
-  });
+  arm(world, "availabilityCheck", branchId, nextCheckMs(world, branch, afterMs));
 }
 
 export function skipMissedChecks(world: World, untilMs: number): void {
@@ -80,12 +65,8 @@ export function skipMissedChecks(world: World, untilMs: number): void {
   }
 }
 
-export function disarmAvailabilityCheck(world: World, branchId: string): void {
-  world.store.timers.remove(checkKey(branchId));
-}
-
 export function checkAvailability(world: World, branchId: string): void {
-  world.store.timers.remove(checkKey(branchId));
+  disarm(world, "availabilityCheck", branchId);
   const endpoints = world.store.endpoints.ofBranch(branchId);
   const endpoint = endpoints.find(({ type }) => type === "read_write") ?? endpoints[0];
   if (endpoint === undefined) return;
@@ -102,23 +83,12 @@ function nextCheckMs({ settings }: World, { createdMs }: BranchRecord, afterMs: 
   return createdMs + (Math.floor((afterMs - createdMs) / intervalMs) + 1) * intervalMs;
 }
 
-function checkKey(branchId: string): string {
-  return `availabilityCheck ${branchId}`;
-}
-
 export function armExpiry(
   world: World,
   { id, expiresMs }: { readonly id: string; readonly expiresMs?: number | undefined },
 ): void {
-  if (expiresMs === undefined) disarmExpiry(world, id);
-  else {
-    const dueMs = Math.max(expiresMs, world.nowMs);
-    world.store.timers.put({ key: `expiry ${id}`, kind: "expiry", subjectId: id, dueMs, rank: rankAfterOperations });
-  }
-}
-
-export function disarmExpiry(world: World, id: string): void {
-  world.store.timers.remove(`expiry ${id}`);
+  if (expiresMs === undefined) disarm(world, "expiry", id);
+  else arm(world, "expiry", id, expiresMs);
 }
 
 /** The stored timers are not used: one that does not match its record would be due for ever. */

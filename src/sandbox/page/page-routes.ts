@@ -60,7 +60,7 @@ export function pageRoutes(app: FastifyInstance, parts: ServerParts): void {
     return pageAnswer(parts, { page, before, search, project: project === "" ? undefined : project, version });
   });
   routes.get("/page/log", { schema: { querystring: z.object({ endpoint: text }) } }, async ({ query }, reply) => {
-    if (parts.logOf === undefined) throw new ApiError(404, "the sandbox runs no computes");
-    return reply.type("text/plain; charset=utf-8").send(await parts.logOf(query.endpoint));
+    if (parts.computes === undefined) throw new ApiError(404, "the sandbox runs no computes");
+    return reply.type("text/plain; charset=utf-8").send(await parts.computes.log(query.endpoint));
   });
 }

@@ -17,12 +17,12 @@ export interface PageAnswer {
 }
 
 export function pageAnswer(parts: ServerParts, query: PageQuery): PageAnswer {
-  const { engine, faults, clock, logOf } = parts;
+  const { engine, faults, clock, computes } = parts;
   const content = contentOf(parts, query);
   const { nowMs, ...pace } = clock.state();
   const faultCount = faults.list().length + engine.plannedFailures().length;
   const frame = { profile: engine.profile.name, clock: pace, nextDueMs: engine.nextDueMs(), faultCount };
-  const state = { ...content, frame, hasComputes: logOf !== undefined };
+  const state = { ...content, frame, hasComputes: computes !== undefined };
   const version = hash("sha256", JSON.stringify(state), "base64url");
   const answer = { clock: { ...pace, nowMs }, version };
   return version === query.version ? answer : { ...answer, state };

@@ -1,14 +1,13 @@
 /** Tests that a sandbox which cannot run computes ends with exit code 2 and says what to do. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { runSandboxCommand } from "../../../src/sandbox/index.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 function newFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "computes-bad-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("computes-bad");
   chmodSync(folder, 0o755);
   return folder;
 }

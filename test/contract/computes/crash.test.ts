@@ -1,13 +1,13 @@
 /** Tests that a sandbox killed during real work loses no data and leaves no process. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
 import { commandLinesNaming } from "../../support/processes.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { type ApiAnswer, ComputeClient, clientKey, fixture, mainBranch, primary, replica } from "./compute-scene.ts";
 
@@ -104,8 +104,7 @@ async function expectSound(client: ComputeClient, folder: string): Promise<void>
 test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no process left, the next start works`, {
   timeout: rounds * 100_000,
 }, async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "computes-kill-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("computes-kill");
   // If root runs the test, PostgreSQL runs as another user. That user must be able to enter the folder.
   mkdirSync(path.join(folder, "tmp"));
   for (const each of [folder, path.join(folder, "tmp")]) chmodSync(each, 0o755);

@@ -1,10 +1,10 @@
 /** Tests that the data of earlier times can be recovered. */
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../../src/sandbox/index.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ComputeClient, ComputeScene, clientKey, fixture, mainBranch, primary, psql } from "./compute-scene.ts";
 
 /** A long time limit: a data directory has a thousand files, and a busy disk copies and removes them slowly. */
@@ -211,8 +211,7 @@ test(
 test(
   "more changes than are kept, then a stop → an early time is refused, a late one is there after the next start",
   async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), "computes-history's 100%f-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder("computes-history's 100%f");
     const options = { apiKey: clientKey, fixture, compute: { port: 0 }, profile: "public", data: folder } as const;
     let sandbox = await startSandbox(options);
     onTestFinished(() => sandbox.stop(), slowMs);

@@ -1,12 +1,10 @@
 /** Tests restore, reset, recovery and schemas with real data. */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ComputeScene, clientKey, mainBranch, primary, projectId, psql } from "./compute-scene.ts";
 
 const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
@@ -16,8 +14,7 @@ const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js"
  * @returns its output
  */
 async function cli(scene: ComputeScene, ...args: readonly string[]): Promise<string> {
-  const home = mkdtempSync(path.join(tmpdir(), "computes-cli-"));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const home = temporaryFolder("computes-cli");
   const common = ["--project-id", projectId, "--api-host", scene.url, "--api-key", clientKey];
   // psql gets the arguments after `--`.
   const [own, rest] = args.includes("--")

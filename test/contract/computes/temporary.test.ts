@@ -1,13 +1,13 @@
 /** Tests that a sandbox whose databases are temporary leaves no folder. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { findBinaries } from "../../../src/sandbox/computes/postgres/binaries.ts";
 import { chooseSystemUser } from "../../../src/sandbox/computes/postgres/system-user.ts";
 import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
 import { commandLinesNaming } from "../../support/processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { ComputeClient, ComputeScene, clientKey, fixture, primary, replica } from "./compute-scene.ts";
 
@@ -17,8 +17,7 @@ const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 /** A folder for temporary files that nothing else uses, and in which PostgreSQL's user may make folders too. */
 function makeFolder(): { readonly folder: string; readonly temporary: string } {
-  const folder = mkdtempSync(path.join(tmpdir(), "computes-temporary-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("computes-temporary");
   chmodSync(folder, 0o755);
   const temporary = path.join(folder, "tmp");
   mkdirSync(temporary);

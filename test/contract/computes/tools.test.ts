@@ -1,12 +1,12 @@
 /** Tests that tools of PostgreSQL's users work with computes: extensions, introspection, migrations, dumps. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ComputeScene, primary, psql } from "./compute-scene.ts";
 
 const run = promisify(execFile);
@@ -53,8 +53,7 @@ test("introspection → only the user's own objects", async () => {
 
 /** A folder with files and the packages of this repository, and how a Node program of a package runs in it. */
 async function folderWith(controlUrl: string, files: Readonly<Record<string, string>>) {
-  const folder = await mkdtemp(path.join(tmpdir(), "migrations-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder("migrations");
   await symlink(path.join(root, "node_modules"), path.join(folder, "node_modules"));
   const authority = await (await fetch(`${controlUrl}/ca.crt`)).text();
   for (const [name, text] of Object.entries({ ...files, "ca.crt": authority })) {
@@ -107,8 +106,7 @@ test.skipIf(!existsSync(debianBin))(
     });
     const other = await scene.uri(body.endpoints[0].id);
     await psql(other, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public", "CREATE TABLE leftover ()");
-    const folder = await mkdtemp(path.join(tmpdir(), "dump-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder("dump");
     const file = path.join(folder, "dump");
     await run(path.join(debianBin, "pg_dump"), ["-Fc", "-f", file, uri]);
     await run(path.join(debianBin, "pg_restore"), ["--clean", "--if-exists", "--exit-on-error", "-d", other, file]);

@@ -141,10 +141,10 @@ async function compare(factors: object, world: ObservedWorld, projectGrants: Gra
 function clusterOf({ resource, siblings }: ObservedWorld) {
   const { namespace } = resource.key;
   const stored = { metadata: { name: namespace, uid: "uid-namespace", resourceVersion: "1" } };
+  const get = async <Resource>(kind: ReadKind<Resource>) => kind.parse(stored);
   const list = async <Resource>(kind: ReadKind<Resource>) =>
-    (kind.plural === "namespaces" ? [kind.parse(stored)] : [resource, ...siblings]) as readonly Resource[];
-  const unused = () => Promise.reject(new Error("unreachable"));
-  return { list, get: unused, clusterId: unused };
+    (kind.plural === "namespaces" ? [await get(kind)] : [resource, ...siblings]) as readonly Resource[];
+  return { list, get, clusterId: () => Promise.reject(new Error("unreachable")) };
 }
 
 /**

@@ -1,18 +1,14 @@
 /** Tests the sandbox's certificate authority with openssl. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { openAuthority } from "../../../src/sandbox/certificates/authority-file.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const nowMs = Date.now();
 
-function freshDirectory(): string {
-  const directory = mkdtempSync(path.join(tmpdir(), "sandbox-authority-"));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
+const freshDirectory = (): string => temporaryFolder("sandbox-authority");
 
 describe("the authority of a data directory", () => {
   test("opened twice → the same certificate; the key is readable by its owner only", () => {

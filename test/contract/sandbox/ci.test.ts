@@ -1,13 +1,13 @@
 /** Tests the sandbox as docs/sandbox.md describes it for a CI. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { parseSandboxArguments } from "../../../src/sandbox/index.ts";
 import { findAsset } from "../../../tools/assets/resolve-assets.ts";
 import { runCommand } from "../../../tools/assets/run-command.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { freshSandbox, latencyMs, type SandboxClient } from "./sandbox-client.ts";
 
 const rootFile = (name: string) => readFile(new URL(`../../../${name}`, import.meta.url), "utf8");
@@ -78,8 +78,7 @@ describe("the recipes of docs/sandbox.md", () => {
     const actionlint = await findAsset("actionlint");
     if (actionlint === undefined)
       return context.skip("there is no actionlint; run: npm run assets -- --with actionlint");
-    const folder = mkdtempSync(path.join(tmpdir(), "sandbox-recipe-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder("sandbox-recipe");
     const file = path.join(folder, "workflow.yaml");
     writeFileSync(file, text);
     const args = ["-no-color", "-shellcheck=", "-pyflakes=", file];

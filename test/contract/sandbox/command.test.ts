@@ -1,8 +1,8 @@
 /** Tests the command `endpoint-operator sandbox`. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { runCommand, type SandboxRun } from "./sandbox-command.ts";
 
 /** Waits until the sandbox prints its last line, and returns the base URL in it. */
@@ -18,8 +18,7 @@ async function urlOf(running: SandboxRun): Promise<string> {
 }
 
 async function fixtureFile(content: unknown): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "sandbox-fixture-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder("sandbox-fixture");
   const file = join(folder, "fixture.json");
   await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
   return file;
@@ -46,14 +45,6 @@ describe("endpoint-operator sandbox", () => {
     const origin = new URL(url).origin;
     expect(running.written.out).toContain(`sandbox: page on ${origin}/\n`);
     expect(await (await fetch(`${origin}/sandbox/v1/health`)).json()).toEqual({ status: "ok" });
-  });
-
-  test("a port in use → 2, with what to do", async () => {
-    const first = runCommand(["--port", "0"]);
-    const { port } = new URL(await urlOf(first));
-    const second = runCommand(["--port", port]);
-    expect(await second.code).toBe(2);
-    expect(second.written.err).toContain(`--port: 127.0.0.1:${port} is in use; end the program that listens there`);
   });
 
   test("no key → one is made up, and printed before the line that it listens", async () => {

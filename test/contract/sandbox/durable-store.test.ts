@@ -10,16 +10,13 @@ import { Store } from "../../../src/sandbox/engine/store.ts";
 import { openDurableStore } from "../../../src/sandbox/sandbox-state.ts";
 import { type StorageError, stateFileName } from "../../../src/sandbox/storage/sqlite-file.ts";
 import { operationRecord, projectRecord } from "../../support/fakes/sandbox-records.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const isLong = process.env.LONG === "1";
 
 const unexpected = (error: StorageError) => expect.fail(error.message);
 
-function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), "sandbox-store-"));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
-  return directory;
-}
+const newDirectory = (): string => temporaryFolder("sandbox-store");
 
 function open(directory: string) {
   const failures: StorageError[] = [];

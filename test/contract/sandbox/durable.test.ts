@@ -1,18 +1,14 @@
 /** Tests that a sandbox continues after it was stopped and started on the same directory. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { branches, freshSandbox, latencyMs, paid, type SandboxClient, titles } from "./sandbox-client.ts";
 import { runCommand } from "./sandbox-command.ts";
 
-function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), "sandbox-data-"));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
-  return directory;
-}
+const newDirectory = (): string => temporaryFolder("sandbox-data");
 
 /** Makes every later write of an endpoint fail, as on a full disk. */
 function refuseNewEndpoints(directory: string): void {
@@ -244,6 +240,7 @@ describe("endpoint-operator sandbox --data", () => {
     const directory = newDirectory();
     const second = run(["--data", directory, "--port", port]);
     expect(await second.code).toBe(2);
+    expect(second.written.err).toContain(`--port: 127.0.0.1:${port} is in use; end the program that listens there`);
     const third = run(["--data", directory]);
     await vi.waitFor(() => expect(third.written.out).toContain("listening on"), { timeout: 60_000 });
   });

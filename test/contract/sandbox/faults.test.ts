@@ -1,8 +1,5 @@
-/** Tests the faults that a test can ask the sandbox for. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { branches, freshSandbox, paid, type SandboxClient } from "./sandbox-client.ts";
 
 const endpoints = "/projects/*/endpoints";
@@ -45,18 +42,14 @@ describe("effects", () => {
     expect(performance.now() - before).toBeGreaterThanOrEqual(79);
   });
 
-  test("dropBefore → connection cut, not applied", async () => {
+  test.each([
+    ["dropBefore", 0],
+    ["dropAfter", 1],
+  ])("%s → connection cut, applied %d times", async (kind, applied) => {
     const client = await freshSandbox();
-    await client.fault("POST", endpoints, { kind: "dropBefore" });
+    await client.fault("POST", endpoints, { kind });
     await expect(create(client)).rejects.toThrow("fetch failed");
-    expect(await count(client)).toBe(0);
-  });
-
-  test("dropAfter → connection cut, applied", async () => {
-    const client = await freshSandbox();
-    await client.fault("POST", endpoints, { kind: "dropAfter" });
-    await expect(create(client)).rejects.toThrow("fetch failed");
-    expect(await count(client)).toBe(1);
+    expect(await count(client)).toBe(applied);
   });
 
   test.each(["reset", "snapshot"])("applyLate, then a %s → never applied", async (call) => {
@@ -127,8 +120,7 @@ describe("effects", () => {
   });
 
   test("applyLate without a time, the sandbox stops → it does stop, and never applies it", async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "sandbox-faults-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder("sandbox-faults");
     const options = { data: folder, apiKey: "not-a-real-key" };
     const client = await freshSandbox(options);
     await setAside(client);

@@ -1,16 +1,16 @@
 /** Tests https on the sandbox's port and through its proxy. */
 import { execFile, spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { get } from "node:http";
 import { request } from "node:https";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startSandbox } from "../../../src/sandbox/index.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { freshSandbox, paid, type SandboxClient } from "./sandbox-client.ts";
 
 const run = promisify(execFile);
@@ -68,8 +68,7 @@ async function buildGo(
  */
 async function encryptedSandbox(proxy: { readonly hostName?: string } = {}) {
   const client = await freshSandbox({ tls: true, proxy, clock: "real", operationLatencyMs: 5 });
-  const folder = await mkdtemp(path.join(tmpdir(), "sandbox-https-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("sandbox-https");
   const caFile = path.join(folder, "ca.crt");
   const ca = await (await fetch(`${client.sandbox.controlUrl}/ca.crt`)).text();
   await writeFile(caFile, ca);
@@ -164,8 +163,7 @@ describe("--tls", () => {
   });
 
   test("kept under a data directory → the same authority after a restart", async () => {
-    const data = await mkdtemp(path.join(tmpdir(), "sandbox-https-data-"));
-    onTestFinished(() => rm(data, { recursive: true, force: true }));
+    const data = temporaryFolder("sandbox-https-data");
     const certificates: string[] = [];
     for (const _start of [1, 2]) {
       const sandbox = await startSandbox({ data, tls: true });

@@ -34,11 +34,6 @@ async function withHistory(client: SandboxClient): Promise<string> {
 }
 
 describe("list", () => {
-  test("no operations → an empty page without a cursor", async () => {
-    const client = await freshSandbox();
-    expect((await client.api("GET", `${paid}/operations`)).body).toEqual({ operations: [] });
-  });
-
   test("several → newest first, of siblings the later one first", async () => {
     const client = await freshSandbox();
     await withHistory(client);
@@ -63,31 +58,14 @@ describe("list", () => {
     expect(Math.max(...pages.map((page) => page.length))).toBeLessThanOrEqual(limit);
   });
 
-  test("cursor → a timestamp with fractional seconds that needs no escaping", async () => {
-    const client = await freshSandbox();
-    await withHistory(client);
-    const { body } = await client.api("GET", `${paid}/operations?limit=1`);
-    expect(body.pagination.cursor).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{4,}Z$/);
-    const escaped = encodeURIComponent(body.pagination.cursor);
-    const plain = await client.api("GET", `${paid}/operations?limit=2&cursor=${body.pagination.cursor}`);
-    expect((await client.api("GET", `${paid}/operations?limit=2&cursor=${escaped}`)).body).toEqual(plain.body);
-  });
-
-  test.each(["limit=0", "limit=1001", "limit=x", "limit=1.5", "limit=", "limit=1&limit=2"])(
-    "%s → 400 naming limit",
+  const cursors = ["x", "2026-01-01", "2026-13-01T00:00:00.000Z", "", "a".repeat(500)].map((text) => `cursor=${text}`);
+  test.each(["limit=0", "limit=1001", "limit=x", "limit=1.5", "limit=", "limit=1&limit=2", ...cursors])(
+    "%s → 400 naming the parameter",
     async (query) => {
       const client = await freshSandbox();
       const { status, body } = await client.api("GET", `${paid}/operations?${query}`);
-      expect({ status, message: body.message }).toEqual({ status: 400, message: expect.stringContaining("limit") });
-    },
-  );
-
-  test.each(["x", "2026-01-01", "2026-13-01T00:00:00.000Z", "", "a".repeat(500)])(
-    "cursor %j → 400 naming cursor",
-    async (cursor) => {
-      const client = await freshSandbox();
-      const { status, body } = await client.api("GET", `${paid}/operations?cursor=${cursor}`);
-      expect({ status, message: body.message }).toEqual({ status: 400, message: expect.stringContaining("cursor") });
+      const message = expect.stringContaining(query.replace(/=.*/, ""));
+      expect({ status, message: body.message }).toEqual({ status: 400, message });
     },
   );
 });
@@ -147,22 +125,5 @@ describe("availability checks", () => {
     await client.advance(latencyMs);
     const { body } = await client.api("GET", `${paid}/operations?limit=2`);
     expect(body.operations[1]).toMatchObject({ action: "check_availability", status: "finished" });
-  });
-});
-
-describe("projects and branches", () => {
-  test("lists and reads → what the fixture holds", async () => {
-    const client = await freshSandbox();
-    const { body: projects } = await client.api("GET", "/projects");
-    expect(projects.projects.map(({ id }: Listed) => id)).toEqual(["green-fox-123456", "tiny-owl-654321"]);
-    expect((await client.api("GET", paid)).body).toEqual({ project: projects.projects[0] });
-    const { body: list } = await client.api("GET", `${paid}/branches`);
-    expect(list.branches.map(({ id }: Listed) => id)).toEqual(Object.values(branches));
-    expect(list.annotations).toEqual({});
-    expect(list.pagination?.next).toBeUndefined();
-    const one = await client.api("GET", `${paid}/branches/${branches.orders}`);
-    expect(one.body.branch).toEqual(list.branches[1]);
-    expect((await client.api("GET", `${free}/branches/${branches.orders}`)).status).toBe(404);
-    expect((await client.api("GET", "/projects/none")).status).toBe(404);
   });
 });

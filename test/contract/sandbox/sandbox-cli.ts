@@ -1,19 +1,15 @@
 /** Runs the public CLI against a sandbox, for tests. */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const run = promisify(execFile);
 const neonctl = fileURLToPath(new URL("../../../node_modules/neonctl/bin/cli.js", import.meta.url));
 
 /** Runs the public CLI as a user runs it, with its own home directory. */
 export async function cliOf({ url, apiKey }: { readonly url: string; readonly apiKey: string }) {
-  const home = await mkdtemp(join(tmpdir(), "sandbox-cli-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const home = temporaryFolder("sandbox-cli");
   const common = ["--api-host", url, "--api-key", apiKey, "--no-analytics", "--config-dir", home];
   const env = { PATH: process.env.PATH, HOME: home, CI: "1" };
   const text = async (...args: string[]): Promise<string> => {

@@ -103,17 +103,25 @@ describe("the grant of a namespace", () => {
   const granted: Annotations = { shop: "p-1", team: null };
   const plain: Annotations = { shop: null, team: null };
   test.each<[string, Annotations, boolean, readonly string[], GrantMode, string[], object | undefined]>([
-    ["all Namespaces, granted here", granted, true, [], "WhenUsed", [], full],
-    ["all Namespaces, granted elsewhere", { shop: null, team: "p-1" }, true, [], "WhenUsed", [], none],
-    ["all Namespaces, no grant anywhere", plain, true, [], "WhenUsed", [], full],
-    ["all Namespaces, Required", plain, true, [], "Required", [], none],
-    ["all Namespaces, Open", plain, true, [], "Open", [], changeOnly],
-    ["all Namespaces, but this one does not exist", { team: null }, true, [], "Open", [], undefined],
+    ["all Namespaces, granted here", granted, true, ["shop"], "WhenUsed", [], full],
+    ["all Namespaces, granted elsewhere", { shop: null, team: "p-1" }, true, ["shop"], "WhenUsed", [], none],
+    ["all Namespaces, no grant anywhere", plain, true, ["shop"], "WhenUsed", [], full],
+    ["all Namespaces, Required", plain, true, ["shop"], "Required", [], none],
+    ["all Namespaces, Open", plain, true, ["shop"], "Open", [], changeOnly],
+    ["this one cannot be read", plain, true, [], "Open", [], undefined],
     ["only this one, granted", granted, false, ["shop"], "WhenUsed", [], full],
     ["only this one, without a grant: another one may have it", plain, false, ["shop"], "WhenUsed", [], undefined],
     ["only this one, Required", plain, false, ["shop"], "Required", [], none],
     ["none", granted, false, [], "Required", [], undefined],
-    ["a grant where the operator does not watch", { shop: null, far: "p-1" }, true, [], "WhenUsed", ["shop"], full],
+    [
+      "a grant where the operator does not watch",
+      { shop: null, far: "p-1" },
+      true,
+      ["shop"],
+      "WhenUsed",
+      ["shop"],
+      full,
+    ],
   ])("%s", async (_name, namespaces, mayList, mayGet, projectGrants, watchNamespaces, wanted) => {
     const settings = { projectGrants, watchNamespaces };
     const cluster = clusterOf(namespaces, mayList, mayGet);
@@ -144,7 +152,7 @@ describe("the grant of a namespace", () => {
     ["it does not exist: the annotation", { id, resource: "Absent" }, true, full],
     ["the user may not read it", { id, resource: "Forbidden" }, true, undefined],
   ])("by a control plane: %s", async (_name, named, mayRead, wanted) => {
-    const cluster = clusterOf({ shop: "p-1" }, mayRead, []);
+    const cluster = clusterOf({ shop: "p-1" }, mayRead, mayRead ? ["shop"] : []);
     const settings = { projectGrants: "Required" as const, watchNamespaces: [] };
     const grantOf = await readGrants({ cluster, settings }, named, "shop");
     expect(grantOf?.("shop", "p-1")).toEqual(wanted);

@@ -1,14 +1,14 @@
 /** Tests the record of how the sandbox's clock ran. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   ClockRecord,
   type ClockSpan,
   sandboxTimeOf,
   wallTimeOf,
 } from "../../../src/sandbox/computes/history/clock-record.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /**
  * The clock runs like the machine's from 1000 on, jumps by 100 at 2000, stands still from 3000 on, and runs twice as
@@ -48,8 +48,7 @@ test.each([
 });
 
 test("a record on disk → the next process has it, without a line that a crash cut off; at most 1,000 changes", async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "clock-record-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("clock-record");
   const file = path.join(folder, "clock");
   const anchor = (sandboxMs: number) => ({ mode: "stepped", scale: 1, sandboxMs, wallMs: 0 }) as const;
   const first = new ClockRecord();

@@ -65,7 +65,7 @@ const targetQuery = z.object({
 });
 
 export function connectionRoutes(api: PublicApi): void {
-  const { engine, databaseAddress } = api.parts;
+  const { engine, computes } = api.parts;
   api.play("getConnectionURI", { query: targetQuery, revealsSecret: true }, ({ ids, query }) => {
     const connection = engine.objects.connection(ids.projectId, {
       branchId: query.branch_id,
@@ -73,6 +73,6 @@ export function connectionRoutes(api: PublicApi): void {
       databaseName: query.database_name,
       roleName: query.role_name,
     });
-    return { uri: connectionUri({ ...connection, address: databaseAddress?.() }, query.pooled === "true") };
+    return { uri: connectionUri({ ...connection, address: computes?.address }, query.pooled === "true") };
   });
 }

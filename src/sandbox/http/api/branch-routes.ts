@@ -26,7 +26,7 @@ const listQuery = pageQuery(10_000).extend({
 const countQuery = z.object({ search: z.string().max(256).optional() });
 
 export function branchRoutes(api: PublicApi): void {
-  const { engine, databaseAddress } = api.parts;
+  const { engine, computes } = api.parts;
   api.play("listProjectBranches", { query: listQuery }, ({ ids, query }) => {
     const { items, pagination } = sortedPage(engine.branches(ids.projectId), query);
     const annotated = items.filter(({ annotation }) => annotation !== undefined);
@@ -55,7 +55,7 @@ export function branchRoutes(api: PublicApi): void {
       annotation: body?.annotation_value,
       endpoints: endpoints.map(({ type, ...fields }) => ({ ...changesOf(fields), type })),
     });
-    return newBranchView(created, engine, databaseAddress?.());
+    return newBranchView(created, engine, computes?.address);
   });
   changeRoutes(api);
 }

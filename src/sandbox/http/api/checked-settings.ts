@@ -4,11 +4,11 @@ import { ApiError } from "../parts/errors.ts";
 import type { ServerParts } from "../parts/server-parts.ts";
 
 /** A compute with a wrong setting could not start again. Without computes, nothing is checked. */
-export function checkPgSettings(app: FastifyInstance, { checkSettings }: ServerParts): void {
-  if (checkSettings === undefined) return;
+export function checkPgSettings(app: FastifyInstance, { computes }: ServerParts): void {
+  if (computes === undefined) return;
   app.addHook("preHandler", async ({ body }) => {
     for (const settings of pgSettingsIn(body)) {
-      await checkSettings(settings).catch((error: Error) => {
+      await computes.checkSettings(settings).catch((error: Error) => {
         throw new ApiError(400, error.message);
       });
     }

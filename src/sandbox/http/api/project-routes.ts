@@ -39,7 +39,7 @@ export function projectRoutes(api: PublicApi): void {
 }
 
 function changeRoutes(api: PublicApi): void {
-  const { engine, databaseAddress } = api.parts;
+  const { engine, computes } = api.parts;
   const { profile } = engine;
   const view = (project: ProjectRecord) => projectView(project, engine);
   const creation = { body: projectCreateBody(profile), isAccountWide: true };
@@ -63,7 +63,7 @@ function changeRoutes(api: PublicApi): void {
       // If the request gives a size both directly and in `default_endpoint_settings`, the direct one is used.
       endpointDefaults: sizes === undefined ? defaults : { ...defaults, ...sizes },
     });
-    return { project: view(created.project), ...newBranchView(created, engine, databaseAddress?.()) };
+    return { project: view(created.project), ...newBranchView(created, engine, computes?.address) };
   });
   api.play("updateProject", { body: projectUpdateBody(profile) }, ({ ids, body: { project: asked } }) => {
     const { project, operations } = engine.updateProject(ids.projectId, {

@@ -7,8 +7,8 @@ import type { PublicApi } from "./public-api.ts";
 const databaseName = z.string().min(1).max(63);
 
 export function schemaRoutes(api: PublicApi): void {
-  const { engine, schemaOf } = api.parts;
-  if (schemaOf === undefined) return;
+  const { engine, computes } = api.parts;
+  if (computes === undefined) return;
   const read = async (projectId: string, branchId: string, database: string): Promise<string> => {
     const branch = engine.branch(projectId, branchId);
     if (branch.state !== "ready") throw new ApiError(422, `the branch ${branchId} is not ready`);
@@ -16,7 +16,7 @@ export function schemaRoutes(api: PublicApi): void {
       throw new ApiError(404, `database ${database} not found on the branch ${branchId}`);
     }
     try {
-      return await schemaOf(branchId, database);
+      return await computes.schema(branchId, database);
     } catch (error) {
       throw new ApiError(422, `the schema cannot be read: ${(error as Error).message}`);
     }

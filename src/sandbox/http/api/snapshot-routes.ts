@@ -17,7 +17,7 @@ const name = nameText(256).optional();
 const creationQuery = z.object({ name, timestamp: givenTime.optional(), expires_at: givenTime.optional() });
 
 export function snapshotRoutes(api: PublicApi): void {
-  const { engine, databaseAddress } = api.parts;
+  const { engine, computes } = api.parts;
   const { restores, profile } = engine;
   api.play("listSnapshots", {}, ({ ids }) => ({ snapshots: restores.snapshots(ids.projectId).map(view) }));
   api.play("createSnapshot", { query: creationQuery }, ({ ids, query }) => {
@@ -35,6 +35,6 @@ export function snapshotRoutes(api: PublicApi): void {
   });
   const target = z.object({ name });
   api.play("restoreSnapshot", { query: target, body: target.nullish() }, ({ ids, query, body }) =>
-    newBranchView(restores.restoreSnapshot(ids, body?.name ?? query.name), engine, databaseAddress?.()),
+    newBranchView(restores.restoreSnapshot(ids, body?.name ?? query.name), engine, computes?.address),
   );
 }

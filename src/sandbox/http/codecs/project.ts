@@ -24,16 +24,13 @@ const defaultsBody = z.object({
   pg_settings: postgresSettings.optional(),
 });
 
-function shownDefaults(defaults: EndpointDefaults | undefined): z.output<typeof defaultsBody> | undefined {
-  if (defaults === undefined) return undefined;
-  const { minUnits, maxUnits, suspendTimeoutSeconds, pgSettings } = defaults;
-  const shown = {
+function shownDefaults({ minUnits, maxUnits, suspendTimeoutSeconds, pgSettings }: EndpointDefaults) {
+  return {
     autoscaling_limit_min_cu: minUnits,
     autoscaling_limit_max_cu: maxUnits,
     suspend_timeout_seconds: suspendTimeoutSeconds,
     pg_settings: pgSettings,
   };
-  return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }
 
 export function endpointDefaultsOf(
@@ -58,7 +55,7 @@ export function projectView(record: ProjectRecord, engine: Engine) {
     proxy_host: engine.proxyHost(record),
     provisioner: record.provisioner ?? "k8s-neonvm",
     store_passwords: record.storePasswords ?? true,
-    default_endpoint_settings: shownDefaults(record.endpointDefaults),
+    default_endpoint_settings: record.endpointDefaults && shownDefaults(record.endpointDefaults),
     org_id: record.orgId,
     ...{ branch_logical_size_limit: 0, branch_logical_size_limit_bytes: 0 },
     history_retention_seconds: historyRetentionSeconds,

@@ -17,6 +17,16 @@ export interface Entrances {
   readonly proxyHostName: string;
 }
 
+/** What the routes ask of the PostgreSQL servers. Each call throws an Error with a message for the client. */
+export interface ComputeServers {
+  readonly address: DatabaseAddress | undefined;
+  /** Returns the schema of a branch's database as SQL. */
+  schema(branchId: string, database: string): Promise<string>;
+  /** Returns the end of the PostgreSQL log of an endpoint. */
+  log(endpointId: string): Promise<string>;
+  checkSettings(pgSettings: Readonly<Record<string, string>>): Promise<void>;
+}
+
 /** Everything that the HTTP routes of one sandbox use. */
 export interface ServerParts {
   readonly engine: Engine;
@@ -38,20 +48,8 @@ export interface ServerParts {
   readonly controlAccess: "loopback" | "everyone" | "none";
   /** Returns the sandbox's own certificate authority. The first call makes it. @throws AuthorityFileError */
   readonly authority: () => CertificateAuthority;
-  /** Returns the address for clients of databases; `undefined`: no computes run, so no endpoint can be reached. */
-  readonly databaseAddress?: () => DatabaseAddress | undefined;
-  /**
-   * Returns the schema of a branch's database as SQL. The function is `undefined` if no computes run.
-   * @throws Error with a message for the client
-   */
-  readonly schemaOf?: ((branchId: string, database: string) => Promise<string>) | undefined;
-  /** Returns the end of the PostgreSQL log of an endpoint. The function is `undefined` if no computes run. */
-  readonly logOf?: ((endpointId: string) => Promise<string>) | undefined;
-  /**
-   * Lets PostgreSQL check settings of an endpoint. The function is `undefined` if no computes run.
-   * @throws Error with PostgreSQL's message about the wrong setting
-   */
-  readonly checkSettings?: ((pgSettings: Readonly<Record<string, string>>) => Promise<void>) | undefined;
+  /** The PostgreSQL servers; `undefined`: no computes run, so no endpoint can be reached. */
+  readonly computes: ComputeServers | undefined;
   /** Returns the address and host name of the HTTP proxy. The address is known after the sandbox listens. */
   readonly entrances: () => Entrances;
   readonly onBug: (error: unknown) => void;

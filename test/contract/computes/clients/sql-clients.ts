@@ -1,9 +1,6 @@
 /** The client libraries of PostgreSQL that tests use, with one interface. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
 import postgres from "postgres";
@@ -168,78 +165,3 @@ export const psql: SqlClient = {
     }
   },
 };
-
-/**
- * Makes a client from a program. The program is called as `COMMAND… MODE URI`, and reads statements from its standard
- * input.
- */
-function programClient(command: string, ...args: readonly string[]): SqlClient {
-  const lines = (text: string): readonly string[] => text.split("\n").filter((line) => line !== "");
-  return {
-    async run(uri, ...statements) {
-      const child = execute(command, [...args, "run", uri], { timeout: 60_000 });
-      child.child.stdin?.end(statements.join(";"));
-      return lines((await child).stdout);
-    },
-    async hold(uri) {
-      const child = spawn(command, [...args, "hold", uri], { stdio: ["ignore", "pipe", "inherit"], timeout: 90_000 });
-      const closed = once(child, "close");
-      let output = "";
-      child.stdout.on("data", (bytes: Buffer) => {
-        output += bytes.toString("utf8");
-      });
-      await once(child.stdout, "data");
-      const dropped = closed.then(() => {
-        if (!output.includes("dropped")) throw new Error(`the client was not dropped: ${output}`);
-      });
-      return { dropped };
-    },
-    async exhaust(uri) {
-      const { stdout } = await execute(command, [...args, "exhaust", uri], { timeout: 90_000 });
-      return lines(stdout)[0] ?? "none was refused";
-    },
-  };
-}
-
-const sources = fileURLToPath(new URL(".", import.meta.url));
-const patience = { timeout: 300_000 };
-
-/**
- * Installs PyPI `psycopg`.
- * @param folder where it is installed
- */
-export async function psycopg(folder: string): Promise<SqlClient> {
-  const target = path.join(folder, "python");
-  await execute("python3", ["-m", "pip", "install", "--quiet", "--target", target, "psycopg[binary]==3.3.9"], patience);
-  return programClient("env", `PYTHONPATH=${target}`, "python3", path.join(sources, "client.py"));
-}
-
-/**
- * Builds a client with the Go module `pgx`.
- * @param folder where it is built
- */
-export async function pgx(folder: string): Promise<SqlClient> {
-  const module = path.join(folder, "go");
-  mkdirSync(module);
-  copyFileSync(path.join(sources, "client.go"), path.join(module, "main.go"));
-  writeFileSync(path.join(module, "go.mod"), "module client\n\ngo 1.25\n");
-  await execute("go", ["get", "github.com/jackc/pgx/v5@v5.7.6"], { ...patience, cwd: module });
-  await execute("go", ["build", "-o", "client", "."], { ...patience, cwd: module });
-  return programClient(path.join(module, "client"));
-}
-
-/**
- * Installs Maven `org.postgresql:postgresql`.
- * @param folder where it is installed
- */
-export async function jdbc(folder: string): Promise<SqlClient> {
-  const jars = path.join(folder, "java");
-  const artifact = "org.postgresql:postgresql:42.7.8";
-  const copy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy";
-  await execute("mvn", ["-q", "-B", copy, `-Dartifact=${artifact}`, `-DoutputDirectory=${jars}`], {
-    ...patience,
-    cwd: folder,
-  });
-  const [jar = ""] = readdirSync(jars);
-  return programClient("java", "-cp", path.join(jars, jar), path.join(sources, "Client.java"));
-}
