@@ -7,12 +7,10 @@ import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { Urgency } from "./schedule.ts";
 import type { Facts, PlanOf, ProjectFacts, Reads, Step } from "./step.ts";
-import type { Wording } from "./summary.ts";
 
 export interface Kind<T extends KindTypes> {
   readonly finalizer: string;
   readonly store: ResourceStore<T["resource"], T["status"]>;
-  readonly wording: Wording;
   /** The resources that the reconcile of this key works on. A resource belongs to one key at a time. */
   resourcesOf(project: Pick<ProjectFacts, "key" | "projectId">): readonly T["resource"][];
   begin(project: ProjectFacts): KindInProject<T>;

@@ -30,6 +30,11 @@ export function commonPlan(plan: { readonly kind: string } | undefined): CommonP
   return plan !== undefined && commonKinds.has(plan.kind) ? (plan as CommonPlan) : undefined;
 }
 
+/** The plan, if only its kind has it. */
+export function ownPlan<Plan extends { readonly kind: string }>(plan: Plan | CommonPlan | undefined): Plan | undefined {
+  return plan !== undefined && commonPlan(plan) === undefined ? (plan as Plan) : undefined;
+}
+
 export type CommonPlanOf<Kind extends CommonPlan["kind"]> = Extract<CommonPlan, { kind: Kind }>;
 
 export function stall(reason: StallReason | AccessStallReason, message: string): CommonPlanOf<"Stall"> {

@@ -20,50 +20,42 @@ import type { ProjectFacts } from "./step.ts";
  * Level-triggered: the reason why the project is due does not matter. Guarantees: one reconcile sends at most one
  * change to the control plane. A crash between any two steps leaves an ordinary starting state.
  * Assumption: no two reconciles of one project overlap.
+ * @param key the key of the project, with its control plane
  */
-export class ProjectReconciler {
-  readonly #context: EngineContext;
-
-  constructor(context: EngineContext) {
-    this.#context = context;
+export function reconcileProject(context: EngineContext, key: string): Promise<Requeue> {
+  const { planeId, projectId } = parseProjectKey(key);
+  const unit = context.unitOf(planeId);
+  if (context.forgets?.() === true) {
+    unit.projects.forget(projectId);
   }
-
-  /** No expected error is thrown. @param key the key of the project, with its control plane */
-  async reconcile(key: string): Promise<Requeue> {
-    const { planeId, projectId } = parseProjectKey(key);
-    const unit = this.#context.unitOf(planeId);
-    if (this.#context.forgets?.() === true) {
-      unit.projects.forget(projectId);
-    }
-    return new ProjectReconcile(this.#context, { unit, key }).run();
-  }
+  return new ProjectReconcile(context, { unit, key }).run();
 }
 
-export interface ReconcileOf {
+interface ReconcileOf {
   readonly unit: ControlPlaneUnit;
   readonly key: string;
 }
 
 /** One reconcile of one project. */
-export class ProjectReconcile {
+class ProjectReconcile {
   readonly #context: EngineContext;
   readonly #of: ReconcileOf;
   readonly #memory: ProjectMemory;
   readonly #facts: ProjectFacts;
   readonly #scopes: KindInProject<KindTypes>[] = [];
-  readonly resources: readonly ResourceReconcile<KindTypes>[];
+  readonly #resources: readonly ResourceReconcile<KindTypes>[];
 
   constructor(context: EngineContext, of: ReconcileOf) {
     this.#context = context;
     this.#of = of;
     this.#facts = factsOf(context, of);
     this.#memory = of.unit.projects.of(this.#facts.projectId);
-    this.resources = context.kinds.flatMap((kind) => this.#resourcesOf(kind));
+    this.#resources = context.kinds.flatMap((kind) => this.#resourcesOf(kind));
     this.#forgetGone();
   }
 
   async run(): Promise<Requeue> {
-    await Promise.all(this.resources.map((each) => each.decideLocally()));
+    await Promise.all(this.#resources.map((each) => each.decideLocally()));
     if (this.#of.unit.isKnown) {
       await this.#readAndAct();
     }
@@ -88,7 +80,7 @@ export class ProjectReconcile {
 
   #forgetGone(): void {
     const { kinds, metrics } = this.#context;
-    const isHere = new Set(this.resources.map(({ uid }) => uid));
+    const isHere = new Set(this.#resources.map(({ uid }) => uid));
     for (const [uid, { key }] of this.#of.unit.isKnown ? this.#memory.resources : []) {
       if (!isHere.has(uid)) {
         this.#memory.resources.delete(uid);
@@ -104,7 +96,7 @@ export class ProjectReconcile {
     if (wanted === undefined || access === undefined) {
       return;
     }
-    const chosen = this.resources.filter(
+    const chosen = this.#resources.filter(
       (each) => each.wantsRead() !== "No" && (wanted === "Poll" || each.isExpecting()),
     );
     const held = this.#memory.readFailure;
@@ -116,7 +108,7 @@ export class ProjectReconcile {
     try {
       const reads = await this.#read(calls, chosen);
       if (wanted === "Poll" || held !== undefined) this.#notePoll(reads, access);
-      await this.#act(chosen, { reads, calls });
+      await this.#act(chosen, calls);
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) throw error;
       await this.#readFailed(error, calls, chosen);
@@ -126,10 +118,10 @@ export class ProjectReconcile {
   #wantedRead(): "Poll" | "Part" | undefined {
     const { monotonicMs, problem, policy } = this.#facts;
     const project = this.#memory;
-    const isUseful = this.resources.some((each) => each.wantsRead() !== "No");
+    const isUseful = this.#resources.some((each) => each.wantsRead() !== "No");
     if (
       project.projectId === noProject ||
-      (!isUseful && (this.resources.length > 0 || project.listedWith === undefined))
+      (!isUseful && (this.#resources.length > 0 || project.listedWith === undefined))
     ) {
       // The operator does not poll a project that it cannot read, or for which no namespace has a grant.
       project.nextPollAtMs = Math.max(project.nextPollAtMs, monotonicMs + this.#context.projectPollMs);
@@ -142,14 +134,14 @@ export class ProjectReconcile {
       return "Poll";
     }
     const isChangeDue = nextChangeMs(project, monotonicMs, policy) <= monotonicMs;
-    const isNeeded = this.resources.some((each) => each.wantsRead() === "Needed" && (each.isDue || isChangeDue));
+    const isNeeded = this.#resources.some((each) => each.wantsRead() === "Needed" && (each.isDue || isChangeDue));
     return isNeeded ? "Part" : undefined;
   }
 
   /** A person may have removed the cause of a 400, 403 or 404. After any other failure no read comes early. */
   #mayTryEarly({ reason }: ControlPlaneError): boolean {
     const isRefusal = reason === "Forbidden" || reason === "NotFound" || reason === "Malformed";
-    return isRefusal && this.resources.some((each) => each.isDue && each.isAskedFor());
+    return isRefusal && this.#resources.some((each) => each.isDue && each.isAskedFor());
   }
 
   /** Kinds decide in their order: later ones use what earlier ones have read by id. @throws ControlPlaneError */
@@ -158,7 +150,7 @@ export class ProjectReconcile {
     chosen: readonly ResourceReconcile<KindTypes>[],
   ): Promise<ProjectReads> {
     const project = this.#memory;
-    const ranges = this.resources.flatMap(({ historyRange }) => historyRange ?? []);
+    const ranges = this.#resources.flatMap(({ historyRange }) => historyRange ?? []);
     const reads = await readProject({ clock: this.#context.clock, controlPlane: calls.controlPlane }, project, ranges);
     project.listedWith = await calls.keyMark();
     for (const kind of this.#context.kinds) {
@@ -169,14 +161,11 @@ export class ProjectReconcile {
   }
 
   /** Sends the first waiting change, and meanwhile stores the results of the other decisions. */
-  async #act(
-    chosen: readonly ResourceReconcile<KindTypes>[],
-    { calls }: { readonly reads: ProjectReads; readonly calls: Calls },
-  ): Promise<void> {
+  async #act(chosen: readonly ResourceReconcile<KindTypes>[], { change }: Calls): Promise<void> {
     const isOpen = !isLocked(this.#memory, this.#facts.monotonicMs);
     const wishes = chosen.flatMap((each) => each.wish() ?? []);
     const first = isOpen ? firstChange(wishes, this.#memory.lastChange?.namespace) : undefined;
-    await Promise.all(chosen.map((each) => (each.uid === first?.uid ? each.send(calls.change) : each.store())));
+    await Promise.all(chosen.map((each) => (each.uid === first?.uid ? each.send(change) : each.store())));
   }
 
   /**

@@ -23,15 +23,15 @@ export interface RefusalTargets<Resource extends StoredObject> {
 /**
  * Makes the resource Stalled with the API server's text if an error says that the API server refuses a write. If it
  * refuses the status too, the first failure in a row is published as an event.
- * @returns the resource after that; other errors change nothing
+ * Other errors change nothing.
  */
 export async function reportRefusedWrite<Resource extends StoredObject & { readonly status: ConditionsStatus }>(
   { clock, store, events }: RefusalTargets<Resource>,
   { resource, isFirst }: { readonly resource: Resource; readonly isFirst: boolean },
   error: unknown,
-): Promise<Resource> {
+): Promise<void> {
   if (!isRefusedWrite(error)) {
-    return resource;
+    return;
   }
   const { generation, status: before } = resource;
   const { conditions: former = [] } = before;
@@ -41,16 +41,15 @@ export async function reportRefusedWrite<Resource extends StoredObject & { reado
   const conditions = [...mergeConditions(former, drafts, { generation, nowMs: clock.nowMs() }), ...others];
   const status = { ...before, observedGeneration: generation, conditions };
   if (isSameStored(status, before)) {
-    return resource;
+    return;
   }
   try {
     const stored = await store.patchStatus(resource, status);
     for (const event of eventsOfTrouble(former, conditions)) events.record(stored, event);
-    return stored;
   } catch {
     // The next try reports it again.
     if (isFirst) for (const event of eventsOfTrouble([], conditions)) events.record(resource, event);
-    return resource;
+    return;
   }
 }
 

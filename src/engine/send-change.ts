@@ -9,7 +9,6 @@ import type { Kind, KindInProject } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { type ResourceMemory, rememberOperations } from "./memory.ts";
 import type { PlanOf, Step } from "./step.ts";
-import { storeOnNewest } from "./store-on-newest.ts";
 
 export interface ChangeToSend<T extends KindTypes> {
   readonly clock: Clock;
@@ -107,9 +106,9 @@ function isWanted<T extends KindTypes>(change: ChangeToSend<T>, newest: T["resou
  */
 async function withdraw<T extends KindTypes>({ kind, scope, step }: ChangeToSend<T>): Promise<void> {
   const { key, uid } = step.facts.resource;
-  await storeOnNewest(kind.store, { read: () => kind.store.current(key) }, (current) =>
-    current.uid === uid ? scope.withoutNote(current, step) : undefined,
-  );
+  const current = await kind.store.current(key);
+  const status = current?.uid === uid ? scope.withoutNote(current, step) : undefined;
+  if (current !== undefined && status !== undefined) await kind.store.patchStatus(current, status);
 }
 
 /** Sends exactly one request. Until it is answered, a create may take effect at any moment. */

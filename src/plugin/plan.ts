@@ -8,7 +8,7 @@ import { fullGrant, noGrant } from "../engine/grant.ts";
 import { memoryOf, type Policy, Projects } from "../engine/memory.ts";
 import { planOf } from "../engine/plan-of.ts";
 import type { ProjectFacts } from "../engine/step.ts";
-import { endpointsIn } from "../kinds/endpoint/endpoint-kind.ts";
+import { EndpointsInProject } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
 import type { EndpointTypes } from "../kinds/endpoint/observation.ts";
@@ -54,7 +54,7 @@ export async function planNow({ cluster, controlPlane, settings, clock }: PlanRe
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   noteRefusedCreate(projects, resource, clock);
   const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
-  const begin = (project: ProjectFacts) => endpointsIn(project, [...others, resource].filter(isNamed));
+  const begin = (project: ProjectFacts) => new EndpointsInProject(project, [...others, resource].filter(isNamed));
   const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
   const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
   const step = await planOf<EndpointTypes>(context, resource, controlPlane);

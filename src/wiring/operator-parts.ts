@@ -3,8 +3,9 @@ import type { Clock } from "../domain/clock.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { KindGaps } from "../domain/resource-store.ts";
+import type { EngineContext } from "../engine/context.ts";
 import { Projects } from "../engine/memory.ts";
-import { ProjectReconciler } from "../engine/project-reconciler.ts";
+import { reconcileProject } from "../engine/project-reconciler.ts";
 import { AccessKind } from "../kinds/access/access-kind.ts";
 import { endpointIndex, indexesOf } from "../kinds/access/endpoint-reference.ts";
 import { EndpointKind } from "../kinds/endpoint/endpoint-kind.ts";
@@ -298,16 +299,16 @@ export class OperatorParts {
 
   #createPool(): WorkerPool {
     const { config, clock, logger } = this.#foundation;
-    const reconciler = new ProjectReconciler({
+    const context: EngineContext = {
       ...{ ...this.#foundation, events: this.events, policy: config, projectPollMs: config.projectPollMs },
       kinds: [new EndpointKind(this.endpoints.store), this.#accessKind],
       metrics: this.metrics.operations,
       unitOf: (planeId) => this.#planes.unitOf(planeId),
-    });
+    };
     const reconcile = (key: string) => {
       const { planeId, projectId } = parseProjectKey(key);
       const isOfPlane = projectId === noProject && kindOfPlane(planeId) !== undefined;
-      return isOfPlane ? this.#planes.reconcile(planeId) : reconciler.reconcile(key);
+      return isOfPlane ? this.#planes.reconcile(planeId) : reconcileProject(context, key);
     };
     return new WorkerPool({
       ...{ clock, queue: this.#queue, turn: () => this.#requests.turn(), observer: this.metrics.reconciles },

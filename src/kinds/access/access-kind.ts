@@ -27,7 +27,7 @@ import type {
 import { validSpecOf } from "./access-observation.ts";
 import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
 import { accessNote, accessStatus } from "./access-status.ts";
-import { accessWording, eventOfGone, eventOfRetained, recordsElsewhere, recordsUnreadable } from "./access-summary.ts";
+import { eventOfGone, eventOfRetained, recordsElsewhere, recordsUnreadable } from "./access-summary.ts";
 import { boundTo, comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
 import { deletedWith, heldBy, isDeletionGranted, retainedRoles } from "./deletion.ts";
 import { accessKeyOf, endpointIndex, endpointMark, recordIndex, referenceOf } from "./endpoint-reference.ts";
@@ -40,7 +40,6 @@ type Plan = AccessPlan | CommonPlan;
 
 export class AccessKind implements Kind<AccessTypes> {
   readonly finalizer = databaseAccessNames.finalizer;
-  readonly wording = accessWording;
   readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
   readonly #parts: AccessParts;
 

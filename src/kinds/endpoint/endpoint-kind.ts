@@ -1,6 +1,5 @@
 /** The kind ComputeEndpoint. */
 import type { ControlPlane } from "../../domain/control-plane.ts";
-import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { ResourceStore } from "../../domain/resource-store.ts";
 import type { Kind, KindInProject } from "../../engine/kind.ts";
@@ -16,7 +15,6 @@ import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { claimOf, mayClaimAt, ProjectClaims } from "./claims.ts";
 import { decide } from "./decide.ts";
-import { endpointWording } from "./endpoint-conditions.ts";
 import { eventsFor, releaseEvents } from "./events-for.ts";
 import { endpointPlan, subjectOf } from "./log-subject.ts";
 import type { EndpointAnswer, EndpointFacts, EndpointStep, EndpointTypes } from "./observation.ts";
@@ -28,7 +26,6 @@ import { statusBefore, statusFor } from "./status-for.ts";
 
 export class EndpointKind implements Kind<EndpointTypes> {
   readonly finalizer = finalizer;
-  readonly wording = endpointWording;
   readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
 
   constructor(store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>) {
@@ -40,16 +37,11 @@ export class EndpointKind implements Kind<EndpointTypes> {
   }
 
   begin(project: ProjectFacts): KindInProject<EndpointTypes> {
-    return endpointsIn(project, this.store.withIndex(project.projectId));
+    return new EndpointsInProject(project, this.store.withIndex(project.projectId));
   }
 }
 
-/** @param named every resource that names the project */
-export function endpointsIn(project: ProjectFacts, named: readonly ComputeEndpoint[]): KindInProject<EndpointTypes> {
-  return new EndpointsInProject(project, named);
-}
-
-class EndpointsInProject implements KindInProject<EndpointTypes> {
+export class EndpointsInProject implements KindInProject<EndpointTypes> {
   readonly #project: ProjectFacts;
   /** Every resource that names the project, also of other control planes with that URL. */
   readonly #named: readonly ComputeEndpoint[];
@@ -161,10 +153,7 @@ class EndpointsInProject implements KindInProject<EndpointTypes> {
   }
 
   async send({ plan }: EndpointStep, to: ControlPlane): Promise<EndpointAnswer> {
-    const change = endpointPlan(plan);
-    if (change === undefined)
-      throw new ControlPlaneError("Rejected", "unreachable: no change", { effect: "NotApplied" });
-    return await sendEndpointChange(change, this.#project.projectId, to);
+    return await sendEndpointChange(plan, this.#project.projectId, to);
   }
 
   logOf(step: EndpointStep): OperationLogStep {

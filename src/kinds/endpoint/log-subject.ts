@@ -1,6 +1,7 @@
 /** What of a ComputeEndpoint and its step the operation log needs, and what the step shows of the endpoint. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { type Operation, outcomeOf } from "../../domain/operation.ts";
+import { ownPlan } from "../../engine/plan.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
 import type { Reads } from "../../engine/step.ts";
 import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
@@ -46,17 +47,7 @@ export function recordsAfter({ plan, outcome, facts }: EndpointStep): Records {
 
 /** The plan, if it is one that only ComputeEndpoints have. */
 export function endpointPlan(plan: EndpointStep["plan"]): EndpointPlan | undefined {
-  switch (plan?.kind) {
-    case undefined:
-    case "Look":
-    case "Wait":
-    case "Stall":
-    case "Idle":
-    case "RemoveFinalizer":
-      return undefined;
-    default:
-      return plan;
-  }
+  return ownPlan<EndpointPlan>(plan);
 }
 
 /**

@@ -1,15 +1,15 @@
 /** Sends the one request of a change of a ComputeEndpoint. */
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { ControlPlaneError } from "../../domain/control-plane-error.ts";
-import type { EndpointAnswer } from "./observation.ts";
-import type { EndpointPlan, PlanOf } from "./plan.ts";
+import type { EndpointAnswer, EndpointStep } from "./observation.ts";
+import type { PlanOf } from "./plan.ts";
 
 export async function sendEndpointChange(
-  plan: EndpointPlan,
+  plan: EndpointStep["plan"],
   projectId: string,
   to: ControlPlane,
 ): Promise<EndpointAnswer> {
-  switch (plan.kind) {
+  switch (plan?.kind) {
     case "CreateEndpoint":
       return { ...(await to.createEndpoint(projectId, plan.creation)), hash: plan.hash };
     case "UpdateEndpoint":
@@ -21,7 +21,7 @@ export async function sendEndpointChange(
     case "DeleteEndpoint":
       return (await to.deleteEndpoint(projectId, plan.endpointId)) ?? { endpoint: undefined, operations: [] };
     default:
-      throw new Error(`unreachable: ${plan.kind} sends nothing`);
+      throw new Error(`unreachable: ${plan?.kind} sends nothing`);
   }
 }
 

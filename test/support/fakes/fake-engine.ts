@@ -9,7 +9,7 @@ import type { Kind } from "../../../src/engine/kind.ts";
 import type { KindTypes } from "../../../src/engine/kind-types.ts";
 import { type Policy, Projects } from "../../../src/engine/memory.ts";
 import { planOf } from "../../../src/engine/plan-of.ts";
-import { ProjectReconciler } from "../../../src/engine/project-reconciler.ts";
+import { reconcileProject } from "../../../src/engine/project-reconciler.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import type { Identity } from "../../../src/resource/identity.ts";
 import { FakeClock } from "../fake-clock.ts";
@@ -55,7 +55,7 @@ export class FakeEngine {
   }
 
   reconcile(key: string): Promise<Requeue> {
-    return new ProjectReconciler(this.#context()).reconcile(key);
+    return reconcileProject(this.#context(), key);
   }
 
   /** Reconciles a project again and again. */

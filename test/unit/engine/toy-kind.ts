@@ -44,7 +44,6 @@ const wording = { remedies: accessRemedies, deleting: "The object is deleted.", 
 
 export class ToyKind implements Kind<ToyTypes> {
   readonly finalizer = toyFinalizer;
-  readonly wording = wording;
   readonly store: FakeStore<Toy, ToyStatus>;
   constructor(store: FakeStore<Toy, ToyStatus>) {
     this.store = store;
