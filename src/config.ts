@@ -151,38 +151,20 @@ const hiddenSettings: ReadonlySet<SettingName> = new Set(["apiKeyValue", "apiKey
 
 /** Does not read the file of the API key. @throws ConfigError with every wrong setting. @see docs/settings.md */
 export function parseConfig(environment: Environment): Config {
-  const all = parseSettings(Object.keys(settings) as SettingName[], environment, apiKeyProblems(environment));
-  const { apiKeyFile: path, apiKeySecret: secret, apiKeyValue: value = "", ...rest } = all;
+  const { apiKeyFile: path, apiKeySecret: secret, apiKeyValue: value = "", ...rest } = parseSettings(environment);
   const apiKey: ApiKeySource = path === undefined ? { kind: "Value", value } : { kind: "File", path, secret };
   return Object.freeze({ ...rest, apiKey });
 }
 
-/** The settings that a plan depends on. `kubectl endpoints` has them from its own environment. */
-const planSettings = [
-  ...(["controlPlaneUrl", "apiKeyFile", "apiKeyValue", "httpsProxy", "noProxy", "clusterId"] as const),
-  ...(["watchNamespaces", "projectGrants", "createSettleMs", "operationPollMs", "resyncMs"] as const),
-] as const;
-
-export type PlanSettings = Pick<Settings, (typeof planSettings)[number]>;
-
-/** @throws ConfigError */
-export function parsePlanSettings(environment: Environment): PlanSettings {
-  return parseSettings(planSettings, environment, apiKeyProblems(environment));
-}
-
-/** @param otherProblems problems that concern several settings together. @throws ConfigError with all problems */
-function parseSettings<Name extends SettingName>(
-  names: readonly Name[],
-  environment: Environment,
-  otherProblems: readonly string[] = [],
-): Pick<Settings, Name> {
-  const texts = names.map((name) => [name, environment[settings[name][0]]?.trim()] as const);
+function parseSettings(environment: Environment): Settings {
+  const all = Object.entries(settings);
+  const texts = all.map(([name, [variable]]) => [name, environment[variable]?.trim()] as const);
   const given: Given = Object.fromEntries(texts.filter(([, text]) => text));
-  const parsed = z.object(Object.fromEntries(names.map((name) => [name, settings[name][1]]))).safeParse(given);
-  const values = parsed.data as Pick<Settings, Name> | undefined;
+  const parsed = z.object(Object.fromEntries(all.map(([name, [, schema]]) => [name, schema]))).safeParse(given);
+  const values = parsed.data as Settings | undefined;
   const problems = [
     ...(parsed.error?.issues ?? []).map(({ path, message }) => describe(path[0] as SettingName, message, given)),
-    ...otherProblems,
+    ...apiKeyProblems(environment),
     ...(values === undefined ? [] : addressProblems(values)),
   ];
   if (values === undefined || problems.length > 0) {
@@ -197,7 +179,7 @@ function apiKeyProblems(environment: Environment): string[] {
   return Boolean(file) === Boolean(key) ? [`${both}; exactly one of them must be set`] : [];
 }
 
-function addressProblems({ metricsAddress: metrics, healthAddress: health }: Partial<Settings>): string[] {
+function addressProblems({ metricsAddress: metrics, healthAddress: health }: Settings): string[] {
   const isSame = metrics !== undefined && metrics.port === health?.port && metrics.host === health.host;
   return isSame && metrics.port !== 0 ? ["METRICS_ADDR and HEALTH_ADDR are the same; they must differ"] : [];
 }

@@ -1,6 +1,6 @@
 /** The cluster, read and written with the rights of the user, and the control plane of the environment. */
 import { readFile } from "node:fs/promises";
-import { type Environment, parsePlanSettings } from "../config.ts";
+import { type Environment, parseConfig } from "../config.ts";
 import { createControlPlane } from "../control-plane/create-control-plane.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { createConnection, type KubernetesCall, type KubernetesConnection } from "../kubernetes/http/connection.ts";
@@ -92,18 +92,22 @@ export async function orRefusal<Result>(request: Promise<Result>): Promise<Resul
   }
 }
 
+/** The settings of the operator that a plan depends on. Other variables may have another meaning for the user. */
+const own =
+  /^(?:CONTROL_PLANE_(?:URL|API_KEY|API_KEY_FILE)|HTTPS_PROXY|NO_PROXY|CLUSTER_ID|WATCH_NAMESPACES|PROJECT_GRANTS|.*_SECONDS)$/;
+
 /** @throws ConfigError when a setting is missing or wrong */
 export function openService(env: Environment, userAgent: string) {
-  const settings = parsePlanSettings(env);
-  const { controlPlaneUrl: baseUrl, apiKeyValue: key = "", apiKeyFile: file, httpsProxy: url } = settings;
+  const settings = parseConfig(Object.fromEntries(Object.entries(env).filter(([name]) => own.test(name))));
+  const { controlPlaneUrl: baseUrl, apiKey, httpsProxy: url, noProxy: except } = settings;
   const ignore = () => undefined;
-  const read = file ? keyInFile(() => readFile(file, "utf8")) : async () => keyIn(key, "CONTROL_PLANE_API_KEY");
-  const againMs = Number.POSITIVE_INFINITY;
-  const keys = new ApiKey({ clock: systemClock, read, againMs, onChange: ignore, onKey: ignore });
+  const read =
+    apiKey.kind === "File"
+      ? keyInFile(() => readFile(apiKey.path, "utf8"))
+      : async () => keyIn(apiKey.value, "CONTROL_PLANE_API_KEY");
+  const keys = new ApiKey({ clock: systemClock, read, againMs: Infinity, onChange: ignore, onKey: ignore });
   const observer = { requestEnded: ignore, throttled: ignore, locked: ignore };
-  const proxy = url === undefined ? undefined : { url, except: settings.noProxy };
-  return {
-    settings,
-    controlPlane: createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent, proxy }),
-  };
+  const proxy = url === undefined ? undefined : { url, except };
+  const controlPlane = createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent, proxy });
+  return { settings, controlPlane };
 }

@@ -13,15 +13,12 @@ export interface ReadKind<Resource> {
 }
 
 export interface NamedKind<Resource> extends ReadKind<Resource> {
-  readonly singular: string;
   readonly shortName: string;
 }
 
-const { kind, plural, singular, shortName } = names;
+const { kind, plural, shortName } = names;
 
-export const endpointKind: NamedKind<ComputeEndpoint> = {
-  ...{ kind, plural, singular, shortName, parse: parseComputeEndpoint },
-};
+export const endpointKind: NamedKind<ComputeEndpoint> = { kind, plural, shortName, parse: parseComputeEndpoint };
 
 export const planeKinds = {
   ControlPlane: { ...names.controlPlaneNames, parse: parseControlPlane },
@@ -38,7 +35,7 @@ export const namespaceKind = { kind: "Namespace", plural: "namespaces", parse: p
 export function parseName<Resource>(text: string, namespace: string, kinds: readonly NamedKind<Resource>[]) {
   const [, word, name = ""] = /^(?:([a-z]+)(?:\.[^/]*)?\/)?([^/]+)$/i.exec(text) ?? [];
   const isMeant = (each: NamedKind<Resource>) =>
-    word === undefined || [each.plural, each.singular, each.shortName].includes(word.toLowerCase());
+    word === undefined || [each.plural, each.kind.toLowerCase(), each.shortName].includes(word.toLowerCase());
   const kind = kinds.find(isMeant);
   if (name === "" || kind === undefined) {
     const forms = kinds.map((each) => `${each.shortName}/NAME`).join(", ");

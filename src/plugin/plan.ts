@@ -1,5 +1,5 @@
 /** The plan of one resource: the operator's engine decides, and nothing is written. */
-import type { PlanSettings } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { keyText } from "../domain/resource-store.ts";
@@ -27,7 +27,7 @@ import { exitCodes, type Result } from "./why.ts";
 export interface PlanReads {
   readonly cluster: Pick<Cluster, "clusterId" | "get" | "list">;
   readonly controlPlane: ControlPlane;
-  readonly settings: Pick<PlanSettings, keyof Policy | "clusterId" | "projectGrants" | "watchNamespaces">;
+  readonly settings: Pick<Config, keyof Policy | "clusterId" | "projectGrants" | "watchNamespaces">;
   readonly clock: Clock;
 }
 
@@ -37,17 +37,16 @@ export interface PlanReads {
  * @throws KubernetesError, ControlPlaneError, and Error when CONTROL_PLANE_URL is of another control plane
  */
 export async function planNow({ cluster, controlPlane, settings, clock }: PlanReads, resource: ComputeEndpoint) {
-  const { serviceUrl } = controlPlane;
   const { namespace } = resource.key;
   const id = planeOf(resource);
   const plane = await readPlane(cluster, id);
-  requireUrl(serviceUrl, plane, resource);
+  requireUrl(controlPlane.serviceUrl, plane, resource);
   const known = await readGrants({ cluster, settings }, plane, namespace);
   // The operator's latest result stands in for Namespaces that the user may not read.
   const isRefused = conditionOf(resource.status.conditions, "Stalled")?.reason === "ProjectNotGranted";
   const grantOf = known ?? (() => (isRefused ? noGrant : fullGrant));
   const clusterId = settings.clusterId ?? (await cluster.clusterId());
-  const identity = { clusterId, serviceUrl, controlPlane: recordedName(id) };
+  const identity = { clusterId, serviceUrl: controlPlane.serviceUrl, controlPlane: recordedName(id) };
   const listed = await orRefusal(cluster.list(endpointKind));
   const seen = typeof listed === "string" ? await cluster.list(endpointKind, namespace) : listed;
   const others = seen.filter(({ uid }) => uid !== resource.uid);
@@ -72,9 +71,8 @@ function noteRefusedCreate(projects: Projects, resource: ComputeEndpoint, clock:
   const { reason = "" } = conditionOf(conditions, "Ready") ?? {};
   if (createIntent === undefined || !(reason === "Retrying" || isFailureStall(reason))) return;
   const sinceMs = clock.monotonicMs();
-  const { attempt } = createIntent;
   const memory = memoryOf(projects.of(workProjectOf(resource)), resource, sinceMs);
-  memory.posts = { attempt, isUnresolved: false, sinceMs, answer: undefined };
+  memory.posts = { attempt: createIntent.attempt, isUnresolved: false, sinceMs, answer: undefined };
 }
 
 /** The members of plans that the first line shows. All others are in the JSON. */

@@ -1,5 +1,5 @@
 /** The control plane of a resource, and the grants for it, as far as the user may read them. */
-import type { PlanSettings } from "../config.ts";
+import type { Config } from "../config.ts";
 import { fullGrant, type GrantOf, type PlaneProblem } from "../engine/grant.ts";
 import { planeGrantOf } from "../planes/grants.ts";
 import { planeProblems } from "../planes/plane-status.ts";
@@ -58,7 +58,7 @@ function specOf({ resource }: ReadPlane): ControlPlaneSpec | undefined {
 
 export interface GrantReads {
   readonly cluster: Pick<Cluster, "get" | "list">;
-  readonly settings: Pick<PlanSettings, "projectGrants" | "watchNamespaces">;
+  readonly settings: Pick<Config, "projectGrants" | "watchNamespaces">;
 }
 
 /** @returns what a namespace may do; `undefined`: the user may read too little to know. @throws KubernetesError */
@@ -68,8 +68,7 @@ export async function readGrants(
   namespace: string,
 ): Promise<GrantOf | undefined> {
   const { projectGrants: mode, watchNamespaces: watched } = settings;
-  const { id } = plane;
-  if (namespaceOfPlane(id) !== undefined) return () => fullGrant;
+  if (namespaceOfPlane(plane.id) !== undefined) return () => fullGrant;
   if (plane.resource === "Forbidden") return undefined;
   const projects = specOf(plane)?.projects;
   const own = await orRefusal(cluster.get(namespaceKind, { namespace: "", name: namespace }));
@@ -83,5 +82,5 @@ export async function readGrants(
   const inUse = isListed ? all.filter(({ key }) => watched.length === 0 || watched.includes(key.name)) : [];
   const isAnyAnnotated = inUse.some((each) => each.facts.annotation !== undefined);
   const question = { namespace, facts: { ...facts, isAnyAnnotated } };
-  return (_, projectId) => planeGrantOf({ id, projects }, { ...question, projectId }, mode);
+  return (_, projectId) => planeGrantOf({ id: plane.id, projects }, { ...question, projectId }, mode);
 }

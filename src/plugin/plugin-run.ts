@@ -186,7 +186,7 @@ export class PluginRun {
     work: (item: Item) => Promise<Result>,
   ): Promise<void> {
     const results = await this.#each(items, work);
-    this.exitCode = results.reduce((worst, { exitCode }) => worstOf(worst, exitCode), this.exitCode);
+    this.exitCode = worstOf([this.exitCode, ...results.map(({ exitCode }) => exitCode)]);
     const values = results.map(({ value }) => value);
     this.#print(values.length === 1 ? values[0] : values, results.map(({ text }) => text).join(""));
   }

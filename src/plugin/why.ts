@@ -5,11 +5,10 @@ import type { ComputeEndpointStatus, Condition } from "../resource/status-schema
 /** `goesOn`: the operator still has work. `personMustAct`: the operator waits for a person. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, goesOn: 3, personMustAct: 4 } as const;
 
-const byWeight: readonly number[] = [exitCodes.ok, exitCodes.goesOn, exitCodes.personMustAct, exitCodes.failed];
-
-/** Returns the exit code for two results. Pure. */
-export function worstOf(a: number, b: number): number {
-  return byWeight.indexOf(a) > byWeight.indexOf(b) ? a : b;
+/** Returns the exit code for several results. Pure. */
+export function worstOf(codes: readonly number[]): number {
+  const { ok, failed, goesOn, personMustAct } = exitCodes;
+  return [failed, personMustAct, goesOn].find((code) => codes.includes(code)) ?? ok;
 }
 
 /** What a command shows for one object. */
@@ -18,8 +17,6 @@ export interface Result {
   readonly text: string;
   readonly exitCode: number;
 }
-
-type Conditions = readonly Condition[] | undefined;
 
 /** What a resource waits for. `Nothing`: it is Ready. */
 type WaitsFor = "Nothing" | "Operator" | "Person";
@@ -31,14 +28,13 @@ export interface Explained {
 
 /** Explains a resource from its status alone. Pure. */
 export function explained({ key, status }: Explained) {
-  const { conditions } = status;
   const operations = (status.operations ?? []).filter(({ durationMilliseconds }) => durationMilliseconds === undefined);
   const inFlight = operations.map((operation) => `${operation.action} (${operation.status})`);
-  const decisive = decisiveOf(conditions) ?? notObserved;
+  const decisive = decisiveOf(status) ?? notObserved;
   const { reason, message, lastTransitionTime: since } = decisive;
-  const waitsFor = waitsForAt(conditions, decisive);
+  const waitsFor = waitsForAt(status, decisive);
   const resource = key.namespace === "" ? key.name : keyText(key);
-  const ready = conditionOf(conditions, "Ready")?.status ?? "Unknown";
+  const ready = conditionOf(status.conditions, "Ready")?.status ?? "Unknown";
   const nextStep = ownSteps[reason] ?? nextSteps[waitsFor](reason);
   const lines = [
     `${resource}: Ready=${ready} ${reason}${since && ` since ${since}`}`,
@@ -75,7 +71,7 @@ const ownSteps: Readonly<Record<string, string>> = {
 };
 
 /** Stalled if True, else a deletion that waits (`InUse`), else a failed operation of a Ready resource, else Ready. */
-function decisiveOf(conditions: Conditions): Condition | undefined {
+function decisiveOf({ conditions }: Explained["status"]): Condition | undefined {
   const stalled = conditionOf(conditions, "Stalled");
   if (stalled?.status === "True") return stalled;
   const reconciling = conditionOf(conditions, "Reconciling");
@@ -87,7 +83,7 @@ function decisiveOf(conditions: Conditions): Condition | undefined {
 /** Reasons of conditions other than Stalled that need a person. The operator also tries again. */
 const personReasons: ReadonlySet<string> = new Set(["Unauthorized", "Paused", "OperationFailed"]);
 
-function waitsForAt(conditions: Conditions, { type, reason }: Condition): WaitsFor {
+function waitsForAt({ conditions }: Explained["status"], { type, reason }: Condition): WaitsFor {
   if (type === "Stalled" || personReasons.has(reason)) return "Person";
   if (type === "Reconciling") return "Operator";
   return isTrue(conditions, "Ready") ? "Nothing" : "Operator";

@@ -7,11 +7,10 @@ import { parse } from "yaml";
 import type { Plan } from "../../src/kinds/endpoint/plan.ts";
 import { readAuditEvents, serviceAccountAccess, sharedApiServer } from "../support/api-server.ts";
 import { bareEnvironment, startProgram } from "../support/e2e-program.ts";
-import { SandboxProcess } from "../support/e2e-sandbox.ts";
+import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { saveOutput } from "../support/outputs.ts";
 import type { StoredResource } from "../support/stored-resource.ts";
-import { waitUntil } from "../support/wait-until.ts";
 
 let sandbox: SandboxProcess;
 
@@ -45,28 +44,31 @@ async function endpointsWith(settings: NodeJS.ProcessEnv, world: E2eWorld, args:
   return { code, out: program.stdout(), err: program.stderr() };
 }
 
+/** Starts an operator, and waits until it has made the endpoint of `orders`. */
+async function readyOrders(spec: object = {}) {
+  const world = await E2eWorld.start(sandbox);
+  await world.startOperator();
+  const project = sandbox.takeProject();
+  await world.apply("orders", project, { type: "ReadWrite", ...spec });
+  const { status } = await world.untilReady("orders");
+  return { world, project, endpointId: status.ownership?.endpointId };
+}
+
 async function planOf(world: E2eWorld, ...args: readonly string[]): Promise<Plan> {
   const { out, err } = await endpoints(world, "plan", ...args, "--output", "json");
   expect(err).toBe("");
   return JSON.parse(out) as Plan;
 }
 
-/**
- * Writes the manifest of `orders` on the first branch of a project.
- * @param lines further lines of its spec
- */
-async function manifestFile(
-  world: E2eWorld,
-  project: { readonly id: string; readonly branches: readonly string[] },
-  lines: readonly string[],
-): Promise<string> {
+/** Writes a manifest of `orders` with further members of spec. */
+async function manifestFile({ namespace }: E2eWorld, { id, branches }: TestProject, more: object): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-plan-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const file = path.join(folder, "orders.yaml");
-  const all = [...lines, "type: ReadWrite", `projectId: ${project.id}`, `branchId: ${project.branches[0]}`];
-  const head = "apiVersion: endpoint-operator.dev/v1alpha1\nkind: ComputeEndpoint";
-  const metadata = `metadata: { name: orders, namespace: ${world.namespace} }`;
-  await writeFile(file, `${head}\n${metadata}\nspec:\n${all.map((line) => `  ${line}`).join("\n")}\n`);
+  const file = path.join(folder, "orders.json");
+  const spec = { projectId: id, branchId: branches[0], type: "ReadWrite", ...more };
+  const metadata = { name: "orders", namespace };
+  const manifest = { apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata, spec };
+  await writeFile(file, JSON.stringify(manifest));
   return file;
 }
 
@@ -91,11 +93,7 @@ async function applyPlane({ kubectl, namespace }: E2eWorld, name: string, { url,
 
 describe("kubectl endpoints", () => {
   test("a Ready resource → why says so, ops lists its operations, plan has nothing to do; nothing is written", async () => {
-    const world = await E2eWorld.start(sandbox);
-    await world.startOperator();
-    const project = sandbox.takeProject();
-    await world.apply("orders", project, { type: "ReadWrite" });
-    const { status } = await world.untilReady("orders");
+    const { world, project, endpointId } = await readyOrders();
     const [{ sequence: before = 0 } = {}] = (await sandbox.control.requests()).slice(-1);
 
     const why = await endpoints(world, "why", "orders");
@@ -106,7 +104,7 @@ describe("kubectl endpoints", () => {
     const foreign = await sandbox.control.createForeign(project.id, project.branches[1]);
     const orphans = await endpoints(world, "orphans", "--project", project.id);
     expect(orphans.out).toContain(foreign);
-    expect(orphans.out).not.toContain(status.ownership?.endpointId);
+    expect(orphans.out).not.toContain(endpointId);
     const adopt = await endpoints(world, "adopt", "--all", "--project", project.id);
     const elsewhere = { CONTROL_PLANE_URL: "http://127.0.0.1:9/api/v2" };
     const refused = await endpointsWith(elsewhere, world, ["plan", "orders"]);
@@ -128,78 +126,29 @@ describe("kubectl endpoints", () => {
     expect([...new Set(own.map(({ verb }) => verb))].sort()).toEqual(["get", "list"]);
 
     await world.kubectl.run(["apply", "-f", "-"], { stdin: adopt.out });
-    expect((await world.untilReady(foreign)).status.ownership).toMatchObject({
-      endpointId: foreign,
-      origin: "Adopted",
-    });
+    const { ownership } = (await world.untilReady(foreign)).status;
+    expect(ownership).toMatchObject({ endpointId: foreign, origin: "Adopted" });
   });
 
   test("a file with another size → plan names the change that the operator then sends", async () => {
-    const world = await E2eWorld.start(sandbox);
-    await world.startOperator();
-    const project = sandbox.takeProject();
-    await world.apply("orders", project, { type: "ReadWrite", compute: { minUnits: 0.25, maxUnits: 1 } });
-    const { status } = await world.untilReady("orders");
-    const file = await manifestFile(world, project, ["compute: { minUnits: 0.5, maxUnits: 2 }"]);
-
-    const plan = await planOf(world, "-f", file);
-    expect(plan).toMatchObject({
-      kind: "UpdateEndpoint",
-      endpointId: status.ownership?.endpointId,
-      changes: { minUnits: 0.5, maxUnits: 2 },
-      restarts: true,
-    });
+    const { world, project, endpointId } = await readyOrders({ compute: { minUnits: 0.25, maxUnits: 1 } });
+    const compute = { minUnits: 0.5, maxUnits: 2 };
+    const file = await manifestFile(world, project, { compute });
+    const change = { kind: "UpdateEndpoint", endpointId, changes: compute, restarts: true };
+    expect(await planOf(world, "-f", file)).toMatchObject(change);
     const [{ sequence: before = 0 } = {}] = (await sandbox.control.requests()).slice(-1);
-    const typo = await manifestFile(world, project, ["comput: { minUnits: 1, maxUnits: 1 }"]);
-    const moved = await manifestFile(world, sandbox.takeProject(), []);
+    const typo = await manifestFile(world, project, { comput: compute });
+    const moved = await manifestFile(world, sandbox.takeProject(), {});
     const several = await endpoints(world, "plan", "-f", typo, "-f", moved, "-f", path.dirname(file));
     expect(several.code).toBe(1);
     expect(several.err).toMatch(/^orders: .*unknown field "spec.comput"\norders: .*projectId cannot be changed/);
-    expect(several.out).toContain(`${world.namespace}/orders: UpdateEndpoint ${status.ownership?.endpointId} {`);
+    expect(several.out).toContain(`${world.namespace}/orders: UpdateEndpoint ${endpointId} {`);
     expect(several.out).toContain("the compute restarts and drops its connections");
     await world.kubectl.run(["apply", "-f", file]);
-    await waitUntil(
-      async () => ((await sandbox.control.endpoints(project.id))[0]?.autoscaling_limit_max_cu === 2 ? true : undefined),
-      {
-        what: "the operator has sent the change",
-      },
-    );
+    await world.untilReady("orders");
     const sent = (await sandbox.control.requests(before)).filter(({ method }) => method !== "GET");
-    expect(sent.map(({ method, path: at }) => `${method} ${at.split("/").at(-1)}`)).toEqual([
-      `PATCH ${status.ownership?.endpointId}`,
-    ]);
-    await world.untilReady("orders");
+    expect(sent.map(({ method, path: at }) => `${method} ${at.split("/").at(-1)}`)).toEqual([`PATCH ${endpointId}`]);
     expect((await planOf(world, "-f", file)).kind).toBe("Settled");
-  });
-
-  test("a namespace without a grant → plan -f stalls as the operator then does; with the grant both create", async () => {
-    const world = await E2eWorld.start(sandbox);
-    const settings = { PROJECT_GRANTS: "Required" };
-    await world.startOperator(settings);
-    const project = sandbox.takeProject();
-    const file = await manifestFile(world, project, []);
-    const plan = async () => {
-      const { out, err } = await endpointsWith(settings, world, ["plan", "-f", file, "--output", "json"]);
-      expect(err).toBe("");
-      return JSON.parse(out) as Plan;
-    };
-    expect(await plan()).toMatchObject({ kind: "Stall", reason: "ProjectNotGranted", notes: [] });
-    await world.kubectl.run(["apply", "-f", file]);
-    await world.untilStalled("orders", "ProjectNotGranted");
-    await world.delete("orders");
-    const grant = `endpoint-operator.dev/projects=${project.id}`;
-    await world.kubectl.run(["annotate", "namespace", world.namespace, grant]);
-    onTestFinished(async () => {
-      await world.kubectl.run(["annotate", "namespace", world.namespace, "endpoint-operator.dev/projects-"]);
-    });
-    expect(await plan()).toMatchObject({ kind: "CreateEndpoint" });
-    await world.kubectl.run(["apply", "-f", file]);
-    await world.untilReady("orders");
-    expect(await plan()).toMatchObject({ kind: "Settled" });
-    const own = await readAuditEvents((event) => event.userAgent?.startsWith("kubectl-endpoints/") ?? false);
-    const plans = own.filter(({ objectRef }) => objectRef?.resource === "namespaces");
-    expect(plans.length).toBeGreaterThan(0);
-    expect([...new Set(plans.map(({ verb }) => verb))].sort()).toEqual(["get", "list"]);
   });
 
   test("a resource of another control plane → plan needs its URL, adopt names it, orphans and why know it", async () => {
@@ -240,20 +189,11 @@ describe("kubectl endpoints", () => {
   });
 
   test("a user who may only read the namespace → the same plan, and notes say what it does not know", async () => {
-    const world = await E2eWorld.start(sandbox);
-    await world.startOperator();
-    const project = sandbox.takeProject();
-    await world.apply("orders", project, { type: "ReadWrite" });
-    await world.untilReady("orders");
+    const { world, project } = await readyOrders();
     const inNamespace = (...args: readonly string[]) => world.kubectl.run(["-n", world.namespace, ...args]);
     await inNamespace("create", "serviceaccount", "reader");
-    await inNamespace(
-      "create",
-      "role",
-      "reader",
-      "--verb=get,list",
-      "--resource=computeendpoints.endpoint-operator.dev",
-    );
+    const cpe = "computeendpoints.endpoint-operator.dev";
+    await inNamespace("create", "role", "reader", "--verb=get,list", `--resource=${cpe}`);
     await inNamespace("create", "rolebinding", "reader", "--role=reader", `--serviceaccount=${world.namespace}:reader`);
     const { kubeconfigFile: KUBECONFIG } = await serviceAccountAccess(world.namespace, "reader");
     const { metadata } = await world.kubectl.getJson<StoredResource>(["get", "namespace", "kube-system"]);
@@ -265,7 +205,7 @@ describe("kubectl endpoints", () => {
     const stored = await endpointsWith(reader, world, ["plan", "orders", "-o", "json"]);
     expect(stored).toMatchObject({ code: 0, err: "" });
     expect(JSON.parse(stored.out)).toMatchObject({ kind: "Settled", notes });
-    const file = await manifestFile(world, project, ["compute: { minUnits: 0.5, maxUnits: 2 }"]);
+    const file = await manifestFile(world, project, { compute: { minUnits: 0.5, maxUnits: 2 } });
     const planned = await endpointsWith(reader, world, ["plan", "-f", file]);
     expect(planned).toMatchObject({ code: 3, err: expect.stringContaining("the API server has not checked it") });
     expect(planned.out).toContain("/orders: UpdateEndpoint ");
@@ -306,11 +246,7 @@ describe("kubectl endpoints", () => {
   });
 
   test("suspend and wake with --wait → the operator does it, also after the lock of the project", async () => {
-    const world = await E2eWorld.start(sandbox);
-    await world.startOperator();
-    const project = sandbox.takeProject();
-    await world.apply("orders", project, { type: "ReadWrite" });
-    await world.untilReady("orders");
+    const { world, project } = await readyOrders();
     const stateNow = async () => (await sandbox.control.endpoints(project.id))[0]?.current_state;
     expect(await endpoints(world, "suspend", "orders", "--wait")).toMatchObject({ code: 0, err: "" });
     expect(await stateNow()).toBe("idle");

@@ -74,7 +74,6 @@ describe("the control plane of a resource", () => {
 
 const full = { mayChange: true, mayAdopt: true };
 const none = { mayChange: false, mayAdopt: false };
-const changeOnly = { mayChange: true, mayAdopt: false };
 
 /** The annotations of Namespaces by name; `null`: the Namespace has none. */
 type Annotations = Readonly<Record<string, string | null>>;
@@ -103,11 +102,8 @@ describe("the grant of a namespace", () => {
   const granted: Annotations = { shop: "p-1", team: null };
   const plain: Annotations = { shop: null, team: null };
   test.each<[string, Annotations, boolean, readonly string[], GrantMode, string[], object | undefined]>([
-    ["all Namespaces, granted here", granted, true, ["shop"], "WhenUsed", [], full],
     ["all Namespaces, granted elsewhere", { shop: null, team: "p-1" }, true, ["shop"], "WhenUsed", [], none],
     ["all Namespaces, no grant anywhere", plain, true, ["shop"], "WhenUsed", [], full],
-    ["all Namespaces, Required", plain, true, ["shop"], "Required", [], none],
-    ["all Namespaces, Open", plain, true, ["shop"], "Open", [], changeOnly],
     ["this one cannot be read", plain, true, [], "Open", [], undefined],
     ["only this one, granted", granted, false, ["shop"], "WhenUsed", [], full],
     ["only this one, without a grant: another one may have it", plain, false, ["shop"], "WhenUsed", [], undefined],
@@ -129,26 +125,18 @@ describe("the grant of a namespace", () => {
     expect(grantOf?.("shop", "p-1")).toEqual(wanted);
   });
 
-  const plane = (projects?: readonly object[]): ReadPlane => {
+  const plane = (names: readonly string[] | undefined): ReadPlane => {
+    const projects = names && [{ id: "p-1", namespaces: { names } }];
     const spec = { url, apiKeySecretRef: { namespace: "p", name: "k", key: "k" }, projects };
     const metadata = { name: "analytics", uid: "u", resourceVersion: "1", generation: 1 };
     return { id, resource: parseClusterControlPlane({ metadata, spec }) };
   };
-  const rule = (namespaces: object, project = "p-1") => plane([{ id: project, namespaces }]);
-  const [bySelector, byOther] = ["shop", "crm"].map((team) => rule({ selector: { matchLabels: { team } } })) as [
-    ReadPlane,
-    ReadPlane,
-  ];
-  const own: ReadPlane = { ...plane(), id: "ControlPlane/shop/own" };
   test.each<[string, ReadPlane, boolean, object | undefined]>([
-    ["of the namespace itself: needs none", own, false, full],
-    ["it names the namespace", rule({ names: ["shop"] }), true, full],
-    ["it names another one, whatever the annotation says", rule({ names: ["crm"] }), true, none],
-    ["it names the namespace for another project", rule({ names: ["shop"] }, "p-2"), true, none],
-    ["its selector fits", bySelector, true, full],
-    ["its selector does not fit", byOther, true, none],
-    ["its selector, and labels that the user may not read", bySelector, false, undefined],
-    ["no rules: the annotation", plane(), true, full],
+    ["of the namespace itself: needs none", { ...plane([]), id: "ControlPlane/shop/own" }, false, full],
+    ["it names the namespace", plane(["shop"]), true, full],
+    ["it names another one, whatever the annotation says", plane(["crm"]), true, none],
+    ["rules, and labels that the user may not read", plane(["shop"]), false, undefined],
+    ["no rules: the annotation", plane(undefined), true, full],
     ["it does not exist: the annotation", { id, resource: "Absent" }, true, full],
     ["the user may not read it", { id, resource: "Forbidden" }, true, undefined],
   ])("by a control plane: %s", async (_name, named, mayRead, wanted) => {
