@@ -50,8 +50,6 @@ export interface KindInProject<T extends KindTypes> {
   tryWrites?(step: Step<T>): Promise<T["applied"] | undefined>;
   /** The status to store before the change is sent; `undefined`: nothing must be stored. */
   noteOf(step: Step<T>): T["status"] | undefined;
-  /** Removes that note, because nothing was sent; `undefined`: the status does not hold it. */
-  withoutNote(current: T["resource"], step: Step<T>): T["status"] | undefined;
   /** Sends exactly one request. */
   send(step: Step<T>, to: ControlPlane): Promise<T["answer"]>;
   /** Writes the Kubernetes objects of a plan, or of the answer to a change. */

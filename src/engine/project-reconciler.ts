@@ -9,8 +9,8 @@ import { isProjectGone, nextFailure } from "./failures.ts";
 import type { Kind, KindInProject } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { memoryOf, type ProjectMemory, type ResourceMemory } from "./memory.ts";
-import { noteStarted, type ProjectReads, readProject } from "./project-reads.ts";
-import { type ChangeCalls, ResourceReconcile, type SentNote } from "./resource-reconcile.ts";
+import { type ProjectReads, readProject } from "./project-reads.ts";
+import { type ChangeCalls, ResourceReconcile } from "./resource-reconcile.ts";
 import { firstChange, isLocked, nextChangeMs, nextDueMs } from "./schedule.ts";
 import type { ProjectFacts } from "./step.ts";
 
@@ -74,7 +74,8 @@ class ProjectReconcile {
       )
       .map((resource) => {
         const memory: ResourceMemory = memoryOf(this.#memory, resource, project.monotonicMs);
-        return new ResourceReconcile({ context: this.#context, kind, scope, memory, project, resource });
+        const inProject = this.#memory;
+        return new ResourceReconcile({ context: this.#context, kind, scope, memory, project, inProject, resource });
       });
   }
 
@@ -222,20 +223,8 @@ class ProjectReconcile {
     const urgency = chosen.some((each) => each.isUrgent()) ? "Urgent" : "Background";
     const { controlPlane, reserve, keyMark } = access.forCaller({ urgency, project: this.#facts.projectId });
     const isCurrent = () => unitOf(unit.id).access === access;
-    const change = { reserve, controlPlane, isCurrent, noteSent: (sent: SentNote) => this.#noteSent(sent) };
+    const change = { reserve, controlPlane, isCurrent };
     return { controlPlane, change, keyMark };
-  }
-
-  #noteSent(sent: SentNote): void {
-    const project = this.#memory;
-    if (sent.kind === "Accepted") {
-      const atMs = this.#context.clock.monotonicMs();
-      project.lastChange = { namespace: sent.namespace, atMs };
-      noteStarted(project, sent.answer.operations, atMs);
-    } else if (sent.error.reason === "Locked") {
-      // The lock belongs to the project, so all its changes wait.
-      project.lockedUntilMs = sent.retryAtMs;
-    }
   }
 
   #requeue(): Requeue {

@@ -12,9 +12,9 @@ import { nextFailure, nextReportMs } from "./failures.ts";
 import { guarded } from "./guarded.ts";
 import type { Kind } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import type { FailureRow, ResourceMemory } from "./memory.ts";
+import type { FailureRow, ProjectMemory, ResourceMemory } from "./memory.ts";
 import { type CommonPlan, commonPlan } from "./plan.ts";
-import type { ProjectReads } from "./project-reads.ts";
+import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
 import type { WaitingChange } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
@@ -35,28 +35,30 @@ export interface ChangeCalls {
   readonly reserve: () => Promise<void>;
   readonly controlPlane: ControlPlane;
   readonly isCurrent: () => boolean;
-  /** Updates the project memory. Not called if nothing was sent. */
-  readonly noteSent: (sent: SentNote) => void;
 }
 
-export type SentNote =
-  | { readonly kind: "Accepted"; readonly namespace: string; readonly answer: KindTypes["answer"] }
-  | { readonly kind: "Failed"; readonly error: ControlPlaneError; readonly retryAtMs: number };
+export interface ReconcileOf<T extends KindTypes> extends StoreTarget<T> {
+  readonly project: ProjectFacts;
+  readonly inProject: ProjectMemory;
+  readonly resource: T["resource"];
+}
 
 export class ResourceReconcile<T extends KindTypes> {
   readonly #context: EngineContext;
   readonly #kind: Kind<T>;
   readonly #project: ProjectFacts;
+  readonly #inProject: ProjectMemory;
   readonly #memory: ResourceMemory<T>;
   readonly #decision: Decision<T>;
   /** Whether this reconcile does nothing more for the resource: it is released, stored or gone, or the work failed. */
   #isDone = false;
 
-  constructor(of: StoreTarget<T> & { readonly project: ProjectFacts; readonly resource: T["resource"] }) {
+  constructor(of: ReconcileOf<T>) {
     this.#context = of.context;
     this.#kind = of.kind;
     this.#memory = of.memory;
     this.#project = of.project;
+    this.#inProject = of.inProject;
     this.#catchUp(of.scope, of.resource);
     this.#decision = new Decision(of);
     this.#endWait();
@@ -209,7 +211,7 @@ export class ResourceReconcile<T extends KindTypes> {
     await this.#guarded(() => inResourceSpan(this.#context, this.#resource, () => this.#send(calls)));
   }
 
-  async #send({ reserve, controlPlane, isCurrent, noteSent }: ChangeCalls): Promise<void> {
+  async #send({ reserve, controlPlane, isCurrent }: ChangeCalls): Promise<void> {
     await reserve();
     const memory = this.#memory;
     const decision = this.#decision;
@@ -231,12 +233,15 @@ export class ResourceReconcile<T extends KindTypes> {
     decision.resource = sent.resource;
     if (sent.kind === "Failed") {
       const { retryAtMs } = this.#noteFailure(sent.error);
-      noteSent({ kind: "Failed", error: sent.error, retryAtMs });
+      // The lock belongs to the project, so all its changes wait.
+      if (sent.error.reason === "Locked") this.#inProject.lockedUntilMs = retryAtMs;
       await this.#store(this.#failed());
       return;
     }
     const { answer } = sent;
-    noteSent({ kind: "Accepted", namespace: this.#resource.key.namespace, answer });
+    const atMs = this.#context.clock.monotonicMs();
+    this.#inProject.lastChange = { namespace: this.#resource.key.namespace, atMs };
+    noteStarted(this.#inProject, answer.operations, atMs);
     decision.project?.noteAnswer();
     const accepted = { kind: "Accepted", answer } as const;
     memory.hint = scope.hintAfter?.(decision.step(accepted));
@@ -257,7 +262,7 @@ export class ResourceReconcile<T extends KindTypes> {
     if (shape === "Release" && outcome.kind === "NothingSent") {
       await release(this.#target(), step);
       this.#isDone = true;
-      this.#context.unitOf(this.#project.planeId).projects.of(this.#project.projectId).resources.delete(this.uid);
+      this.#inProject.resources.delete(this.uid);
     } else if (shape === "Idle" && outcome.kind === "NothingSent" && project === undefined) {
       this.#rest(step);
     } else if (outcome.kind !== "Deferred" || this.isDue) {

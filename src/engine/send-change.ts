@@ -8,6 +8,7 @@ import { isSameStored } from "../domain/same-stored.ts";
 import type { Kind, KindInProject } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { type ResourceMemory, rememberOperations } from "./memory.ts";
+import { withoutEmpty } from "./status.ts";
 import type { PlanOf, Step } from "./step.ts";
 
 export interface ChangeToSend<T extends KindTypes> {
@@ -85,7 +86,7 @@ async function prepare<T extends KindTypes>(change: ChangeToSend<T>): Promise<T[
     return current;
   }
   if (isNoted) {
-    await withdraw(change);
+    await withdraw(change, note);
   }
   return undefined;
 }
@@ -101,14 +102,21 @@ function isWanted<T extends KindTypes>(change: ChangeToSend<T>, newest: T["resou
 }
 
 /**
- * Removes the note, because nothing was sent. It may name a control plane that the resource no longer uses, and then the
- * resource would be Stalled. @throws KubernetesError
+ * Takes back what the note has changed, because nothing was sent. It may name a control plane that the resource no
+ * longer uses, and then the resource would be Stalled. @throws KubernetesError
  */
-async function withdraw<T extends KindTypes>({ kind, scope, step }: ChangeToSend<T>): Promise<void> {
-  const { key, uid } = step.facts.resource;
+async function withdraw<T extends KindTypes>({ kind, step }: ChangeToSend<T>, note: T["status"]): Promise<void> {
+  const { key, uid, status: before } = step.facts.resource;
   const current = await kind.store.current(key);
-  const status = current?.uid === uid ? scope.withoutNote(current, step) : undefined;
-  if (current !== undefined && status !== undefined) await kind.store.patchStatus(current, status);
+  if (current?.uid !== uid) {
+    return;
+  }
+  const fields = (status: object) => ({ ...status }) as Record<string, unknown>;
+  const [formerly, noted, now] = [fields(before), fields(note), fields(current.status)] as const;
+  const restored = Object.keys({ ...formerly, ...now }).map((name) => {
+    return [name, isSameStored(now[name], noted[name]) ? formerly[name] : now[name]];
+  });
+  await kind.store.patchStatus(current, withoutEmpty(Object.fromEntries(restored)));
 }
 
 /** Sends exactly one request. Until it is answered, a create may take effect at any moment. */

@@ -1,11 +1,9 @@
 /** The kind DatabaseAccess. */
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { KubernetesError, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
-import { isSameStored } from "../../domain/same-stored.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject } from "../../engine/kind.ts";
 import type { CommonPlan } from "../../engine/plan.ts";
-import { withoutEmpty } from "../../engine/status.ts";
 import type { ProjectFacts, Reads } from "../../engine/step.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
@@ -169,12 +167,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
   noteOf(step: AccessStep): DatabaseAccessStatus | undefined {
     const observation = observationOf(this.#context, step.facts, step.reads.own);
     return observation && accessNote(this.#context, step, observation);
-  }
-
-  withoutNote(current: DatabaseAccess, { facts }: AccessStep): DatabaseAccessStatus | undefined {
-    const { records, password } = facts.resource.status;
-    const status = withoutEmpty({ ...current.status, records, password });
-    return isSameStored(status, current.status) ? undefined : status;
   }
 
   send(step: AccessStep, to: ControlPlane): Promise<AccessAnswer> {

@@ -3,7 +3,6 @@ import type { ControlPlane } from "../../domain/control-plane.ts";
 import type { ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { ResourceStore } from "../../domain/resource-store.ts";
 import type { Kind, KindInProject } from "../../engine/kind.ts";
-import { withoutEmpty } from "../../engine/status.ts";
 import type { ProjectFacts, Reads } from "../../engine/step.ts";
 import { parseMark } from "../../operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
@@ -145,11 +144,6 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
 
   noteOf(step: EndpointStep): ComputeEndpointStatus | undefined {
     return statusBefore(step);
-  }
-
-  withoutNote({ status }: ComputeEndpoint, { plan }: EndpointStep): ComputeEndpointStatus | undefined {
-    const isNoted = plan?.kind === "CreateEndpoint" && status.createIntent?.attempt === plan.intent.attempt;
-    return isNoted ? withoutEmpty({ ...status, createIntent: undefined }) : undefined;
   }
 
   async send({ plan }: EndpointStep, to: ControlPlane): Promise<EndpointAnswer> {

@@ -67,7 +67,6 @@ export class ToyKind implements Kind<ToyTypes> {
       openAttempt: ({ status }) => status.openCreate,
       noteOf: ({ plan, facts: { resource } }) =>
         plan?.kind === "Create" ? { ...resource.status, objectId: undefined, openCreate: plan.attempt } : undefined,
-      withoutNote: ({ status }) => ({ ...status, openCreate: undefined }),
       send: (step, to) => sendToy(step, projectId, to),
       logOf: (step) => logOf(step, projectId),
       statusOf: toyStatus,
