@@ -1,15 +1,8 @@
 /** Tests that an operator killed during a create never leads to a second endpoint. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { type Fault, SandboxProcess } from "../support/e2e-sandbox.ts";
-import {
-  expectExactlyOne,
-  expectNothingLeft,
-  forEach,
-  type Profile,
-  type Scene,
-  scenesOf,
-} from "../support/e2e-scene.ts";
+import { expectExactlyOne, forEach, type Profile, type Scene, scenesOf } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -18,23 +11,29 @@ import { waitUntil } from "../support/wait-until.ts";
  * effect of every create.
  */
 interface CrashPoint {
+  readonly profile: Profile;
+  readonly point: string;
   /** What the control plane does with each POST. */
   readonly fault: "applyLate" | "hold";
   /** Settings of all operators. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-const points = {
-  // The settle time does not end within the test, and the next operator reads the project again and again.
-  "after a POST that is applied late": {
+const points: readonly CrashPoint[] = [
+  {
+    profile: "public",
+    point: "after a POST that is applied late",
     fault: "applyLate",
+    // The settle time does not end within the test, and the next operator reads the project again and again.
     settings: { CREATE_SETTLE_SECONDS: "600", PROJECT_POLL_SECONDS: "1" },
   },
-  "after the POST was applied and before its answer": {
+  {
+    profile: "seed",
+    point: "after the POST was applied and before its answer",
     fault: "hold",
     settings: { CREATE_SETTLE_SECONDS: "1.5" },
   },
-} as const satisfies Readonly<Record<string, CrashPoint>>;
+];
 
 interface Killed {
   readonly sandbox: SandboxProcess;
@@ -44,14 +43,14 @@ interface Killed {
 }
 
 /** Applies a resource of each type, and kills the operator when both have reached the point. */
-async function killAt(point: CrashPoint, sandbox: SandboxProcess, spec: object = {}): Promise<Killed> {
+async function killAt(point: CrashPoint, sandbox: SandboxProcess): Promise<Killed> {
   const world = await E2eWorld.start(sandbox, point.settings);
   const scenes = scenesOf(sandbox, world);
   const posts = await forEach(scenes, ({ project }) =>
     sandbox.fault({ method: "POST", project, tail: "/endpoints" }, { kind: point.fault }),
   );
   const operator = await world.startPatientOperator({ PROJECT_POLL_SECONDS: "600" });
-  await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type, ...spec }));
+  await forEach(scenes, ({ name, type, project }) => world.apply(name, project, { type }));
   await Promise.all(posts.map((post) => post.untilHolding()));
   await operator.kill();
   for (const { type, name, project } of scenes) {
@@ -87,10 +86,7 @@ function isAmbiguous(profile: Profile, { type }: Scene): boolean {
  * Checks that there was no second POST and no guess: there is one endpoint, and the condition names it and both
  * remedies.
  */
-async function expectAmbiguous({ sandbox, world, name, project }: Scene): Promise<{
-  readonly suspect: string;
-  readonly attempt: string;
-}> {
+async function expectAmbiguous({ sandbox, world, name, project }: Scene): Promise<void> {
   const { status } = await world.untilStalled(name, "CreateAmbiguous");
   const [suspect = "", ...others] = await sandbox.endpointIds(project);
   const attempt = status.createIntent?.attempt ?? "";
@@ -100,23 +96,14 @@ async function expectAmbiguous({ sandbox, world, name, project }: Scene): Promis
   expect(message).toContain(suspect);
   expect(message).toContain("endpoint-operator.dev/resolve-create=adopt=");
   expect(message).toContain(`endpoint-operator.dev/resolve-create=abandon=${attempt}`);
-  return { suspect, attempt };
 }
 
-describe.each([
-  ["public", "after a POST that is applied late"],
-  ["seed", "after the POST was applied and before its answer"],
-] as const)("kill -9 during a create, profile %s, %s", (profile, name) => {
-  const point = points[name];
-  let sandbox: SandboxProcess;
-  beforeAll(async () => {
-    sandbox = await SandboxProcess.start({ profile });
-  });
-  // The faults of a failed test must not affect the next test.
-  afterEach(() => sandbox.endFaults());
-  afterAll(() => sandbox?.stop());
-
-  test("after a restart exactly one endpoint each, none left over", async () => {
+test.each(points)(
+  "kill -9 during a create, profile $profile, $point → after a restart exactly one endpoint each, none left over",
+  async (point) => {
+    const { profile } = point;
+    const sandbox = await SandboxProcess.start({ profile });
+    onTestFinished(() => sandbox.stop());
     const killed = await killAt(point, sandbox);
     await startNext(killed);
     for (const scene of killed.scenes) {
@@ -129,57 +116,5 @@ describe.each([
       expect(starts.map(({ action, status: state }) => [action, state])).toEqual([["start_compute", "finished"]]);
       expect(status.ownership?.origin).toBe(profile === "public" ? "Created" : "Presumed");
     }
-  });
-
-  test("the resource is deleted meanwhile → after a restart nothing is left", async () => {
-    const killed = await killAt(point, sandbox, { deletionPolicy: "Delete" });
-    const { scenes, world } = killed;
-    await world.delete(...scenes.map(({ name }) => name));
-    await startNext(killed);
-    for (const scene of scenes) {
-      if (isAmbiguous(profile, scene)) {
-        const { suspect } = await expectAmbiguous(scene);
-        await scene.world.annotate(scene.name, "resolveCreate", `adopt=${suspect}`);
-      }
-      await expectNothingLeft(scene);
-    }
-  });
-});
-
-describe("a replica whose create is ambiguous", () => {
-  let sandbox: SandboxProcess;
-  beforeAll(async () => {
-    sandbox = await SandboxProcess.start({ profile: "seed" });
-  });
-  // The faults of a failed test must not affect the next test.
-  afterEach(() => sandbox.endFaults());
-  afterAll(() => sandbox?.stop());
-
-  async function startAmbiguous() {
-    const killed = await killAt(points["after the POST was applied and before its answer"], sandbox);
-    const replica = killed.scenes.find(({ type }) => type === "ReadOnly");
-    if (replica === undefined) throw new Error("there is no replica");
-    await startNext(killed);
-    return { replica, ...(await expectAmbiguous(replica)) };
-  }
-
-  test("resolve-create: adopt=<id> → Ready with that endpoint, nothing else is made", async () => {
-    const { replica, suspect } = await startAmbiguous();
-    await replica.world.annotate(replica.name, "resolveCreate", `adopt=${suspect}`);
-    const { status } = await expectExactlyOne(replica);
-    expect(status.ownership?.endpointId).toBe(suspect);
-  });
-
-  test("resolve-create: abandon=<attempt> → Ready with a new endpoint, the suspect is left alone", async () => {
-    const { replica, suspect, attempt } = await startAmbiguous();
-    await replica.world.annotate(replica.name, "resolveCreate", `abandon=${attempt}`);
-    const { status } = await replica.world.untilReady(replica.name);
-    const owned = status.ownership?.endpointId ?? "";
-    expect(owned).not.toBe(suspect);
-    expect(await sandbox.endpointIds(replica.project)).toEqual(expect.arrayContaining([suspect, owned]));
-    expect(await sandbox.endpointIdsEver(replica.project)).toHaveLength(2);
-    await replica.world.delete(replica.name);
-    await replica.world.resources.untilGone(replica.name);
-    expect(await sandbox.endpointIds(replica.project)).toEqual([suspect]);
-  });
-});
+  },
+);

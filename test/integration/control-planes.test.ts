@@ -77,53 +77,6 @@ test("no Secret, no key in it, no right, then a key → each reported with its r
   await world.untilEvents("own", [...refusals, "ControlPlaneReady"]);
 });
 
-test("the key is revoked and replaced → one probe, not a storm; the new key is used within ten seconds", async () => {
-  const planes = await startPlaneWorld();
-  const { world, second } = planes;
-  await planes.secret("second-key", await second.newKey("first"));
-  await planes.apply("clustercontrolplane/second");
-  await world.apply("orders", atSecond);
-  await world.untilReady("orders");
-  await second.revokeKey("first");
-  await world.apply("orders", { ...atSecond, ...changed });
-  await planes.untilReason("clustercontrolplane/second", "Unauthorized");
-  await planes.secret("second-key", await second.newKey("next"));
-  const replacedAtMs = Date.now();
-  await world.untilReady("orders");
-  expect(Date.now() - replacedAtMs).toBeLessThan(10_000);
-  await planes.untilReason("clustercontrolplane/second", "KeyAccepted");
-  const refused = (await second.requests()).filter(({ status }) => status === 401);
-  expect(refused.length).toBeLessThan(8);
-  expect((await second.endpoints(project)).length).toBe(1);
-});
-
-test("Secret and control plane are deleted while in use → the key in memory works on, and the control plane goes last", async () => {
-  const planes = await startPlaneWorld();
-  const { world, second } = planes;
-  const { kubectl, namespace } = world;
-  await planes.apply("controlplane/own");
-  await world.apply("orders", atOwn);
-  await world.untilReady("orders");
-  await kubectl.run(["-n", namespace, "delete", "secret/second-key", "controlplane/own", "--wait=false"]);
-  const waiting = await planes.until(
-    "controlplane/own",
-    "waits",
-    ({ status }) => conditionOf(status.conditions, "Reconciling")?.reason === "InUse",
-  );
-  expect(conditionOf(waiting.status.conditions, "Reconciling")?.message).toContain("1 resource uses");
-  await planes.touch("controlplane/own");
-  await planes.until("controlplane/own", "names the Secret that is gone", ({ status }) => {
-    const ready = conditionOf(status.conditions, "Ready");
-    return ready?.status === "True" && ready.message.includes(`There is no Secret ${namespace}/second-key`);
-  });
-  await world.apply("orders", { ...atOwn, ...changed });
-  await world.untilReady("orders");
-  await world.delete("orders");
-  await world.untilGone("orders");
-  await planes.untilGone("controlplane/own");
-  expect(await second.endpoints(project)).toEqual([]);
-});
-
 test("a ClusterControlPlane grants projects to namespaces → others are refused, also with an annotation", async () => {
   const planes = await startPlaneWorld();
   const { world, second } = planes;

@@ -36,19 +36,6 @@ describe.each(profiles)("profile %s", (profile) => {
     await world.untilEvents("orders", ["EndpointCreated", "EndpointReady"]);
   });
 
-  test("three replicas of one branch → three endpoints, each with its own resource", async () => {
-    const world = await startWorld({ sandbox: { profile } });
-    const names = ["replica-1", "replica-2", "replica-3"];
-    for (const name of names) {
-      await world.apply(name, { branchId: branches.main, type: "ReadOnly" });
-    }
-    const ready = await Promise.all(names.map((name) => world.untilReady(name)));
-    const owned = ready.map(({ status }) => status.ownership?.endpointId).sort();
-    const endpoints = await world.sandbox.endpoints(project);
-    expect(new Set(owned).size).toBe(3);
-    expect(endpoints.map(({ id }) => id).sort()).toEqual(owned);
-  });
-
   test("an endpoint that no resource manages, policy Never → Stalled, the message says how to adopt it, then adopted", async () => {
     const world = await startWorld({ sandbox: { profile } });
     const foreignId = await world.sandbox.createForeign(project, branches.staging);
@@ -67,20 +54,6 @@ describe.each(profiles)("profile %s", (profile) => {
     const { status } = await world.untilReady("staging");
     expect(status.ownership).toMatchObject({ endpointId: foreignId, origin: "Adopted" });
     expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-  });
-
-  test("an adopted endpoint of another size → made to match spec", async () => {
-    const world = await startWorld({ sandbox: { profile } });
-    const foreignId = await world.sandbox.createForeign(project, branches.staging);
-    await world.apply("staging", {
-      branchId: branches.staging,
-      type: "ReadWrite",
-      compute: { minUnits: 1, maxUnits: 1 },
-      adoption: { policy: "AdoptOnly" },
-    });
-    const { status } = await world.untilReady("staging");
-    expect(status.ownership?.endpointId).toBe(foreignId);
-    expect(await world.sandbox.endpoints(project)).toMatchObject([{ id: foreignId, autoscaling_limit_min_cu: 1 }]);
   });
 
   test("a replica to adopt by its id → taken over; on the wrong branch → AdoptionMismatch; missing → says so", async () => {
@@ -116,23 +89,3 @@ test("two resources for the read-write place of one branch → the older has it,
   expect(heir.status.ownership?.endpointId).not.toBe(first.status.ownership?.endpointId);
   expect(await world.sandbox.endpoints(project)).toHaveLength(1);
 });
-
-test("applied together for one branch → exactly one endpoint, one Ready and one Stalled", async () => {
-  const world = await startWorld();
-  const items = ["left", "right"].map((name) => world.manifest(name, { branchId: branches.orders, type: "ReadWrite" }));
-  await world.kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
-  const all = await Promise.all([
-    world.until("left", "settled", isSettled),
-    world.until("right", "settled", isSettled),
-  ]);
-  expect(all.map(({ status }) => conditionOf(status.conditions, "Ready")?.reason).sort()).toEqual([
-    "ClaimedByAnother",
-    "UpToDate",
-  ]);
-  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-});
-
-function isSettled({ status }: { readonly status: { readonly conditions?: readonly { type: string }[] | undefined } }) {
-  const types = (status.conditions ?? []).map(({ type }) => type);
-  return types.includes("Ready") && !types.includes("Reconciling");
-}

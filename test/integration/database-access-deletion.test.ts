@@ -1,8 +1,8 @@
 /** Tests the deletion of DatabaseAccesses. */
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
-import { type AccessWorld, startAccessWorld } from "../support/access-world.ts";
-import { databasesOf, passwordOf, rolesOf } from "../support/branch-objects.ts";
+import { startAccessWorld } from "../support/access-world.ts";
+import { databasesOf, rolesOf } from "../support/branch-objects.ts";
 import "../support/patience.ts";
 import { branches, project } from "../support/world.ts";
 
@@ -83,29 +83,4 @@ test("deleted without a policy → the database stays, and so does the role that
   expect(await databasesOf(access)).toContain("orders");
   expect(await rolesOf(access)).toContain("orders_app");
   expect(await access.secret("app")).toBeUndefined();
-});
-
-/** Applies two DatabaseAccesses that name the same role and database. `creator` has created both. */
-async function startSharing(): Promise<AccessWorld> {
-  const access = await startAccessWorld();
-  await access.world.apply("orders", endpoint);
-  for (const name of ["creator", "other"]) {
-    await access.apply(name, {
-      database: { name: "orders", deletionPolicy: "Delete" },
-      role: { name: "orders_app", deletionPolicy: "Delete" },
-    });
-    await access.untilReady(name);
-  }
-  return access;
-}
-
-test("the creator of a shared role and database is deleted → both stay, also when the other one is deleted", async () => {
-  const access = await startSharing();
-  await access.delete("creator");
-  await access.untilGone("creator");
-  expect((await access.secret("other"))?.data.password).toBe(await passwordOf(access, "orders_app"));
-  await access.delete("other");
-  await access.untilGone("other");
-  expect(await rolesOf(access)).toContain("orders_app");
-  expect(await databasesOf(access)).toContain("orders");
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { startAccessWorld } from "../support/access-world.ts";
-import { adminKubectl, createTestNamespace, isWrite, readAuditEvents } from "../support/api-server.ts";
+import { isWrite, readAuditEvents } from "../support/api-server.ts";
 import { branchPath, databasesOf, passwordOf, rolesOf } from "../support/branch-objects.ts";
 import "../support/patience.ts";
 import { branches, project } from "../support/world.ts";
@@ -94,43 +94,6 @@ test("a rotation → the Secret that a reloader watches gets new data and anothe
   expect((await writes()) - writesBefore).toBe(1);
 });
 
-test("three accesses share a role whose rotation is due → one reset, and all Secrets hold the password", async () => {
-  const access = await startAccessWorld();
-  const { namespace, sandbox } = access.world;
-  const names = ["app", "jobs", "report"];
-  await access.world.apply("orders", endpoint);
-  for (const name of names) await access.apply(name, { password: { rotateAfterSeconds: 3_600 } });
-  for (const name of names) await access.untilReady(name);
-  const before = await access.secret("app");
-  await access.world.stopOperator();
-  const old = JSON.stringify({ status: { password: { knownSinceTime: "2020-01-01T00:00:00Z" } } });
-  for (const name of names) {
-    await adminKubectl().run([
-      "-n",
-      namespace,
-      "patch",
-      "dba",
-      name,
-      "--subresource=status",
-      "--type=merge",
-      "-p",
-      old,
-    ]);
-  }
-  await access.world.startOperator();
-  const isNew = ({ data }: { readonly data: Readonly<Record<string, string>> }) =>
-    data.password !== before?.data.password;
-  const secrets = await Promise.all(names.map((name) => access.untilSecret(name, "a new password", isNew)));
-  const password = await passwordOf(access, "orders_app");
-  expect(secrets.map(({ data }) => data.password)).toEqual(names.map(() => password));
-  for (const name of names) {
-    await access.annotate(name, "reconcileRequestedAt", "again");
-    await access.until(name, "seen again", ({ status }) => status.lastHandledReconcileAt === "again");
-  }
-  const resets = (await sandbox.requests()).filter(({ path }) => path.endsWith("/reset_password"));
-  expect(resets).toHaveLength(1);
-});
-
 test("the password is reset by another client → the Secret follows", async () => {
   const access = await startAccessWorld();
   await access.world.apply("orders", endpoint);
@@ -175,52 +138,6 @@ test("the Secret is edited, then deleted → restored each time", async () => {
   await access.untilSecret("app", "made again", ({ data }) => data.password === before?.data.password);
   await access.world.untilEventsWith("app", "SecretRestored");
 });
-
-test("a namespace applies 45 accesses at once → an access of another namespace does not wait for them", async () => {
-  const access = await startAccessWorld();
-  const { kubectl, namespace } = access.world;
-  const other = await createTestNamespace("other");
-  await access.allowSecrets(other);
-  await access.world.restartOperator({ WATCH_NAMESPACES: `${namespace},${other}` });
-  const apiVersion = "endpoint-operator.dev/v1alpha1";
-  const accessIn = (place: string, name: string) => ({
-    ...{ apiVersion, kind: "DatabaseAccess", metadata: { name, namespace: place } },
-    spec: { endpointRef: { name: "orders" }, database: { name }, role: { name } },
-  });
-  const staging = { projectId: project, branchId: branches.staging, type: "ReadWrite" };
-  const endpointOfOther = {
-    ...{ apiVersion, kind: "ComputeEndpoint", metadata: { name: "orders", namespace: other }, spec: staging },
-  };
-  const apply = (items: readonly object[]) =>
-    kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
-  await apply([access.world.manifest("orders", endpoint), endpointOfOther]);
-  await access.world.untilReady("orders");
-  await kubectl.run(["-n", other, "wait", "--for=condition=Ready", "cpe/orders", "--timeout=60s"]);
-  await apply(Array.from({ length: 45 }, (_, at) => accessIn(namespace, `many-${String(at).padStart(2, "0")}`)));
-  await apply([accessIn(other, "single")]);
-  await kubectl.run(["-n", other, "wait", "--for=condition=Ready", "dba/single", "--timeout=60s"]);
-  const path = "--output=jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}";
-  const states = (await kubectl.run(["-n", namespace, "get", "dba", path])).split(" ");
-  expect(states.filter((state) => state === "True").length, String(states)).toBeLessThan(12);
-});
-
-test.each(["roles", "databases"])(
-  "the answer to the create in %s is lost → Ready, made once, Presumed",
-  async (what) => {
-    const access = await startAccessWorld();
-    await access.world.apply("orders", endpoint);
-    await access.world.untilReady("orders");
-    await access.world.sandbox.fault(
-      { method: "POST", path: `/api/v2${branchPath}/${what}`, times: 1 },
-      { kind: "dropAfter" },
-    );
-    await access.apply("app", {});
-    const { status } = await access.untilReady("app");
-    const type = what === "roles" ? "Role" : "Database";
-    expect(status.records?.objects.find((object) => object.type === type)?.origin).toBe("Presumed");
-    expect((await access.secret("app"))?.data.password).toBe(await passwordOf(access, "orders_app"));
-  },
-);
 
 test("replicas come and go → the Secret names those there are", async () => {
   const access = await startAccessWorld();

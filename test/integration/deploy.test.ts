@@ -6,17 +6,9 @@ import { parseAllDocuments } from "yaml";
 import { shutdownLimitMs } from "../../src/wiring/operator.ts";
 import { adminKubectl } from "../support/api-server.ts";
 
-interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-}
-
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Record<string, string> };
-  readonly rules?: readonly Rule[];
   // biome-ignore lint/suspicious/noExplicitAny: a manifest of any kind, read by path in the assertions
   readonly spec?: any;
 }
@@ -33,15 +25,6 @@ function named(manifests: readonly Manifest[], kind: string, name: string): Mani
   const found = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);
   return found;
-}
-
-/** Returns one line for each verb on each resource. */
-function permissions({ rules = [] }: Manifest): readonly string[] {
-  return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
-    resources.flatMap((resource) =>
-      verbs.map((verb) => `${verb} ${resource}.${apiGroups.join()}${resourceNames ? ` ${resourceNames.join()}` : ""}`),
-    ),
-  );
 }
 
 /** A server-side dry run stores nothing. So it does not find namespaces that the same manifests create. */
@@ -108,93 +91,12 @@ describe("manifests", () => {
   });
 });
 
-/** Rights on ClusterControlPlanes, which belong to no namespace. */
-const ofCluster = [
-  "get clustercontrolplanes.endpoint-operator.dev",
-  "list clustercontrolplanes.endpoint-operator.dev",
-  "watch clustercontrolplanes.endpoint-operator.dev",
-  "patch clustercontrolplanes.endpoint-operator.dev",
-  "patch clustercontrolplanes/status.endpoint-operator.dev",
-];
-
-describe("roles", () => {
-  test("the operator → exactly what it uses; of Secrets, only the one with the key", async () => {
-    const manifests = await render("deploy/base");
-    expect(permissions(named(manifests, "ClusterRole", "endpoint-operator"))).toEqual([
-      "get computeendpoints.endpoint-operator.dev",
-      "list computeendpoints.endpoint-operator.dev",
-      "watch computeendpoints.endpoint-operator.dev",
-      "patch computeendpoints.endpoint-operator.dev",
-      "get databaseaccesses.endpoint-operator.dev",
-      "list databaseaccesses.endpoint-operator.dev",
-      "watch databaseaccesses.endpoint-operator.dev",
-      "patch databaseaccesses.endpoint-operator.dev",
-      "get controlplanes.endpoint-operator.dev",
-      "list controlplanes.endpoint-operator.dev",
-      "watch controlplanes.endpoint-operator.dev",
-      "patch controlplanes.endpoint-operator.dev",
-      "patch computeendpoints/status.endpoint-operator.dev",
-      "patch databaseaccesses/status.endpoint-operator.dev",
-      "patch controlplanes/status.endpoint-operator.dev",
-      "create events.events.k8s.io",
-      "patch events.events.k8s.io",
-      "get namespaces.",
-      "list namespaces.",
-      "watch namespaces.",
-      ...ofCluster,
-      "get namespaces. kube-system",
-    ]);
-    // An administrator of each namespace binds this role there.
-    expect(permissions(named(manifests, "ClusterRole", "endpoint-operator-secrets"))).toEqual([
-      "get secrets.",
-      "create secrets.",
-      "patch secrets.",
-      "delete secrets.",
-    ]);
-    expect(permissions(named(manifests, "Role", "endpoint-operator-key"))).toEqual([
-      "get secrets. control-plane-api-key",
-    ]);
-    expect(permissions(named(manifests, "Role", "endpoint-operator-lease"))).toEqual([
-      "create leases.coordination.k8s.io",
-      "get leases.coordination.k8s.io endpoint-operator",
-      "patch leases.coordination.k8s.io endpoint-operator",
-    ]);
-  });
-
-  test("an install for some namespaces → the same rights, there alone", async () => {
-    const everywhere = permissions(named(await render("deploy/base"), "ClusterRole", "endpoint-operator"));
-    const manifests = await render("deploy/namespaced");
-    const clusterWide = permissions(named(manifests, "ClusterRole", "endpoint-operator"));
-    const there = permissions(named(manifests, "Role", "endpoint-operator"));
-    expect(clusterWide).toEqual([...ofCluster, "get namespaces. kube-system"]);
-    // One Namespace is read by its name; a watch covers all of them.
-    const withoutNamespaces = (lines: readonly string[]) => lines.filter((line) => !line.endsWith(" namespaces."));
-    expect(there).toContain("get namespaces.");
-    expect([...withoutNamespaces(there), ...clusterWide]).toEqual(withoutNamespaces(everywhere));
-    const settings = manifests.filter(({ kind }) => kind === "ConfigMap");
-    expect(settings).toMatchObject([{ data: { WATCH_NAMESPACES: "shop", LOG_LEVEL: "info" } }]);
-  });
-
-  test("an install with METRICS_AUTH → two rights more; the NetworkPolicy still opens the metrics port", async () => {
-    const manifests = await render("deploy/metrics-auth");
-    expect(permissions(named(manifests, "ClusterRole", "endpoint-operator-metrics-auth"))).toEqual([
-      "create tokenreviews.authentication.k8s.io",
-      "create subjectaccessreviews.authorization.k8s.io",
-    ]);
-    const settings = manifests.filter(({ kind }) => kind === "ConfigMap");
-    expect(settings).toMatchObject([{ data: { METRICS_AUTH: "Token" } }]);
-    const { spec } = named(manifests, "NetworkPolicy", "endpoint-operator");
-    expect(spec.ingress).toEqual([{ ports: [{ port: "metrics" }, { port: "health" }] }]);
-  });
-
-  test("people → aggregated into view and edit, never status", async () => {
-    const manifests = await render("deploy/base");
-    const view = named(manifests, "ClusterRole", "endpoint-operator-view");
-    const edit = named(manifests, "ClusterRole", "endpoint-operator-edit");
-    expect(view.metadata.labels).toMatchObject({ "rbac.authorization.k8s.io/aggregate-to-view": "true" });
-    expect(edit.metadata.labels).toMatchObject({ "rbac.authorization.k8s.io/aggregate-to-edit": "true" });
-    expect([...permissions(view), ...permissions(edit)].filter((line) => line.includes("/"))).toEqual([]);
-  });
+test("an install with METRICS_AUTH → the NetworkPolicy still opens the metrics port", async () => {
+  const manifests = await render("deploy/metrics-auth");
+  const settings = manifests.filter(({ kind }) => kind === "ConfigMap");
+  expect(settings).toMatchObject([{ data: { METRICS_AUTH: "Token" } }]);
+  const { spec } = named(manifests, "NetworkPolicy", "endpoint-operator");
+  expect(spec.ingress).toEqual([{ ports: [{ port: "metrics" }, { port: "health" }] }]);
 });
 
 describe("the pod", () => {

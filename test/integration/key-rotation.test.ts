@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { adminKubectl, serviceAccountAccess } from "../support/api-server.ts";
-import type { LoggedRequest, SandboxControl } from "../support/sandbox-control.ts";
+import { adminKubectl } from "../support/api-server.ts";
+import type { LoggedRequest } from "../support/sandbox-control.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
@@ -23,22 +23,6 @@ async function deleteSecret(): Promise<void> {
   await adminKubectl().run(["--namespace", home, "delete", "secret", secretName, "--ignore-not-found"]);
 }
 
-/** Starts an operator with a Secret and a mounted file. The file never follows the Secret. */
-async function startWithFile(key: (sandbox: SandboxControl) => Promise<string>, operatorKubeconfig?: string) {
-  const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const file = path.join(directory, "api-key");
-  await writeFile(file, "");
-  const environment = {
-    CONTROL_PLANE_API_KEY: "",
-    CONTROL_PLANE_API_KEY_FILE: file,
-    CONTROL_PLANE_API_KEY_SECRET: `${secretName}/api-key`,
-  };
-  const world = await startWorld({ environment, ...(operatorKubeconfig && { operatorKubeconfig }) });
-  await writeFile(file, await key(world.sandbox));
-  return world;
-}
-
 /** Returns the requests that the control plane refused because of their key, since the given one. */
 async function refusedSince(world: World, sequence: number): Promise<readonly LoggedRequest[]> {
   return (await world.sandbox.requests(sequence)).filter(({ status }) => status === 401);
@@ -48,21 +32,25 @@ async function lastSequence(world: World): Promise<number> {
   return (await world.sandbox.requests()).at(-1)?.sequence ?? 0;
 }
 
-function keyReports(world: World): readonly unknown[] {
-  return world.logs
-    .filter(({ message }) => message.startsWith("cannot read the API key from its Secret"))
-    .map(({ fields }) => fields);
-}
-
 beforeAll(deleteSecret);
 
 test("the Secret gets another key → used, and the revoked one never again, whatever the file holds", async () => {
   onTestFinished(deleteSecret);
-  const world = await startWithFile(async (sandbox) => {
-    const first = await sandbox.newKey("first");
-    await storeKey(first);
-    return first;
+  const directory = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const file = path.join(directory, "api-key");
+  await writeFile(file, "");
+  const world = await startWorld({
+    environment: {
+      CONTROL_PLANE_API_KEY: "",
+      CONTROL_PLANE_API_KEY_FILE: file,
+      CONTROL_PLANE_API_KEY_SECRET: `${secretName}/api-key`,
+    },
   });
+  const first = await world.sandbox.newKey("first");
+  await storeKey(first);
+  // The file never follows the Secret.
+  await writeFile(file, first);
   await world.apply("orders", orders);
   await world.untilReady("orders");
   const second = await world.sandbox.newKey("second");
@@ -87,35 +75,4 @@ test("the Secret gets another key → used, and the revoked one never again, wha
   await world.untilReady("orders");
   expect(await refusedSince(world, sinceAccepted), "no request with the old key after the change").toEqual([]);
   expect(await world.sandbox.endpoints(project)).toMatchObject([{ autoscaling_limit_max_cu: 2 }]);
-});
-
-test("the operator may not read the Secret → it uses the file, and reports that once", async () => {
-  const account = "without-key-role";
-  const admin = adminKubectl();
-  await admin.run(["--namespace", home, "create", "serviceaccount", account]);
-  onTestFinished(async () => {
-    await admin.run(["--namespace", home, "delete", "serviceaccount", account]);
-    await admin.run(["delete", "clusterrolebinding", account]);
-  });
-  const binding = ["--clusterrole=endpoint-operator", `--serviceaccount=${home}:${account}`];
-  await admin.run(["create", "clusterrolebinding", account, ...binding]);
-  const { kubeconfigFile } = await serviceAccountAccess(home, account);
-  const world = await startWithFile((sandbox) => sandbox.newKey("of the file"), kubeconfigFile);
-  await world.apply("orders", orders);
-  await world.untilReady("orders");
-  expect(keyReports(world)).toEqual([
-    { reason: expect.stringContaining(`The operator may not read Secret ${home}/${secretName}`) },
-  ]);
-});
-
-test("no Secret → the file, one report; created later → used", async () => {
-  onTestFinished(deleteSecret);
-  const world = await startWithFile((sandbox) => sandbox.newKey("of the file"));
-  await world.apply("orders", orders);
-  await world.untilReady("orders");
-  expect(keyReports(world)).toHaveLength(1);
-  await storeKey(await world.sandbox.newKey("of the Secret"));
-  const before = await lastSequence(world);
-  const isUsed = async () => (await world.sandbox.requests(before)).some(({ key }) => key === "of the Secret");
-  await waitUntil(async () => ((await isUsed()) ? true : undefined), { what: "the key of the Secret is used" });
 });

@@ -1,7 +1,6 @@
 /** Tests how changes of spec reach the endpoint, and how drift is corrected. */
 import { describe, expect, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
-import type { StoredResource } from "../support/stored-resource.ts";
 import { branches, project, startWorld } from "../support/world.ts";
 
 const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
@@ -80,34 +79,6 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 });
 
-test("two resources that swap branches → reported, nothing lost", async () => {
-  const world = await startWorld();
-  await world.apply("left", orders);
-  await world.apply("right", { ...orders, branchId: branches.staging });
-  const ids = [await world.untilReady("left"), await world.untilReady("right")].map((each) => each.status.ownership);
-  await world.apply("left", { ...orders, branchId: branches.staging });
-  await world.untilStalled("left", "ClaimedByAnother");
-  await world.apply("right", orders);
-  await world.untilStalled("right", "ClaimedByAnother");
-  expect((await world.sandbox.endpoints(project)).map(({ id }) => id).sort()).toEqual(
-    ids.map((ownership) => ownership?.endpointId).sort(),
-  );
-});
-
-test("another client changes the size → it is put back", async () => {
-  const world = await startWorld();
-  await world.apply("orders", { ...orders, ...small });
-  const { status } = await world.untilReady("orders");
-  await world.sandbox.api("PATCH", `/projects/${project}/endpoints/${status.ownership?.endpointId}`, {
-    endpoint: { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 },
-  });
-  await world.until("orders", "its own size again", ({ status: seen }) => {
-    const isPutBack = (seen.operations ?? []).filter(({ action }) => action === "apply_config").length === 2;
-    return isPutBack && conditionOf(seen.conditions, "Ready")?.status === "True";
-  });
-  expect(await world.sandbox.endpoints(project)).toMatchObject([{ autoscaling_limit_max_cu: 0.25 }]);
-});
-
 test("the endpoint is deleted by another hand → a new one, and an event", async () => {
   const world = await startWorld();
   await world.apply("orders", orders);
@@ -120,53 +91,6 @@ test("the endpoint is deleted by another hand → a new one, and an event", asyn
   await world.untilReady("orders");
   expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([after.status.ownership?.endpointId]);
   await world.untilEventsWith("orders", "EndpointGone");
-});
-
-test("an adopted endpoint is deleted by another hand → Stalled, not replaced", async () => {
-  const world = await startWorld();
-  const foreignId = await world.sandbox.createForeign(project, branches.orders);
-  await world.apply("orders", { ...orders, adoption: { policy: "AdoptOrCreate", endpointId: foreignId } });
-  await world.untilReady("orders");
-  await world.sandbox.untilUnlocked(project);
-  await world.sandbox.api("DELETE", `/projects/${project}/endpoints/${foreignId}`);
-  await world.untilStalled("orders", "EndpointGone");
-  await world.reconcile("orders");
-  expect(await world.sandbox.endpoints(project)).toEqual([]);
-});
-
-test("an idle endpoint stays Ready", async () => {
-  // In profile public the shortest delay is a minute.
-  const world = await startWorld({ sandbox: { profile: "seed" } });
-  await world.apply("orders", { ...orders, suspend: { mode: "After", afterSeconds: 1 } });
-  await world.untilReady("orders");
-  // The operator reads operations before endpoints, so the state can be idle one read before its operation is there.
-  const suspendOf = ({ status }: StoredResource) =>
-    (status.operations ?? []).find(({ action }) => action === "suspend_compute");
-  const idle = await world.until("orders", "idle, and why", (seen) => {
-    return seen.status.state === "idle" && suspendOf(seen)?.status === "finished";
-  });
-  expect(conditionOf(idle.status.conditions, "Ready")).toMatchObject({ status: "True", reason: "UpToDate" });
-  expect(suspendOf(idle)).toMatchObject({ cause: "ControlPlane" });
-});
-
-test("paused → nothing but status is written; deletion waits too; unpaused it goes on", async () => {
-  const world = await startWorld();
-  await world.apply("orders", orders);
-  await world.untilReady("orders");
-  await world.annotate("orders", "paused", "true");
-  await world.apply("orders", { ...orders, ...large }, { annotations: { "endpoint-operator.dev/paused": "true" } });
-  const paused = await world.until("orders", "says that it is paused", ({ metadata, status }) => {
-    return (
-      conditionOf(status.conditions, "Ready")?.reason === "Paused" && status.observedGeneration === metadata.generation
-    );
-  });
-  expect(conditionOf(paused.status.conditions, "Ready")?.status).toBe("Unknown");
-  await world.delete("orders");
-  await world.reconcile("orders");
-  expect(await world.sandbox.endpoints(project)).toMatchObject([{ autoscaling_limit_max_cu: 0.25 }]);
-  await world.kubectl.run(["-n", world.namespace, "annotate", "cpe", "orders", "endpoint-operator.dev/paused-"]);
-  await world.untilGone("orders");
-  expect(await world.sandbox.endpoints(project)).toEqual([]);
 });
 
 test("a move that the control plane refuses, because the branch has a replica → the remedy at once, and Ready when it is gone", async () => {

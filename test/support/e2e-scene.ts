@@ -43,10 +43,3 @@ export async function expectExactlyOne({ sandbox, world, name, project }: Scene)
   expect(await sandbox.endpointIdsEver(project), "endpoints that ever were").toEqual([owned]);
   return resource;
 }
-
-/** Checks that the resource is gone, and also the only endpoint that its project ever had. */
-export async function expectNothingLeft({ sandbox, world, name, project }: Scene): Promise<void> {
-  await world.resources.untilGone(name);
-  expect(await sandbox.endpointIds(project)).toEqual([]);
-  expect(await sandbox.endpointIdsEver(project), "endpoints that ever were").toHaveLength(1);
-}

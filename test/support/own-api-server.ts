@@ -32,16 +32,3 @@ export async function startBareApiServer(options: Partial<ApiServerOptions> = {}
   const kubectl = createKubectl({ binary, kubeconfigFile: apiServer.kubeconfigFile });
   return { apiServer, kubectl };
 }
-
-/** Compacts etcd, so that it forgets everything before now. In a cluster this happens every five minutes. */
-export async function compactEtcd({ etcdUrl }: ApiServer): Promise<void> {
-  const post = async (path: string, body: object) => {
-    const answer = await fetch(`${etcdUrl}/v3/kv/${path}`, { method: "POST", body: JSON.stringify(body) });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`etcd answered ${answer.status} to ${path}: ${text}`);
-    return JSON.parse(text) as { readonly header: { readonly revision: string } };
-  };
-  const key = Buffer.from("any").toString("base64");
-  const { header } = await post("range", { key });
-  await post("compaction", { revision: header.revision, physical: true });
-}

@@ -1,12 +1,11 @@
 /** Tests computes with real client libraries of PostgreSQL. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { nodePostgres, postgresJs, psql, type SqlClient } from "./clients/sql-clients.ts";
+import { nodePostgres, postgresJs, type SqlClient } from "./clients/sql-clients.ts";
 import { ComputeScene, primary, replica } from "./compute-scene.ts";
 
 const clients: readonly (readonly [name: string, client: SqlClient])[] = [
   ["pg", nodePostgres],
   ["postgres.js", postgresJs],
-  ["psql", psql],
 ];
 
 describe("real clients", () => {

@@ -1,11 +1,6 @@
 /** The client libraries of PostgreSQL that tests use, with one interface. */
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { promisify } from "node:util";
 import pg from "pg";
 import postgres from "postgres";
-
-const execute = promisify(execFile);
 
 /** A client library for PostgreSQL, as an application uses it. */
 export interface SqlClient {
@@ -107,61 +102,6 @@ export const postgresJs: SqlClient = {
       return (error as { readonly code: string }).code;
     } finally {
       await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })));
-    }
-  },
-};
-
-/** psql does not print the SQLSTATE of a refused connection, so the text of libpq's message is checked. */
-const tooMany = /too many clients already|remaining connection slots are reserved/;
-
-/** Starts psql with one statement that waits. Resolves once the connection is open or refused. */
-async function psqlThatWaits(uri: string) {
-  const statements = ["SELECT 'open'", "SELECT pg_sleep(60)"].flatMap((each) => ["-c", each]);
-  const child = spawn("psql", ["-X", "-q", "-A", "-t", uri, ...statements], { timeout: 90_000 });
-  let output = "";
-  child.stderr.on("data", (bytes: Buffer) => {
-    output += bytes.toString("utf8");
-  });
-  const closed = once(child, "close");
-  const isOpen = await Promise.race([once(child.stdout, "data").then(() => true), closed.then(() => false)]);
-  const end = async () => {
-    child.kill("SIGTERM");
-    await closed;
-  };
-  return { isOpen, closed, output: () => output, end };
-}
-
-/** psql of the Debian package. `run` returns all rows first, and then the errors. */
-export const psql: SqlClient = {
-  async run(uri, ...statements) {
-    const commands = statements.flatMap((each) => ["-c", each]);
-    const args = ["-X", "-q", "-A", "-t", "-v", "VERBOSITY=sqlstate", uri, ...commands];
-    const { stdout, stderr } = await execute("psql", args, { timeout: 60_000 }).catch(
-      (error: { readonly stdout: string; readonly stderr: string }) => error,
-    );
-    const errors = [...stderr.matchAll(/ERROR:\s+(\w{5})/g)].map(([, code = ""]) => code);
-    return [...stdout.split("\n").filter((line) => line !== ""), ...errors];
-  },
-  async hold(uri) {
-    const { isOpen, closed, output } = await psqlThatWaits(uri);
-    if (!isOpen) throw new Error(output());
-    return {
-      dropped: closed.then(() => {
-        if (!/terminating connection|closed the connection/.test(output())) throw new Error(`not dropped: ${output()}`);
-      }),
-    };
-  },
-  async exhaust(uri) {
-    const held: Awaited<ReturnType<typeof psqlThatWaits>>[] = [];
-    try {
-      while (held.length < 130) {
-        const next = await psqlThatWaits(uri);
-        if (!next.isOpen) return tooMany.test(next.output()) ? "53300" : next.output();
-        held.push(next);
-      }
-      return "none was refused";
-    } finally {
-      await Promise.all(held.map((each) => each.end()));
     }
   },
 };
