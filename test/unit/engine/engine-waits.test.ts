@@ -3,6 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { firstChange } from "../../../src/engine/schedule.ts";
+import { conditionOf } from "../../../src/resource/conditions.ts";
 import { ToyScene } from "./toy-scene.ts";
 
 const minuteMs = 60_000;
@@ -52,6 +53,11 @@ describe("failures", () => {
       scene.apply(1);
       await scene.pass(minutes === 0 ? 2_000 : minutes * minuteMs - 10_000);
       expect(scene.state?.startsWith("Stalled ")).toBe(minutes === 0);
+      // A person who only made a typo reads the remedy at once.
+      const ready = conditionOf(scene.toy?.status.conditions, "Ready");
+      expect(scene.engine.events.filter((event) => event.startsWith("Warning"))).toEqual([
+        `Warning ${ready?.reason} ${ready?.message}`,
+      ]);
       await scene.pass(3 * 60 * minuteMs, 30_000);
       const stall = scene.state?.split(" ")[1];
       expect(scene.engine.events.filter((event) => event.startsWith(`Warning ${stall}`))).toHaveLength(1);
