@@ -1,7 +1,11 @@
 /** A sandbox with computes, and a client of it, for tests. */
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "../../../src/sandbox/index.ts";
+import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const run = promisify(execFile);
@@ -166,6 +170,25 @@ export class ComputeScene extends ComputeClient {
     await this.sandbox.stop();
     if (this.#bugs.length > 0) throw new Error("the sandbox reported a bug", { cause: this.#bugs[0] });
   }
+}
+
+const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+
+/** Starts a sandbox with computes as a process of its own. Its temporary files are in `tmp` of the folder. */
+export async function startProcess(
+  folder: string,
+  ...more: readonly string[]
+): Promise<{ readonly program: RunningProgram; readonly client: ComputeClient }> {
+  const fixtureFile = path.join(folder, "fixture.json");
+  writeFileSync(fixtureFile, JSON.stringify(fixture));
+  const args = ["sandbox", "--port", "0", "--api-key", clientKey, "--fixture", fixtureFile, ...more];
+  const program = await startProgram({
+    command: process.execPath,
+    args: [main, ...args, "--compute", "postgres", "--compute-port", "0"],
+    env: { ...bareEnvironment, TMPDIR: path.join(folder, "tmp") },
+  });
+  const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
+  return { program, client: new ComputeClient({ url, controlUrl: url.replace("/api/v2", "/sandbox/v1") }) };
 }
 
 /**

@@ -1,35 +1,17 @@
 /** Tests that a sandbox killed during real work loses no data and leaves no process. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
 import { commandLinesNaming } from "../../support/processes.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { type ApiAnswer, ComputeClient, clientKey, fixture, mainBranch, primary, replica } from "./compute-scene.ts";
+import { type ApiAnswer, type ComputeClient, mainBranch, primary, replica, startProcess } from "./compute-scene.ts";
 
 const rounds = process.env.LONG === "1" ? 50 : 8;
-const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
-interface Started {
-  readonly program: RunningProgram;
-  readonly client: ComputeClient;
-}
-
-async function startOn(folder: string): Promise<Started> {
-  const data = ["--data", path.join(folder, "data"), "--fixture", path.join(folder, "fixture.json")];
-  const args = ["sandbox", "--profile", "seed", "--port", "0", "--api-key", clientKey, ...data];
-  const program = await startProgram({
-    command: process.execPath,
-    args: [main, ...args, "--compute", "postgres", "--compute-port", "0"],
-    env: { ...bareEnvironment, TMPDIR: path.join(folder, "tmp") },
-  });
-  const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
-  return { program, client: new ComputeClient({ url, controlUrl: url.replace("/api/v2", "/sandbox/v1") }) };
-}
+const startOn = (folder: string) => startProcess(folder, "--profile", "seed", "--data", path.join(folder, "data"));
 
 /** Returns the command lines of all processes that use the folder, except that of the sandbox. */
 function serversIn(folder: string): readonly string[] {
@@ -108,7 +90,6 @@ test(`kill -9 in the middle of real work, ${rounds} times → no data lost, no p
   // If root runs the test, PostgreSQL runs as another user. That user must be able to enter the folder.
   mkdirSync(path.join(folder, "tmp"));
   for (const each of [folder, path.join(folder, "tmp")]) chmodSync(each, 0o755);
-  writeFileSync(path.join(folder, "fixture.json"), JSON.stringify(fixture));
   const random = createSeededRandom(7);
   const branchesWithData: string[] = [];
   let started = await startOn(folder);

@@ -1,19 +1,15 @@
 /** Tests that a sandbox whose databases are temporary leaves no folder. */
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, expect, test, vi } from "vitest";
 import { findBinaries } from "../../../src/sandbox/computes/postgres/binaries.ts";
 import { chooseSystemUser } from "../../../src/sandbox/computes/postgres/system-user.ts";
-import { bareEnvironment, type RunningProgram, startProgram } from "../../support/e2e-program.ts";
 import { commandLinesNaming } from "../../support/processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { ComputeClient, ComputeScene, clientKey, fixture, primary, replica } from "./compute-scene.ts";
+import { ComputeScene, primary, replica, startProcess } from "./compute-scene.ts";
 
 afterEach(() => vi.unstubAllEnvs());
-
-const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
 /** A folder for temporary files that nothing else uses, and in which PostgreSQL's user may make folders too. */
 function makeFolder(): { readonly folder: string; readonly temporary: string } {
@@ -23,22 +19,6 @@ function makeFolder(): { readonly folder: string; readonly temporary: string } {
   mkdirSync(temporary);
   chmodSync(temporary, 0o777);
   return { folder, temporary };
-}
-
-/** Starts a sandbox as a process of its own. */
-async function startProcess(
-  folder: string,
-): Promise<{ readonly program: RunningProgram; readonly client: ComputeClient }> {
-  const fixtureFile = path.join(folder, "fixture.json");
-  writeFileSync(fixtureFile, JSON.stringify(fixture));
-  const args = ["sandbox", "--port", "0", "--api-key", clientKey, "--fixture", fixtureFile];
-  const program = await startProgram({
-    command: process.execPath,
-    args: [main, ...args, "--compute", "postgres", "--compute-port", "0"],
-    env: { ...bareEnvironment, TMPDIR: path.join(folder, "tmp") },
-  });
-  const [, url = ""] = await program.untilOutput(/listening on (\S+)\n/);
-  return { program, client: new ComputeClient({ url, controlUrl: url.replace("/api/v2", "/sandbox/v1") }) };
 }
 
 async function untilNoProcess(folder: string): Promise<void> {
