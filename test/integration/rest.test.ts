@@ -40,18 +40,6 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
   });
 });
 
-test("from apply to Ready → at most four writes to a resource", async () => {
-  const world = await startWorld();
-  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
-  await world.untilReady("orders");
-  await world.untilEvents("orders", ["EndpointCreated", "EndpointReady"]);
-  const writes = await world.operatorWrites();
-  const toResource = writes.filter(({ objectRef }) => objectRef?.resource === "computeendpoints");
-  expect(toResource.length).toBeLessThanOrEqual(4);
-  const kinds = new Set(writes.map(({ objectRef }) => objectRef?.resource));
-  expect([...kinds].sort()).toEqual(["computeendpoints", "events"]);
-});
-
 test("at rest → calls to the control plane grow with projects, not with resources", async () => {
   const world = await startWorld({ environment: { PROJECT_POLL_SECONDS: "1" } });
   await settle(world);

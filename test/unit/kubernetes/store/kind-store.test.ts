@@ -9,6 +9,10 @@ import { type ComputeEndpoint, projectsOf } from "../../../../src/resource/compu
 import { ScriptedConnection } from "../scripted-connection.ts";
 
 const key = { namespace: "shop", name: "orders" };
+const failing = (error: KubernetesError) => () => {
+  throw error;
+};
+const noAnswer = new KubernetesError("TimedOut", "no answer in time");
 const spec = { projectId: "p1", branchId: "b1", type: "ReadWrite" };
 
 function stored(status: unknown, resourceVersion = "10", metadata: object = {}) {
@@ -121,9 +125,7 @@ describe("the store", () => {
     it("the read fails → nothing to act on, and it is tried again", async () => {
       const { connection, store, put } = createStore();
       const resource = put(stored({}));
-      connection.respond = () => {
-        throw new KubernetesError("TimedOut", "no answer in time");
-      };
+      connection.respond = failing(noAnswer);
       await expect(store.addFinalizer(resource)).rejects.toMatchObject({ reason: "TimedOut" });
       await expect(store.current(key)).rejects.toMatchObject({ reason: "TimedOut" });
       connection.respond = () => stored({});
@@ -145,9 +147,7 @@ describe("the store", () => {
     it("a watch event came first → the newer of the two", async () => {
       const { connection, store, put } = createStore();
       const resource = put(stored({}));
-      connection.respond = () => {
-        throw new KubernetesError("TimedOut", "no answer in time");
-      };
+      connection.respond = failing(noAnswer);
       await expect(store.patchStatus(resource, { state: "mine" })).rejects.toMatchObject({ reason: "TimedOut" });
       connection.respond = () => {
         put(stored({ state: "newer" }, "12"));
@@ -159,9 +159,7 @@ describe("the store", () => {
     it("a later write is answered → no read", async () => {
       const { connection, store, put } = createStore();
       const resource = put(stored({}));
-      connection.respond = () => {
-        throw new KubernetesError("TimedOut", "no answer in time");
-      };
+      connection.respond = failing(noAnswer);
       await expect(store.patchStatus(resource, { state: "mine" })).rejects.toMatchObject({ reason: "TimedOut" });
       connection.respond = () => stored({ state: "mine" }, "11");
       await store.patchStatus(resource, { state: "mine" });
@@ -173,9 +171,7 @@ describe("the store", () => {
   it("a conflict, and the watch is late with the change → the next look reads the object as it is", async () => {
     const { connection, store, put } = createStore();
     const resource = put(stored({}));
-    connection.respond = () => {
-      throw new KubernetesError("Conflict", "it has changed");
-    };
+    connection.respond = failing(new KubernetesError("Conflict", "it has changed"));
     await expect(store.patchStatus(resource, { state: "mine" })).rejects.toMatchObject({ reason: "Conflict" });
     connection.respond = () => stored({ state: "theirs" }, "11");
     expect(await store.current(key)).toMatchObject({ resourceVersion: "11", status: { state: "theirs" } });
@@ -188,9 +184,7 @@ describe("the store", () => {
     async (reason) => {
       const { connection, store, put } = createStore();
       const resource = put(stored({}));
-      connection.respond = () => {
-        throw new KubernetesError(reason, "refused");
-      };
+      connection.respond = failing(new KubernetesError(reason, "refused"));
       await expect(store.patchStatus(resource, { state: "mine" })).rejects.toMatchObject({ reason });
       expect(await store.current(key)).toBe(resource);
       expect(connection.calls).toHaveLength(1);
