@@ -1,6 +1,5 @@
 /** Tests DatabaseAccesses: roles, databases, Secrets, rotation and deletion. */
 import { expect, test } from "vitest";
-import { conditionOf } from "../../src/resource/conditions.ts";
 import { startAccessWorld } from "../support/access-world.ts";
 import { isWrite, readAuditEvents } from "../support/api-server.ts";
 import { branchPath, databasesOf, passwordOf, rolesOf } from "../support/branch-objects.ts";
@@ -46,21 +45,6 @@ test("a new access → role, database and a Secret in the Service Binding layout
   });
   expect(JSON.stringify(status)).not.toContain(password);
   await access.world.untilEvents("orders-app", ["RoleCreated", "DatabaseCreated", "SecretCreated"]);
-});
-
-test("no right on Secrets → Stalled with the command that gives it, nothing created; the command helps", async () => {
-  const access = await startAccessWorld({ maySecrets: false });
-  await access.world.apply("orders", endpoint);
-  await access.apply("app", {});
-  const { status } = await access.untilReason("app", "SecretsForbidden");
-  const { namespace } = access.world;
-  expect(conditionOf(status.conditions, "Stalled")?.message).toContain(
-    `kubectl create rolebinding endpoint-operator-secrets --namespace=${namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator`,
-  );
-  expect(await rolesOf(access)).not.toContain("orders_app");
-  await access.allowSecrets();
-  await access.annotate("app", "reconcileRequestedAt", "now");
-  await access.untilReady("app");
 });
 
 test("a rotation → the Secret that a reloader watches gets new data and another resourceVersion, exactly once", async () => {

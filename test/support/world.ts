@@ -96,11 +96,6 @@ export class World {
     return this.#outputs.lines;
   }
 
-  /** The metrics of each operator that has stopped, as they were at its end. */
-  get lastPages(): readonly string[] {
-    return this.#operator.lastPages;
-  }
-
   /** Starts the operator in this process, with the rights of the shipped service account only. */
   startOperator(environment?: Readonly<Record<string, string>>): Promise<void> {
     return this.#operator.start(environment);
@@ -113,11 +108,6 @@ export class World {
   async restartOperator(environment?: Readonly<Record<string, string>>): Promise<void> {
     await this.#operator.stop();
     await this.#operator.start(environment);
-  }
-
-  /** Starts another replica, and stops this one. With leader election, this is a handover. */
-  handOver(): Promise<void> {
-    return this.#operator.handOver();
   }
 
   /** Returns the metrics page. */
@@ -318,6 +308,16 @@ export function startWorldAt(place: Place, options: WorldOptions = {}): Promise<
 }
 
 async function startIn(place: Place & { readonly operatorKubeconfig: string }, options: WorldOptions): Promise<World> {
+  const sandbox = await startTestSandbox(options.sandbox);
+  const operatorKubeconfig = options.operatorKubeconfig ?? place.operatorKubeconfig;
+  const world = new World({ ...place, operatorKubeconfig, sandbox, environment: options.environment ?? {} });
+  onTestFinished(() => world.dispose());
+  await world.startOperator();
+  return world;
+}
+
+/** Starts a sandbox without endpoints and with short operations. It ends with the test, and must report no bug. */
+export async function startTestSandbox(options: SandboxOptions = {}): ReturnType<typeof startSandbox> {
   const bugs: unknown[] = [];
   const sandbox = await startSandbox({
     profile: defaultSandboxProfile(process.env),
@@ -325,17 +325,13 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
     fixture: fixtureWithoutEndpoints,
     apiKey: newSecret("api-key"),
     onBug: (error) => bugs.push(error),
-    ...options.sandbox,
+    ...options,
   });
   onTestFinished(async () => {
     await sandbox.stop();
     expect(bugs, "bugs that the sandbox reported").toEqual([]);
   });
-  const operatorKubeconfig = options.operatorKubeconfig ?? place.operatorKubeconfig;
-  const world = new World({ ...place, operatorKubeconfig, sandbox, environment: options.environment ?? {} });
-  onTestFinished(() => world.dispose());
-  await world.startOperator();
-  return world;
+  return sandbox;
 }
 
 function kubeConfigOf(file: string): KubeConfig {
