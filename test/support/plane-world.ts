@@ -4,7 +4,7 @@ import { annotations } from "../../src/resource/names.ts";
 import { AccessWorld } from "./access-world.ts";
 import { saveOutput } from "./outputs.ts";
 import { SandboxControl } from "./sandbox-control.ts";
-import { waitUntil } from "./wait-until.ts";
+import { untilNotStored, untilStored } from "./stored-resource.ts";
 import { startTestSandbox, startWorld, type World, type WorldOptions } from "./world.ts";
 
 /** A stored ControlPlane or ClusterControlPlane, as far as tests read it. */
@@ -75,28 +75,21 @@ export class PlaneWorld {
     return JSON.parse(text) as StoredPlane;
   }
 
-  async until(name: PlaneName, what: string, isWanted: (plane: StoredPlane) => boolean): Promise<StoredPlane> {
-    let seen: StoredPlane | undefined;
-    return waitUntil(
-      async () => {
-        seen = await this.get(name);
-        return seen !== undefined && isWanted(seen) ? seen : undefined;
-      },
-      {
-        what: `${name}: ${what}`,
-        lastSeen: () => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs.slice(-15))}`,
-      },
-    );
+  until(name: PlaneName, what: string, isWanted: (plane: StoredPlane) => boolean): Promise<StoredPlane> {
+    return untilStored(this.#wait(name, `${name}: ${what}`), isWanted);
   }
 
   untilReason(name: PlaneName, reason: string): Promise<StoredPlane> {
     return this.until(name, reason, ({ status }) => conditionOf(status.conditions, "Ready")?.reason === reason);
   }
 
-  async untilGone(name: PlaneName): Promise<void> {
-    await waitUntil(async () => ((await this.get(name)) === undefined ? true : undefined), {
-      what: `${name} is gone`,
-    });
+  untilGone(name: PlaneName): Promise<void> {
+    return untilNotStored(this.#wait(name, name));
+  }
+
+  #wait(name: PlaneName, what: string) {
+    const lastSeen = (seen?: StoredPlane) => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs.slice(-15))}`;
+    return { get: () => this.get(name), what, lastSeen };
   }
 }
 

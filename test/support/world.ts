@@ -25,7 +25,7 @@ import { requestPatiently } from "./patient-request.ts";
 import { SandboxControl } from "./sandbox-control.ts";
 import { defaultSandboxProfile } from "./sandbox-profile.ts";
 import { newSecret } from "./secrets.ts";
-import { describeWait, isReady, type StoredResource } from "./stored-resource.ts";
+import { describeWait, isReady, type StoredResource, untilNotStored, untilStored } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
 import { WorldOperator } from "./world-operator.ts";
 import { type LogLine, WorldOutputs } from "./world-outputs.ts";
@@ -177,15 +177,8 @@ export class World {
   }
 
   /** Waits until the resource is in the wanted state. */
-  async until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
-    let seen: StoredResource | undefined;
-    return waitUntil(
-      async () => {
-        seen = await this.get(name);
-        return seen !== undefined && isWanted(seen) ? seen : undefined;
-      },
-      { what: `${name}: ${what}`, lastSeen: () => describeWait(seen, this.logs) },
-    );
+  until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
+    return untilStored(this.#wait(name, `${name}: ${what}`), isWanted);
   }
 
   untilReady(name: string): Promise<StoredResource> {
@@ -197,13 +190,12 @@ export class World {
     return this.until(name, `Stalled ${reason}`, isStalled);
   }
 
-  async untilGone(name: string): Promise<void> {
-    let seen: StoredResource | undefined;
-    const isGone = async () => {
-      seen = await this.get(name);
-      return seen === undefined ? true : undefined;
-    };
-    await waitUntil(isGone, { what: `${name} is gone`, lastSeen: () => describeWait(seen, this.logs) });
+  untilGone(name: string): Promise<void> {
+    return untilNotStored(this.#wait(name, name));
+  }
+
+  #wait(name: string, what: string) {
+    return { get: () => this.get(name), what, lastSeen: (seen?: StoredResource) => describeWait(seen, this.logs) };
   }
 
   /** Requests a reconcile and waits until it has ended. By then the operator has done all work that was due. */
