@@ -11,7 +11,6 @@ import {
   foreignSecretRule,
 } from "../src/resource/database-access-schema.ts";
 import {
-  category,
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
@@ -19,7 +18,6 @@ import {
   kind,
   plural,
   shortName,
-  singular,
   version,
 } from "../src/resource/names.ts";
 import { type CelRule, celRules, specSchema } from "../src/resource/spec-schema.ts";
@@ -65,7 +63,6 @@ function wideColumn(...of: Parameters<typeof column>): PrinterColumn {
 interface CrdKind {
   readonly kind: string;
   readonly plural: string;
-  readonly singular: string;
   readonly shortName: string;
   /** The scope of the kind. @default "Namespaced" */
   readonly scope?: "Namespaced" | "Cluster";
@@ -91,7 +88,7 @@ function commonColumns(ready: string): readonly PrinterColumn[] {
 
 /** The kind ComputeEndpoint. */
 export const computeEndpointCrd: CrdKind = {
-  ...{ kind, plural, singular, shortName },
+  ...{ kind, plural, shortName },
   description:
     "A ComputeEndpoint is a compute endpoint of a managed Postgres control plane. It runs the database of one branch. " +
     "The operator creates the endpoint, or adopts an existing one if spec allows that. It keeps the endpoint as spec says, " +
@@ -206,14 +203,17 @@ const keepAnnotations = {
  * write them.
  */
 export function buildCrd(of: CrdKind): object {
-  const { kind, plural, singular, shortName, printerColumns, scope = "Namespaced" } = of;
+  const { kind, plural, shortName, printerColumns, scope = "Namespaced" } = of;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
     metadata: { name: `${plural}.${group}`, annotations: keepAnnotations },
     spec: {
       group,
-      names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName], categories: [category] },
+      names: {
+        ...{ kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+        ...{ shortNames: [shortName], categories: ["database"] },
+      },
       scope,
       versions: [
         {

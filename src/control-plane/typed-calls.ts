@@ -5,17 +5,7 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { AnswerTexts, Call, Request } from "./call.ts";
 import type { ListReport } from "./unreadable-objects.ts";
-import {
-  answers,
-  endpointBody,
-  expectEach,
-  listIn,
-  objects,
-  presentText,
-  readEach,
-  readEntries,
-  readValue,
-} from "./wire.ts";
+import { answers, endpointBody, listIn, objects, presentText, readEach, readEntries, readValue } from "./wire.ts";
 
 /** @see docs/sandbox.md */
 const projectPath = "/projects/{project_id}";
@@ -55,27 +45,26 @@ function endpointCalls(call: Call, onListed: ListReport) {
       call(
         get(at("Project", `${projectPath}/endpoints`, projectId), "list the project's endpoints", (json) => {
           const { entries: endpoints, unreadableIds } = readEntries(listIn(json, "endpoints"), objects.endpoint);
-          expectEach(endpoints, ["projectId", projectId], "an endpoint of another project");
           onListed(projectId, "endpoints", unreadableIds);
           return { endpoints, unreadableIds };
         }),
       ),
     getEndpoint: (...ids) =>
-      unlessAbsent(call, get(at("Endpoint", endpointPath, ...ids), "read the endpoint", endpointOf("id", ids[1]))),
+      unlessAbsent(call, get(at("Endpoint", endpointPath, ...ids), "read the endpoint", endpointOf)),
     createEndpoint: (projectId, creation) => {
       const place = { ...at("Project", `${projectPath}/endpoints`, projectId), body: endpointBody(creation) };
-      return call(post(place, "create the endpoint", mutationOf("projectId", projectId)));
+      return call(post(place, "create the endpoint", mutationOf));
     },
     updateEndpoint: (projectId, id, changes) => {
       const place = { ...at("Endpoint", endpointPath, projectId, id), body: endpointBody(changes) };
-      return call(patch(place, "update the endpoint", mutationOf("id", id)));
+      return call(patch(place, "update the endpoint", mutationOf));
     },
     changePower: (projectId, id, action) => {
       const place = at("Endpoint", `${endpointPath}/${action}`, projectId, id);
-      return call(post(place, `${action} the compute`, mutationOf("id", id)));
+      return call(post(place, `${action} the compute`, mutationOf));
     },
     deleteEndpoint: (...ids) =>
-      unlessAbsent(call, remove(at("Endpoint", endpointPath, ...ids), "delete the endpoint", mutationOf("id", ids[1]))),
+      unlessAbsent(call, remove(at("Endpoint", endpointPath, ...ids), "delete the endpoint", mutationOf)),
   } satisfies Partial<ControlPlane>;
 }
 
@@ -88,7 +77,6 @@ function operationCalls(call: Call, onListed: ListReport) {
         get(place, "list the project's operations", (json, { clean }) => {
           const list = listIn(json, "operations", limit);
           const { entries, unreadableIds } = readEntries(list, objects.operation);
-          expectEach(entries, ["projectId", projectId], "an operation of another project");
           // Only the newest page is reported: the operations on older pages were reported before.
           if (cursor === undefined) onListed(projectId, "operations", unreadableIds);
           // An empty page is the last one, whatever cursor it has.
@@ -100,14 +88,8 @@ function operationCalls(call: Call, onListed: ListReport) {
     getOperation: (...ids) =>
       unlessAbsent(
         call,
-        get(
-          at("Operation", `${projectPath}/operations/{operation_id}`, ...ids),
-          "read the operation",
-          (json, texts) => {
-            const { operation: found } = readValue(json, answers.operation);
-            expectEach([found], ["id", ids[1]], "another operation");
-            return cleaned(texts.clean)(found);
-          },
+        get(at("Operation", `${projectPath}/operations/{operation_id}`, ...ids), "read the operation", (json, texts) =>
+          cleaned(texts.clean)(readValue(json, answers.operation).operation),
         ),
       ),
   } satisfies Partial<ControlPlane>;
@@ -121,18 +103,15 @@ function objectCalls(call: Call) {
   return {
     listRoles: (branch) =>
       call(
-        get(inBranch("roles", branch), "list the branch's roles", (json) => {
-          const roles = readEach(listIn(json, "roles"), objects.role);
-          expectEach(roles, ["branchId", branch.branchId], "objects of another branch");
-          return roles.map(({ name, updatedTime }) => ({ name, updatedTime }));
-        }),
+        get(inBranch("roles", branch), "list the branch's roles", (json) =>
+          readEach(listIn(json, "roles"), objects.role).map(({ name, updatedTime }) => ({ name, updatedTime })),
+        ),
       ),
     createRole: (branch, name) => {
       const place = { ...inBranch("roles", branch), body: { role: { name } } };
-      return call(post(place, "create the role", roleChangeOf(name)));
+      return call(post(place, "create the role", roleChangeOf));
     },
-    deleteRole: (branch, name) =>
-      unlessAbsent(call, remove(ofRole("", branch, name), "delete the role", roleChangeOf(name))),
+    deleteRole: (branch, name) => unlessAbsent(call, remove(ofRole("", branch, name), "delete the role", roleChangeOf)),
     revealPassword: (branch, name) =>
       call(
         get(ofRole("/reveal_password", branch, name), "read the role's password", (json, texts) =>
@@ -143,61 +122,46 @@ function objectCalls(call: Call) {
         throw error;
       }),
     resetPassword: (branch, name) =>
-      call(post(ofRole("/reset_password", branch, name), "reset the role's password", roleChangeOf(name))),
+      call(post(ofRole("/reset_password", branch, name), "reset the role's password", roleChangeOf)),
     listDatabases: (branch) =>
       call(
-        get(inBranch("databases", branch), "list the branch's databases", (json) => {
-          const databases = readEach(listIn(json, "databases"), objects.database);
-          expectEach(databases, ["branchId", branch.branchId], "objects of another branch");
-          return databases.map(({ name, ownerName }) => ({ name, ownerName }));
-        }),
+        get(inBranch("databases", branch), "list the branch's databases", (json) =>
+          readEach(listIn(json, "databases"), objects.database),
+        ),
       ),
     createDatabase: (branch, { name, ownerName }) => {
       const body = { database: { name, owner_name: ownerName } };
       const place = { ...inBranch("databases", branch), body };
-      return call(post(place, "create the database", databaseChangeOf(name)));
+      return call(post(place, "create the database", databaseChangeOf));
     },
     deleteDatabase: ({ projectId, branchId }, name) => {
       const place = at("Database", `${branchPath}/databases/{database_name}`, projectId, branchId, name);
-      return unlessAbsent(call, remove(place, "delete the database", databaseChangeOf(name)));
+      return unlessAbsent(call, remove(place, "delete the database", databaseChangeOf));
     },
   } satisfies Partial<ControlPlane>;
 }
 
-/** The answer must show the endpoint of the request: this field has this value. */
-function endpointOf(field: "id" | "projectId", value: string): Read<ObservedEndpoint> {
-  return (json) => {
-    const { endpoint: found } = readValue(json, answers.endpoint);
-    expectEach([found], [field, value], field === "id" ? "another endpoint" : "an endpoint of another project");
-    return found;
-  };
-}
+const endpointOf: Read<ObservedEndpoint> = (json) => readValue(json, answers.endpoint).endpoint;
 
-function mutationOf(field: "id" | "projectId", value: string): Read<Mutation> {
-  const read = endpointOf(field, value);
-  return (json, texts) => ({ endpoint: read(json, texts), operations: startedBy(json, texts) });
-}
+const mutationOf: Read<Mutation> = (json, texts) => ({
+  endpoint: endpointOf(json, texts),
+  operations: startedBy(json, texts),
+});
 
-/** The answer must show the role of the request. It may hold a new password. */
-function roleChangeOf(name: string): Read<RoleChange> {
-  return (json, texts) => {
-    const { role: changed } = readValue(json, answers.role);
-    expectEach([changed], ["name", name], "another role");
-    return {
-      role: { name, updatedTime: changed.updatedTime },
-      password: typeof changed.password === "string" ? texts.password(changed.password) : undefined,
-      operations: startedBy(json, texts),
-    };
+/** The answer may hold a new password. */
+const roleChangeOf: Read<RoleChange> = (json, texts) => {
+  const { name, updatedTime, password } = readValue(json, answers.role).role;
+  return {
+    role: { name, updatedTime },
+    password: typeof password === "string" ? texts.password(password) : undefined,
+    operations: startedBy(json, texts),
   };
-}
+};
 
-function databaseChangeOf(name: string): Read<ObjectChange> {
-  return (json, texts) => {
-    const { database: changed } = readValue(json, answers.database);
-    expectEach([changed], ["name", name], "another database");
-    return { operations: startedBy(json, texts) };
-  };
-}
+const databaseChangeOf: Read<ObjectChange> = (json, texts) => {
+  readValue(json, answers.database);
+  return { operations: startedBy(json, texts) };
+};
 
 /** The operations that a write started: none if the answer has no such list. */
 function startedBy(json: unknown, { clean }: AnswerTexts): readonly Operation[] {

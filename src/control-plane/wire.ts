@@ -115,14 +115,12 @@ const operation = z
 
 /** A role. `password` is present only in the answer to the request that set the password. */
 const role = z
-  .object({ name: word, branch_id: z.string(), password: z.string().min(1).nullish(), updated_at: z.string().max(64) })
-  .transform(({ name, branch_id: branchId, password, updated_at: updatedTime }) => ({
-    ...{ name, branchId, password, updatedTime },
-  }));
+  .object({ name: word, password: z.string().min(1).nullish(), updated_at: z.string().max(64) })
+  .transform(({ name, password, updated_at: updatedTime }) => ({ name, password, updatedTime }));
 
 const database = z
-  .object({ name: word, branch_id: z.string(), owner_name: z.string() })
-  .transform(({ name, branch_id: branchId, owner_name: ownerName }) => ({ name, branchId, ownerName }));
+  .object({ name: word, owner_name: z.string() })
+  .transform(({ name, owner_name: ownerName }) => ({ name, ownerName }));
 
 export const objects = { endpoint, operation, role, database };
 
@@ -218,15 +216,4 @@ export function readEntries<Entry>(list: readonly unknown[], schema: z.ZodType<E
     }
   }
   return { entries, unreadableIds };
-}
-
-/** `field` must equal `value`. @param otherwise what the answer shows else. @throws UnusableContentError */
-export function expectEach<Field extends string>(
-  objects: readonly Readonly<Record<Field, string>>[],
-  [field, value]: readonly [Field, string],
-  otherwise: string,
-): void {
-  if (objects.some((object) => object[field] !== value)) {
-    throw new UnusableContentError(otherwise);
-  }
 }

@@ -45,15 +45,3 @@ export class ControlPlaneError extends Error {
     this.subject = options.subject;
   }
 }
-
-/** @throws every other error: a PutOffError or a bug */
-export async function resultOrError<Result>(call: Promise<Result>): Promise<Result | ControlPlaneError> {
-  try {
-    return await call;
-  } catch (error) {
-    if (error instanceof ControlPlaneError) {
-      return error;
-    }
-    throw error;
-  }
-}

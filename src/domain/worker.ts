@@ -26,8 +26,6 @@ export interface WorkQueueObserver {
 
 export interface WorkQueueStats {
   readonly depth: number;
-  readonly delayed: number;
-  readonly working: number;
   readonly unfinishedWorkSeconds: number;
   /** 0 if no reconcile runs. */
   readonly longestRunningSeconds: number;

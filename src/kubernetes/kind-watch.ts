@@ -22,7 +22,7 @@ export interface KindWatchOptions
   readonly namespaces: readonly string[];
   /** Where the kind is not watched. @default nowhere */
   readonly gaps?: KindGaps | undefined;
-  /** Called for each change, sometimes more than once. It should only add the key to a queue. */
+  /** Called for each change, sometimes more than once. It should only add the key to a queue. Must not throw. */
   readonly onChange: (key: ResourceKey) => void;
   readonly fence: LeaderFence;
 }
@@ -41,7 +41,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     this.#options = options;
     this.#cache = new ResourceCache<Resource>({
       indexesOf: kind.indexesOf,
-      onChange: (key) => this.#changed(key),
+      onChange: options.onChange,
     });
     const scopes = (namespaces.length === 0 ? [undefined] : namespaces).filter((scope) => !options.gaps?.has(scope));
     this.#reflectors = new Map(scopes.map((namespace) => [namespace, this.#reflectorOf(namespace)]));
@@ -104,17 +104,6 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     const cache = this.#cache;
     const parse = (object: unknown) => knownOf(cache, object) ?? this.#parseOrSkip(object);
     return new Reflector({ ...this.#options, listWatch, cache, namespace, parse });
-  }
-
-  #changed(key: ResourceKey): void {
-    try {
-      this.#options.onChange(key);
-    } catch (error) {
-      this.#options.logger.error(
-        { ...key, err: error },
-        "the handler of a change threw an error, which is a bug; the watch goes on",
-      );
-    }
   }
 
   #parseOrSkip(stored: unknown): Resource | undefined {

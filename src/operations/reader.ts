@@ -1,7 +1,7 @@
 /** Reads the operations of one project from the control plane, as far back as its resources need them. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane, OperationPage } from "../domain/control-plane.ts";
-import { ControlPlaneError, resultOrError } from "../domain/control-plane-error.ts";
+import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { isInFlight, type Operation } from "../domain/operation.ts";
 import { createdMsOf, createSnapshot, isBelieved, type OperationsSnapshot } from "./snapshot.ts";
 
@@ -178,9 +178,11 @@ export class ProjectOperations {
   }
 
   async #readById(source: OperationSource, projectId: string, id: string): Promise<void> {
-    const answer = await resultOrError(source.getOperation(projectId, id));
-    if (answer !== undefined && !(answer instanceof ControlPlaneError)) {
-      this.noteAnswer([answer]);
+    try {
+      const answer = await source.getOperation(projectId, id);
+      this.noteAnswer(answer === undefined ? [] : [answer]);
+    } catch (error) {
+      if (!(error instanceof ControlPlaneError)) throw error;
     }
   }
 

@@ -36,7 +36,9 @@ export function planeGrantOf(
   if (projects === undefined) {
     return grantByAnnotation(projectId, facts, mode);
   }
-  const isGranted = projects.some((rule) => isForProject(rule, projectId) && isForNamespace(rule, namespace, facts));
+  const isGranted = projects.some(
+    (rule) => ["*", projectId].includes(rule.id) && isForNamespace(rule, namespace, facts),
+  );
   return isGranted ? fullGrant : noGrant;
 }
 
@@ -55,10 +57,6 @@ function grantByAnnotation(projectId: string, facts: NamespaceGrants, mode: Gran
     case "WhenUsed":
       return isAnyAnnotated ? noGrant : fullGrant;
   }
-}
-
-function isForProject({ id }: ProjectRule, projectId: string): boolean {
-  return id === "*" || (projectId !== "" && id === projectId);
 }
 
 /** Whether a rule is for the namespace. If the Namespace cannot be read, only its name can select it. */

@@ -2,7 +2,7 @@ import { isSameStored } from "../domain/same-stored.ts";
 import { type ControlPlaneRef, planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
 import { kind } from "./names.ts";
 import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
-import { type ComputeEndpointStatus, statusSchema, trustedStatusSchema } from "./status-schema.ts";
+import { type ComputeEndpointStatus, statusSchema } from "./status-schema.ts";
 import {
   fieldsOf,
   type ParsedAs,
@@ -42,11 +42,12 @@ export function parseComputeEndpoint(stored: unknown, expected?: ComputeEndpoint
   return {
     ...object,
     spec: isSameSpec ? expected.spec : parseSpec(spec),
-    ...(isSameStatus ? readableStatus(expected.status) : parseStatus(status)),
+    ...parseStatus(status, isSameStatus ? expected.status : undefined),
   };
 }
 
-function deletionFieldsOf({ spec }: ComputeEndpoint) {
+/** Returns the fields of spec that a deletion needs, even if the rest of spec is invalid. */
+export function deletionFieldsOf({ spec }: ComputeEndpoint) {
   return spec.kind === "Valid" ? spec.spec : spec;
 }
 
@@ -97,10 +98,6 @@ export function projectsOf(resource: ComputeEndpoint): readonly string[] {
   return projects.length === 0 ? [noProject] : projects;
 }
 
-export function deletionPolicyOf(resource: ComputeEndpoint): "Delete" | "Retain" | undefined {
-  return deletionFieldsOf(resource).deletionPolicy;
-}
-
 function parseSpec(spec: unknown): ParsedSpec {
   const parsed = parseSpecAs(specSchema, spec);
   if (parsed.kind === "Valid") {
@@ -121,29 +118,17 @@ function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
   return parsed.success ? parsed.data : "Unreadable";
 }
 
-type ParsedStatus = Pick<ComputeEndpoint, "status" | "isOwnershipReadable" | "claimedId">;
+/** The members of status that decide which endpoint the operator may change. */
+const trustedStatusSchema = statusSchema.pick({ ownership: true, createIntent: true });
 
-function readableStatus(status: ComputeEndpointStatus): ParsedStatus {
-  return { status, isOwnershipReadable: true, claimedId: status.ownership?.endpointId };
-}
-
-function parseStatus(status: unknown): ParsedStatus {
-  const parsed = statusSchema.safeParse(status ?? {});
-  if (parsed.success) {
-    return readableStatus(parsed.data);
-  }
-  const fields = fieldsOf(status);
-  const ownership = trustedStatusSchema.ownership.safeParse(fields.ownership);
-  const createIntent = trustedStatusSchema.createIntent.safeParse(fields.createIntent);
+/** @param known the parsed status, if it is known already */
+function parseStatus(stored: unknown, known?: ComputeEndpointStatus) {
+  const fields = fieldsOf(stored);
+  // Another version of the operator may have written another form of the record.
+  const { endpointId } = fieldsOf(fields.ownership);
   return {
-    status: { ...readableFields(statusSchema, fields), ownership: ownership.data, createIntent: createIntent.data },
-    isOwnershipReadable: ownership.success && createIntent.success,
-    claimedId: claimedBy(fields.ownership),
+    status: known ?? readableFields(statusSchema, fields),
+    isOwnershipReadable: trustedStatusSchema.safeParse(fields).success,
+    claimedId: typeof endpointId === "string" && endpointId !== "" ? endpointId : undefined,
   };
-}
-
-/** Reads the endpoint id from an ownership record, even if another version of the operator wrote another form of it. */
-function claimedBy(ownership: unknown): string | undefined {
-  const { endpointId } = fieldsOf(ownership);
-  return typeof endpointId === "string" && endpointId !== "" ? endpointId : undefined;
 }

@@ -17,7 +17,7 @@ import {
   storedObjectParser,
 } from "./stored-object.ts";
 
-export type ParsedAccessSpec = ParsedAs<DatabaseAccessSpec>;
+type ParsedAccessSpec = ParsedAs<DatabaseAccessSpec>;
 
 export interface DatabaseAccess extends StoredObject {
   readonly kind: "DatabaseAccess";
@@ -28,15 +28,18 @@ export interface DatabaseAccess extends StoredObject {
 }
 
 const parseStored = storedObjectParser(databaseAccessNames.kind);
+const recordsSchema = databaseAccessStatusSchema.pick({ records: true });
 
 /** A spec or status that does not fit is part of the result. @throws ZodError when kind or metadata do not fit */
 export function parseDatabaseAccess(stored: unknown): DatabaseAccess {
   const { object, spec, status } = parseStored(stored);
+  const fields = fieldsOf(status);
   return {
     ...object,
     kind: databaseAccessNames.kind,
     spec: withoutOwnSecret(object.key.name, parseSpecAs(databaseAccessSpecSchema, spec)),
-    ...parseStatus(status),
+    status: readableFields(databaseAccessStatusSchema, fields),
+    isStatusReadable: recordsSchema.safeParse(fields).success,
   };
 }
 
@@ -46,16 +49,6 @@ function withoutOwnSecret(resourceName: string, parsed: ParsedAccessSpec): Parse
   return password?.secretRef !== undefined && password.secretRef.name === (secret?.name ?? resourceName)
     ? { kind: "Invalid", problems: `spec.password.secretRef: ${foreignSecretRule.message}` }
     : parsed;
-}
-
-function parseStatus(status: unknown): Pick<DatabaseAccess, "status" | "isStatusReadable"> {
-  const parsed = databaseAccessStatusSchema.safeParse(status ?? {});
-  if (parsed.success) {
-    return { status: parsed.data, isStatusReadable: true };
-  }
-  const fields = fieldsOf(status);
-  const isStatusReadable = databaseAccessStatusSchema.pick({ records: true }).safeParse(fields).success;
-  return { status: readableFields(databaseAccessStatusSchema, fields), isStatusReadable };
 }
 
 export function endpointKeyOf({ key, spec }: DatabaseAccess): ResourceKey | undefined {

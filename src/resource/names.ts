@@ -3,9 +3,7 @@ export const group = "endpoint-operator.dev";
 export const version = "v1alpha1";
 export const kind = "ComputeEndpoint";
 export const plural = "computeendpoints";
-export const singular = "computeendpoint";
 export const shortName = "cpe";
-export const category = "database";
 
 /** Added before an endpoint is created, and removed when it is proven gone, retained or abandoned. */
 export const finalizer = `${group}/endpoint`;
@@ -13,7 +11,6 @@ export const finalizer = `${group}/endpoint`;
 export const databaseAccessNames = {
   kind: "DatabaseAccess",
   plural: "databaseaccesses",
-  singular: "databaseaccess",
   shortName: "dba",
   /** Added before anything is created, and removed when role, database and Secret are deleted or kept. */
   finalizer: `${group}/database-access`,
@@ -22,7 +19,6 @@ export const databaseAccessNames = {
 export const controlPlaneNames = {
   kind: "ControlPlane",
   plural: "controlplanes",
-  singular: "controlplane",
   shortName: "cpl",
   /** Added before the operator uses the control plane, and removed when no resource uses it. */
   finalizer: `${group}/control-plane`,
@@ -30,7 +26,6 @@ export const controlPlaneNames = {
 export const clusterControlPlaneNames = {
   kind: "ClusterControlPlane",
   plural: "clustercontrolplanes",
-  singular: "clustercontrolplane",
   shortName: "ccpl",
   finalizer: `${group}/control-plane`,
 } as const;

@@ -168,7 +168,4 @@ export type Acknowledged = z.output<typeof acknowledged>;
 export type OperationWatermark = z.output<typeof operationWatermark>;
 export type Condition = z.output<typeof condition>;
 
-/** The members of status that decide which endpoint the operator may change. Each is parsed by itself. */
-export const trustedStatusSchema = { ownership: ownership.optional(), createIntent: createIntent.optional() };
-
 export const statusOperationsLimit = 20;

@@ -131,8 +131,6 @@ export class WorkQueue {
     const running = [...this.#working.values()].map((startedMs) => (nowMs - startedMs) / 1000);
     return {
       depth: this.#depth(),
-      delayed: this.#waiting.size,
-      working: running.length,
       unfinishedWorkSeconds: running.reduce((sum, seconds) => sum + seconds, 0),
       longestRunningSeconds: running.reduce((longest, seconds) => Math.max(longest, seconds), 0),
     };

@@ -25,8 +25,6 @@ interface HttpListenerOptions extends ServerOptions {
   readonly setting: string;
   /** The routes for GET and HEAD, by their exact path. Each gets the Authorization header; "" if there is none. */
   readonly routes: Readonly<Record<string, (authorization: string) => HttpAnswer | Promise<HttpAnswer>>>;
-  /** The maximum number of open connections. Further connections are refused. @default 256 */
-  readonly maxConnections?: number;
 }
 
 export interface HttpListener {
@@ -36,9 +34,10 @@ export interface HttpListener {
 }
 
 const requestTimeoutMs = 5_000;
-/** The time limit for a client to read the whole answer, in milliseconds. Then the server closes the connection. */
-const writeTimeoutMs = 10_000;
 const closeGraceMs = 1_000;
+
+/** Enough for a few Prometheus servers, probes and people. Each connection may hold a whole scrape in memory. */
+const maxConnections = 32;
 
 /** @throws Error that names the setting and the address, when the server cannot listen there */
 async function startHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
@@ -54,11 +53,11 @@ async function startHttpListener(options: HttpListenerOptions): Promise<HttpList
       void answer(request, options).then((result) => {
         // When the server closes, an idle connection would only delay the end of the process.
         response.shouldKeepAlive &&= server.listening;
-        send(response, result, options.clock);
+        send(response, result);
       });
     },
   );
-  server.maxConnections = options.maxConnections ?? 256;
+  server.maxConnections = maxConnections;
   const { host, port } = options.address;
   try {
     await once(server.listen(port, host), "listening");
@@ -95,9 +94,7 @@ async function answer(request: IncomingMessage, options: HttpListenerOptions): P
   }
 }
 
-function send(response: ServerResponse, { status, contentType, body, headers }: HttpAnswer, clock: Clock): void {
-  const deadline = clock.after(writeTimeoutMs, () => response.destroy());
-  response.once("close", () => deadline.cancel());
+function send(response: ServerResponse, { status, contentType, body, headers }: HttpAnswer): void {
   const length = Buffer.byteLength(body);
   response.writeHead(status, { "content-type": contentType, "content-length": length, ...headers });
   response.end(body);
@@ -107,17 +104,13 @@ function plainText(status: number, body: string): HttpAnswer {
   return { status, contentType: "text/plain; charset=utf-8", body };
 }
 
-/** Enough for a few Prometheus servers, and for people. Each connection may hold a whole scrape in memory. */
-const maxScrapers = 32;
-
 /** @throws Error that names HEALTH_ADDR when the server cannot listen there */
 export function startHealthServer({
-  liveChecks = [],
+  liveChecks,
   readyChecks,
   ...server
 }: ServerOptions & {
-  /** @default none: any answer means that the process is alive */
-  readonly liveChecks?: readonly HealthCheck[];
+  readonly liveChecks: readonly HealthCheck[];
   readonly readyChecks: readonly HealthCheck[];
 }): Promise<HttpListener> {
   const routes = { "/livez": () => answerHealth(liveChecks), "/readyz": () => answerHealth(readyChecks) };
@@ -152,8 +145,7 @@ export function startMetricsServer({
       ? { status: 200, contentType: scrapeType, body: await scrape() }
       : refusedScrapes[decision];
   };
-  const routes = { "/metrics": answerScrape };
-  return startHttpListener({ ...server, setting: "METRICS_ADDR", routes, maxConnections: maxScrapers });
+  return startHttpListener({ ...server, setting: "METRICS_ADDR", routes: { "/metrics": answerScrape } });
 }
 
 const refusedScrapes: Readonly<Record<Exclude<ScrapeDecision, "Allowed">, HttpAnswer>> = {
@@ -173,9 +165,8 @@ export interface HealthCheck {
   readonly problem: () => string | undefined;
 }
 
-/** A check that throws counts as failed; its error text is not shown, because it may have secrets. */
 export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
-  const results = checks.map((check) => ({ name: check.name, problem: problemOf(check) }));
+  const results = checks.map(({ name, problem }) => ({ name, problem: problem() }));
   const isWell = results.every((result) => result.problem === undefined);
   const lines = results.map(({ name, problem }) =>
     problem === undefined ? `ok ${name}` : `failed ${name}: ${problem}`,
@@ -207,12 +198,4 @@ function notListed(namespaces: readonly string[]): string {
   const some = namespaces.slice(0, 10).join(", ");
   const where = some === "" ? "" : ` in ${some}${namespaces.length > 10 ? ", …" : ""}`;
   return `the first list of ComputeEndpoints is not complete yet${where}`;
-}
-
-function problemOf(check: HealthCheck): string | undefined {
-  try {
-    return check.problem();
-  } catch {
-    return "the check itself failed";
-  }
 }

@@ -98,7 +98,7 @@ export class OperatorParts {
   constructor(foundation: Foundation) {
     const { config, clock, logger, random, instance, gaps } = foundation;
     this.#requests = new RequestLimit({
-      ...{ clock, size: config.workers },
+      size: config.workers,
       onChange: (inFlight) => this.metrics.reconciles.workersChanged(inFlight),
     });
     // The Lease has a connection of its own, so that it never waits behind other requests.
@@ -182,7 +182,7 @@ export class OperatorParts {
     }
     const namespace = config.leaseNamespace ?? connection.namespace;
     const client = createLeaseClient({ connection, namespace, name: config.leaseName });
-    return new LeaseElector({ ...this.#foundation, ...callbacks, client, longestEffectMs: writeTimeoutMs });
+    return new LeaseElector({ ...this.#foundation, ...callbacks, client });
   }
 
   async #lead(): Promise<void> {

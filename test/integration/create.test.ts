@@ -36,26 +36,6 @@ describe.each(profiles)("profile %s", (profile) => {
     await world.untilEvents("orders", ["EndpointCreated", "EndpointReady"]);
   });
 
-  test("an endpoint that no resource manages, policy Never → Stalled, the message says how to adopt it, then adopted", async () => {
-    const world = await startWorld({ sandbox: { profile } });
-    const foreignId = await world.sandbox.createForeign(project, branches.staging);
-    await world.apply("staging", { branchId: branches.staging, type: "ReadWrite" });
-
-    const stalled = await world.untilStalled("staging", "EndpointExists");
-    expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain(
-      `adoption: {policy: AdoptOrCreate, endpointId: ${foreignId}}`,
-    );
-    await world.apply("staging", {
-      branchId: branches.staging,
-      type: "ReadWrite",
-      adoption: { policy: "AdoptOrCreate", endpointId: foreignId },
-    });
-
-    const { status } = await world.untilReady("staging");
-    expect(status.ownership).toMatchObject({ endpointId: foreignId, origin: "Adopted" });
-    expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-  });
-
   test("a replica to adopt by its id → taken over; on the wrong branch → AdoptionMismatch; missing → says so", async () => {
     const world = await startWorld({ sandbox: { profile } });
     const foreignId = await world.sandbox.createForeign(project, branches.main, "read_only");

@@ -1,11 +1,10 @@
 /** Tests DatabaseAccesses: roles, databases, Secrets, rotation and deletion. */
 import { expect, test } from "vitest";
-import { conditionOf } from "../../src/resource/conditions.ts";
 import { startAccessWorld } from "../support/access-world.ts";
 import { isWrite, readAuditEvents } from "../support/api-server.ts";
 import { branchPath, databasesOf, passwordOf, rolesOf } from "../support/branch-objects.ts";
 import "../support/patience.ts";
-import { branches, project } from "../support/world.ts";
+import { branches } from "../support/world.ts";
 
 const endpoint = { branchId: branches.orders, type: "ReadWrite" };
 test("a new access → role, database and a Secret in the Service Binding layout; the resource is Ready", async () => {
@@ -48,21 +47,6 @@ test("a new access → role, database and a Secret in the Service Binding layout
   await access.world.untilEvents("orders-app", ["RoleCreated", "DatabaseCreated", "SecretCreated"]);
 });
 
-test("no right on Secrets → Stalled with the command that gives it, nothing created; the command helps", async () => {
-  const access = await startAccessWorld({ maySecrets: false });
-  await access.world.apply("orders", endpoint);
-  await access.apply("app", {});
-  const { status } = await access.untilReason("app", "SecretsForbidden");
-  const { namespace } = access.world;
-  expect(conditionOf(status.conditions, "Stalled")?.message).toContain(
-    `kubectl create rolebinding endpoint-operator-secrets --namespace=${namespace} --clusterrole=endpoint-operator-secrets --serviceaccount=endpoint-operator-system:endpoint-operator`,
-  );
-  expect(await rolesOf(access)).not.toContain("orders_app");
-  await access.allowSecrets();
-  await access.annotate("app", "reconcileRequestedAt", "now");
-  await access.untilReady("app");
-});
-
 test("a rotation → the Secret that a reloader watches gets new data and another resourceVersion, exactly once", async () => {
   const access = await startAccessWorld();
   const { namespace } = access.world;
@@ -92,18 +76,6 @@ test("a rotation → the Secret that a reloader watches gets new data and anothe
   await access.untilReady("app");
   expect((await access.secret("app"))?.resourceVersion).toBe(after?.resourceVersion);
   expect((await writes()) - writesBefore).toBe(1);
-});
-
-test("the password is reset by another client → the Secret follows", async () => {
-  const access = await startAccessWorld();
-  await access.world.apply("orders", endpoint);
-  await access.apply("app", {});
-  await access.untilReady("app");
-  await access.world.sandbox.untilUnlocked(project);
-  await access.world.sandbox.api("POST", `${branchPath}/roles/orders_app/reset_password`);
-  const password = await passwordOf(access, "orders_app");
-  await access.untilSecret("app", "the new password", ({ data }) => data.password === password);
-  await access.world.untilEventsWith("app", "ConnectionChanged");
 });
 
 test("a given password ends in a line break → the Secret holds it without", async () => {

@@ -21,20 +21,6 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       await world.untilReady("other");
     });
 
-    test("an unknown project or branch → Reconciling and named, not Stalled at once, nothing created", async () => {
-      const world = await startWorld({ sandbox: { profile } });
-      await world.apply("lost", { projectId: "not-there-000000", branchId: branches.orders, type: "ReadWrite" });
-      await world.apply("astray", { branchId: "br-not-there-000000", type: "ReadWrite" });
-      for (const name of ["lost", "astray"]) {
-        const { status } = await world.until(name, "says what is missing", (seen) => {
-          return conditionOf(seen.status.conditions, "Ready")?.reason === "Retrying";
-        });
-        expect(conditionOf(status.conditions, "Ready")?.message).toMatch(/not found/);
-        expect(conditionOf(status.conditions, "Reconciling")?.status).toBe("True");
-      }
-      expect(await world.sandbox.endpoints(project)).toEqual([]);
-    });
-
     test("400 → Stalled Rejected with the control plane's words; an edit gets a new try at once", async () => {
       const world = await startWorld({ sandbox: { profile } });
       await world.sandbox.fault(

@@ -38,16 +38,3 @@ test("a grant withdrawn and given again → ProjectNotGranted for both kinds, no
   await world.untilReady("orders");
   await access.untilSecret("app", "another password", ({ data }) => data.password !== secret?.data.password);
 });
-
-test("the grant is withdrawn → a deletion still deletes the endpoint that the resource created", async () => {
-  const access = await startAccessWorld({ environment: { PROJECT_GRANTS: "Required" } });
-  const { world } = access;
-  await grant(world, project);
-  await world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });
-  await access.apply("app", {});
-  await access.untilReady("app");
-  await grant(world, "");
-  await world.untilStalled("orders", "ProjectNotGranted");
-  await world.kubectl.run(["-n", world.namespace, "delete", "dba/app", "cpe/orders", "--timeout=100s"]);
-  expect(await access.secret("app")).toBeUndefined();
-});

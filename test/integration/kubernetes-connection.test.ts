@@ -57,14 +57,6 @@ describe("the connection of a pod, on a real API server", () => {
     expect(connection.namespace).toBe("own-namespace");
   });
 
-  it("a token that is no longer valid, replaced in the file → read again, and the call succeeds", async () => {
-    await writeFile(path.join(directory, "token"), "expired-token");
-    const credentials = loadPod();
-    expect((await credentials.current()).headers.authorization).toBe("Bearer expired-token");
-    await writeFile(path.join(directory, "token"), sharedApiServer().token);
-    expect(await readClusterId(connect(credentials))).toBeTypeOf("string");
-  });
-
   it("a token that is not valid → Unauthorized; a CA that does not fit → Unavailable, nothing is trusted", async () => {
     await writeFile(path.join(directory, "token"), "wrong-token");
     await expect(readClusterId(connect(loadPod()))).rejects.toMatchObject({ reason: "Unauthorized" });

@@ -76,7 +76,6 @@ function start(identity: string, name: string = place.name): Candidate {
     clock: systemClock,
     logger: { ...quietLogger, warn },
     timing,
-    longestEffectMs: effectMs,
     mayLead: () => true,
     onLeading: () => events.push("leading"),
     onLost: (why) => events.push(`lost: ${why}`),

@@ -8,10 +8,10 @@ import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
 import type { AuditEvent } from "../support/api-server.ts";
 import { helmOf } from "../support/helm.ts";
 import { type OwnApiServer, startOwnApiServer } from "../support/own-api-server.ts";
-import { PlaneWorld, startSecondSandbox } from "../support/plane-world.ts";
+import { PlaneWorld } from "../support/plane-world.ts";
 import { secret } from "../support/secrets.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { branches, startWorldAt, type World } from "../support/world.ts";
+import { branches, startTestSandbox, startWorldAt, type World } from "../support/world.ts";
 
 const account = "endpoint-operator";
 /** The namespace that deploy/namespaced names. */
@@ -248,7 +248,7 @@ async function startVariant(variant: Variant, context: TestContext) {
     await own.kubectl.run(["apply", "--server-side", "--force-conflicts", "-f", "-"], { stdin });
   }
   const world = await startOperator(own, variant);
-  const second = await startSecondSandbox();
+  const second = await startTestSandbox();
   const planes = new PlaneWorld(world, second);
   await planes.secret("second-key", second.apiKey);
   await planes.secret("second-key", second.apiKey, platform);

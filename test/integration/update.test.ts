@@ -62,21 +62,6 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
       { id: before.status.ownership?.endpointId, branch_id: branches.staging },
     ]);
   });
-
-  test("another branch that has an endpoint → Stalled with the remedy, nothing moved; moved once it is free", async () => {
-    const world = await startWorld({ sandbox: { profile } });
-    const occupant = await world.sandbox.createForeign(project, branches.staging);
-    await world.apply("orders", orders);
-    const before = await world.untilReady("orders");
-    await world.apply("orders", { ...orders, branchId: branches.staging });
-    const stalled = await world.untilStalled("orders", "BranchOccupied");
-    expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain(occupant);
-
-    await world.sandbox.untilUnlocked(project);
-    await world.sandbox.api("DELETE", `/projects/${project}/endpoints/${occupant}`);
-    const after = await world.untilReady("orders");
-    expect(after.status.ownership?.endpointId).toBe(before.status.ownership?.endpointId);
-  });
 });
 
 test("the endpoint is deleted by another hand → a new one, and an event", async () => {

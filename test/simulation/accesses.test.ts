@@ -1,6 +1,5 @@
 /** Tests by simulation that a DatabaseAccess keeps its promises under faults. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { runInThreads } from "../../tools/simulate/pool.ts";
 import { type AccessRun, accessFaults, runAccess } from "./workloads/access-faults.ts";
 
 /**
@@ -44,14 +43,4 @@ describe("a DatabaseAccess beside a ComputeEndpoint of one project", () => {
       expect(broken).toEqual([]);
     },
   );
-});
-
-const seeds = process.env.LONG === "1" ? 20_000 : 300;
-
-test(`${seeds} random runs of both kinds → no promise is broken`, { timeout: 10_800_000 }, async () => {
-  const broken: string[] = [];
-  await runInThreads({ task: "Accesses", from: 1, count: seeds, batch: 10 }, ({ name, problems }) => {
-    broken.push(...problems.map((problem) => `npm run simulate -- --accesses --seed ${name}: ${problem}`));
-  });
-  expect(broken).toEqual([]);
 });

@@ -4,27 +4,25 @@ import { runInThreads } from "../../tools/simulate/pool.ts";
 import { run } from "./run/run.ts";
 import { randomPlans } from "./workloads/random-runs.ts";
 
-const seeds = process.env.LONG === "1" ? 100_000 : 2_000;
+const isLong = process.env.LONG === "1";
+const few = isLong ? 20_000 : 300;
 
-test(`${seeds} random runs → no promise is broken but by known failures`, { timeout: 10_800_000 }, async () => {
-  const broken: string[] = [];
-  await runInThreads({ task: "Seeds", from: 1, count: seeds, batch: 25 }, ({ name, problems }) => {
-    broken.push(...problems.map((problem) => `npm run simulate -- --seed ${name}: ${problem}`));
-  });
-  expect(broken).toEqual([]);
-});
-
-const forgetful = process.env.LONG === "1" ? 20_000 : 2_000;
-
-test(`${forgetful} random runs in which the operator forgets → no promise is broken`, {
-  timeout: 10_800_000,
-}, async () => {
-  const broken: string[] = [];
-  await runInThreads({ task: "Amnesia", from: 1, count: forgetful, batch: 25 }, ({ name, problems }) => {
-    broken.push(...problems.map((problem) => `npm run simulate -- --amnesia --seed ${name}: ${problem}`));
-  });
-  expect(broken).toEqual([]);
-});
+test.each([
+  { task: "Seeds", flag: "", count: isLong ? 100_000 : 2_000, batch: 25 },
+  { task: "Amnesia", flag: "--amnesia ", count: isLong ? 20_000 : 2_000, batch: 25 },
+  { task: "Accesses", flag: "--accesses ", count: few, batch: 10 },
+  { task: "Planes", flag: "--planes ", count: few, batch: 10 },
+] as const)(
+  "$task: $count random runs → no promise is broken but by known failures",
+  { timeout: 10_800_000 },
+  async ({ flag, ...runs }) => {
+    const broken: string[] = [];
+    await runInThreads({ ...runs, from: 1 }, ({ name, problems }) => {
+      broken.push(...problems.map((problem) => `npm run simulate -- ${flag}--seed ${name}: ${problem}`));
+    });
+    expect(broken).toEqual([]);
+  },
+);
 
 const kinds = Object.keys(randomPlans) as (keyof typeof randomPlans)[];
 const runs = kinds.flatMap((kind) => [3, 17, 42, 101].map((seed) => ({ kind, seed })));

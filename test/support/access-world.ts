@@ -4,7 +4,7 @@ import type { DatabaseAccessStatus } from "../../src/resource/database-access-sc
 import { annotations } from "../../src/resource/names.ts";
 import { saveOutput } from "./outputs.ts";
 import { secret } from "./secrets.ts";
-import { waitUntil } from "./wait-until.ts";
+import { untilNotStored, untilStored } from "./stored-resource.ts";
 import { startWorld, type World, type WorldOptions } from "./world.ts";
 
 /** The control plane makes no shorter passwords. */
@@ -67,17 +67,7 @@ export class AccessWorld<Place extends AccessPlace = World> {
   }
 
   async until(name: string, what: string, isWanted: (access: StoredAccess) => boolean): Promise<StoredAccess> {
-    let seen: StoredAccess | undefined;
-    const found = await waitUntil(
-      async () => {
-        seen = await this.get(name);
-        return seen !== undefined && isWanted(seen) ? seen : undefined;
-      },
-      {
-        what: `DatabaseAccess ${name}: ${what}`,
-        lastSeen: () => `${JSON.stringify(seen?.status)} ${JSON.stringify(this.world.logs?.slice(-15))}`,
-      },
-    );
+    const found = await untilStored(this.#wait(name, `DatabaseAccess ${name}: ${what}`), isWanted);
     saveOutput("status", JSON.stringify(found));
     return found;
   }
@@ -93,16 +83,13 @@ export class AccessWorld<Place extends AccessPlace = World> {
     return this.until(name, reason, ({ status }) => conditionOf(status.conditions, "Ready")?.reason === reason);
   }
 
-  async untilGone(name: string): Promise<void> {
-    let seen: StoredAccess | undefined;
-    const isGone = async () => {
-      seen = await this.get(name);
-      return seen === undefined ? true : undefined;
-    };
-    await waitUntil(isGone, {
-      what: `DatabaseAccess ${name} is gone`,
-      lastSeen: () => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs?.slice(-15))}`,
-    });
+  untilGone(name: string): Promise<void> {
+    return untilNotStored(this.#wait(name, `DatabaseAccess ${name}`));
+  }
+
+  #wait(name: string, what: string) {
+    const lastSeen = (seen?: StoredAccess) => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs?.slice(-15))}`;
+    return { get: () => this.get(name), what, lastSeen };
   }
 
   async secret(name: string): Promise<DecodedSecret | undefined> {
@@ -128,15 +115,8 @@ export class AccessWorld<Place extends AccessPlace = World> {
 
   /** Waits until the Secret is in the wanted state. */
   async untilSecret(name: string, what: string, isWanted: (secret: DecodedSecret) => boolean): Promise<DecodedSecret> {
-    let seen: DecodedSecret | undefined;
-    const find = async () => {
-      seen = await this.secret(name);
-      return seen !== undefined && isWanted(seen) ? seen : undefined;
-    };
-    return waitUntil(find, {
-      what: `Secret ${name}: ${what}`,
-      lastSeen: () => seen?.type ?? "none",
-    });
+    const get = () => this.secret(name);
+    return untilStored({ get, what: `Secret ${name}: ${what}`, lastSeen: (seen) => seen?.type ?? "none" }, isWanted);
   }
 
   async annotate(name: string, key: keyof typeof annotations, value: string): Promise<void> {

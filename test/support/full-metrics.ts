@@ -2,24 +2,16 @@
 import type { EndedOperation } from "../../src/domain/operation.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../src/resource/database-access.ts";
-import { createMetrics, type Metrics } from "../../src/telemetry/metrics.ts";
-
-const nowMs = Date.parse("2026-11-21T12:00:00Z");
+import type { Metrics } from "../../src/telemetry/metrics.ts";
+import { metricsOf } from "./metrics-of.ts";
 
 /** Makes metrics with at least one series each. The values are always the same, except for those of the process. */
 export function fullMetrics(): Metrics {
-  const metrics = createMetrics({
-    version: "1.2.3",
-    workers: 16,
+  const metrics = metricsOf({
     resources: () => [busyResource()],
     accesses: () => [readyAccess()],
-    orphanCount: () => 2,
-    nowMs: () => nowMs,
-    operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 1,
-    queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),
-    leader: { leaseName: "endpoint-operator", isLeader: () => true },
   });
   metrics.operations.countEnded(endedOperation({ outcome: "succeeded", durationMs: 812 }));
   metrics.operations.countEnded(endedOperation({ outcome: "failed", durationMs: 2_000_000 }));

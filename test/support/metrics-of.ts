@@ -1,12 +1,11 @@
 /** Makes metrics over resources of a test. */
 import type { ReflectorStats } from "../../src/domain/resource-store.ts";
-import type { ComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
 /** The statistics of a watch that has not started. */
-export const quietWatch: ReflectorStats = {
+const quietWatch: ReflectorStats = {
   hasSynced: false,
   isWatching: false,
   silentForMs: undefined,
@@ -18,21 +17,19 @@ export const quietWatch: ReflectorStats = {
  * Makes the metrics of these resources. The control plane's clock shows 12:00 on 2026-11-21, except in the project
  * `no-clock`.
  */
-export function metricsOf(
-  resources: () => readonly ComputeEndpoint[] = () => [],
-  watchStats: () => ReflectorStats = () => quietWatch,
-) {
+export function metricsOf(parts: Partial<Parameters<typeof createMetrics>[0]> = {}) {
   const metrics = createMetrics({
     version: "1.2.3",
     workers: 16,
-    resources,
+    resources: () => [],
     orphanCount: () => 2,
     nowMs: () => nowMs,
     operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 0,
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
-    watchStats,
+    watchStats: () => quietWatch,
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
+    ...parts,
   });
   const lines = async () => (await metrics.render()).split("\n").filter((line) => line !== "");
   return {

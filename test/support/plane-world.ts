@@ -1,16 +1,11 @@
-/** Makes a world with a second sandbox, which stands for another account. Its key is in a Secret of the cluster. */
-import { onTestFinished } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { ControlPlaneStatus } from "../../src/resource/control-plane-schema.ts";
 import { annotations } from "../../src/resource/names.ts";
-import { fixtureWithoutEndpoints, startSandbox } from "../../src/sandbox/index.ts";
 import { AccessWorld } from "./access-world.ts";
 import { saveOutput } from "./outputs.ts";
 import { SandboxControl } from "./sandbox-control.ts";
-import { defaultSandboxProfile } from "./sandbox-profile.ts";
-import { newSecret } from "./secrets.ts";
-import { waitUntil } from "./wait-until.ts";
-import { startWorld, type World, type WorldOptions } from "./world.ts";
+import { untilNotStored, untilStored } from "./stored-resource.ts";
+import { startTestSandbox, startWorld, type World, type WorldOptions } from "./world.ts";
 
 /** A stored ControlPlane or ClusterControlPlane, as far as tests read it. */
 export interface StoredPlane {
@@ -80,28 +75,21 @@ export class PlaneWorld {
     return JSON.parse(text) as StoredPlane;
   }
 
-  async until(name: PlaneName, what: string, isWanted: (plane: StoredPlane) => boolean): Promise<StoredPlane> {
-    let seen: StoredPlane | undefined;
-    return waitUntil(
-      async () => {
-        seen = await this.get(name);
-        return seen !== undefined && isWanted(seen) ? seen : undefined;
-      },
-      {
-        what: `${name}: ${what}`,
-        lastSeen: () => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs.slice(-15))}`,
-      },
-    );
+  until(name: PlaneName, what: string, isWanted: (plane: StoredPlane) => boolean): Promise<StoredPlane> {
+    return untilStored(this.#wait(name, `${name}: ${what}`), isWanted);
   }
 
   untilReason(name: PlaneName, reason: string): Promise<StoredPlane> {
     return this.until(name, reason, ({ status }) => conditionOf(status.conditions, "Ready")?.reason === reason);
   }
 
-  async untilGone(name: PlaneName): Promise<void> {
-    await waitUntil(async () => ((await this.get(name)) === undefined ? true : undefined), {
-      what: `${name} is gone`,
-    });
+  untilGone(name: PlaneName): Promise<void> {
+    return untilNotStored(this.#wait(name, name));
+  }
+
+  #wait(name: PlaneName, what: string) {
+    const lastSeen = (seen?: StoredPlane) => `${JSON.stringify(seen)} ${JSON.stringify(this.world.logs.slice(-15))}`;
+    return { get: () => this.get(name), what, lastSeen };
   }
 }
 
@@ -110,23 +98,9 @@ export class PlaneWorld {
  * `second-key`.
  */
 export async function startPlaneWorld(options: WorldOptions = {}): Promise<PlaneWorld> {
-  const second = await startSecondSandbox();
+  const second = await startTestSandbox();
   const planes = new PlaneWorld(await startWorld(options), second);
   await planes.access.allowSecrets();
   await planes.secret("second-key", second.apiKey);
   return planes;
-}
-
-/** Starts the sandbox of the second account. It ends with the test. */
-export async function startSecondSandbox(): ReturnType<typeof startSandbox> {
-  const bugs: unknown[] = [];
-  const second = await startSandbox({
-    profile: defaultSandboxProfile(process.env),
-    operationLatencyMs: 200,
-    fixture: fixtureWithoutEndpoints,
-    apiKey: newSecret("api-key"),
-    onBug: (error) => bugs.push(error),
-  });
-  onTestFinished(() => second.stop());
-  return second;
 }

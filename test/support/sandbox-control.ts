@@ -124,13 +124,6 @@ export class SandboxControl {
     );
   }
 
-  /** Waits until the project has no endpoint left. */
-  async untilNoEndpoint(projectId: string): Promise<void> {
-    await waitUntil(async () => ((await this.endpoints(projectId)).length === 0 ? true : undefined), {
-      what: `no endpoint is left in ${projectId}`,
-    });
-  }
-
   /** Waits until this number of further requests has arrived. */
   async untilRequests(count: number, since: number): Promise<void> {
     await waitUntil(async () => ((await this.requests(since)).length >= count ? true : undefined), {

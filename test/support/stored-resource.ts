@@ -1,6 +1,7 @@
 /** Reads stored resources. */
 import { conditionOf } from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../src/resource/status-schema.ts";
+import { waitUntil } from "./wait-until.ts";
 import type { LogLine } from "./world-outputs.ts";
 
 /** A resource as the API server stores it. */
@@ -21,6 +22,36 @@ export interface StoredResource {
 export function isReady({ metadata, status }: StoredResource): boolean {
   const ready = conditionOf(status.conditions, "Ready");
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;
+}
+
+/** How to wait for a stored object. */
+interface StoredWait<Stored> {
+  readonly get: () => Promise<Stored | undefined>;
+  readonly what: string;
+  readonly lastSeen: (seen: Stored | undefined) => unknown;
+}
+
+/** Waits until a stored object is in the wanted state. */
+export function untilStored<Stored>(
+  { get, what, lastSeen }: StoredWait<Stored>,
+  isWanted: (stored: Stored) => boolean,
+): Promise<Stored> {
+  let seen: Stored | undefined;
+  const look = async () => {
+    seen = await get();
+    return seen !== undefined && isWanted(seen) ? seen : undefined;
+  };
+  return waitUntil(look, { what, lastSeen: () => lastSeen(seen) });
+}
+
+/** Waits until there is no such object any more. */
+export async function untilNotStored<Stored>({ get, what, lastSeen }: StoredWait<Stored>): Promise<void> {
+  let seen: Stored | undefined;
+  const look = async () => {
+    seen = await get();
+    return seen === undefined || undefined;
+  };
+  await waitUntil(look, { what: `${what} is gone`, lastSeen: () => lastSeen(seen) });
 }
 
 /**

@@ -25,10 +25,8 @@ const testEnvironment = { ...quickSettings, OPERATION_POLL_SECONDS: "0.5", RESYN
 
 const version = "0.0.0-test";
 
-/** The operator of one world, in this process: one run after the other. During a handover there are two. */
+/** The operator of one world, in this process: one run after the other. */
 export class WorldOperator {
-  /** The metrics of each ended run, as they were at its end. */
-  readonly lastPages: string[] = [];
   readonly #options: WorldOperatorOptions;
   #running: RunningOperator | undefined;
 
@@ -63,14 +61,9 @@ export class WorldOperator {
   async stop(): Promise<void> {
     const stopping = this.#running;
     this.#running = undefined;
-    await this.#end(stopping);
-  }
-
-  /** Starts another replica, and stops this one. With leader election, this is a handover. */
-  async handOver(): Promise<void> {
-    const stopping = this.#running;
-    await this.start();
-    await this.#end(stopping);
+    if (stopping === undefined) return;
+    await stopping.stop();
+    saveOutput("metrics", await stopping.metricsPage());
   }
 
   /** Returns the metrics page. */
@@ -82,16 +75,6 @@ export class WorldOperator {
   scrape(token?: string): Promise<Response> {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     return fetch(`http://127.0.0.1:${this.#running?.metricsPort}/metrics`, { headers });
-  }
-
-  async #end(operator: RunningOperator | undefined): Promise<void> {
-    if (operator === undefined) {
-      return;
-    }
-    await operator.stop();
-    const page = await operator.metricsPage();
-    saveOutput("metrics", page);
-    this.lastPages.push(page);
   }
 
   #instance(): string {

@@ -25,7 +25,7 @@ import { requestPatiently } from "./patient-request.ts";
 import { SandboxControl } from "./sandbox-control.ts";
 import { defaultSandboxProfile } from "./sandbox-profile.ts";
 import { newSecret } from "./secrets.ts";
-import { describeWait, isReady, type StoredResource } from "./stored-resource.ts";
+import { describeWait, isReady, type StoredResource, untilNotStored, untilStored } from "./stored-resource.ts";
 import { waitUntil } from "./wait-until.ts";
 import { WorldOperator } from "./world-operator.ts";
 import { type LogLine, WorldOutputs } from "./world-outputs.ts";
@@ -96,11 +96,6 @@ export class World {
     return this.#outputs.lines;
   }
 
-  /** The metrics of each operator that has stopped, as they were at its end. */
-  get lastPages(): readonly string[] {
-    return this.#operator.lastPages;
-  }
-
   /** Starts the operator in this process, with the rights of the shipped service account only. */
   startOperator(environment?: Readonly<Record<string, string>>): Promise<void> {
     return this.#operator.start(environment);
@@ -113,11 +108,6 @@ export class World {
   async restartOperator(environment?: Readonly<Record<string, string>>): Promise<void> {
     await this.#operator.stop();
     await this.#operator.start(environment);
-  }
-
-  /** Starts another replica, and stops this one. With leader election, this is a handover. */
-  handOver(): Promise<void> {
-    return this.#operator.handOver();
   }
 
   /** Returns the metrics page. */
@@ -187,15 +177,8 @@ export class World {
   }
 
   /** Waits until the resource is in the wanted state. */
-  async until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
-    let seen: StoredResource | undefined;
-    return waitUntil(
-      async () => {
-        seen = await this.get(name);
-        return seen !== undefined && isWanted(seen) ? seen : undefined;
-      },
-      { what: `${name}: ${what}`, lastSeen: () => describeWait(seen, this.logs) },
-    );
+  until(name: string, what: string, isWanted: (resource: StoredResource) => boolean): Promise<StoredResource> {
+    return untilStored(this.#wait(name, `${name}: ${what}`), isWanted);
   }
 
   untilReady(name: string): Promise<StoredResource> {
@@ -207,13 +190,12 @@ export class World {
     return this.until(name, `Stalled ${reason}`, isStalled);
   }
 
-  async untilGone(name: string): Promise<void> {
-    let seen: StoredResource | undefined;
-    const isGone = async () => {
-      seen = await this.get(name);
-      return seen === undefined ? true : undefined;
-    };
-    await waitUntil(isGone, { what: `${name} is gone`, lastSeen: () => describeWait(seen, this.logs) });
+  untilGone(name: string): Promise<void> {
+    return untilNotStored(this.#wait(name, name));
+  }
+
+  #wait(name: string, what: string) {
+    return { get: () => this.get(name), what, lastSeen: (seen?: StoredResource) => describeWait(seen, this.logs) };
   }
 
   /** Requests a reconcile and waits until it has ended. By then the operator has done all work that was due. */
@@ -318,6 +300,16 @@ export function startWorldAt(place: Place, options: WorldOptions = {}): Promise<
 }
 
 async function startIn(place: Place & { readonly operatorKubeconfig: string }, options: WorldOptions): Promise<World> {
+  const sandbox = await startTestSandbox(options.sandbox);
+  const operatorKubeconfig = options.operatorKubeconfig ?? place.operatorKubeconfig;
+  const world = new World({ ...place, operatorKubeconfig, sandbox, environment: options.environment ?? {} });
+  onTestFinished(() => world.dispose());
+  await world.startOperator();
+  return world;
+}
+
+/** Starts a sandbox without endpoints and with short operations. It ends with the test, and must report no bug. */
+export async function startTestSandbox(options: SandboxOptions = {}): ReturnType<typeof startSandbox> {
   const bugs: unknown[] = [];
   const sandbox = await startSandbox({
     profile: defaultSandboxProfile(process.env),
@@ -325,17 +317,13 @@ async function startIn(place: Place & { readonly operatorKubeconfig: string }, o
     fixture: fixtureWithoutEndpoints,
     apiKey: newSecret("api-key"),
     onBug: (error) => bugs.push(error),
-    ...options.sandbox,
+    ...options,
   });
   onTestFinished(async () => {
     await sandbox.stop();
     expect(bugs, "bugs that the sandbox reported").toEqual([]);
   });
-  const operatorKubeconfig = options.operatorKubeconfig ?? place.operatorKubeconfig;
-  const world = new World({ ...place, operatorKubeconfig, sandbox, environment: options.environment ?? {} });
-  onTestFinished(() => world.dispose());
-  await world.startOperator();
-  return world;
+  return sandbox;
 }
 
 function kubeConfigOf(file: string): KubeConfig {

@@ -1,6 +1,6 @@
 /** What a deletion of a ComputeEndpoint has to do, and which rights and proofs its resource needs. */
 import { notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
-import { type ComputeEndpoint, deletionPolicyOf, workProjectOf } from "../../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, deletionFieldsOf, workProjectOf } from "../../resource/compute-endpoint.ts";
 import { planeName } from "../../resource/control-plane-resource.ts";
 import type { Identity } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
@@ -14,7 +14,7 @@ export function heldBy(resource: ComputeEndpoint): "Nothing" | "Retained" | "Som
   }
   const origin = status.ownership?.origin;
   const usual = origin === "Adopted" || origin === "Presumed" ? "Retain" : "Delete";
-  return (deletionPolicyOf(resource) ?? usual) === "Retain" ? "Retained" : "Something";
+  return (deletionFieldsOf(resource).deletionPolicy ?? usual) === "Retain" ? "Retained" : "Something";
 }
 
 export function missingGrant(resource: ComputeEndpoint, grant: ProjectGrant): string | undefined {

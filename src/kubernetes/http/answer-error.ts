@@ -1,6 +1,6 @@
 /** Makes errors from answers of the API server, and from requests without an answer. */
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
-import { boundedRetryAfterMs, KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
+import { KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
 import { type HttpOutcome, parseRetryAfter } from "../../http/exchange.ts";
 
 /** What the operator reads from a `Status`, the API server's answer to a failed call. A missing field is empty. */
@@ -154,9 +154,4 @@ function codeOf(error: unknown): string | undefined {
   const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown };
   const deeper = cause === undefined ? undefined : codeOf(cause);
   return typeof code === "string" ? code : deeper;
-}
-
-/** @param error a KubernetesError, or its `cause` is one. @returns milliseconds, at most one minute; 0: none */
-export function retryAfterMsOf(error: unknown): number {
-  return boundedRetryAfterMs(error instanceof Error && !(error instanceof KubernetesError) ? error.cause : error);
 }

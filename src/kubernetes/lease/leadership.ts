@@ -53,24 +53,3 @@ export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadli
  * standbys do not read at the same time.
  */
 export const retryJitter = 0.2;
-
-/** Checks the times against each other and the longest call. @throws Error */
-export function checkLeaseTiming(timing: LeaseTiming, longestEffectMs: number): void {
-  const { durationMs, renewDeadlineMs, retryPeriodMs } = timing;
-  const twoRetriesMs = retryPeriodMs * (1 + retryJitter) * 2;
-  // If one renewal fails, the work must go on without an interruption.
-  const isLongEnough = longestEffectMs + twoRetriesMs <= durationMs;
-  if (retryPeriodMs <= 0 || twoRetriesMs > renewDeadlineMs || renewDeadlineMs >= durationMs || !isLongEnough) {
-    throw new Error(
-      `lease ${durationMs} ms, renew deadline ${renewDeadlineMs} ms, retry period ${retryPeriodMs} ms and the longest call ${longestEffectMs} ms do not fit together`,
-    );
-  }
-}
-
-/**
- * Returns the time limit of one call, in milliseconds: at least one retry period. With the times of production, three
- * failed calls fit between the last successful renewal and the renew deadline.
- */
-export function leaseCallTimeoutMs({ renewDeadlineMs, retryPeriodMs }: LeaseTiming): number {
-  return Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
-}

@@ -3,12 +3,10 @@ import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { pause } from "../../http/call-deadline.ts";
 import {
-  checkLeaseTiming,
   defaultLeaseTiming,
   type Leadership,
   type LeadershipOptions,
   type LeaseTiming,
-  leaseCallTimeoutMs,
   retryJitter,
 } from "./leadership.ts";
 import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
@@ -21,7 +19,6 @@ interface LeaseElectorOptions extends LeadershipOptions {
   readonly logger: Logger;
   readonly random?: () => number;
   readonly timing?: LeaseTiming;
-  readonly longestEffectMs: number;
   /** Called when this process loses the leadership without a stop, at most once. This process never leads again. */
   readonly onLost: (why: string) => void;
 }
@@ -51,12 +48,10 @@ export class LeaseElector implements Leadership {
   #mayHold = false;
   #problem = "";
 
-  /** @throws Error when the times contradict each other, or do not cover the longest call */
   constructor(options: LeaseElectorOptions) {
     this.#options = options;
     this.#timing = options.timing ?? defaultLeaseTiming;
     this.#random = options.random ?? Math.random;
-    checkLeaseTiming(this.#timing, options.longestEffectMs);
   }
 
   start(): void {
@@ -230,7 +225,9 @@ export class LeaseElector implements Leadership {
 
   /** Returns the limits of the next call. A call of a leader ends at the renew deadline at the latest. */
   #bounds(): LeaseCallBounds {
-    const callMs = leaseCallTimeoutMs(this.#timing);
+    const { renewDeadlineMs, retryPeriodMs } = this.#timing;
+    // Three failed calls fit between the last successful renewal and the renew deadline.
+    const callMs = Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
     const timeoutMs = this.#state === "Leader" ? Math.max(1, Math.min(callMs, this.#deadlineInMs())) : callMs;
     return { timeoutMs, signal: this.#stopping.signal };
   }

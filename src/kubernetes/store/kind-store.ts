@@ -71,7 +71,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
       }
       return undefined;
     }
-    const resource = this.#parseAnswer(`read ${name}`, () => this.#options.kind.parse(stored));
+    const resource = this.#options.kind.parse(stored);
     this.#doubtful.delete(name);
     this.#cache.putRead(resource);
     return resource;
@@ -128,22 +128,10 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
   }
 
   #putOwnWrite(before: Resource, answer: unknown, expected: Resource = before): Resource {
-    const name = this.#nameOf(before.key);
-    // The object stays doubtful until the answer is parsed.
-    this.#doubtful.add(name);
-    const after = this.#parseAnswer(`patch ${name}`, () => this.#options.kind.parse(answer, expected));
-    this.#doubtful.delete(name);
+    const after = this.#options.kind.parse(answer, expected);
+    this.#doubtful.delete(this.#nameOf(before.key));
     this.#cache.putOwnWrite(after);
     return after;
-  }
-
-  #parseAnswer(what: string, parse: () => Resource): Resource {
-    try {
-      return parse();
-    } catch (error) {
-      const message = `cannot ${what}: the answer is not a ${this.#options.kind.kind}`;
-      throw new KubernetesError("UnreadableAnswer", message, { cause: error });
-    }
   }
 
   #pathOf({ namespace, name }: ResourceKey): string {

@@ -1,8 +1,13 @@
 import { backoffMs, type Clock, withJitter } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
-import { KubernetesError, type ReflectorStats, type StoredIdentity } from "../../domain/resource-store.ts";
+import {
+  boundedRetryAfterMs,
+  KubernetesError,
+  type ReflectorStats,
+  type StoredIdentity,
+} from "../../domain/resource-store.ts";
 import { createCallDeadline, pause } from "../../http/call-deadline.ts";
-import { errorForStatus, isTooLong, parseStatusAnswer, retryAfterMsOf } from "../http/answer-error.ts";
+import { errorForStatus, isTooLong, parseStatusAnswer } from "../http/answer-error.ts";
 import { isOlder, metadataOf } from "../http/objects.ts";
 import type { ListPage, ListWatch, WatchEvent } from "./list-watch.ts";
 import type { ResourceCache } from "./resource-cache.ts";
@@ -41,8 +46,6 @@ export interface ReflectorTiming {
 const defaultTiming: ReflectorTiming = { pageLimit: 250, inactivityMs: 70_000, relistMs: 600_000, shortWatchMs: 5_000 };
 /** The server closes a watch after a random time in this range, in seconds. */
 const watchSeconds = { least: 300, most: 600 };
-/** The maximum number of pages of one list; more than any cluster has. */
-const maxPages = 10_000;
 const retryDelays = { firstMs: 800, longestMs: 30_000 };
 /** After this many milliseconds without a failure, delays start again with the shortest. */
 const resetAfterMs = 120_000;
@@ -149,19 +152,16 @@ export class Reflector<Resource extends StoredIdentity> {
     }
   }
 
-  /** @throws KubernetesError; OutOfSyncError when the list has no end */
+  /** @throws KubernetesError */
   async #readPages(): Promise<{ readonly resources: readonly Resource[]; readonly resourceVersion: string }> {
     const resources: Resource[] = [];
     let page = await this.#readPage(undefined);
     // A watch from the version of a later page would miss changes in between.
     const { resourceVersion } = page;
-    for (let pages = 1; ; pages += 1) {
+    for (;;) {
       resources.push(...page.items.flatMap((item) => this.#options.parse(item) ?? []));
       if (page.continueToken === undefined) {
         return { resources, resourceVersion };
-      }
-      if (pages === maxPages) {
-        throw new OutOfSyncError("the list has no end");
       }
       page = await this.#readPage(page.continueToken);
     }
@@ -240,7 +240,7 @@ export class Reflector<Resource extends StoredIdentity> {
   }
 
   #apply({ type, object }: WatchEvent): void {
-    const { cache, parse, logger } = this.#options;
+    const { cache, parse } = this.#options;
     if (type === "ERROR") {
       const cause = errorForStatus("watch", parseStatusAnswer(200, object));
       throw new OutOfSyncError("the API server ended the watch with an error", { cause });
@@ -249,8 +249,6 @@ export class Reflector<Resource extends StoredIdentity> {
     const resource = isChange ? parse(object) : undefined;
     if (resource !== undefined) {
       type === "DELETED" ? cache.remove(resource) : cache.apply(resource);
-    } else if (!isChange && type !== "BOOKMARK") {
-      logger.warn({ eventType: type }, "unknown type of watch event");
     }
     // The next watch resumes from the newest version of an event or bookmark.
     const { resourceVersion } = metadataOf(object);
@@ -271,7 +269,10 @@ export class Reflector<Resource extends StoredIdentity> {
     logger.warn({ err: error }, message);
     const nowMs = this.#nowMs();
     this.#failures = nowMs - this.#pauseEndsAtMs > resetAfterMs ? 1 : this.#failures + 1;
-    const delayMs = Math.max(withJitter(backoffMs(this.#failures, retryDelays), this.#random), retryAfterMsOf(error));
+    const delayMs = Math.max(
+      withJitter(backoffMs(this.#failures, retryDelays), this.#random),
+      boundedRetryAfterMs(error),
+    );
     this.#pauseEndsAtMs = nowMs + delayMs;
     await pause(clock, delayMs, [this.#stopping.signal, this.#interrupt.signal]);
   }

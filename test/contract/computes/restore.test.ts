@@ -1,6 +1,5 @@
 /** Tests restore, reset, recovery and schemas with real data. */
 import { execFile } from "node:child_process";
-import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -127,17 +126,6 @@ describe("restore, reset, recovery and schemas with real data", () => {
       async () =>
         (await psql(await scene.uri(child.endpointId), "SELECT name FROM item WHERE id = 2")) === "of the child",
     );
-  });
-
-  test("neonctl branches restore ^self@time → the branch's own data of that time", async () => {
-    const names = "SELECT string_agg(name, ', ' ORDER BY id) FROM item";
-    const before = await psql(await scene.uri(child.endpointId), names);
-    await setTimeout(5);
-    const then = new Date().toISOString();
-    await setTimeout(5);
-    await psql(await scene.uri(child.endpointId), "DELETE FROM item");
-    await cli(scene, "branches", "restore", "feature", `^self@${then}`, "--preserve-under-name", "feature-emptied");
-    await scene.until("restored", async () => (await psql(await scene.uri(child.endpointId), names)) === before);
   });
 
   test("a deleted project is recovered → its branches have their data", async () => {

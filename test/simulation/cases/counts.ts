@@ -3,7 +3,7 @@
 import type { Step } from "../run/actions.ts";
 import { planOf } from "../run/plain-plan.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";
-import { apply, type NamedCase } from "./named-case.ts";
+import { apply, at, type NamedCase } from "./named-case.ts";
 
 /** Makes one step at each of these times. The times and the steps do not repeat together, so many pairs occur. */
 const every = (intervalMs: number, count: number, step: (at: number) => Step["action"]): readonly Step[] =>
@@ -49,7 +49,7 @@ export const countCases: readonly NamedCase[] = [
         ...busySteps,
         ...every(7_300, 60, () => ({ kind: "Stop", replica: 0 })),
         // Nothing else changes after these checks, so their counts alone must be stored.
-        { atMs: 520_000, action: { kind: "Maintain", branchId: branch(1), count: 20 } },
+        at(520_000, { kind: "Maintain", branchId: branch(1), count: 20 }),
       ],
       quietFromMs: 600_000,
     }),
@@ -61,14 +61,14 @@ export const countCases: readonly NamedCase[] = [
     plan: planOf({
       steps: [
         apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 25_000, action: { kind: "Cut", replica: 0, server: "control plane", isOn: true } },
+        at(25_000, { kind: "Cut", replica: 0, server: "control plane", isOn: true }),
         ...every(3_000, 150, (at) => ({
           kind: "PersonChanges",
           branchId: branch(1),
           changes: { minUnits: sizes[at % 2] as number, maxUnits: 2 },
         })),
-        { atMs: 300_000, action: { kind: "Stop", replica: 0 } },
-        { atMs: 490_000, action: { kind: "Cut", replica: 0, server: "control plane", isOn: false } },
+        at(300_000, { kind: "Stop", replica: 0 }),
+        at(490_000, { kind: "Cut", replica: 0, server: "control plane", isOn: false }),
       ],
       quietFromMs: 520_000,
     }),

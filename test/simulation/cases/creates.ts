@@ -2,7 +2,7 @@ import { world as places } from "../control-plane/engine.ts";
 import { annotations } from "../ports.ts";
 import { planOf } from "../run/plain-plan.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
-import { apply, type NamedCase, scripted } from "./named-case.ts";
+import { apply, at, type NamedCase, scripted } from "./named-case.ts";
 
 const firstPost = `POST project of ${places.project} #1`;
 const secondPost = `POST project of ${places.project} #2`;
@@ -15,10 +15,7 @@ export const createCases: readonly NamedCase[] = [
     why: "a database runs, costs money, and nothing in the cluster knows of it",
     plan: planOf({
       faults: scripted({ [firstPost]: { kind: "AppliedLate", afterMs: 100_000, asTimeout: false } }),
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 40_000, action: { kind: "Delete", name: "orders" } },
-      ],
+      steps: [apply(1_000, "orders", readWrite(branch(1))), at(40_000, { kind: "Delete", name: "orders" })],
     }),
   },
   {
@@ -30,14 +27,11 @@ export const createCases: readonly NamedCase[] = [
       faults: scripted({ [secondPost]: { kind: "RequestLost", asTimeout: false } }),
       steps: [
         apply(1_000, "billing", readWrite(branch(3))),
-        {
-          atMs: 61_500,
-          action: {
-            kind: "PersonCreates",
-            projectId: places.project,
-            creation: { branchId: branch(1), type: "ReadWrite", name: "by-hand" },
-          },
-        },
+        at(61_500, {
+          kind: "PersonCreates",
+          projectId: places.project,
+          creation: { branchId: branch(1), type: "ReadWrite", name: "by-hand" },
+        }),
         apply(63_000, "orders", readWrite(branch(1))),
         apply(90_000, "orders", readWrite(branch(1), size(2))),
       ],
@@ -51,7 +45,7 @@ export const createCases: readonly NamedCase[] = [
       faults: scripted({ "patch status of ComputeEndpoint shop/orders #1": { kind: "Paused", durationMs: 20_000 } }),
       steps: [
         apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 8_000, action: { kind: "Annotate", name: "orders", annotations: { [annotations.paused]: "true" } } },
+        at(8_000, { kind: "Annotate", name: "orders", annotations: { [annotations.paused]: "true" } }),
       ],
     }),
     judge: ({ history }) => (history.posts.length === 0 ? [] : ["S6: a POST was sent for a paused resource"]),

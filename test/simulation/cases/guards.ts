@@ -6,7 +6,7 @@ import { conditionOf } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite } from "../workloads/specs.ts";
-import { apply, type NamedCase, wasReadyBy } from "./named-case.ts";
+import { apply, at, type NamedCase, wasReadyBy } from "./named-case.ts";
 
 const byHand = (atMs: number, branchId: string) =>
   ({
@@ -42,11 +42,8 @@ export const guardCases: readonly NamedCase[] = [
       steps: [
         byHand(500, branch(1)),
         apply(5_000, "orders", readWrite(branch(1), { adoption: { policy: "AdoptOnly" } })),
-        { atMs: 30_000, action: { kind: "PersonDeletes", branchId: branch(1) } },
-        {
-          atMs: 40_000,
-          action: { kind: "Annotate", name: "orders", annotations: { [annotations.reconcileRequestedAt]: "1" } },
-        },
+        at(30_000, { kind: "PersonDeletes", branchId: branch(1) }),
+        at(40_000, { kind: "Annotate", name: "orders", annotations: { [annotations.reconcileRequestedAt]: "1" } }),
       ],
     }),
     judge: (world) => {
@@ -62,9 +59,9 @@ export const guardCases: readonly NamedCase[] = [
     plan: planOf({
       steps: [
         apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 20_000, action: { kind: "WatchLoss", lostPerMille: 1_000, repeatedPerMille: 0 } },
+        at(20_000, { kind: "WatchLoss", lostPerMille: 1_000, repeatedPerMille: 0 }),
         apply(30_000, "billing", readWrite(branch(2))),
-        { atMs: 31_000, action: { kind: "WatchLoss", lostPerMille: 0, repeatedPerMille: 0 } },
+        at(31_000, { kind: "WatchLoss", lostPerMille: 0, repeatedPerMille: 0 }),
       ],
       quietFromMs: 40_000,
     }),
@@ -77,10 +74,10 @@ export const guardCases: readonly NamedCase[] = [
     plan: planOf({
       steps: [
         byHand(100, branch(1)),
-        { atMs: 200, action: { kind: "Cut", replica: 0, server: "control plane", isOn: true } },
+        at(200, { kind: "Cut", replica: 0, server: "control plane", isOn: true }),
         apply(1_000, "orders", readWrite(branch(1), { adoption: { policy: "AdoptOrCreate" } })),
         apply(5_000, "billing", readWrite(branch(1), { adoption: { policy: "AdoptOrCreate" } })),
-        { atMs: 20_000, action: { kind: "Cut", replica: 0, server: "control plane", isOn: false } },
+        at(20_000, { kind: "Cut", replica: 0, server: "control plane", isOn: false }),
       ],
     }),
     judge: (world) => {
@@ -112,8 +109,8 @@ export const guardCases: readonly NamedCase[] = [
         hasElection: true,
       },
       steps: [
-        { atMs: 1, action: { kind: "Crash", replica: 1 } },
-        { atMs: 20_000, action: { kind: "Crash", replica: 0 } },
+        at(1, { kind: "Crash", replica: 1 }),
+        at(20_000, { kind: "Crash", replica: 0 }),
         apply(20_500, "orders", readWrite(branch(1))),
       ],
       quietFromMs: 60_000,

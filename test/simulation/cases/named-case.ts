@@ -41,14 +41,14 @@ export function refusalProblems(world: World, plan: RunPlan, fromMs: number): re
   ];
 }
 
+/** Makes a step. */
+export const at = (atMs: number, action: Step["action"]): Step => ({ atMs, action });
+
 /** Step: a person applies a resource. */
-export const apply = (atMs: number, name: string, spec: JsonObject): Step => ({
-  atMs,
-  action: { kind: "Apply", name, spec },
-});
+export const apply = (atMs: number, name: string, spec: JsonObject): Step => at(atMs, { kind: "Apply", name, spec });
 
 /** Step: a person deletes a resource. */
-export const remove = (atMs: number, name: string): Step => ({ atMs, action: { kind: "Delete", name } });
+export const remove = (atMs: number, name: string): Step => at(atMs, { kind: "Delete", name });
 
 /** How often words stand in the event log. */
 export const count = ({ log }: World, words: string) => log.entries.filter(({ text }) => text.includes(words)).length;

@@ -3,7 +3,7 @@
 import { planOf } from "../run/plain-plan.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
-import { apply, type NamedCase, refusalProblems, wasReadyBy } from "./named-case.ts";
+import { apply, at, type NamedCase, refusalProblems, wasReadyBy } from "./named-case.ts";
 
 const adopting = (policy: "AdoptOrCreate" | "AdoptOnly") => ({ adoption: { policy } });
 
@@ -16,11 +16,11 @@ export const ownerCases: readonly NamedCase[] = [
     plan: planOf({
       world: { machines: [rightClock, rightClock], hasElection: true },
       steps: [
-        { atMs: 1, action: { kind: "Crash", replica: 1 } },
+        at(1, { kind: "Crash", replica: 1 }),
         apply(5_000, "orders", readWrite(branch(1), { ...adopting("AdoptOnly"), ...size(2) })),
-        { atMs: 10_000, action: { kind: "WatchMute", replica: 1 } },
+        at(10_000, { kind: "WatchMute", replica: 1 }),
         apply(11_000, "billing", readWrite(branch(1), size(1))),
-        { atMs: 20_000, action: { kind: "Crash", replica: 0 } },
+        at(20_000, { kind: "Crash", replica: 0 }),
       ],
     }),
   },
@@ -30,10 +30,7 @@ export const ownerCases: readonly NamedCase[] = [
     why: "two clusters fight over one database",
     plan: planOf({
       steps: [
-        {
-          atMs: 500,
-          action: { kind: "OtherClusterCreates", branchId: branch(1), name: "orders-k8s-abcdefabcdefabcdefabcd" },
-        },
+        at(500, { kind: "OtherClusterCreates", branchId: branch(1), name: "orders-k8s-abcdefabcdefabcdefabcd" }),
         apply(10_000, "orders", readWrite(branch(1), adopting("AdoptOrCreate"))),
       ],
     }),
@@ -45,7 +42,7 @@ export const ownerCases: readonly NamedCase[] = [
     plan: planOf({
       steps: [
         apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 20_000, action: { kind: "Unreadable", branchId: branch(1), isOn: true } },
+        at(20_000, { kind: "Unreadable", branchId: branch(1), isOn: true }),
         apply(30_000, "billing", readWrite(branch(2))),
       ],
       quietFromMs: 600_000,
@@ -59,10 +56,7 @@ export const ownerCases: readonly NamedCase[] = [
     why: "hundreds of writes and events for nothing, and no condition that says what is wrong",
     plan: planOf({
       faults: { kind: "Always", words: "DELETE ", fault: { kind: "Refused", status: 422 } },
-      steps: [
-        apply(1_000, "orders", readWrite(branch(1))),
-        { atMs: 20_000, action: { kind: "Delete", name: "orders" } },
-      ],
+      steps: [apply(1_000, "orders", readWrite(branch(1))), at(20_000, { kind: "Delete", name: "orders" })],
       quietFromMs: 20_000 + 3 * 3_600_000,
     }),
     judge: (world, plan) => refusalProblems(world, plan, 20_000),

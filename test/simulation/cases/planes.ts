@@ -4,7 +4,7 @@ import type { Step } from "../run/actions.ts";
 import { planOf } from "../run/plain-plan.ts";
 import { northUrl } from "../run/world.ts";
 import { branch, readWrite } from "../workloads/specs.ts";
-import type { NamedCase } from "./named-case.ts";
+import { at, type NamedCase } from "./named-case.ts";
 
 const own = { controlPlaneRef: { kind: controlPlaneNames.kind, name: "own" } };
 const apply = (atMs: number, name: string, more = {}) =>
@@ -13,9 +13,9 @@ const ownSpec = { url: northUrl, apiKeySecretRef: { name: "own-key", key: "api-k
 
 /** A ControlPlane with its key. */
 const described: readonly Step[] = [
-  { atMs: 100, action: { kind: "AcceptKeys", url: northUrl, keys: [1] } },
-  { atMs: 200, action: { kind: "ApplyKey", plane: "own", key: 1 } },
-  { atMs: 300, action: { kind: "ApplyPlane", plane: "own", spec: ownSpec } },
+  at(100, { kind: "AcceptKeys", url: northUrl, keys: [1] }),
+  at(200, { kind: "ApplyKey", plane: "own", key: 1 }),
+  at(300, { kind: "ApplyPlane", plane: "own", spec: ownSpec }),
 ];
 
 const world = { hasPlanes: true } as const;
@@ -41,9 +41,9 @@ export const planeCases: readonly NamedCase[] = [
       steps: [
         ...described,
         apply(1_000, "orders", own),
-        { atMs: 60_000, action: { kind: "DeletePlane", plane: "own" } },
-        { atMs: 61_000, action: { kind: "DeleteKey", plane: "own" } },
-        { atMs: 120_000, action: { kind: "Delete", name: "orders" } },
+        at(60_000, { kind: "DeletePlane", plane: "own" }),
+        at(61_000, { kind: "DeleteKey", plane: "own" }),
+        at(120_000, { kind: "Delete", name: "orders" }),
       ],
     }),
     judge: (end) => {
@@ -58,7 +58,7 @@ export const planeCases: readonly NamedCase[] = [
     plan: planOf({
       world,
       steps: [
-        { atMs: 1_000, action: { kind: "ApplyCrowdOfPlanes", count: 500, spec: ownSpec } },
+        at(1_000, { kind: "ApplyCrowdOfPlanes", count: 500, spec: ownSpec }),
         ...described.map(({ atMs, action }) => ({ atMs: atMs + 1_000, action })),
       ],
     }),

@@ -4,7 +4,7 @@ import type { FaultPlan } from "../faults/fault-plan.ts";
 import { planOf } from "../run/plain-plan.ts";
 import type { World } from "../run/world.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";
-import { apply, count, type NamedCase, refusalProblems, remove, wasReadyBy } from "./named-case.ts";
+import { apply, at, count, type NamedCase, refusalProblems, remove, wasReadyBy } from "./named-case.ts";
 
 /** From the start to the quiet end, every call with these words fails. */
 const always = (words: string, fault: Fault): FaultPlan => ({ kind: "Always", words, fault });
@@ -57,7 +57,7 @@ export const stormCases: readonly NamedCase[] = [
     why: "status changes every few minutes and never says for long that a person must act",
     plan: planOf({
       faults: always("POST project", { kind: "Refused", status: 422 }),
-      steps: [apply(1_000, "orders", readWrite(branch(1))), { atMs: 1_200_000, action: { kind: "Crash", replica: 0 } }],
+      steps: [apply(1_000, "orders", readWrite(branch(1))), at(1_200_000, { kind: "Crash", replica: 0 })],
       quietFromMs: 3 * 3_600_000,
     }),
     judge: (world, plan) => refusalProblems(world, plan, 0),
@@ -69,9 +69,9 @@ export const stormCases: readonly NamedCase[] = [
     plan: planOf({
       steps: [
         apply(1_000, "orders", readWrite(branch(1), size(1))),
-        { atMs: 60_000, action: { kind: "Transfer", projectId: places.project, status: 404 } },
+        at(60_000, { kind: "Transfer", projectId: places.project, status: 404 }),
         apply(120_000, "orders", readWrite(branch(1), size(2))),
-        { atMs: 3_660_000, action: { kind: "Transfer", projectId: places.project, status: null } },
+        at(3_660_000, { kind: "Transfer", projectId: places.project, status: null }),
       ],
       quietFromMs: 3_670_000,
     }),
@@ -87,7 +87,7 @@ export const stormCases: readonly NamedCase[] = [
     why: "one compute that hangs blocks the deletion of a namespace",
     plan: planOf({
       steps: [
-        { atMs: 500, action: { kind: "DisguiseNext", status: "running" } },
+        at(500, { kind: "DisguiseNext", status: "running" }),
         apply(1_000, "orders", readWrite(branch(1))),
         apply(90_000, "billing", readWrite(branch(2))),
         remove(600_000, "orders"),

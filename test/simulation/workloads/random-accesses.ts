@@ -3,10 +3,8 @@ import { createSeededRandom, type SeededRandom } from "../../support/seeded-rand
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
-import { planOf } from "../run/plain-plan.ts";
 import type { RunPlan } from "../run/run.ts";
-import { rightClock } from "../time/machine.ts";
-import { randomHarm, randomRates } from "./random-plan.ts";
+import { randomHarm, randomPlanOf, watchHarms } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
 /** Users and faults act during this time. */
@@ -26,23 +24,7 @@ const branchOf = { orders: branch(1), billing: branch(2) } as const;
 /** Draws a random run of both kinds in one project: DatabaseAccesses and the ComputeEndpoints that they name. */
 export function randomAccessPlan(seed: number): RunPlan {
   const random = createSeededRandom(seed * 2_246_822_519);
-  const hasTwo = random.next() < 0.3;
-  return planOf({
-    world: {
-      seed,
-      profile: random.pick(["seed", "public"] as const),
-      machines: hasTwo ? [rightClock, rightClock] : [rightClock],
-      operationLatencyMs: random.pick([
-        { min: 300, max: 1_000 },
-        { min: 2_000, max: 8_000 },
-      ]),
-      hasElection: hasTwo,
-      hasAccesses: true,
-    },
-    faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
-    steps: randomSteps(random),
-    quietFromMs: busyMs + 30_000,
-  });
+  return randomPlanOf(random, { seed, busyMs, hasAccesses: true }, randomSteps);
 }
 
 function randomSteps(random: SeededRandom): readonly Step[] {
@@ -89,11 +71,7 @@ const actionKinds = [
   "RecreateEndpoint",
   "FailNext",
   "ListLag",
-  "WatchLag",
-  "WatchMute",
-  "WatchBreak",
-  "WatchCut",
-  "WatchLoss",
+  ...watchHarms,
   "Crash",
   "Cut",
   "ApplyReplica",

@@ -6,8 +6,9 @@ import { type FaultRates, noRates } from "../faults/fault-plan.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations } from "../ports.ts";
 import type { Action, Step } from "../run/actions.ts";
-import { restWithinMs } from "../run/plain-plan.ts";
+import { planOf, restWithinMs } from "../run/plain-plan.ts";
 import type { RunPlan } from "../run/run.ts";
+import type { WorldOptions } from "../run/world.ts";
 import { type ClockError, rightClock } from "../time/machine.ts";
 import { branch, readOnly, readWrite, size } from "./specs.ts";
 
@@ -65,11 +66,36 @@ function wrongControlPlaneClock(random: SeededRandom): ControlPlaneClock {
   };
 }
 
+/** Draws a run with right clocks of one kind of workload. */
+export function randomPlanOf(
+  random: SeededRandom,
+  { seed, busyMs: busyForMs, ...world }: Partial<WorldOptions> & { readonly seed: number; readonly busyMs: number },
+  stepsOf: (random: SeededRandom) => readonly Step[],
+): RunPlan {
+  const hasTwo = random.next() < 0.3;
+  return planOf({
+    world: {
+      seed,
+      profile: random.pick(["seed", "public"] as const),
+      machines: hasTwo ? [rightClock, rightClock] : [rightClock],
+      operationLatencyMs: random.pick([
+        { min: 300, max: 1_000 },
+        { min: 2_000, max: 8_000 },
+      ]),
+      hasElection: hasTwo,
+      ...world,
+    },
+    faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
+    steps: stepsOf(random),
+    quietFromMs: busyForMs + 30_000,
+  });
+}
+
 /**
  * Draws how often each kind of fault happens. Most kinds never happen.
  * @param hasTwo whether two replicas run
  */
-export function randomRates(random: SeededRandom, hasTwo: boolean): FaultRates {
+function randomRates(random: SeededRandom, hasTwo: boolean): FaultRates {
   const rate = (most: number) => (random.next() < 0.35 ? random.next() * most : 0);
   return {
     ...noRates,
@@ -115,6 +141,11 @@ function stepsAtOnce(random: SeededRandom): readonly Step[] {
   }));
 }
 
+export const watchHarms = ["WatchLag", "WatchMute", "WatchBreak", "WatchCut", "WatchLoss"] as const;
+
+/** Harms that may happen together with others. */
+const harms = ["ListLag", "Disguise", ...watchHarms, "Compact", "Crash", "PauseMachine", "Cut"] as const;
+
 const actionKinds = [
   "Edit",
   "Edit",
@@ -128,17 +159,7 @@ const actionKinds = [
   "PersonDeletes",
   "PersonSuspends",
   "FailNext",
-  "ListLag",
-  "Disguise",
-  "WatchLag",
-  "WatchMute",
-  "WatchBreak",
-  "WatchCut",
-  "WatchLoss",
-  "Compact",
-  "Crash",
-  "PauseMachine",
-  "Cut",
+  ...harms,
   "Unreadable",
   "RestoreWithoutStatus",
   "Power",
@@ -170,21 +191,6 @@ function randomSpec(random: SeededRandom, at: number): JsonObject {
       : {}),
   });
 }
-
-/** Harms that may happen together with others. */
-const harms = [
-  "ListLag",
-  "Disguise",
-  "WatchLag",
-  "WatchMute",
-  "WatchBreak",
-  "WatchCut",
-  "WatchLoss",
-  "Compact",
-  "Crash",
-  "PauseMachine",
-  "Cut",
-] as const;
 
 interface Subject {
   readonly name: string;

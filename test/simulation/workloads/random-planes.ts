@@ -4,11 +4,9 @@ import { world as places } from "../control-plane/engine.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { annotations, clusterControlPlaneNames, controlPlaneNames } from "../ports.ts";
 import type { Action, PlaneName, Step } from "../run/actions.ts";
-import { planOf } from "../run/plain-plan.ts";
 import type { RunPlan } from "../run/run.ts";
 import { northUrl } from "../run/world.ts";
-import { rightClock } from "../time/machine.ts";
-import { randomHarm, randomRates } from "./random-plan.ts";
+import { randomHarm, randomPlanOf, watchHarms } from "./random-plan.ts";
 import { branch, readWrite, size } from "./specs.ts";
 
 /** Users and faults act for so long. */
@@ -29,23 +27,7 @@ const consoleUrl = "https://console.example/api/v2";
 /** Draws a run whose resources use the control plane of the settings, a ControlPlane and a ClusterControlPlane. */
 export function randomPlanePlan(seed: number): RunPlan {
   const random = createSeededRandom(seed * 3_266_489_917);
-  const hasTwo = random.next() < 0.3;
-  return planOf({
-    world: {
-      seed,
-      profile: random.pick(["seed", "public"] as const),
-      machines: hasTwo ? [rightClock, rightClock] : [rightClock],
-      operationLatencyMs: random.pick([
-        { min: 300, max: 1_000 },
-        { min: 2_000, max: 8_000 },
-      ]),
-      hasElection: hasTwo,
-      hasPlanes: true,
-    },
-    faults: { kind: "Seeded", seed, rates: randomRates(random, hasTwo), spared: [] },
-    steps: randomSteps(random),
-    quietFromMs: busyMs + 30_000,
-  });
+  return randomPlanOf(random, { seed, busyMs, hasPlanes: true }, randomSteps);
 }
 
 /** What a run has at its beginning, and may get back at its end. */
@@ -150,11 +132,7 @@ const actionKinds = [
   "Delete",
   "Pause",
   "PersonDeletes",
-  "WatchLag",
-  "WatchMute",
-  "WatchBreak",
-  "WatchCut",
-  "WatchLoss",
+  ...watchHarms,
   "Compact",
   "Crash",
   "PauseMachine",

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { EndedOperation } from "../../../src/domain/operation.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import { metricsOf, quietWatch } from "../../support/metrics-of.ts";
+import { metricsOf } from "../../support/metrics-of.ts";
 
 function resource(name: string, status: object, spec: object = {}): ComputeEndpoint {
   return parseComputeEndpoint({
@@ -76,7 +76,7 @@ describe("gauges of resources", () => {
   test("several failed actions beyond the bound → one series for them all, not one twice", async () => {
     const failedActions = ["x", "y"].map((letter) => ({ action: letter.repeat(65), operationId: "o", time: "" }));
     const conditions = [condition("LastOperationSucceeded", "False")];
-    const { series } = metricsOf(() => [resource("orders", { conditions, failedActions })]);
+    const { series } = metricsOf({ resources: () => [resource("orders", { conditions, failedActions })] });
     expect(await series("compute_endpoint_operation_failed")).toEqual([
       'compute_endpoint_operation_failed{namespace="shop",name="orders",action="other"} 1',
     ]);
@@ -90,7 +90,7 @@ describe("gauges of resources", () => {
       operations: [operation("start_compute", "running")],
     };
     let resources = [resource("orders", busy), resource("crm", busy)];
-    const { lines, series } = metricsOf(() => resources);
+    const { lines, series } = metricsOf({ resources: () => resources });
     expect(await series("compute_endpoint_operations_in_flight")).toEqual([
       'compute_endpoint_operations_in_flight{action="start_compute"} 2',
     ]);
@@ -102,29 +102,33 @@ describe("gauges of resources", () => {
   });
 
   test("a failure that was acknowledged → no series", async () => {
-    const { series } = metricsOf(() => [
-      resource("orders", {
-        conditions: [condition("LastOperationSucceeded", "True")],
-        failedActions: [{ action: "start_compute", operationId: "o", time: "" }],
-      }),
-    ]);
+    const { series } = metricsOf({
+      resources: () => [
+        resource("orders", {
+          conditions: [condition("LastOperationSucceeded", "True")],
+          failedActions: [{ action: "start_compute", operationId: "o", time: "" }],
+        }),
+      ],
+    });
     expect(await series("compute_endpoint_operation_failed")).toEqual([]);
   });
 
   test("a failed condition without a remembered action → still one series, so that an alert fires", async () => {
-    const { series } = metricsOf(() => [
-      resource("orders", { conditions: [condition("LastOperationSucceeded", "False")] }),
-    ]);
+    const { series } = metricsOf({
+      resources: () => [resource("orders", { conditions: [condition("LastOperationSucceeded", "False")] })],
+    });
     expect(await series("compute_endpoint_operation_failed")).toEqual([
       'compute_endpoint_operation_failed{namespace="shop",name="orders",action="unknown"} 1',
     ]);
   });
 
   test("a spec that cannot be read, no status, a broken time → the scrape still answers", async () => {
-    const { series } = metricsOf(() => [
-      resource("broken", {}, { type: "Neither" }),
-      resource("odd", { operations: [operation("start_compute", "running", "yesterday")] }),
-    ]);
+    const { series } = metricsOf({
+      resources: () => [
+        resource("broken", {}, { type: "Neither" }),
+        resource("odd", { operations: [operation("start_compute", "running", "yesterday")] }),
+      ],
+    });
     expect((await series("compute_endpoint_info"))[0]).toBe(
       'compute_endpoint_info{namespace="shop",name="broken",project_id="green-fox-123456",branch_id="",endpoint_id="",type=""} 1',
     );
@@ -145,7 +149,7 @@ describe("the process", () => {
   });
 
   test("the watch → no silence before the first list", async () => {
-    const { series } = metricsOf(undefined, () => quietWatch);
+    const { series } = metricsOf();
     expect(await series("reflector_silent_seconds")).toEqual([]);
     expect(await series("reflector_synced")).toEqual(['reflector_synced{name="computeendpoint"} 0']);
   });

@@ -48,7 +48,6 @@ describe("elected leadership", () => {
       clock,
       logger: quietLogger,
       random: () => 0,
-      longestEffectMs: 8_000,
       mayLead: () => true,
       onLeading: () => reported.push("leading"),
       onLost: (why) => reported.push(why),

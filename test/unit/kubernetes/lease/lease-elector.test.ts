@@ -1,7 +1,6 @@
 /** Tests the election of a leader. */
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../../src/domain/clock.ts";
-import { checkLeaseTiming, defaultLeaseTiming } from "../../../../src/kubernetes/lease/leadership.ts";
 import type { LeaseClient } from "../../../../src/kubernetes/lease/lease-client.ts";
 import { LeaseElector } from "../../../../src/kubernetes/lease/lease-elector.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -32,7 +31,6 @@ function process({ clock, lease }: ReturnType<typeof world>, identity: string, o
     clock: options.clock ?? clock,
     logger: quietLogger,
     random: () => 1,
-    longestEffectMs: effectMs,
     mayLead: options.mayLead ?? (() => true),
     onLeading: () => reported.push("leading"),
     onLost: (why) => reported.push(`lost: ${why}`),
@@ -314,17 +312,4 @@ describe("handing over", () => {
     await here.clock.advance(60_000);
     expect(here.clock.pendingTimers).toBe(0);
   });
-});
-
-describe("the times", () => {
-  it("those of production, with the longest call → fit", () => {
-    expect(() => checkLeaseTiming(defaultLeaseTiming, effectMs)).not.toThrow();
-  });
-
-  it.each([{ durationMs: 12_000 }, { renewDeadlineMs: 15_000 }, { retryPeriodMs: 5_000 }, { retryPeriodMs: 0 }])(
-    "%j → refused at the start",
-    (timing) => {
-      expect(() => checkLeaseTiming({ ...defaultLeaseTiming, ...timing }, effectMs)).toThrow("do not fit together");
-    },
-  );
 });

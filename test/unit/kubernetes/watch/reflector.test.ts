@@ -166,16 +166,6 @@ describe("failures", () => {
     });
   }
 
-  it("4: 410 on opening → a pause, then a list", async () => {
-    const { server, clock } = await startWatching();
-    await clock.advance(60_000);
-    server.lastWatch.end();
-    await settlePromises();
-    server.lastWatch.refuse(failure("Expired"));
-    await clock.advance(800);
-    expect(server.lists).toHaveLength(2);
-  });
-
   it("6: failures with a healthy watch in between → counted from that one on", async () => {
     const { server, clock } = await startWatching();
     for (const pauses of [
