@@ -98,7 +98,7 @@ export class OperatorParts {
   constructor(foundation: Foundation) {
     const { config, clock, logger, random, instance, gaps } = foundation;
     this.#requests = new RequestLimit({
-      size: config.workers,
+      ...{ clock, size: config.workers },
       onChange: (inFlight) => this.metrics.reconciles.workersChanged(inFlight),
     });
     // The Lease has a connection of its own, so that it never waits behind other requests.

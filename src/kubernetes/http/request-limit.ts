@@ -1,11 +1,18 @@
+import type { Clock } from "../../domain/clock.ts";
+import { KubernetesError } from "../../domain/resource-store.ts";
+import { createCallDeadline } from "../../http/call-deadline.ts";
 import type { KubernetesConnection } from "./connection.ts";
 
 interface RequestLimitOptions {
+  readonly clock: Clock;
   readonly size: number;
   readonly onChange?: (inFlight: number) => void;
 }
 
-/** A semaphore. Requests wait in one line, first come, first served. The time limit of each request keeps the line moving. */
+/** A request that has not been sent by then fails, in milliseconds. */
+const longestWaitMs = 60_000;
+
+/** A semaphore. Requests wait in one line, first come, first served. */
 export class RequestLimit {
   readonly #options: RequestLimitOptions;
   readonly #line = new Set<() => void>();
@@ -22,7 +29,7 @@ export class RequestLimit {
   /** Waits in the line, and takes nothing: new work begins only when the requests of begun work have been sent. */
   async turn(): Promise<void> {
     if (this.isFull) {
-      await this.#enter();
+      await new Promise<void>((resolve) => this.#line.add(resolve));
       this.#leave();
     }
   }
@@ -35,7 +42,7 @@ export class RequestLimit {
     return {
       namespace: connection.namespace,
       request: async (call) => {
-        await this.#enter();
+        await this.#enter(call);
         try {
           return await connection.request(call);
         } finally {
@@ -47,11 +54,28 @@ export class RequestLimit {
     };
   }
 
-  async #enter(): Promise<void> {
-    if (this.isFull) {
-      await new Promise<void>((resolve) => this.#line.add(resolve));
-    } else {
+  /** @throws KubernetesError when the signal fires, or the wait is too long. The request was not sent then. */
+  async #enter({ what, signal }: { readonly what: string; readonly signal?: AbortSignal | undefined }): Promise<void> {
+    if (!this.isFull) {
       this.#setInFlight(this.#inFlight + 1);
+      return;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#line.add(resolve);
+    const deadline = createCallDeadline(this.#options.clock, longestWaitMs, [signal]);
+    const giveUp = () => {
+      if (this.#line.delete(resolve)) {
+        reject(new KubernetesError("TimedOut", `cannot ${what}: too many other requests wait`));
+      }
+    };
+    deadline.signal.addEventListener("abort", giveUp);
+    if (deadline.signal.aborted) {
+      giveUp();
+    }
+    try {
+      await promise;
+    } finally {
+      deadline.end();
     }
   }
 

@@ -48,6 +48,8 @@ export interface ListWatchOptions {
 
 /** The time limit of one page, and until the headers of a watch arrive, in milliseconds. */
 const timeoutMs = 30_000;
+/** etcd stores objects up to 1.5 MiB; escaped as JSON they can be several times as long. */
+const maxLineLength = 16 * 1024 * 1024;
 
 export function createListWatch({ connection, path, what }: ListWatchOptions): ListWatch {
   return {
@@ -89,28 +91,18 @@ async function* nothingUntil(signal: AbortSignal): AsyncGenerator<never> {
   yield* [];
 }
 
-/** A line that was cut off is no JSON. */
 async function* readEvents(
   call: string,
   chunks: AsyncIterable<Uint8Array>,
   onBytes: () => void,
 ): AsyncGenerator<WatchEvent> {
-  const decoder = new TextDecoder();
-  let rest = "";
   try {
-    for await (const chunk of chunks) {
-      onBytes();
-      const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines.filter((each) => each.trim() !== "")) {
-        yield parseWatchEvent(line);
-      }
-    }
-    if (rest !== "") {
-      yield parseWatchEvent(rest);
+    for await (const line of readLines(chunks, { maxLineLength, onBytes })) {
+      yield parseWatchEvent(line);
     }
   } catch (error) {
-    throw error instanceof SyntaxError
+    // A TypeError means bytes that are not UTF-8.
+    throw error instanceof SyntaxError || error instanceof TypeError
       ? new KubernetesError("UnreadableAnswer", `cannot ${call}: a line of it cannot be read`, { cause: error })
       : new KubernetesError("Unavailable", `cannot ${call}: the stream broke off`, { cause: error });
   }
@@ -133,3 +125,31 @@ function parseListPage(call: string, body: unknown): ListPage {
   }
   return { items, resourceVersion, continueToken: typeof token === "string" && token !== "" ? token : undefined };
 }
+
+/**
+ * Splits bytes into lines. Empty lines are left out. A character may be spread over two chunks.
+ * @throws SyntaxError when a line is too long or cut off; TypeError when the bytes are not UTF-8.
+ */
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  { maxLineLength, onBytes }: { readonly maxLineLength: number; readonly onBytes: () => void },
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let rest = "";
+  for await (const chunk of chunks) {
+    onBytes();
+    rest += decoder.decode(chunk, { stream: true });
+    // A long line arrives in many chunks. It is searched only when its end has come.
+    const lines = chunk.includes(newline) ? rest.split("\n") : [rest];
+    rest = lines.pop() ?? "";
+    if (Math.max(rest.length, ...lines.map(({ length }) => length)) > maxLineLength) {
+      throw new SyntaxError(`a line is longer than ${maxLineLength} characters`);
+    }
+    yield* lines.filter((line) => line.trim() !== "");
+  }
+  if (rest + decoder.decode() !== "") {
+    throw new SyntaxError("the stream ended in the middle of a line");
+  }
+}
+
+const newline = 0x0a;

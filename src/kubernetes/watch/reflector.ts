@@ -57,6 +57,9 @@ type Step = "List" | "Watch";
 /** Events may be missing, so everything must be listed again. */
 class OutOfSyncError extends Error {}
 
+/** The maximum number of pages of one list; more than any cluster has. */
+const maxPages = 10_000;
+
 /**
  * Keeps one namespace of a cache, or all, equal to the API server: it lists, watches, and starts again if anything goes
  * wrong. Guarantees: no error of the server, the stream or an object stops it. A permanent failure costs a limited
@@ -152,19 +155,20 @@ export class Reflector<Resource extends StoredIdentity> {
     }
   }
 
-  /** @throws KubernetesError */
+  /** @throws KubernetesError; OutOfSyncError when the list has no end */
   async #readPages(): Promise<{ readonly resources: readonly Resource[]; readonly resourceVersion: string }> {
     const resources: Resource[] = [];
     let page = await this.#readPage(undefined);
     // A watch from the version of a later page would miss changes in between.
     const { resourceVersion } = page;
-    for (;;) {
+    for (let pages = 1; pages <= maxPages; pages += 1) {
       resources.push(...page.items.flatMap((item) => this.#options.parse(item) ?? []));
       if (page.continueToken === undefined) {
         return { resources, resourceVersion };
       }
       page = await this.#readPage(page.continueToken);
     }
+    throw new OutOfSyncError("the list has no end");
   }
 
   /** If a page is too long, this and later pages have half as many objects: a few large ones must not hide the others. */

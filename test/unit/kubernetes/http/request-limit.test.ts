@@ -1,11 +1,12 @@
 /** Tests the limit of requests in flight. */
 import { expect, it } from "vitest";
-import type { KubernetesConnection } from "../../../../src/kubernetes/http/connection.ts";
+import type { KubernetesCall, KubernetesConnection } from "../../../../src/kubernetes/http/connection.ts";
 import { RequestLimit } from "../../../../src/kubernetes/http/request-limit.ts";
-import { settlePromises } from "../../../support/fake-clock.ts";
+import { FakeClock, settlePromises } from "../../../support/fake-clock.ts";
 
 /** A connection whose requests end when the test says so. */
 function start(size: number) {
+  const clock = new FakeClock();
   const sent: { readonly what: string; readonly end: () => void; readonly fail: (error: Error) => void }[] = [];
   const counts: number[] = [];
   const inner: KubernetesConnection = {
@@ -15,10 +16,11 @@ function start(size: number) {
     openStream: async () => (async function* () {})(),
     close: async () => {},
   };
-  const limit = new RequestLimit({ size, onChange: (count) => counts.push(count) });
+  const limit = new RequestLimit({ clock, size, onChange: (count) => counts.push(count) });
   const connection = limit.limit(inner);
-  const request = (what: string) => connection.request({ what, method: "GET", path: "/", timeoutMs: 8_000 });
-  return { sent, counts, limit, connection, request, names: () => sent.map(({ what }) => what) };
+  const request = (what: string, more: Partial<KubernetesCall> = {}) =>
+    connection.request({ what, method: "GET", path: "/", timeoutMs: 8_000, ...more });
+  return { clock, sent, counts, limit, connection, request, names: () => sent.map(({ what }) => what) };
 }
 
 it("more requests than places → sent in their order, each when one before it has ended, also by a failure", async () => {
@@ -53,6 +55,23 @@ it("a turn → comes after the requests that wait before it, and takes no place"
   sent[1]?.end();
   await settlePromises();
   expect([names(), isTurn]).toEqual([["a", "b", "c"], true]);
+});
+
+it("a place is free too late, or the signal fires → the request fails unsent, and the others go on", async () => {
+  const { clock, sent, request, names } = start(1);
+  void request("a");
+  const late = request("late").catch((error: unknown) => error);
+  await clock.advance(60_000);
+  expect(await late).toMatchObject({ reason: "TimedOut", message: "cannot late: too many other requests wait" });
+  const controller = new AbortController();
+  const ended = request("ended", { signal: controller.signal }).catch((error: unknown) => error);
+  void request("b");
+  controller.abort();
+  expect(await ended).toMatchObject({ reason: "TimedOut" });
+  expect(await request("over", { signal: controller.signal }).catch((error: unknown) => error)).toBeInstanceOf(Error);
+  sent[0]?.end();
+  await settlePromises();
+  expect([names(), clock.pendingTimers]).toEqual([["a", "b"], 0]);
 });
 
 it("every place is taken → a watch is opened all the same", async () => {
