@@ -17,7 +17,6 @@ export function withOneKey(send: KeyedCall, keys: Pick<KeySource, "current">) {
   return { call, key };
 }
 
-/** If the connection of a read broke, the read is sent once more. A write is never sent twice. */
 export function withBudget(call: Call, budget: Pick<RequestBudget, "take">, caller: Caller) {
   let reserved = 0;
   const paid: Call = async (request) => {
@@ -32,17 +31,7 @@ export function withBudget(call: Call, budget: Pick<RequestBudget, "take">, call
     await budget.take({ ...caller, urgency: "Urgent" });
     reserved += 1;
   };
-  const paidAgain: Call = async (request) => {
-    try {
-      return await paid(request);
-    } catch (error) {
-      if (!isWrite(request) && error instanceof ControlPlaneError && error.reason === "ConnectionLost") {
-        return await paid(request);
-      }
-      throw error;
-    }
-  };
-  return { call: paidAgain, reserve };
+  return { call: paid, reserve };
 }
 
 interface ThrottleOptions {

@@ -78,24 +78,13 @@ function unexplained(reason: ControlPlaneReason): string {
   return reason === "UnreadableAnswer" ? ", not in the documented form" : " without an explanation";
 }
 
-/** The messages of these errors of Node and undici contain addresses, so they would differ each time. */
-const connectFailures: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "connection refused"],
-  ["ENOTFOUND", "no such host"],
-  [
-    "ERR_NEARBY_ADDRESS",
-    "the host name leads to this machine or link; an administrator of the cluster can allow it in TENANT_CONTROL_PLANE_HOSTS",
-  ],
-  ["EAI_AGAIN", "the host name cannot be looked up now"],
-  ["EHOSTUNREACH", "no route to the host"],
-  ["ENETUNREACH", "no route to the network"],
-  ["ECONNRESET", "the connection was closed while it was being set up"],
-  ["UND_ERR_SOCKET", "the connection was closed while it was being set up"],
-]);
+const nearby =
+  "the host name leads to this machine or link; an administrator of the cluster can allow it in TENANT_CONTROL_PLANE_HOSTS";
 
+/** The messages of Node and undici contain addresses, so they would differ each time. */
 function connectFailure(cause: unknown): string {
   const code = (cause as { readonly code?: unknown } | undefined)?.code;
-  return typeof code === "string" ? (connectFailures.get(code) ?? `connection failed (${code})`) : "connection failed";
+  return code === "ERR_NEARBY_ADDRESS" ? nearby : `connection failed${typeof code === "string" ? ` (${code})` : ""}`;
 }
 
 /** Statuses whose meaning does not depend on the body, even if a proxy sent it. None of them was applied but 408. */

@@ -25,8 +25,8 @@ export interface OperationPage {
 }
 
 /**
- * Every call ends within its deadline and sends at most one request. With a request budget it waits for that budget,
- * and a read whose connection broke is sent once more. No write is idempotent: after effect `Unknown` the caller observes.
+ * Every call ends within its deadline and sends at most one request. With a request budget it waits for that budget.
+ * No write is idempotent: after effect `Unknown` the caller observes.
  * @throws ControlPlaneError; LeaderFenceError for a write; PutOffError for a poll that the budget cannot serve
  */
 export interface ControlPlane extends BranchObjects {

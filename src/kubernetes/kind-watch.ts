@@ -59,17 +59,9 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
     await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()));
   }
 
-  /**
-   * Lists the resources of every watched namespace from the API server now, and replaces the cache. A new leader calls
-   * it before its first effect, because its watch may have missed writes of the previous leader.
-   * @throws KubernetesError when a list fails
-   */
+  /** A new leader calls it before its first effect, because its watch may have missed writes of the previous leader. */
   async listConsistently(): Promise<void> {
     await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.listConsistently()));
-  }
-
-  hasSynced(): boolean {
-    return this.stats().hasSynced;
   }
 
   gapIn(namespace: string | undefined): KindGap | undefined {

@@ -13,17 +13,14 @@ const errorLimit = 256;
  * An availability check is left out unless it failed, so that a resource at rest causes no writes. An entry changes
  * only if the operation has another status or number of failures. An ended entry that is not in the snapshot stays as
  * it is, because a new process reads only a small part of the log.
- *
- * @param operations the operations of the resource, newest first.
- * @param previous the operations that status shows now.
  */
 export function shownOperations(
-  operations: readonly AttributedOperation[],
+  newestFirst: readonly AttributedOperation[],
   previous: readonly StatusOperation[],
   snapshot: Pick<OperationsSnapshot, "byId" | "unseenIds">,
 ): StatusOperation[] {
   const stored = new Map(previous.map((entry) => [entry.id, entry]));
-  const entries = operations
+  const entries = newestFirst
     .filter((operation) => operation.action !== "check_availability" || outcomeOf(operation) === "Failed")
     .map((operation) => {
       const entry = stored.get(operation.id);
@@ -83,7 +80,6 @@ const failedActionsLimit = 20;
  *
  * @param ended the operations that the watermark now marks as counted, newest first. They ended later than any failure
  *   in status, whatever their times are.
- * @param byId the operations that this reconcile knows.
  */
 export function failuresAfter(
   previous: readonly FailedAction[],

@@ -79,16 +79,8 @@ export function isSelected(
 
 type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
 
+/** Only In and NotIn have values. */
 function isMet({ operator, values = [] }: Requirement, value: string | undefined): boolean {
-  const isListed = value !== undefined && values.includes(value);
-  switch (operator) {
-    case "In":
-      return isListed;
-    case "NotIn":
-      return !isListed;
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-  }
+  const isFound = value !== undefined && (values.length === 0 || values.includes(value));
+  return isFound === (operator === "In" || operator === "Exists");
 }

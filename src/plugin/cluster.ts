@@ -1,7 +1,9 @@
 /** The cluster, read and written with the rights of the user, and the control plane of the environment. */
 import { readFile } from "node:fs/promises";
 import { type Environment, parseConfig } from "../config.ts";
-import { createControlPlane } from "../control-plane/create-control-plane.ts";
+import { withOneKey } from "../control-plane/around-calls.ts";
+import { createHttpClient } from "../control-plane/http-call.ts";
+import { controlPlaneOf } from "../control-plane/typed-calls.ts";
 import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { createConnection, type KubernetesCall, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource, loaderOf } from "../kubernetes/http/credentials.ts";
@@ -108,6 +110,8 @@ export function openService(env: Environment, userAgent: string) {
   const keys = new ApiKey({ clock: systemClock, read, againMs: Infinity, onChange: ignore, onKey: ignore });
   const observer = { requestEnded: ignore, throttled: ignore, locked: ignore };
   const proxy = url === undefined ? undefined : { url, except };
-  const controlPlane = createControlPlane({ baseUrl, keys, clock: systemClock, observer, userAgent, proxy });
+  const client = createHttpClient({ baseUrl, clock: systemClock, observer, userAgent, proxy });
+  const call = withOneKey(client.call, keys).call;
+  const controlPlane = { ...controlPlaneOf({ serviceUrl: client.serviceUrl, call }), close: client.close };
   return { settings, controlPlane };
 }

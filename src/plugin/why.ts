@@ -23,7 +23,7 @@ type WaitsFor = "Nothing" | "Operator" | "Person";
 
 export interface Explained {
   readonly key: ResourceKey;
-  readonly status: Partial<Pick<ComputeEndpointStatus, "conditions" | "operations">>;
+  readonly status: Pick<ComputeEndpointStatus, "conditions" | "operations">;
 }
 
 /** Explains a resource from its status alone. Pure. */

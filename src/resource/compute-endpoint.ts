@@ -1,7 +1,7 @@
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ControlPlaneRef, planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
 import { kind } from "./names.ts";
-import { type ComputeEndpointSpec, deletionFieldsSchema, specSchema } from "./spec-schema.ts";
+import { type ComputeEndpointSpec, specSchema } from "./spec-schema.ts";
 import { type ComputeEndpointStatus, statusSchema } from "./status-schema.ts";
 import {
   fieldsOf,
@@ -107,14 +107,14 @@ function parseSpec(spec: unknown): ParsedSpec {
   return {
     ...parsed,
     controlPlaneRef: readableRef(fields.controlPlaneRef),
-    projectId: deletionFieldsSchema.projectId.safeParse(fields.projectId).data,
-    deletionPolicy: deletionFieldsSchema.deletionPolicy.safeParse(fields.deletionPolicy).data,
+    projectId: specSchema.shape.projectId.safeParse(fields.projectId).data,
+    deletionPolicy: specSchema.shape.deletionPolicy.safeParse(fields.deletionPolicy).data,
   };
 }
 
 /** An unreadable reference must not count as absent: an absent one means the control plane of the settings. */
 function readableRef(ref: unknown): ControlPlaneRef | "Unreadable" | undefined {
-  const parsed = deletionFieldsSchema.controlPlaneRef.safeParse(ref);
+  const parsed = specSchema.shape.controlPlaneRef.safeParse(ref);
   return parsed.success ? parsed.data : "Unreadable";
 }
 

@@ -126,11 +126,6 @@ const password = withRules(
 
 const mostExtraKeys = 50;
 
-/** Whether Kubernetes allows the key in a Secret, beside its letters and length. */
-function isSecretKey(key: string): boolean {
-  return key !== "." && !key.startsWith("..");
-}
-
 const mostLabels = 30;
 
 /** The name of a label or annotation: an optional DNS name and a slash, and a short name. */
@@ -164,7 +159,7 @@ const secret = z
           .string()
           .max(253)
           .regex(/^[-._a-zA-Z0-9]+$/)
-          .refine(isSecretKey, "'.' and keys that begin with '..' are not allowed")
+          .refine((key) => key !== "." && !key.startsWith(".."), "'.' and keys that begin with '..' are not allowed")
           .refine((key) => !reservedKeys.includes(key), "a key of the binding is not allowed here"),
         z.string().max(1024).regex(new RegExp(templatePattern), "must contain only known placeholders"),
       )

@@ -12,7 +12,7 @@ export interface Identity {
 }
 
 /** Returns the members by which ownership records and intents name the control plane. */
-export function planeRecord({ serviceUrl, controlPlane }: Identity): Pick<Identity, "serviceUrl" | "controlPlane"> {
+export function planeRecord({ serviceUrl, controlPlane }: Identity): PlaneRecord {
   return controlPlane === undefined ? { serviceUrl } : { serviceUrl, controlPlane };
 }
 
@@ -31,10 +31,9 @@ export function ownershipOf(
   };
 }
 
-export function isOfPlane(
-  record: { readonly serviceUrl: string; readonly controlPlane?: string | undefined },
-  { serviceUrl, controlPlane }: Identity,
-): boolean {
+type PlaneRecord = Pick<Identity, "serviceUrl" | "controlPlane">;
+
+export function isOfPlane(record: PlaneRecord, { serviceUrl, controlPlane }: Identity): boolean {
   return record.serviceUrl === serviceUrl && record.controlPlane === controlPlane;
 }
 
@@ -80,13 +79,10 @@ export function endpointName(resourceName: string, token: string): string {
   return `${readable}${separator}${token}`;
 }
 
-export function tokenIn(name: string | undefined): string | undefined {
-  const at = name?.lastIndexOf(separator) ?? -1;
-  if (name === undefined || at < 0) {
-    return undefined;
-  }
-  const token = name.slice(at + separator.length);
-  return token.length === clusterPartLength + resourcePartLength && /^[a-z2-7]+$/.test(token) ? token : undefined;
+const namePattern = new RegExp(`${separator}([a-z2-7]{${clusterPartLength + resourcePartLength}})$`);
+
+export function tokenIn(name = ""): string | undefined {
+  return namePattern.exec(name)?.[1];
 }
 
 export function isTokenOfCluster(token: string, clusterId: string): boolean {
@@ -98,9 +94,6 @@ function clusterPart(clusterId: string): string {
 }
 
 function base32Hash(text: string, length: number): string {
-  let name = "";
-  for (const byte of hash("sha256", text, "buffer").subarray(0, length)) {
-    name += alphabet[byte % alphabet.length];
-  }
-  return name;
+  const bytes = hash("sha256", text, "buffer").subarray(0, length);
+  return Array.from(bytes, (byte) => alphabet[byte % alphabet.length]).join("");
 }

@@ -223,9 +223,3 @@ export const specSchema = withRules(
 );
 
 export type ComputeEndpointSpec = z.output<typeof specSchema>;
-
-export const deletionFieldsSchema = {
-  controlPlaneRef: specSchema.shape.controlPlaneRef,
-  projectId: specSchema.shape.projectId,
-  deletionPolicy: specSchema.shape.deletionPolicy,
-};

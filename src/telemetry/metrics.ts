@@ -1,7 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import type { ControlPlaneMetrics } from "../domain/control-plane.ts";
-import type { OperationMetrics } from "../domain/operation.ts";
-import type { ReflectorStats, SecretObserver } from "../domain/resource-store.ts";
+import type { ReflectorStats } from "../domain/resource-store.ts";
 import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
@@ -25,20 +23,12 @@ export interface MetricsOptions extends ResourceGaugesOptions {
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
 }
 
-export interface Metrics {
-  readonly operations: OperationMetrics;
-  readonly reconciles: ReconcileObserver;
-  readonly queue: WorkQueueObserver;
-  readonly controlPlane: ControlPlaneMetrics;
-  readonly access: SecretObserver;
-  readonly eventLoopDelayed: (seconds: number) => void;
-  render(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The maximum number of different actions in labels. About a third of this number is known. */
 const maxActions = 100;
 
-export function createMetrics(options: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions) {
   const registry = new MetricsRegistry();
   const boundAction = createBoundedLabel(maxActions);
   const operations = createOperationCounters(registry, boundAction);
@@ -158,7 +148,7 @@ function registerWatchMetrics(registry: MetricsRegistry, stats: () => ReflectorS
 const delayBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /** Makes the metrics of the process. @returns a function that reports how late a timer has fired, in seconds */
-function createProcessMetrics(registry: MetricsRegistry, version: string): Metrics["eventLoopDelayed"] {
+function createProcessMetrics(registry: MetricsRegistry, version: string) {
   const build = "Always 1; the label version names the running version.";
   registry.values({ endpoint_operator_build_info: [build, () => 1] }, { version });
   const startedSeconds = Math.round(performance.timeOrigin / 1_000);
@@ -175,5 +165,5 @@ function createProcessMetrics(registry: MetricsRegistry, version: string): Metri
     "How late timers fire, measured ten times a second: how long the event loop was blocked.",
     { buckets: delayBucketsSeconds },
   );
-  return (seconds) => delay.observe(seconds);
+  return (seconds: number) => delay.observe(seconds);
 }

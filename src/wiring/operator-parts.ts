@@ -173,7 +173,7 @@ export class OperatorParts {
   #createLeadership(): Leadership {
     const { config, leaseConnection: connection } = this.#foundation;
     const callbacks = {
-      mayLead: () => this.endpoints.watch.hasSynced(),
+      mayLead: () => this.endpoints.watch.stats().hasSynced,
       onLeading: () => void this.#lead(),
       onLost: (why: string) => this.#end(why),
     };

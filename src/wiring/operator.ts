@@ -139,11 +139,16 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
   const logger = createPinoLogger({ level: config.logLevel, knownSecrets: () => keys.forms() });
   endOnUnhandledErrors({ emitter: process, logger, exit });
   const stop = stopOnSignal();
-  const tracing = await loadTracing(config, { logger, clock, instance, version });
+  const { tracesEndpoint: endpoint } = config;
+  const tracing =
+    endpoint === undefined
+      ? undefined
+      : (await import("../tracing/start-tracing.ts")).startTracing({ endpoint, logger, clock, instance, version });
   const credentials = loadCredentialSource(loaderOf(config.kubeconfig));
   const own = { clock, logger, credentials, version, random: Math.random };
   const operator = await startOperator({
-    ...{ config, ...tracing, ...own, instance, onKey: (key) => keys.note(key) },
+    ...{ config, tracer: tracing?.tracer, flushTraces: tracing?.shutDown },
+    ...{ ...own, instance, onKey: (key) => keys.note(key) },
     databaseAuthority: config.databaseCaFile === undefined ? undefined : await readFile(config.databaseCaFile, "utf8"),
   });
   const stopped = stop.aborted ? undefined : once(stop, "abort").then(() => undefined);
@@ -155,16 +160,4 @@ export async function runOperator(config: Config, parts: ProcessParts): Promise<
   }
   logger.info({}, "operator stopping");
   return await operator.stop();
-}
-
-async function loadTracing(
-  { tracesEndpoint: endpoint }: Config,
-  options: Omit<Parameters<typeof import("../tracing/start-tracing.ts").startTracing>[0], "endpoint">,
-) {
-  if (endpoint === undefined) {
-    return {};
-  }
-  const { startTracing } = await import("../tracing/start-tracing.ts");
-  const { tracer, shutDown } = startTracing({ ...options, endpoint });
-  return { tracer, flushTraces: shutDown };
 }

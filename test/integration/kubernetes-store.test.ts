@@ -34,7 +34,7 @@ it("many small pages of all namespaces → the cache is complete; a status that 
   const watch = new KindWatch(computeEndpointKind, { ...parts, timing: { pageLimit: 2 } });
   onTestFinished(() => watch.stop());
   watch.start();
-  await vi.waitFor(() => expect(watch.hasSynced()).toBe(true), { timeout: 60_000 });
+  await vi.waitFor(() => expect(watch.stats().hasSynced).toBe(true), { timeout: 60_000 });
   const listed = watch.store.list().filter(({ key }) => key.namespace === namespace);
   expect(listed.map(({ key }) => key.name).toSorted()).toEqual(names);
 

@@ -36,7 +36,6 @@ export interface KubernetesCall {
 }
 
 export interface KubernetesConnection {
-  /** The namespace of the kubeconfig's context, or of the operator's own pod; `default` if there is none. */
   readonly namespace: string;
   /**
    * Makes a call and returns the parsed body of the answer.

@@ -27,7 +27,10 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
     );
   return {
     account,
-    read: (key) => readSecret(connection, key),
+    async read(key) {
+      const found = await readObject(connection, nameOf(key), pathOf(key));
+      return found === undefined ? undefined : parseSecret(`read ${nameOf(key)}`, key, found);
+    },
     async write(wanted, before) {
       return parseSecret(`write ${nameOf(wanted.key)}`, wanted.key, await write(wanted, before, {}));
     },
@@ -40,14 +43,6 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
       await undefinedIfNotFound(writeObject(options, call));
     },
   };
-}
-
-export async function readSecret(
-  connection: KubernetesConnection,
-  key: ResourceKey,
-): Promise<StoredSecret | undefined> {
-  const found = await readObject(connection, nameOf(key), pathOf(key));
-  return found === undefined ? undefined : parseSecret(`read ${nameOf(key)}`, key, found);
 }
 
 function callOf({ key, type, owner, labels, annotations, data }: WantedSecret, before: StoredSecret | undefined) {
@@ -100,13 +95,8 @@ function encoded(data: WantedSecret["data"]): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
 }
 
-interface WireSecret {
-  readonly type?: unknown;
-  readonly data?: Readonly<Record<string, unknown>>;
-}
-
 function parseSecret(what: string, key: ResourceKey, answer: unknown): StoredSecret {
-  const { type, data } = (answer ?? {}) as WireSecret;
+  const { type, data } = (answer ?? {}) as { readonly type?: unknown; readonly data?: object };
   const { uid, resourceVersion, labels, annotations, ownerReferences } = metadataOf(answer);
   if (typeof uid !== "string" || typeof resourceVersion !== "string") {
     throw new KubernetesError("UnreadableAnswer", `cannot ${what}: the answer is not a Secret`);

@@ -1,13 +1,13 @@
 /** Tests the spans of calls to the control plane. */
 import { expect, test } from "vitest";
-import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
+import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { recordSpans } from "../../support/recorded-spans.ts";
 import { branch, leanEndpoint, project } from "../../support/wire-objects.ts";
 import { clientOf, failureOf } from "./client-fixture.ts";
 import { type Answer, json, startRawService } from "./raw-service.ts";
 
 /** Makes one call within the span of a reconcile. @returns the span of the call */
-async function spanOf(answer: Answer, call: (client: ControlPlaneClient) => Promise<unknown>) {
+async function spanOf(answer: Answer, call: (client: ControlPlane) => Promise<unknown>) {
   await using service = await startRawService(answer);
   const { tracer, spans } = recordSpans();
   await using client = clientOf(service.url, { tracer });

@@ -1,9 +1,8 @@
 /** Helpers for tests of the control-plane client over HTTP. */
 import type { Call } from "../../../src/control-plane/call.ts";
-import type { ControlPlaneClient } from "../../../src/control-plane/create-control-plane.ts";
 import { createHttpClient, type HttpCallOptions } from "../../../src/control-plane/http-call.ts";
 import { controlPlaneOf } from "../../../src/control-plane/typed-calls.ts";
-import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
+import type { ControlPlane, ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 
@@ -23,7 +22,7 @@ export function recordingObserver() {
 export function clientOf(
   baseUrl: string,
   options: Partial<HttpCallOptions> & { readonly key?: string } = {},
-): ControlPlaneClient & AsyncDisposable & { readonly call: Call } {
+): ControlPlane & AsyncDisposable & { readonly call: Call; close(): Promise<void> } {
   const { key = "obviously-fake-key", ...rest } = options;
   const { serviceUrl, call, close } = createHttpClient({
     baseUrl,

@@ -51,7 +51,7 @@ async function startWatch(resources: ReturnType<typeof stored>[]) {
 test("pages longer than we are willing to hold → smaller pages, and nothing is missing", async () => {
   const resources = Array.from({ length: 20 }, (_, index) => stored(`r${index}`, 2_000));
   const { watch, lists } = await startWatch(resources);
-  await waitUntil(() => watch.hasSynced() || undefined, { what: "synced", lastSeen: () => lists().length });
+  await waitUntil(() => watch.stats().hasSynced || undefined, { what: "synced", lastSeen: () => lists().length });
   expect([watch.store.list().length, watch.stats().lists]).toEqual([20, 1]);
   const limits = lists().map(({ query }) => Number(query.limit));
   expect(limits.slice(0, 7)).toEqual([250, 125, 62, 31, 15, 7, 3]);
@@ -65,9 +65,9 @@ test("one object alone is too long → a pause and another try, no storm; it shr
   // Eight requests with smaller and smaller pages, down to one object, return the good object. The ninth request is for
   // the other object.
   expect(lists()).toHaveLength(9);
-  expect(watch.hasSynced()).toBe(false);
+  expect(watch.stats().hasSynced).toBe(false);
   resources[1] = stored("huge", 10);
   await clock.advance(400);
-  await waitUntil(() => watch.hasSynced() || undefined, { what: "synced" });
+  await waitUntil(() => watch.stats().hasSynced || undefined, { what: "synced" });
   expect(watch.store.list()).toHaveLength(2);
 });

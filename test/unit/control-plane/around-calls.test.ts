@@ -190,18 +190,6 @@ describe("the calls of one reconcile", () => {
     expect(taken).toHaveLength(2);
   });
 
-  it.each([
-    ["a read whose connection broke → sent once more, and counted again", read, ["ConnectionLost"], "ok", 2],
-    ["it breaks twice → the error", read, ["ConnectionLost", "ConnectionLost"], "ConnectionLost undefined", 2],
-    ["a write whose connection broke → not sent again", write, ["ConnectionLost"], "ConnectionLost undefined", 1],
-    ["a read that timed out → not sent again", read, ["TimedOut"], "TimedOut undefined", 1],
-  ] as const)("%s", async (_name, request, failures, want, sent) => {
-    const { taken, calls, ask } = ofReconcile();
-    calls.failNext(...failures);
-    expect(await ask(request)).toBe(want);
-    expect([taken.length, calls.sent.length]).toEqual([sent, sent]);
-  });
-
   it("the budget refuses → nothing is sent", async () => {
     const refusal = new ControlPlaneError("Throttled", "used up", { effect: "NotApplied" });
     const { calls, ask } = ofReconcile(() => Promise.reject(refusal));
