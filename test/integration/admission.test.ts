@@ -202,18 +202,8 @@ describe("a stored resource", () => {
         { id: "1", action: "defragment", status: "pondering", cause: "Other", createdTime: "x", updatedTime: "x" },
       ],
     };
-    const args = [
-      "-n",
-      namespace,
-      "patch",
-      "cpe",
-      "kept",
-      "--subresource=status",
-      "--type=merge",
-      "-p",
-      JSON.stringify({ status }),
-    ];
-    await adminKubectl().run(args);
+    const words = ["patch", "cpe", "kept", "--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
+    await adminKubectl().run(["-n", namespace, ...words]);
   });
 
   test("kubectl get and explain read like documentation", async () => {
@@ -242,18 +232,8 @@ describe("people with the shipped roles", () => {
     const user = `${role}-of-${namespace}`;
     const [resource = "", subresource] = what.split("/");
     const more = subresource === undefined ? [] : [`--subresource=${subresource}`];
-    const result = await adminKubectl().tryRun([
-      "auth",
-      "can-i",
-      verb,
-      resource,
-      ...more,
-      "-n",
-      namespace,
-      "--as",
-      user,
-    ]);
-    return result.stdout.trim() === "yes";
+    const question = ["auth", "can-i", verb, resource, ...more];
+    return (await adminKubectl().tryRun([...question, "-n", namespace, "--as", user])).stdout.trim() === "yes";
   };
 
   beforeAll(async () => {
@@ -264,15 +244,8 @@ describe("people with the shipped roles", () => {
     await waitUntil(isAggregated, { what: "the shipped roles have joined view and edit" });
     for (const role of ["view", "edit", "admin"]) {
       const user = `${role}-of-${namespace}`;
-      await adminKubectl().run([
-        "-n",
-        namespace,
-        "create",
-        "rolebinding",
-        user,
-        `--clusterrole=${role}`,
-        `--user=${user}`,
-      ]);
+      const binding = ["create", "rolebinding", user, `--clusterrole=${role}`, `--user=${user}`];
+      await adminKubectl().run(["-n", namespace, ...binding]);
     }
   });
 

@@ -126,15 +126,8 @@ test("the operator restarts while the key is missing → Retain ends a resource 
   await world.kubectl.run(["-n", world.namespace, "delete", "secret/second-key"]);
   await world.startOperator();
   await world.untilStalled("orders", "ControlPlaneNotReady");
-  await world.kubectl.run([
-    "-n",
-    world.namespace,
-    "delete",
-    "cpe/orders",
-    "cpe/kept",
-    "controlplane/own",
-    "--wait=false",
-  ]);
+  const all = ["cpe/orders", "cpe/kept", "controlplane/own"];
+  await world.kubectl.run(["-n", world.namespace, "delete", ...all, "--wait=false"]);
   await world.untilGone("kept");
   await planes.secret("second-key", planes.apiKey);
   await planes.touch("controlplane/own");

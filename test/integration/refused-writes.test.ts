@@ -78,15 +78,10 @@ test("a policy asks for a label on Secrets → SecretRefused with its text; spec
   expect(conditionOf(status.conditions, "Stalled")?.message).toContain("set the label team");
   await access.apply("app", { secret: { labels: { team: "shop" }, annotations: { "example.com/note": "a b" } } });
   await access.untilReady("app");
-  const words = [
-    "-n",
-    namespace,
-    "get",
-    "secret",
-    "app",
-    "--output=jsonpath={.metadata.labels}{.metadata.annotations}",
-  ];
-  expect(await kubectl.run(words)).toBe('{"team":"shop"}{"example.com/note":"a b"}');
+  const shown = "--output=jsonpath={.metadata.labels}{.metadata.annotations}";
+  expect(await kubectl.run(["-n", namespace, "get", "secret", "app", shown])).toBe(
+    '{"team":"shop"}{"example.com/note":"a b"}',
+  );
 });
 
 test("a policy refuses the finalizer → WriteRefused with its text, at once; the policy goes → Ready", async () => {

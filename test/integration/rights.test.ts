@@ -224,16 +224,8 @@ async function startOperator(own: Installed, { environment }: Variant): Promise<
     },
   });
   const key = await world.sandbox.newKey("of the Secret");
-  const create = [
-    "-n",
-    own.home,
-    "create",
-    "secret",
-    "generic",
-    "control-plane-api-key",
-    `--from-literal=api-key=${key}`,
-  ];
-  await own.kubectl.run(create);
+  const create = ["create", "secret", "generic", "control-plane-api-key", `--from-literal=api-key=${key}`];
+  await own.kubectl.run(["-n", own.home, ...create]);
   return world;
 }
 
