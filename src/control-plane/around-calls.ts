@@ -39,13 +39,12 @@ interface ThrottleOptions {
   readonly observer: Pick<ControlPlaneObserver, "callBegan" | "throttled">;
 }
 
-/** The pause after a 429 without `Retry-After`. It doubles with each further 429, up to a limit. */
-const throttlePauses = { firstMs: 5_000, longestMs: 60_000 };
+/** The pause after a 429 without `Retry-After`, or with 0: an immediate request would be refused again. */
+const throttlePauseMs = 15_000;
 
 /** After a 429 all callers wait, because the limit belongs to the account. */
 export function holdAfterThrottling(send: KeyedCall, { clock, observer }: ThrottleOptions): KeyedCall {
   let openAtMs = Number.NEGATIVE_INFINITY;
-  let pausesInARow = 0;
   return async (request, key) => {
     observer.callBegan();
     const startedMs = clock.monotonicMs();
@@ -54,19 +53,13 @@ export function holdAfterThrottling(send: KeyedCall, { clock, observer }: Thrott
       throw throttled("the control plane asked to wait (429)", openAtMs - startedMs);
     }
     try {
-      const value = await send(request, key);
-      if (startedMs >= openAtMs) pausesInARow = 0;
-      return value;
+      return await send(request, key);
     } catch (error) {
       if (!(error instanceof ControlPlaneError) || error.reason !== "Throttled") {
         throw error;
       }
-      // A call that began before the last pause ended belongs to the same burst: its 429 does not double the pause.
-      if (startedMs >= openAtMs) pausesInARow += 1;
-      // "Retry-After: 0" with a 429 does not help: an immediate request would be refused again.
-      const pauseMs = error.retryAfterMs || backoffMs(Math.max(1, pausesInARow), throttlePauses);
       const nowMs = clock.monotonicMs();
-      openAtMs = Math.max(openAtMs, nowMs + pauseMs);
+      openAtMs = Math.max(openAtMs, nowMs + (error.retryAfterMs || throttlePauseMs));
       throw throttled(error.message, openAtMs - nowMs, error);
     }
   };
