@@ -115,11 +115,10 @@ const keepAliveProbe = { keepAlive: true, keepAliveInitialDelay: 30_000, allowH2
 
 /** @param route.proxyUrl `undefined`: directly */
 export function createAgent(
-  route: { readonly tls: TlsMaterial; readonly proxyUrl: string | undefined },
-  limits: { readonly connectTimeoutMs: number },
+  { tls, proxyUrl }: { readonly tls: TlsMaterial; readonly proxyUrl: string | undefined },
+  connectTimeoutMs: number,
 ): HttpDispatcher {
-  const { tls, proxyUrl } = route;
-  const socket = { ...keepAliveProbe, timeout: limits.connectTimeoutMs };
+  const socket = { ...keepAliveProbe, timeout: connectTimeoutMs };
   return proxyUrl === undefined
     ? new Agent({ ...common, connect: { ...socket, ...tls } })
     : new ProxyAgent({ ...common, uri: proxyUrl, requestTls: { ...socket, ...tls }, connect: socket });

@@ -54,7 +54,8 @@ export function sourceOf(
     place: JSON.stringify([resource.uid, url, apiKeySecretRef, caSecretRef]),
     readKey: keyInSecrets(secrets, entryOf(apiKeySecretRef), caSecretRef && entryOf(caSecretRef)),
     databases: { port, sslMode, certificateAuthority },
-    mayBeNearby: mayBeNearby(resource, url, tenantHosts),
+    // A host near this machine: only for a ClusterControlPlane, or if the settings list it by its whole name.
+    mayBeNearby: ownNamespace === undefined || (tenantHosts ?? []).includes(nameOf(new URL(url).hostname)),
   };
 }
 
@@ -76,11 +77,6 @@ export function withAllowedHost(resource: PlaneResource, hosts: TenantHosts): Pl
       : "is not in TENANT_CONTROL_PLANE_HOSTS";
   const problems = `url: the host ${hostname} ${why}. An administrator of the cluster can allow it in the operator's setting TENANT_CONTROL_PLANE_HOSTS`;
   return { ...resource, spec: { kind: "Invalid", problems } };
-}
-
-/** Only for a ClusterControlPlane, or for a host that the settings list by its whole name. */
-function mayBeNearby({ kind }: Pick<PlaneResource, "kind">, url: string, hosts: TenantHosts): boolean {
-  return kind !== "ControlPlane" || (hosts ?? []).includes(nameOf(new URL(url).hostname));
 }
 
 /** Whether a ControlPlane may name the host. Names are not resolved. Pure. @param hostname as `URL` normalizes it */

@@ -7,7 +7,7 @@ import { namespaceOfPlane, type PlaneResource, planeName } from "../resource/con
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import type { KeyRead } from "./api-key.ts";
-import type { PlaneError, PlaneState } from "./plane-health.ts";
+import type { PlaneState } from "./plane-health.ts";
 
 export interface PlaneFacts extends PlaneState {
   readonly resource: PlaneResource;
@@ -88,15 +88,12 @@ function standingOf({ resource, key, credentials, currentError }: PlaneFacts): S
     return { kind: "Stalled", ...said(key.kind === "Refused" ? key : ofKey.Refused) };
   }
   if (currentError !== undefined) {
-    return waiting(outageReason(currentError), currentError.message);
+    const { reason, message } = currentError;
+    return waiting(reason === "Throttled" || reason === "UnreadableAnswer" ? reason : "ServiceUnavailable", message);
   }
   const { reason, message } = ofKey[credentials];
   const until = "The operator uses the last key until the control plane refuses it or the operator restarts.";
   return { kind: "Ready", reason, message: key.problem === undefined ? message : `${message} ${key.problem} ${until}` };
-}
-
-function outageReason({ reason }: PlaneError): PlaneReason {
-  return reason === "Throttled" || reason === "UnreadableAnswer" ? reason : "ServiceUnavailable";
 }
 
 /** Events of a ClusterControlPlane are in the namespace `default`, which may be a team's, so they name no Secrets. */

@@ -104,7 +104,9 @@ export class Planes {
   async #reconcile(planeId: string, store: PlaneStore): Promise<Requeue> {
     const found = await store.current(keyOfPlane(planeId));
     if (found === undefined) {
-      return this.#forgetUnused(planeId) ? { kind: "Done" } : { kind: "RequeueAfter", delayMs: againMs.usual };
+      // While something of its projects is remembered, it stays.
+      const isForgotten = this.of(planeId).projects.size === 0 && this.#known.delete(planeId);
+      return isForgotten ? { kind: "Done" } : { kind: "RequeueAfter", delayMs: againMs.usual };
     }
     const isDeleting = isBeingDeleted(found);
     const resource = isDeleting ? found : await store.addFinalizer(found);
@@ -118,11 +120,6 @@ export class Planes {
     await this.#storeStatus(store, plane, users);
     const isRefused = plane.health.state.credentials === "Refused";
     return { kind: "RequeueAfter", delayMs: isRefused ? againMs.keyRefused : againMs.usual };
-  }
-
-  /** @returns whether it is forgotten: nothing of its projects is remembered */
-  #forgetUnused(planeId: string): boolean {
-    return this.of(planeId).projects.size === 0 && this.#known.delete(planeId);
   }
 
   async #storeStatus(store: PlaneStore, { resource, key, health }: Plane, users: number): Promise<void> {

@@ -224,7 +224,7 @@ export class Sessions {
     const before = this.#session;
     const isSame = isDeepStrictEqual(before?.credentials.transport, credentials.transport);
     const dispatcher =
-      before !== undefined && isSame ? before.dispatcher : createAgent(credentials.transport, { connectTimeoutMs });
+      before !== undefined && isSame ? before.dispatcher : createAgent(credentials.transport, connectTimeoutMs);
     if (!isSame) {
       // Calls in progress finish over the former connections, and a watch keeps its one until it is opened again.
       void before?.dispatcher.close();
