@@ -6,6 +6,7 @@ import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { Condition } from "../resource/status-schema.ts";
 import type { EngineContext } from "./context.ts";
+import { type FailureStall, isFailureStall } from "./failures.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
 import type { Outcome, Step } from "./step.ts";
 
@@ -16,14 +17,22 @@ type Targets = Pick<EngineContext, "events" | "metrics" | "logger" | "tracer">;
 
 const noteLimit = 1024;
 
-/** A refusal is reported at once, and once more when the resource is Stalled by it. */
+/**
+ * A refusal is reported at once, and not again when the resource is Stalled by it.
+ * @param cause what the resource will be Stalled by. @default nothing was refused
+ */
 export function eventsOfTrouble(
   before: readonly Condition[] | undefined,
   next: readonly Condition[] | undefined,
+  cause?: FailureStall,
 ): readonly ResourceEvent[] {
-  const trouble = troubleIn(next);
-  const isNews = trouble !== undefined && troubleIn(before)?.reason !== trouble.reason;
-  return isNews ? [{ type: "Warning", reason: trouble.reason, action: "Reconcile", note: trouble.message }] : [];
+  const [known, trouble] = [troubleIn(before), troubleIn(next)];
+  if (trouble === undefined || known?.reason === trouble.reason) {
+    return [];
+  }
+  const isReported = known?.reason === "Retrying" && isFailureStall(trouble.reason);
+  const reason = trouble.type === "Stalled" ? trouble.reason : (cause ?? trouble.reason);
+  return isReported ? [] : [{ type: "Warning", reason, action: "Reconcile", note: trouble.message }];
 }
 
 function troubleIn(conditions: readonly Condition[] | undefined): Condition | undefined {

@@ -2,6 +2,7 @@
 import { isSameStored } from "../domain/same-stored.ts";
 import { countStored } from "../operations/counting.ts";
 import type { EngineContext } from "./context.ts";
+import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
 import type { Kind, KindInProject } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
@@ -67,7 +68,8 @@ function report<T extends KindTypes>(
   const { resource } = step.facts;
   const hasWritten = step.outcome.kind === "Accepted" || step.outcome.kind === "Applied";
   if (hasChanged || hasWritten) {
-    const troubles = eventsOfTrouble(resource.status.conditions, status.conditions);
+    const cause = step.outcome.kind === "Failed" ? failureStallOf(step.outcome.error, patienceMs) : undefined;
+    const troubles = eventsOfTrouble(resource.status.conditions, status.conditions, cause);
     publish(context, resource, [...(scope.eventsAfter?.(step, status) ?? []), ...troubles]);
   }
   logStep(context, step, { log, hasChanged });

@@ -63,8 +63,8 @@ export class Cluster {
   }
 
   /** The plugin's only write. */
-  async annotate(key: ResourceKey, annotation: string, value: string): Promise<void> {
-    const patch = mergePatch({ metadata: { annotations: { [annotation]: value } } });
+  async annotate(key: ResourceKey, annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    const patch = mergePatch({ metadata: { annotations } });
     const path = objectPath(endpointKind.plural, key.namespace, key.name);
     await this.#request({ what: `annotate ComputeEndpoint ${keyText(key)}`, path, ...patch });
   }

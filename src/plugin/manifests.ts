@@ -27,7 +27,7 @@ export async function readManifests(name: string, input: NodeJS.ReadableStream):
     const [problem] = document.errors;
     if (problem !== undefined) throw new Error(`${name} is not YAML: ${problem.message}`);
     const object = document.toJS() as Manifest | null;
-    return object?.items ?? object ?? [];
+    return (object?.items ?? [object]).filter((each) => each !== null);
   });
 }
 

@@ -79,7 +79,7 @@ export class PluginRun {
   }
 
   async adopt(): Promise<void> {
-    const { endpoints, ref } = await this.#unowned();
+    const { endpoints, ref } = await this.#unowned(this.#namespace);
     const items = endpoints.map((endpoint) => adoptionManifest(endpoint, this.#namespace, ref));
     const list = { apiVersion: "v1", kind: "List", items };
     this.#print(list, stringify(list));
@@ -95,7 +95,9 @@ export class PluginRun {
     const [annotation, handled] = powers[action];
     const value = new Date().toISOString();
     await this.#report(await this.#selected(names, [endpointKind]), async ({ key, read }) => {
-      await this.#cluster.annotate(key, annotation, value);
+      // The last command counts: one that the operator has not handled yet is withdrawn.
+      const others = Object.values(powers).map(([name]) => [name, null] as const);
+      await this.#cluster.annotate(key, { ...Object.fromEntries(others), [annotation]: value });
       if (this.#options.wait === true) return await untilHandled(read, ({ status }) => status[handled] === value);
       const resource = keyText(key);
       const text = `${resource}: asked to ${action} with ${annotation}=${value}\n`;
@@ -136,12 +138,16 @@ export class PluginRun {
     });
   }
 
-  /** Finds the endpoints without a resource. A project that cannot be read does not stop the others. */
-  async #unowned() {
+  /**
+   * Finds the endpoints without a resource. A project that cannot be read does not stop the others.
+   * @param namespace whose resources name the projects. @default all namespaces
+   */
+  async #unowned(namespace?: string) {
     const { controlPlane: service } = this.#service();
     const ref = await this.#listedPlane(service);
     const resources = await this.#cluster.list(endpointKind);
-    const there = resources.filter((resource) => planeOf(resource) === planeIdOf(ref, this.#namespace));
+    const isNamed = ({ key }: ComputeEndpoint) => namespace === undefined || key.namespace === namespace;
+    const there = resources.filter((each) => planeOf(each) === planeIdOf(ref, this.#namespace) && isNamed(each));
     const projects = this.#options.project ?? [...new Set(there.flatMap((each) => projectIdOf(each) ?? []))].sort();
     const targets = projects.map((what) => ({ what, read: () => service.listEndpoints(what) }));
     const lists = await this.#each(targets, ({ read }) => read());

@@ -26,7 +26,7 @@ export function scripted(faults: Extract<FaultPlan, { readonly kind: "Scripted" 
   return { kind: "Scripted", faults };
 }
 
-/** Returns what is wrong if the same refusal lasts for hours. L3 allows two status writes and at most two Warnings. */
+/** Returns what is wrong if the same refusal lasts for hours. L3 allows two status writes and one Warning. */
 export function refusalProblems(world: World, plan: RunPlan, fromMs: number): readonly string[] {
   const during = world.log.entries.filter(({ atMs }) => atMs >= fromMs && atMs < plan.quietFromMs);
   const count = (words: string) => during.filter(({ text }) => text.includes(words)).length;
@@ -36,7 +36,7 @@ export function refusalProblems(world: World, plan: RunPlan, fromMs: number): re
   return [
     // L3 allows two writes. The intent of a create, and the first report that it waits, come before them.
     ...(writes > 4 ? [`L3: ${writes} status writes`] : []),
-    ...(warnings > 2 ? [`L3: ${warnings} Warning events`] : []),
+    ...(warnings > 1 ? [`L3: ${warnings} Warning events`] : []),
     ...(tries > 60 ? [`L3: ${tries} tries`] : []),
   ];
 }

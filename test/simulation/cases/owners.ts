@@ -52,7 +52,7 @@ export const ownerCases: readonly NamedCase[] = [
   },
   {
     id: "deletion refused",
-    name: "a DELETE is refused for three hours → Stalled once, few status writes, at most two Warnings",
+    name: "a DELETE is refused for three hours → Stalled once, few status writes, one Warning",
     why: "hundreds of writes and events for nothing, and no condition that says what is wrong",
     plan: planOf({
       faults: { kind: "Always", words: "DELETE ", fault: { kind: "Refused", status: 422 } },
@@ -64,7 +64,7 @@ export const ownerCases: readonly NamedCase[] = [
   ...[400, 409].map(
     (status): NamedCase => ({
       id: `create refused with ${status}`,
-      name: `a create is refused with ${status} for three hours → Stalled once, few status writes, at most two Warnings`,
+      name: `a create is refused with ${status} for three hours → Stalled once, few status writes, one Warning`,
       why: "a resource that leaves and enters Stalled with every try wakes people in the night",
       plan: planOf({
         faults: { kind: "Always", words: "POST ", fault: { kind: "Refused", status } },

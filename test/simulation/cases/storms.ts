@@ -39,7 +39,7 @@ export const stormCases: readonly NamedCase[] = [
   },
   {
     id: "locked for ever",
-    name: "a project answers every change with 423 for three hours → ProjectLocked, two writes, at most two Warnings",
+    name: "a project answers every change with 423 for three hours → ProjectLocked, two writes, one Warning",
     why: "no status says why nothing happens, or thousands of writes fill etcd",
     plan: planOf({
       faults: always("PATCH", { kind: "Refused", status: 423 }),

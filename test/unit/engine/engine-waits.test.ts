@@ -55,12 +55,10 @@ describe("failures", () => {
       expect(scene.state?.startsWith("Stalled ")).toBe(minutes === 0);
       // A person who only made a typo reads the remedy at once.
       const ready = conditionOf(scene.toy?.status.conditions, "Ready");
-      expect(scene.engine.events.filter((event) => event.startsWith("Warning"))).toEqual([
-        `Warning ${ready?.reason} ${ready?.message}`,
-      ]);
+      expect(scene.engine.events.join()).toContain(` ${ready?.message}`);
       await scene.pass(3 * 60 * minuteMs, 30_000);
       const stall = scene.state?.split(" ")[1];
-      expect(scene.engine.events.filter((event) => event.startsWith(`Warning ${stall}`))).toHaveLength(1);
+      expect(scene.engine.events.filter((event) => event.startsWith("Warning"))).toHaveLength(1);
       expect(scene.steps.filter((step) => step === "patchStatus").length).toBeLessThanOrEqual(1 + 2);
       scene.engine.restart();
       await scene.pass(40_000);
