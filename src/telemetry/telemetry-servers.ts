@@ -36,6 +36,9 @@ export interface HttpListener {
 const requestTimeoutMs = 5_000;
 const closeGraceMs = 1_000;
 
+/** The time limit for a client to read the whole answer, in milliseconds. Then the server closes the connection. */
+const writeTimeoutMs = 10_000;
+
 /** Enough for a few Prometheus servers, probes and people. Each connection may hold a whole scrape in memory. */
 const maxConnections = 32;
 
@@ -53,7 +56,7 @@ async function startHttpListener(options: HttpListenerOptions): Promise<HttpList
       void answer(request, options).then((result) => {
         // When the server closes, an idle connection would only delay the end of the process.
         response.shouldKeepAlive &&= server.listening;
-        send(response, result);
+        send(response, result, options.clock);
       });
     },
   );
@@ -94,7 +97,9 @@ async function answer(request: IncomingMessage, options: HttpListenerOptions): P
   }
 }
 
-function send(response: ServerResponse, { status, contentType, body, headers }: HttpAnswer): void {
+function send(response: ServerResponse, { status, contentType, body, headers }: HttpAnswer, clock: Clock): void {
+  const deadline = clock.after(writeTimeoutMs, () => response.destroy());
+  response.once("close", () => deadline.cancel());
   const length = Buffer.byteLength(body);
   response.writeHead(status, { "content-type": contentType, "content-length": length, ...headers });
   response.end(body);

@@ -286,6 +286,19 @@ test("the control plane of the settings → only src/planes and the form of the 
   expect(others.sort()).toEqual(["resource/control-plane-resource.ts"]);
 });
 
+/** Lines of TypeScript. A total may fall, and its limit with it. */
+test.each([
+  ["src", 18_600, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
+  ["tools", 10_400, () => true],
+  ["test", 44_300, () => true],
+])("%s → at most %d lines", async (folder, limit, isCounted) => {
+  const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
+  const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);
+  expect(lines).toBeGreaterThan(1_000);
+  expect(lines).toBeLessThanOrEqual(limit);
+});
+
 describe("the checker itself", () => {
   test("three files in a circle, types included → one cycle of files, and of their folders", () => {
     const files = new Map([

@@ -79,10 +79,9 @@ describe("health server", () => {
   test("the port is taken → an error that names setting and address", async () => {
     const { listener } = await health([]);
     const taken = { host: "127.0.0.1", port: listener.port };
-    const options = { address: taken, liveChecks: [], readyChecks: [], clock: systemClock, logger };
-    await expect(startHealthServer(options)).rejects.toThrow(
-      `cannot listen on HEALTH_ADDR 127.0.0.1:${listener.port}: EADDRINUSE`,
-    );
+    await expect(
+      startHealthServer({ address: taken, liveChecks: [], readyChecks: [], clock: systemClock, logger }),
+    ).rejects.toThrow(`cannot listen on HEALTH_ADDR 127.0.0.1:${listener.port}: EADDRINUSE`);
   });
 });
 
@@ -126,12 +125,13 @@ describe("metrics server", () => {
 describe("metrics server and its readers", () => {
   const request = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 
-  test("readers that do not read 20 MB → one copy of the answer", async () => {
+  test("readers that do not read 20 MB → one copy of the answer; they are closed after the write deadline", async () => {
     const body = "x".repeat(20_000_000);
+    const clock = new FakeClock();
     const gate = Promise.withResolvers<void>();
     let scrapes = 0;
     const listener = await startMetricsServer({
-      ...{ address, clock: systemClock, logger },
+      ...{ address, clock, logger },
       metrics: { render: () => gate.promise.then(() => body) },
       access: async () => {
         scrapes += 1;
@@ -146,9 +146,16 @@ describe("metrics server and its readers", () => {
     }
     await waitUntil(() => scrapes === readers.length || undefined, { what: "all scrapes have come" });
     gate.resolve();
-    await waitUntil(() => readers.every(({ bytesRead }) => bytesRead > 0) || undefined, { what: "answers under way" });
+    await waitUntil(() => (clock.pendingTimers >= readers.length ? true : undefined), {
+      what: "all answers under way",
+    });
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(3 * body.length);
-    for (const reader of readers) reader.destroy();
+    await clock.advance(10_000);
+    for (const reader of readers) {
+      reader.resume();
+    }
+    await waitUntil(() => (readers.every(({ closed }) => closed) ? true : undefined), { what: "closed" });
+    expect(readers.every((reader) => reader.bytesRead < body.length)).toBe(true);
   });
 
   test("33 connections → the last one is refused", async () => {
@@ -171,6 +178,7 @@ describe("close", () => {
     await once(idle, "data");
     const half = await openSocket(listener.port, "GET /livez HTTP/1.1\r\nHost");
     const ended = Promise.all([once(idle, "close"), once(half, "close")]);
+    await waitUntil(() => clock.pendingTimers === 0 || undefined, { what: "the first answer has ended" });
     const closing = listener.close();
     expect(clock.nextTimerInMs, "the grace time").toBe(1_000);
     await clock.advance(1_000);
