@@ -133,12 +133,17 @@ async function writePlugin(outDir: string): Promise<void> {
   await chmod(file, 0o755);
 }
 
+/** Files of src whose contents come from a package. */
+const copiedFrom: ReadonlyMap<string, string> = new Map([
+  ["src/sandbox/http/specification/public-api.json", "node_modules/@neondatabase/api-client"],
+]);
+
 /** Returns the packages whose code is in the outputs, ordered by name. */
 async function bundledPackages({ inputs, outputs }: Metafile): Promise<readonly BundledPackage[]> {
   const used = new Set(Object.values(outputs).flatMap((output) => Object.keys(output.inputs)));
   const folders = Object.keys(inputs)
     .filter((path) => used.has(path))
-    .flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+    .flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? copiedFrom.get(path) ?? []);
   const packages = await Promise.all([...new Set(folders)].map((folder) => describePackage(join(root, folder))));
   const byId = new Map(packages.map((item) => [item.id, item]));
   return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -164,8 +164,8 @@ export class Projects {
     return project;
   }
 
-  /** Makes projects due whose reads were refused with 401, because there is another API key now. @returns their ids */
-  retryRefused(): readonly string[] {
+  /** Makes projects due whose reads were refused with 401, because there is another API key now. */
+  retryRefused(): void {
     const nowMs = this.#options.clock.monotonicMs();
     const refused = [...this.#projects.values()].filter(
       ({ readFailure }) => readFailure?.error.reason === "Unauthorized",
@@ -174,7 +174,6 @@ export class Projects {
       project.readFailure = project.readFailure && { ...project.readFailure, count: 0, retryAtMs: nowMs };
       project.nextPollAtMs = nowMs;
     }
-    return refused.map(({ projectId }) => projectId);
   }
 
   orphanCount(): number {

@@ -49,7 +49,6 @@ export async function reportRefusedWrite<Resource extends StoredObject & { reado
   } catch {
     // The next try reports it again.
     if (isFirst) for (const event of eventsOfTrouble([], conditions)) events.record(resource, event);
-    return;
   }
 }
 

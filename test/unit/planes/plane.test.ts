@@ -73,7 +73,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
         close: async () => {},
       };
     },
-    newProjects: () => ({ retryRefused: () => [], size: 0 }) as unknown as Projects,
+    newProjects: () => ({ retryRefused: () => {}, size: 0 }) as unknown as Projects,
     tenantHosts: ["*.example.com", "listed.example.com"],
     grantMode: "WhenUsed",
     namespaces: { grantsOf: () => ({ annotation, isAnyAnnotated: true, labels: {} }) },
