@@ -56,3 +56,31 @@ test("deleted without a policy → the database stays, and so does the role that
   expect(await rolesOf(access)).toContain("orders_app");
   expect(await access.secret("app")).toBeUndefined();
 });
+
+test("the endpoint is made again in another project, and the first project is deleted → a deletion ends, the role goes", async () => {
+  const access = await startAccessWorld();
+  const { sandbox } = access.world;
+  const gone = { database: { name: "orders", deletionPolicy: "Delete" } };
+  await access.world.apply("orders", endpoint);
+  await access.apply("app", gone);
+  await access.untilReady("app");
+  await access.world.delete("orders");
+  await access.world.untilGone("orders");
+  const made = await sandbox.api<{ project: { id: string }; branch: { id: string }; endpoints: { id: string }[] }>(
+    "POST",
+    "/projects",
+    { project: { name: "second" } },
+  );
+  const { project: second, branch, endpoints } = made;
+  await sandbox.untilUnlocked(second.id);
+  for (const { id } of endpoints) await sandbox.api("DELETE", `/projects/${second.id}/endpoints/${id}`);
+  await sandbox.untilUnlocked(second.id);
+  await sandbox.api("DELETE", `/projects/${project}`);
+  await access.world.apply("orders", { projectId: second.id, branchId: branch.id, type: "ReadWrite" });
+  await access.until("app", "in the other project", ({ status }) => status.endpoint?.projectId === second.id);
+  const path = `/projects/${second.id}/branches/${branch.id}`;
+  expect(await rolesOf(access, path)).toContain("orders_app");
+  await access.delete("app");
+  await access.untilGone("app");
+  expect(await rolesOf(access, path)).not.toContain("orders_app");
+});

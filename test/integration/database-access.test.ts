@@ -1,10 +1,10 @@
 /** Tests DatabaseAccesses: roles, databases, Secrets, rotation and deletion. */
 import { expect, test } from "vitest";
 import { startAccessWorld } from "../support/access-world.ts";
-import { isWrite, readAuditEvents } from "../support/api-server.ts";
+import { adminKubectl, createTestNamespace, isWrite, readAuditEvents } from "../support/api-server.ts";
 import { branchPath, databasesOf, passwordOf, rolesOf } from "../support/branch-objects.ts";
 import "../support/patience.ts";
-import { branches } from "../support/world.ts";
+import { branches, project } from "../support/world.ts";
 
 const endpoint = { branchId: branches.orders, type: "ReadWrite" };
 test("a new access → role, database and a Secret in the Service Binding layout; the resource is Ready", async () => {
@@ -123,4 +123,69 @@ test("replicas come and go → the Secret names those there are", async () => {
   expect(withReplica.data["read-uri-all"]).toContain("target_session_attrs=any&load_balance_hosts=random");
   await access.world.delete("replica");
   await access.untilSecret("app", "no replica", ({ data }) => data["read-host"] === undefined);
+});
+
+test("three accesses share a role whose rotation is due → one reset, and all Secrets hold the password", async () => {
+  const access = await startAccessWorld();
+  const { namespace, sandbox } = access.world;
+  const names = ["app", "jobs", "report"];
+  await access.world.apply("orders", endpoint);
+  for (const name of names) await access.apply(name, { password: { rotateAfterSeconds: 3_600 } });
+  for (const name of names) await access.untilReady(name);
+  const before = await access.secret("app");
+  await access.world.stopOperator();
+  const old = JSON.stringify({ status: { password: { knownSinceTime: "2020-01-01T00:00:00Z" } } });
+  for (const name of names) {
+    await adminKubectl().run([
+      "-n",
+      namespace,
+      "patch",
+      "dba",
+      name,
+      "--subresource=status",
+      "--type=merge",
+      "-p",
+      old,
+    ]);
+  }
+  await access.world.startOperator();
+  const isNew = ({ data }: { readonly data: Readonly<Record<string, string>> }) =>
+    data.password !== before?.data.password;
+  const secrets = await Promise.all(names.map((name) => access.untilSecret(name, "a new password", isNew)));
+  const password = await passwordOf(access, "orders_app");
+  expect(secrets.map(({ data }) => data.password)).toEqual(names.map(() => password));
+  for (const name of names) {
+    await access.annotate(name, "reconcileRequestedAt", "again");
+    await access.until(name, "seen again", ({ status }) => status.lastHandledReconcileAt === "again");
+  }
+  const resets = (await sandbox.requests()).filter(({ path }) => path.endsWith("/reset_password"));
+  expect(resets).toHaveLength(1);
+});
+
+test("a namespace applies 45 accesses at once → an access of another namespace does not wait for them", async () => {
+  const access = await startAccessWorld();
+  const { kubectl, namespace } = access.world;
+  const other = await createTestNamespace("other");
+  await access.allowSecrets(other);
+  await access.world.restartOperator({ WATCH_NAMESPACES: `${namespace},${other}` });
+  const apiVersion = "endpoint-operator.dev/v1alpha1";
+  const accessIn = (place: string, name: string) => ({
+    ...{ apiVersion, kind: "DatabaseAccess", metadata: { name, namespace: place } },
+    spec: { endpointRef: { name: "orders" }, database: { name }, role: { name } },
+  });
+  const staging = { projectId: project, branchId: branches.staging, type: "ReadWrite" };
+  const endpointOfOther = {
+    ...{ apiVersion, kind: "ComputeEndpoint", metadata: { name: "orders", namespace: other }, spec: staging },
+  };
+  const apply = (items: readonly object[]) =>
+    kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+  await apply([access.world.manifest("orders", endpoint), endpointOfOther]);
+  await access.world.untilReady("orders");
+  await kubectl.run(["-n", other, "wait", "--for=condition=Ready", "cpe/orders", "--timeout=60s"]);
+  await apply(Array.from({ length: 45 }, (_, at) => accessIn(namespace, `many-${String(at).padStart(2, "0")}`)));
+  await apply([accessIn(other, "single")]);
+  await kubectl.run(["-n", other, "wait", "--for=condition=Ready", "dba/single", "--timeout=60s"]);
+  const path = "--output=jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}";
+  const states = (await kubectl.run(["-n", namespace, "get", "dba", path])).split(" ");
+  expect(states.filter((state) => state === "True").length, String(states)).toBeLessThan(12);
 });

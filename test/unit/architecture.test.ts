@@ -291,7 +291,7 @@ test.each([
   ["src", 18_600, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_400, () => true],
-  ["test", 44_300, () => true],
+  ["test", 45_400, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);
