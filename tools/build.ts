@@ -95,7 +95,8 @@ export async function buildBundle({ entry, outDir, version }: BundleOptions): Pr
   await writePlugin(outDir);
   // The folder has no other package.json. This file tells Node that the files are modules.
   await writeFile(join(outDir, "package.json"), `${JSON.stringify({ type: "module", version }, null, 2)}\n`);
-  await writeFile(join(outDir, "THIRD-PARTY-NOTICES.txt"), noticesOf(packages));
+  const specification = await describePackage(join(root, specificationPackage));
+  await writeFile(join(outDir, "THIRD-PARTY-NOTICES.txt"), noticesOf([...packages, specification]));
   // The SBOM of the image is made from this list.
   const list = packages.map(({ name, version, licence }) => ({ name, version, licence }));
   await writeFile(join(outDir, "packages.json"), `${JSON.stringify(list, null, 2)}\n`);
@@ -133,17 +134,15 @@ async function writePlugin(outDir: string): Promise<void> {
   await chmod(file, 0o755);
 }
 
-/** Files of src whose contents come from a package. */
-const copiedFrom: ReadonlyMap<string, string> = new Map([
-  ["src/sandbox/http/specification/public-api.json", "node_modules/@neondatabase/api-client"],
-]);
+/** The package from which `src/sandbox/http/specification/public-api.json` is made. Its licence asks for a notice. */
+const specificationPackage = "node_modules/@neondatabase/api-client";
 
 /** Returns the packages whose code is in the outputs, ordered by name. */
 async function bundledPackages({ inputs, outputs }: Metafile): Promise<readonly BundledPackage[]> {
   const used = new Set(Object.values(outputs).flatMap((output) => Object.keys(output.inputs)));
   const folders = Object.keys(inputs)
     .filter((path) => used.has(path))
-    .flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? copiedFrom.get(path) ?? []);
+    .flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
   const packages = await Promise.all([...new Set(folders)].map((folder) => describePackage(join(root, folder))));
   const byId = new Map(packages.map((item) => [item.id, item]));
   return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));

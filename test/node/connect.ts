@@ -112,7 +112,10 @@ const rotated: Step = {
       },
       { what: "the Secret has another password" },
     );
-    assert.equal((await answerOf(environment)).code, "28P01");
+    // PostgreSQL has the new password when apply_config has ended. Until then it takes the old one.
+    await waitUntil(async () => (await answerOf(environment)).code === "28P01" || undefined, {
+      what: "the old password is refused",
+    });
     await waitUntil(async () => ((await answerOf(mounted)).role === connected.role ? true : undefined), {
       what: "the mounted password is the new one",
       timeoutMs: mountRenewalMs,
