@@ -81,7 +81,7 @@ export class Decision<T extends KindTypes> {
 
   /** Decides for this or a newer version of the resource. */
   decide(resource = this.resource): PlanOf<T> {
-    const facts = { ...this.#facts(), resource };
+    const facts = this.#facts(resource);
     const standing = { kind: this.scope, finalizer: this.#kind.finalizer, project: this.#project };
     return planStanding(standing, facts) ?? this.scope.decide(facts, this.#reads);
   }
@@ -113,9 +113,9 @@ export class Decision<T extends KindTypes> {
     return { facts: this.#facts(), reads: this.#reads, plan: isUndecided ? undefined : this.plan, outcome };
   }
 
-  #facts(): Facts<T> {
+  #facts(resource = this.resource): Facts<T> {
     const { nowMs, monotonicMs, identity, policy, grantOf, projectId } = this.#project;
-    const { resource, isDue, isChanged } = this;
+    const { isDue, isChanged } = this;
     const grant = grantOf(resource.key.namespace, projectId);
     return { nowMs, monotonicMs, identity, policy, resource, memory: this.#memory, grant, isDue, isChanged };
   }

@@ -154,7 +154,7 @@ export class ResourceReconcile<T extends KindTypes> {
     this.#decision.plan = this.#decision.decide();
   }
 
-  /** Without reads, no plan is a change. So a resource with another plan than a look waits for nothing any more. */
+  /** Before the reads, only the plan `Look` can lead to a change. With any other plan, the resource waits for nothing. */
   #endWait(): void {
     if (this.plan.kind !== "Look") this.#memory.waitingSinceMs = undefined;
   }

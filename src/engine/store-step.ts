@@ -1,6 +1,7 @@
 /** Stores the result of a reconcile for one resource: its status, or the end of its finalizer. */
 import { isSameStored } from "../domain/same-stored.ts";
 import { countStored } from "../operations/counting.ts";
+import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { EngineContext } from "./context.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
@@ -31,18 +32,17 @@ export async function storeStep<T extends KindTypes>(
   target: StoreTarget<T>,
   given: Step<T>,
 ): Promise<T["resource"] | undefined> {
-  const { context, kind, memory } = target;
+  const { context, kind, scope } = target;
   traceStep(context, given);
   let step = given;
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = step.facts;
-    const result = resultOf(target, step);
-    const { status } = result;
-    for (const operation of result.log?.ended ?? []) memory.pending.set(operation.operationId, operation);
+    const log = readLog(target, step);
+    const status = scope.statusOf(step, log);
     try {
       const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
-      report(target, step, { ...result, hasChanged });
+      report(target, step, { log, status, hasChanged });
       return stored;
     } catch (error) {
       if (given.outcome.kind !== "Accepted" || attempt >= attemptsLimit || !hasMoved(error)) throw error;
@@ -55,15 +55,23 @@ export async function storeStep<T extends KindTypes>(
   }
 }
 
-function resultOf<T extends KindTypes>({ scope }: StoreTarget<T>, step: Step<T>) {
+/** Returns what the operation log says of the resource. What has ended waits to be counted. */
+function readLog<T extends KindTypes>({ scope, memory }: StoreTarget<T>, step: Step<T>): OperationLogStep | undefined {
   const log = scope.logOf?.(step);
-  return { log, status: scope.statusOf(step, log) };
+  for (const operation of log?.ended ?? []) memory.pending.set(operation.operationId, operation);
+  return log;
+}
+
+interface Result<T extends KindTypes> {
+  readonly log: OperationLogStep | undefined;
+  readonly status: T["status"];
+  readonly hasChanged: boolean;
 }
 
 function report<T extends KindTypes>(
   { context, scope }: StoreTarget<T>,
   step: Step<T>,
-  { log, status, hasChanged }: ReturnType<typeof resultOf<T>> & { readonly hasChanged: boolean },
+  { log, status, hasChanged }: Result<T>,
 ): void {
   const { resource } = step.facts;
   const hasWritten = step.outcome.kind === "Accepted" || step.outcome.kind === "Applied";
@@ -80,10 +88,9 @@ export async function release<T extends KindTypes>(target: StoreTarget<T>, step:
   const { context, kind, scope, memory } = target;
   const { resource } = step.facts;
   traceStep(context, step);
-  const { log } = resultOf(target, step);
+  const log = readLog(target, step);
   let current = resource;
   if (log !== undefined && log.ended.length > 0) {
-    for (const operation of log.ended) memory.pending.set(operation.operationId, operation);
     const { operationWatermark } = log.state;
     const status: T["status"] = { ...resource.status, operationWatermark };
     current = await kind.store.patchStatus(resource, status);
