@@ -123,8 +123,11 @@ export class E2eWorld {
     await this.kubectl.run(["-n", this.namespace, "delete", "cpe", ...names, "--wait=false"]);
   }
 
-  untilReady(name: string): Promise<StoredResource> {
-    return this.resources.until(name, "Ready for its generation", isReady);
+  /** Waits until it is Ready for the generation that is stored now. The watch of the test may be behind that. */
+  async untilReady(name: string): Promise<StoredResource> {
+    const { generation } = (await this.stored(name)).metadata;
+    const isReadyNow = (each: StoredResource) => each.metadata.generation >= generation && isReady(each);
+    return await this.resources.until(name, `Ready for generation ${generation}`, isReadyNow);
   }
 
   untilStalled(name: string, reason: string): Promise<StoredResource> {
