@@ -83,17 +83,7 @@ export const remedies: Readonly<Record<FailureStall, string>> = {
     "Look at that operation in the control plane, and ask its support if the operation never ends. The operator tries again by itself.",
   ProjectNotFound:
     "Make sure that the project exists and that the API key has access to it. projectId cannot be changed: for another project create another ComputeEndpoint.",
-  BranchNotFound: "Create the branch, or set spec.branchId to a branch of the project.",
-};
-
-export const accessRemedies: Readonly<Record<FailureStall, string>> = {
-  ...remedies,
-  Forbidden:
-    "Give the API key the permission for roles and databases of this project. The operator tries again by itself.",
-  BranchNotFound: "The branch of the endpoint is gone. Set spec.branchId of the ComputeEndpoint to another branch.",
-  ProjectNotFound: "Make sure that the project exists and that the API key has access to it.",
-  ProjectLocked:
-    "Look at the operation that locks the project in the control plane. The operator tries again by itself.",
+  BranchNotFound: "Create the branch, or set spec.branchId of the ComputeEndpoint to a branch of the project.",
 };
 
 export function failureProgressOf({ reason }: ControlPlaneError): FailureProgress {

@@ -11,6 +11,7 @@ import {
   failureStallOf,
   isFailureStall,
   patienceMs,
+  remedies,
   sentenceOf,
 } from "./failures.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
@@ -32,7 +33,6 @@ export type Summary =
 
 /** The texts of one kind. */
 export interface Wording {
-  readonly remedies: Readonly<Record<FailureStall, string>>;
   readonly deleting: string;
   /** How a person ends a deletion that cannot go on. */
   readonly deletionRemedy: string;
@@ -106,7 +106,7 @@ export function summaryOfFailure(resource: KindResource, failed: Failed, wording
   }
   const ending = isBeingDeleted(resource) ? ` ${wording.deletionRemedy}` : "";
   if (stall !== undefined) {
-    const message = `${sentenceOf(error)}${lockText(failed)}${ending || ` ${wording.remedies[stall]}`}`;
+    const message = `${sentenceOf(error)}${lockText(failed)}${ending || ` ${remedies[stall]}`}`;
     return { kind: "Stalled", reason: stall, message };
   }
   const reason = failureProgressOf(error);
@@ -118,7 +118,7 @@ export function summaryOfFailure(resource: KindResource, failed: Failed, wording
   }
   // A person who only made a typo reads the remedy at once, not after the patience.
   const cause = ending === "" ? failureStallOf(error, patienceMs) : undefined;
-  const advice = cause === undefined ? nextStep(error) : wording.remedies[cause];
+  const advice = cause === undefined ? nextStep(error) : remedies[cause];
   return { kind: "Progressing", reason, message: `${sentenceOf(error)} ${advice}${ending}` };
 }
 

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from "node:dns";
 import { isIPv6, type LookupFunction } from "node:net";
-import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, ProxyAgent } from "undici";
+import { Agent, buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, ProxyAgent } from "undici";
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
@@ -36,11 +36,14 @@ const callEnded = new Error("the call has ended");
 /** Sends the requests to one server: reads on kept connections, each write on a new one. Every exchange has limits. */
 export class HttpTransport {
   readonly #options: HttpTransportOptions;
+  readonly #connect: buildConnector.connector;
   readonly #kept: Dispatcher;
 
   constructor(options: HttpTransportOptions) {
+    const { connectTimeoutMs: timeout, mayBeNearby = true } = options;
     this.#options = options;
-    this.#kept = newConnections(options);
+    this.#connect = buildConnector({ allowH2: false, timeout, ...(!mayBeNearby && { lookup: farLookup() }) });
+    this.#kept = this.#proxied() ?? new Agent({ ...common, connections: options.connections, connect: this.#connect });
   }
 
   /** The server may have closed the kept connection, so a `Lost` read is worth a second try. */
@@ -52,7 +55,7 @@ export class HttpTransport {
   /** If the server had closed a kept connection, it would be unknown whether a write was applied. */
   async sendFresh(request: OriginRequest, timeoutMs: number): Promise<HttpOutcome> {
     const { origin, ...limits } = this.#options;
-    const connection = newConnections(this.#options);
+    const connection = this.#proxied() ?? new Client(origin, { ...common, connect: this.#connect });
     try {
       return await exchange(connection, { ...request, origin }, { ...limits, timeoutMs, isLastOnConnection: true });
     } finally {
@@ -64,16 +67,15 @@ export class HttpTransport {
   close(): Promise<void> {
     return this.#kept.destroy();
   }
-}
 
-function newConnections({ connections, connectTimeoutMs: timeout, mayBeNearby = true, proxy }: HttpTransportOptions) {
-  const lookup = mayBeNearby ? {} : { lookup: farLookup() };
-  const options = { ...common, connections, connect: { timeout, ...lookup } };
-  // An empty value, because undici would read the environment for a missing one.
-  const routes = proxy && { httpProxy: "", httpsProxy: proxy.url, noProxy: proxy.except };
-  return routes === undefined
-    ? new Agent(options)
-    : new EnvHttpProxyAgent({ ...options, connectTimeout: timeout, ...routes });
+  #proxied(): Dispatcher | undefined {
+    const { connections, connectTimeoutMs: connectTimeout, proxy } = this.#options;
+    // An empty value, because undici would read the environment for a missing one.
+    const routes = proxy && { httpProxy: "", httpsProxy: proxy.url, noProxy: proxy.except };
+    return (
+      routes && new EnvHttpProxyAgent({ ...common, connections, connectTimeout, connect: this.#connect, ...routes })
+    );
+  }
 }
 
 export interface StreamedAnswer {

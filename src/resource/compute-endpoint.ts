@@ -123,11 +123,14 @@ const trustedStatusSchema = statusSchema.pick({ ownership: true, createIntent: t
 
 /** @param known the parsed status, if it is known already */
 function parseStatus(stored: unknown, known?: ComputeEndpointStatus) {
+  if (known !== undefined) {
+    return { status: known, isOwnershipReadable: true, claimedId: known.ownership?.endpointId };
+  }
   const fields = fieldsOf(stored);
   // Another version of the operator may have written another form of the record.
   const { endpointId } = fieldsOf(fields.ownership);
   return {
-    status: known ?? readableFields(statusSchema, fields),
+    status: readableFields(statusSchema, fields),
     isOwnershipReadable: trustedStatusSchema.safeParse(fields).success,
     claimedId: typeof endpointId === "string" && endpointId !== "" ? endpointId : undefined,
   };

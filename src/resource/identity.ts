@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { ComputeEndpoint } from "./compute-endpoint.ts";
-import type { Ownership } from "./status-schema.ts";
+import type { CreateIntent, Ownership } from "./status-schema.ts";
 
 export interface Identity {
   readonly clusterId: string;
@@ -53,9 +53,17 @@ export function isIdentityProven(resource: ComputeEndpoint, identity: Identity):
       ownership.clusterId === identity.clusterId &&
       isOfPlane(ownership, identity));
   const isIntentOurs =
-    createIntent === undefined ||
-    (isOfPlane(createIntent, identity) && createIntent.token === ownershipToken(identity.clusterId, resource.uid));
+    createIntent === undefined || (isOfPlane(createIntent, identity) && isIntentOf(resource, createIntent, identity));
   return isOwnershipOurs && isIntentOurs;
+}
+
+/** Whether the intent was made for this resource in this cluster, and not copied from another one. */
+export function isIntentOf(
+  { uid }: ComputeEndpoint,
+  intent: CreateIntent | undefined,
+  { clusterId }: Identity,
+): boolean {
+  return intent !== undefined && intent.token === ownershipToken(clusterId, uid);
 }
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
@@ -89,8 +97,12 @@ export function isTokenOfCluster(token: string, clusterId: string): boolean {
   return token.startsWith(clusterPart(clusterId));
 }
 
+/** A process has one cluster id, so the last one is kept. */
+let known = { clusterId: "", part: "" };
+
 function clusterPart(clusterId: string): string {
-  return base32Hash(clusterId, clusterPartLength);
+  if (known.clusterId !== clusterId) known = { clusterId, part: base32Hash(clusterId, clusterPartLength) };
+  return known.part;
 }
 
 function base32Hash(text: string, length: number): string {

@@ -76,8 +76,9 @@ export function readableFields<Shape extends z.ZodRawShape>(
 }
 
 /** Returns the members of a stored spec or status; none if it is not an object. */
-export function fieldsOf(status: unknown): Readonly<Record<string, unknown>> {
-  return z.looseObject({}).catch({}).parse(status);
+export function fieldsOf(stored: unknown): Readonly<Record<string, unknown>> {
+  const isObject = typeof stored === "object" && stored !== null && !Array.isArray(stored);
+  return isObject ? (stored as Record<string, unknown>) : {};
 }
 
 export function parseSpecAs<Spec>(schema: z.ZodType<Spec>, spec: unknown): ParsedAs<Spec> {

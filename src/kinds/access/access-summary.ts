@@ -7,7 +7,6 @@ import {
   type SecretWriteCause,
   warning,
 } from "../../domain/resource-store.ts";
-import { accessRemedies } from "../../engine/failures.ts";
 import { type CommonPlanOf, stall } from "../../engine/plan.ts";
 import type { Wording } from "../../engine/summary.ts";
 import type { AccessProgressReason } from "../../resource/conditions.ts";
@@ -29,7 +28,6 @@ const retainBoth =
   "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
 
 export const accessWording: Wording = {
-  remedies: accessRemedies,
   deleting: "The operator deletes what this resource created, and then the Secret.",
   deletionRemedy: retainBoth,
 };

@@ -3,7 +3,7 @@ import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import type { ResourceKey } from "../../domain/resource-store.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import { isTrue } from "../../resource/conditions.ts";
-import { type Identity, ownershipToken } from "../../resource/identity.ts";
+import { type Identity, isIntentOf, ownershipToken } from "../../resource/identity.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent } from "../../resource/status-schema.ts";
 import { isBeingDeleted, isPaused } from "../../resource/stored-object.ts";
@@ -97,13 +97,12 @@ export function claimOf(
   answeredEndpointId: string | undefined = undefined,
 ): Claim {
   const { createIntent } = resource.status;
-  const isIntentOurs = createIntent?.token === ownershipToken(identity.clusterId, resource.uid);
   return {
     key: resource.key,
     uid: resource.uid,
     creationTimestamp: resource.creationTimestamp,
     ownedEndpointId: recordedEndpointId(resource, identity) ?? answeredEndpointId,
-    intent: isIntentOurs ? createIntent : undefined,
+    intent: isIntentOf(resource, createIntent, identity) ? createIntent : undefined,
     wish: wishOf(resource),
   };
 }

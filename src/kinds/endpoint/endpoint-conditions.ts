@@ -1,6 +1,5 @@
 /** Computes the conditions of a ComputeEndpoint from the result of one reconcile. */
 import { isInFlight } from "../../domain/operation.ts";
-import { remedies } from "../../engine/failures.ts";
 import {
   commonSummary,
   conditionsAfter,
@@ -20,7 +19,6 @@ import { rulesOf } from "./plan-table.ts";
 type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;
 
 export const endpointWording: Wording = {
-  remedies,
   deleting: deletingMessage,
   deletionRemedy:
     "To remove this resource without deleting the endpoint, set spec.deletionPolicy to Retain. That works without the control plane.",

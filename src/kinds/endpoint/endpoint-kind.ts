@@ -8,7 +8,7 @@ import { parseMark } from "../../operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
 import { type ComputeEndpoint, planeOf, workKeyOf } from "../../resource/compute-endpoint.ts";
 import { conditionOf } from "../../resource/conditions.ts";
-import { isIdentityProven, isTokenOfCluster, ownershipToken, tokenIn } from "../../resource/identity.ts";
+import { isIdentityProven, isIntentOf, isTokenOfCluster, ownershipToken, tokenIn } from "../../resource/identity.ts";
 import { finalizer } from "../../resource/names.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
@@ -132,10 +132,9 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     return plan.kind === "CreateEndpoint" ? plan.intent.attempt : undefined;
   }
 
-  openAttempt({ status, uid }: ComputeEndpoint): string | undefined {
-    const { createIntent } = status;
-    const isOurs = createIntent?.token === ownershipToken(this.#project.identity.clusterId, uid);
-    return isOurs ? createIntent?.attempt : undefined;
+  openAttempt(resource: ComputeEndpoint): string | undefined {
+    const { createIntent } = resource.status;
+    return isIntentOf(resource, createIntent, this.#project.identity) ? createIntent?.attempt : undefined;
   }
 
   hasResult({ status }: ComputeEndpoint): boolean {

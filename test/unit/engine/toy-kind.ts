@@ -1,6 +1,5 @@
 /** A kind for tests: a resource maps to one object of a fake service. The engine gives all else. */
 import type { ControlPlane, Mutation } from "../../../src/domain/control-plane.ts";
-import { accessRemedies } from "../../../src/engine/failures.ts";
 import type { Kind, KindInProject } from "../../../src/engine/kind.ts";
 import type { KindStatus } from "../../../src/engine/kind-types.ts";
 import type { CommonPlan } from "../../../src/engine/plan.ts";
@@ -40,7 +39,7 @@ interface ToyTypes {
 }
 
 export const toyFinalizer = "endpoint-operator.dev/toy";
-const wording = { remedies: accessRemedies, deleting: "The object is deleted.", deletionRemedy: "Ask for help." };
+const wording = { deleting: "The object is deleted.", deletionRemedy: "Ask for help." };
 
 export class ToyKind implements Kind<ToyTypes> {
   readonly finalizer = toyFinalizer;
