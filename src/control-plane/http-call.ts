@@ -12,6 +12,9 @@ import { type Clean, cleanText, failureOfContent, failureOfNoAnswer, failureOfSt
 import { parseServiceUrl } from "./service-url.ts";
 import { UnusableContentError } from "./wire.ts";
 
+/** For writes. The lease must last longer. */
+export const writeTimeoutMs = 8_000;
+
 export interface HttpCallOptions {
   readonly baseUrl: string;
   readonly clock: Clock;
@@ -20,8 +23,8 @@ export interface HttpCallOptions {
   readonly tracer?: Tracer | undefined;
   /** @default 10000 */
   readonly readTimeoutMs?: number;
-  /** The lease must last at least as long. @default 8000 */
-  readonly writeTimeoutMs?: number;
+  /** @default `writeTimeoutMs` */
+  readonly writeLimitMs?: number;
   /** @default 16 MiB */
   readonly maxResponseBytes?: number;
   /** For reads. A read without an answer keeps its connection, and must not delay the others. @default 256 */
@@ -73,11 +76,11 @@ interface Secrets {
 }
 
 async function sendRequest<Value>(request: Request<Value>, parts: Parts, secrets: Secrets): Promise<Value> {
-  const { clock, observer, tracer, transport, readTimeoutMs = 10_000, writeTimeoutMs = 8_000 } = parts;
+  const { clock, observer, tracer, transport, readTimeoutMs = 10_000, writeLimitMs = writeTimeoutMs } = parts;
   const message = messageOf(request, parts, secrets.key);
   const startMs = clock.monotonicMs();
   const outcome = await (isWrite(request)
-    ? transport.sendFresh(message, writeTimeoutMs)
+    ? transport.sendFresh(message, writeLimitMs)
     : transport.sendPooled(message, readTimeoutMs));
   if (outcome.kind === "NotSent" && outcome.cause instanceof LeaderFenceError) {
     throw outcome.cause;

@@ -1,8 +1,8 @@
 /** One control plane as it is described at present: its client, key, health, grants and the memory of its projects. */
-import type { KeySource } from "../control-plane/key-source.ts";
+import type { PlaneConnection, PlaneTarget } from "../control-plane/connection.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { GrantSource, KindGap } from "../domain/resource-store.ts";
-import type { ControlPlaneAccess, ControlPlaneUnit } from "../engine/context.ts";
+import type { ControlPlaneUnit } from "../engine/context.ts";
 import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
 import type { Projects } from "../engine/memory.ts";
 import {
@@ -19,25 +19,6 @@ import { type GrantMode, planeGrantOf } from "./grants.ts";
 import { PlaneHealth } from "./plane-health.ts";
 import type { DatabaseSettings, PlaneSource, SourceOptions } from "./plane-source.ts";
 import { planeProblems } from "./plane-status.ts";
-
-export interface PlaneTarget extends Pick<PlaneSource, "url" | "requestsPerMinute" | "mayBeNearby"> {
-  readonly keys: KeySource;
-  /** Its name in ownership records; `undefined`: they name none. */
-  readonly recordedAs: string | undefined;
-  readonly label: string;
-  /** A call has ended. It must not throw. @param error `undefined`: it succeeded */
-  readonly onCallEnded: (error: unknown) => void;
-  /** Whether this connection and its key are still in use. A call over a former connection may end later. */
-  readonly isInUse: () => boolean;
-}
-
-export interface PlaneConnection {
-  readonly access: ControlPlaneAccess;
-  readonly unreadableCount: () => number;
-  /** Changes the request budget. The pause after a 429 and the refusal of a key stay in effect. */
-  setRequestsPerMinute(requestsPerMinute: number | undefined): void;
-  close(): Promise<void>;
-}
 
 /** The functions `on…` must not throw. */
 export interface PlaneOptions extends SourceOptions {
@@ -56,7 +37,7 @@ export interface PlaneOptions extends SourceOptions {
   readonly onUnused: (label: string) => void;
 }
 
-/** Another URL, other Secrets, or a resource that was created again make another `Plane`. */
+/** Another URL, other Secrets, another request budget, or a resource that was created again make another `Plane`. */
 export class Plane {
   readonly id: string;
   readonly health: PlaneHealth;
@@ -106,9 +87,6 @@ export class Plane {
 
   /** @param source of the same place */
   update(resource: PlaneResource | undefined, source: PlaneSource | undefined): void {
-    if (source?.requestsPerMinute !== this.#source?.requestsPerMinute) {
-      this.#connection?.setRequestsPerMinute(source?.requestsPerMinute);
-    }
     const asked = annotations.reconcileRequestedAt;
     if (resource?.annotations[asked] !== this.#resource?.annotations[asked]) {
       this.key?.forget();

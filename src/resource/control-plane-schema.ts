@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { objectName, textOf, withRules } from "./spec-schema.ts";
+import { objectName, optional, textOf, withRules } from "./spec-schema.ts";
 import { conditionsSchema, observedGeneration } from "./status-schema.ts";
 
 /** The pattern of a port up to 65535. With a pattern, the API server refuses the same URLs as this schema. */
@@ -43,35 +43,27 @@ const apiKey =
 const authority =
   "The Secret with the certificate authority of the databases, as PEM. Absent: DATABASE_CA_FILE of the operator's settings, or the public authorities.";
 
-const requestsPerMinute = z
-  .int()
-  .min(10)
-  .max(1_000_000)
-  .optional()
-  .describe(
-    "The maximum number of requests that the operator sends to this control plane in any 60 seconds. Absent: CONTROL_PLANE_REQUESTS_PER_MINUTE of the operator's settings.",
-  );
+const requestsPerMinute = optional(
+  z.int().min(10).max(1_000_000),
+  "The maximum number of requests that the operator sends to this control plane in any 60 seconds. Absent: CONTROL_PLANE_REQUESTS_PER_MINUTE of the operator's settings.",
+);
 
 const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>
-  z
-    .object({
-      port: z
-        .int()
-        .min(1)
-        .max(65_535)
-        .optional()
-        .describe("Port of the databases. Absent: DATABASE_PORT of the operator's settings."),
+  optional(
+    z.object({
+      port: optional(
+        z.int().min(1).max(65_535),
+        "Port of the databases. Absent: DATABASE_PORT of the operator's settings.",
+      ),
       // The values of libpq's sslmode that always encrypt.
-      sslMode: z
-        .enum(["require", "verify-ca", "verify-full"])
-        .optional()
-        .describe("The value of sslmode, as libpq knows it. Absent: DATABASE_SSL_MODE of the operator's settings."),
+      sslMode: optional(
+        z.enum(["require", "verify-ca", "verify-full"]),
+        "The value of sslmode, as libpq knows it. Absent: DATABASE_SSL_MODE of the operator's settings.",
+      ),
       caSecretRef,
-    })
-    .optional()
-    .describe(
-      "How applications connect to the databases. The operator writes it into the Secrets of DatabaseAccesses.",
-    );
+    }),
+    "How applications connect to the databases. The operator writes it into the Secrets of DatabaseAccesses.",
+  );
 
 export interface SecretRef {
   readonly namespace?: string | undefined;
@@ -83,68 +75,66 @@ const labelValue = () => z.string().max(63);
 
 const selector = z
   .object({
-    matchLabels: z
-      .record(z.string().max(317), labelValue())
-      .optional()
-      .describe("Labels that a Namespace must carry, all of them.")
-      .meta({ maxProperties: 50 }),
-    matchExpressions: z
-      .array(
-        withRules(
-          z.object({
-            key: z.string().min(1).max(317).describe("Name of a label."),
-            operator: z
-              .enum(["In", "NotIn", "Exists", "DoesNotExist"])
-              .describe(
-                "In, NotIn: the value of the label is, or is not, one of values. Exists, DoesNotExist: the label is there, or is not.",
+    matchLabels: optional(
+      z.record(z.string().max(317), labelValue()),
+      "Labels that a Namespace must carry, all of them.",
+    ).meta({ maxProperties: 50 }),
+    matchExpressions: optional(
+      z
+        .array(
+          withRules(
+            z.object({
+              key: z.string().min(1).max(317).describe("Name of a label."),
+              operator: z
+                .enum(["In", "NotIn", "Exists", "DoesNotExist"])
+                .describe(
+                  "In, NotIn: the value of the label is, or is not, one of values. Exists, DoesNotExist: the label is there, or is not.",
+                ),
+              values: optional(
+                z.array(labelValue()).max(50),
+                "The values for In and NotIn. With Exists and DoesNotExist it must be absent.",
               ),
-            values: z
-              .array(labelValue())
-              .max(50)
-              .optional()
-              .describe("The values for In and NotIn. With Exists and DoesNotExist it must be absent."),
-          }),
-          {
-            rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-            holds: ({ operator, values = [] }) => (operator === "In" || operator === "NotIn") === values.length > 0,
-            message: "values are required with In and NotIn, and not allowed with Exists and DoesNotExist",
-          },
-        ),
-      )
-      .max(20)
-      .optional()
-      .describe("Requirements that the labels of a Namespace must meet, all of them."),
+            }),
+            {
+              rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+              holds: ({ operator, values = [] }) => (operator === "In" || operator === "NotIn") === values.length > 0,
+              message: "values are required with In and NotIn, and not allowed with Exists and DoesNotExist",
+            },
+          ),
+        )
+        .max(20),
+      "Requirements that the labels of a Namespace must meet, all of them.",
+    ),
   })
   .describe("Selects Namespaces by their labels. An empty selector selects all of them.");
 
-const projects = z
-  .array(
-    z
-      .object({
-        id: textOf(60, /^([a-z0-9-]{1,60}|[*])$/).describe(
-          "Id of a project of the control plane; * stands for all projects.",
-        ),
-        namespaces: withRules(
-          z
-            .object({
-              names: z.array(namespaceName()).max(500).optional().describe("Namespaces by name."),
-              selector: selector.optional(),
-            })
-            .describe("The namespaces whose resources may use the project: either names or selector."),
-          {
-            rule: "has(self.names) != has(self.selector)",
-            holds: ({ names, selector: by }) => (names === undefined) !== (by === undefined),
-            message: "exactly one of names and selector must be set",
-          },
-        ),
-      })
-      .describe("A project, and the namespaces that may use it."),
-  )
-  .max(500)
-  .optional()
-  .describe(
-    "Which namespaces may use which project. If the list is present, it alone decides. Absent: the annotation endpoint-operator.dev/projects of Namespaces decides, as for the control plane of the operator's settings.",
-  );
+const projects = optional(
+  z
+    .array(
+      z
+        .object({
+          id: textOf(60, /^([a-z0-9-]{1,60}|[*])$/).describe(
+            "Id of a project of the control plane; * stands for all projects.",
+          ),
+          namespaces: withRules(
+            z
+              .object({
+                names: optional(z.array(namespaceName()).max(500), "Namespaces by name."),
+                selector: selector.optional(),
+              })
+              .describe("The namespaces whose resources may use the project: either names or selector."),
+            {
+              rule: "has(self.names) != has(self.selector)",
+              holds: ({ names, selector: by }) => (names === undefined) !== (by === undefined),
+              message: "exactly one of names and selector must be set",
+            },
+          ),
+        })
+        .describe("A project, and the namespaces that may use it."),
+    )
+    .max(500),
+  "Which namespaces may use which project. If the list is present, it alone decides. Absent: the annotation endpoint-operator.dev/projects of Namespaces decides, as for the control plane of the operator's settings.",
+);
 
 export const controlPlaneSpecSchema = z
   .object({
@@ -177,17 +167,15 @@ export type LabelSelector = z.output<typeof selector>;
 export const controlPlaneStatusSchema = z
   .object({
     observedGeneration: observedGeneration(),
-    resources: z.int().optional().describe("Number of resources that use the control plane."),
-    lastError: z
-      .object({
+    resources: optional(z.int(), "Number of resources that use the control plane."),
+    lastError: optional(
+      z.object({
         reason: z.string().describe("One word for programs, as in the metric of requests."),
         message: z.string().describe("What failed."),
         time: z.string().describe("When the operator first saw it, by its own clock."),
-      })
-      .optional()
-      .describe(
-        "The last error that concerns the control plane as a whole. It stays here after the control plane works again.",
-      ),
+      }),
+      "The last error that concerns the control plane as a whole. It stays here after the control plane works again.",
+    ),
     conditions: conditionsSchema.optional(),
   })
   .describe("Whether the operator can use the control plane, and how many resources use it.");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CelRule, celRules, objectName, textOf, withRules } from "./spec-schema.ts";
+import { type CelRule, celRules, objectName, optional, textOf, withRules } from "./spec-schema.ts";
 import { conditionsSchema, lastHandled, observedGeneration, recordedPlane, time } from "./status-schema.ts";
 
 /** The keys of the Secret that the operator writes, in the layout of the Service Binding specification. */
@@ -41,20 +41,16 @@ const plainName = () => textOf(63, /^[A-Za-z_][A-Za-z0-9_-]*$/);
 
 /** @param absent what happens without a policy */
 const deletionPolicy = (what: string, deleted: string, absent: string) =>
-  z
-    .enum(["Delete", "Retain"])
-    .optional()
-    .describe(
-      `What happens to the ${what} when this resource is deleted, if this resource created it and no other DatabaseAccess names it. Delete: it is deleted${deleted}. Retain: it stays. Absent: ${absent}.`,
-    );
+  optional(
+    z.enum(["Delete", "Retain"]),
+    `What happens to the ${what} when this resource is deleted, if this resource created it and no other DatabaseAccess names it. Delete: it is deleted${deleted}. Retain: it stays. Absent: ${absent}.`,
+  );
 
 const createPolicy = (what: string) =>
-  z
-    .enum(["CreateIfAbsent", "MustExist"])
-    .optional()
-    .describe(
-      `CreateIfAbsent: the operator creates the ${what} if it is missing. MustExist: it never does. Absent: CreateIfAbsent.`,
-    );
+  optional(
+    z.enum(["CreateIfAbsent", "MustExist"]),
+    `CreateIfAbsent: the operator creates the ${what} if it is missing. MustExist: it never does. Absent: CreateIfAbsent.`,
+  );
 
 const database = z
   .object({
@@ -92,27 +88,21 @@ const role = z
 const password = withRules(
   z
     .object({
-      secretRef: z
-        .object({
+      secretRef: optional(
+        z.object({
           name: z.string().min(1).max(253).describe("Name of another Secret of the same namespace."),
           key: z
             .string()
             .min(1)
             .max(253)
             .describe("The key of the Secret that holds the password. Its last line break does not count."),
-        })
-        .optional()
-        .describe(
-          "A password that you set yourself. The role must already exist with this password: the operator neither creates the role nor resets its password. Absent: the control plane reveals the password.",
-        ),
-      rotateAfterSeconds: z
-        .int()
-        .min(60)
-        .max(315_360_000)
-        .optional()
-        .describe(
-          "The operator resets the password when it is older than this, and updates the Secret at once. The age is that of the role: resources that share a role also share its rotations. The annotation rotate-requested-at resets it once. Absent: it is not reset by age.",
-        ),
+        }),
+        "A password that you set yourself. The role must already exist with this password: the operator neither creates the role nor resets its password. Absent: the control plane reveals the password.",
+      ),
+      rotateAfterSeconds: optional(
+        z.int().min(60).max(315_360_000),
+        "The operator resets the password when it is older than this, and updates the Secret at once. The age is that of the role: resources that share a role also share its rotations. The annotation rotate-requested-at resets it once. Absent: it is not reset by age.",
+      ),
     })
     .describe(
       "Where the password comes from, and when it is replaced. Absent: the control plane makes it, and it is replaced only on request.",
@@ -135,65 +125,59 @@ const labelValuePattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";
 
 /** Labels or annotations of the Secret. */
 const secretMetadata = (what: string, value: z.ZodString) =>
-  z
-    .record(z.string().max(253).regex(new RegExp(metadataKeyPattern)), value)
-    .refine((entries) => Object.keys(entries).length <= mostLabels, `must not have more than ${mostLabels} entries`)
-    .optional()
-    .describe(
-      `${what} of the Secret, for instance because a policy asks for them. The operator restores them. One that you remove here stays on the Secret until you remove it there too.`,
-    )
-    .meta({
-      maxProperties: mostLabels,
-      ...celRules({
-        rule: `self.all(key, size(key) <= 253 && key.matches('${metadataKeyPattern}'))`,
-        message: "a name must be a valid name of a label",
-      }),
-    });
+  optional(
+    z
+      .record(z.string().max(253).regex(new RegExp(metadataKeyPattern)), value)
+      .refine((entries) => Object.keys(entries).length <= mostLabels, `must not have more than ${mostLabels} entries`),
+    `${what} of the Secret, for instance because a policy asks for them. The operator restores them. One that you remove here stays on the Secret until you remove it there too.`,
+  ).meta({
+    maxProperties: mostLabels,
+    ...celRules({
+      rule: `self.all(key, size(key) <= 253 && key.matches('${metadataKeyPattern}'))`,
+      message: "a name must be a valid name of a label",
+    }),
+  });
 
 const secret = z
   .object({
-    name: objectName().optional().describe("Name of the Secret. Absent: the name of this resource."),
-    extraKeys: z
-      .record(
-        z
-          .string()
-          .max(253)
-          .regex(/^[-._a-zA-Z0-9]+$/)
-          .refine((key) => key !== "." && !key.startsWith(".."), "'.' and keys that begin with '..' are not allowed")
-          .refine((key) => !reservedKeys.includes(key), "a key of the binding is not allowed here"),
-        z.string().max(1024).regex(new RegExp(templatePattern), "must contain only known placeholders"),
-      )
-      .refine((keys) => Object.keys(keys).length <= mostExtraKeys, `must not have more than ${mostExtraKeys} keys`)
-      .optional()
-      .describe(
-        `More keys of the Secret. The value is a text with placeholders, for instance DATABASE_URL with the value \${uri}. Known placeholders: ${bindingKeys.join(", ")}.`,
-      )
-      .meta({
-        maxProperties: mostExtraKeys,
-        ...celRules(
-          {
-            rule: `self.all(key, self[key].matches('${templatePattern}'))`,
-            message: `a template must contain only these placeholders: ${bindingKeys.join(", ")}`,
-          },
-          {
-            rule: "self.all(key, size(key) <= 253 && key.matches('^[-._a-zA-Z0-9]+$') && key != '.' && !key.startsWith('..'))",
-            message:
-              "an extra key must consist of letters, digits, '-', '_' and '.'; '.' and keys that begin with '..' are not allowed",
-          },
-          {
-            rule: `self.all(key, !(key in [${reservedKeys.map((key) => `'${key}'`).join(", ")}]))`,
-            message: "a key of the binding is not allowed as an extra key",
-          },
-        ),
-      }),
+    name: optional(objectName(), "Name of the Secret. Absent: the name of this resource."),
+    extraKeys: optional(
+      z
+        .record(
+          z
+            .string()
+            .max(253)
+            .regex(/^[-._a-zA-Z0-9]+$/)
+            .refine((key) => key !== "." && !key.startsWith(".."), "'.' and keys that begin with '..' are not allowed")
+            .refine((key) => !reservedKeys.includes(key), "a key of the binding is not allowed here"),
+          z.string().max(1024).regex(new RegExp(templatePattern), "must contain only known placeholders"),
+        )
+        .refine((keys) => Object.keys(keys).length <= mostExtraKeys, `must not have more than ${mostExtraKeys} keys`),
+      `More keys of the Secret. The value is a text with placeholders, for instance DATABASE_URL with the value \${uri}. Known placeholders: ${bindingKeys.join(", ")}.`,
+    ).meta({
+      maxProperties: mostExtraKeys,
+      ...celRules(
+        {
+          rule: `self.all(key, self[key].matches('${templatePattern}'))`,
+          message: `a template must contain only these placeholders: ${bindingKeys.join(", ")}`,
+        },
+        {
+          rule: "self.all(key, size(key) <= 253 && key.matches('^[-._a-zA-Z0-9]+$') && key != '.' && !key.startsWith('..'))",
+          message:
+            "an extra key must consist of letters, digits, '-', '_' and '.'; '.' and keys that begin with '..' are not allowed",
+        },
+        {
+          rule: `self.all(key, !(key in [${reservedKeys.map((key) => `'${key}'`).join(", ")}]))`,
+          message: "a key of the binding is not allowed as an extra key",
+        },
+      ),
+    }),
     labels: secretMetadata("Labels", z.string().max(63).regex(new RegExp(labelValuePattern))),
     annotations: secretMetadata("Annotations", z.string().max(4096)),
-    includeReplicas: z
-      .boolean()
-      .optional()
-      .describe(
-        "true: the Secret also has read-host, read-uri, read-hosts and read-uri-all for the ReadOnly ComputeEndpoints of the branch in this namespace. Absent: false.",
-      ),
+    includeReplicas: optional(
+      z.boolean(),
+      "true: the Secret also has read-host, read-uri, read-hosts and read-uri-all for the ReadOnly ComputeEndpoints of the branch in this namespace. Absent: false.",
+    ),
   })
   .describe("The Secret that the operator writes. It must not exist already.");
 
@@ -244,53 +228,51 @@ const accessObject = z
 export const databaseAccessStatusSchema = z
   .object({
     observedGeneration: observedGeneration(),
-    binding: z
-      .object({ name: z.string().describe("Name of the Secret.") })
-      .optional()
-      .describe("The Secret, as the Service Binding specification asks of a provisioned service."),
-    endpoint: z
-      .object({
+    binding: optional(
+      z.object({ name: z.string().describe("Name of the Secret.") }),
+      "The Secret, as the Service Binding specification asks of a provisioned service.",
+    ),
+    endpoint: optional(
+      z.object({
         endpointId: z.string().describe("Id of the endpoint in the control plane."),
         projectId: z.string().describe("The project of the endpoint."),
         branchId: z.string().describe("The branch of the endpoint."),
         host: z.string().describe("The host name of the endpoint for direct connections."),
-      })
-      .optional()
-      .describe("The endpoint that the Secret names."),
-    records: z
-      .object({
+      }),
+      "The endpoint that the Secret names.",
+    ),
+    records: optional(
+      z.object({
         resourceUid: z.string().describe("The uid of this resource when the records were made."),
         clusterId: z.string().describe("The cluster in which the records were made."),
         serviceUrl: z.string().describe("The control plane that knows the objects."),
         controlPlane: recordedPlane(),
         objects: z.array(accessObject).describe("Role and database on each branch that this resource has used."),
-      })
-      .optional()
-      .describe(
-        "Which roles and databases this resource created. Records of another resource or cluster delete nothing.",
-      ),
-    secret: z
-      .object({
+      }),
+      "Which roles and databases this resource created. Records of another resource or cluster delete nothing.",
+    ),
+    secret: optional(
+      z.object({
         resourceVersion: z.string().describe("Version of the Secret after the operator's last write."),
         changedTime: time("When the operator last changed what the Secret says, by its own clock."),
-      })
-      .optional()
-      .describe("The Secret as the operator last wrote it."),
-    password: z
-      .object({
+      }),
+      "The Secret as the operator last wrote it.",
+    ),
+    password: optional(
+      z.object({
         roleUpdatedTime: z.string().describe("The role's own time when its password was read."),
         rotatedTime: time("When the operator last reset the password, by its own clock.").optional(),
         knownSinceTime: time("Since when the operator knows the password, by its own clock."),
-        rotation: z
-          .object({
+        rotation: optional(
+          z.object({
             startedTime: time("When the operator first tried the reset, by its own clock."),
-            requestedAt: z.string().optional().describe("The value of rotate-requested-at that asked for it."),
-          })
-          .optional()
-          .describe("A reset that was sent and whose password is not in the Secret yet."),
-      })
-      .optional()
-      .describe("Times of the password. The password itself is in the Secret and nowhere else."),
+            requestedAt: optional(z.string(), "The value of rotate-requested-at that asked for it."),
+          }),
+          "A reset that was sent and whose password is not in the Secret yet.",
+        ),
+      }),
+      "Times of the password. The password itself is in the Secret and nowhere else.",
+    ),
     lastHandledReconcileAt: lastHandled("reconcile-requested-at"),
     lastHandledRotateAt: lastHandled("rotate-requested-at"),
     conditions: conditionsSchema.optional(),

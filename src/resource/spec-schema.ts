@@ -27,6 +27,9 @@ const immutable = (field: string): CelRule => ({
   message: `${field} cannot be changed; create another ComputeEndpoint instead`,
 });
 
+export const optional = <Schema extends z.ZodType>(schema: Schema, description: string) =>
+  schema.optional().describe(description);
+
 /** A text of at least one character. */
 export const textOf = (most: number, pattern: RegExp) => z.string().min(1).max(most).regex(pattern);
 
@@ -75,12 +78,10 @@ const suspend = withRules(
         .describe(
           "After: suspend when idle for afterSeconds. Never: stay active. ServiceDefault: as the control plane decides.",
         ),
-      afterSeconds: z
-        .int()
-        .min(1)
-        .max(604_800)
-        .optional()
-        .describe("Seconds without activity before the compute is suspended, up to 7 days. Only with mode After."),
+      afterSeconds: optional(
+        z.int().min(1).max(604_800),
+        "Seconds without activity before the compute is suspended, up to 7 days. Only with mode After.",
+      ),
     })
     .describe("When an idle compute is suspended. Absent: not managed."),
   {
@@ -92,13 +93,11 @@ const suspend = withRules(
 
 const pooler = z
   .object({
-    enabled: z.boolean().optional().describe("Whether connections are pooled by default. Absent: not managed."),
-    mode: z
-      .enum(["Transaction"])
-      .optional()
-      .describe(
-        "How the pooler shares connections. Transaction: a client holds a connection for one transaction. Absent: not managed.",
-      ),
+    enabled: optional(z.boolean(), "Whether connections are pooled by default. Absent: not managed."),
+    mode: optional(
+      z.enum(["Transaction"]),
+      "How the pooler shares connections. Transaction: a client holds a connection for one transaction. Absent: not managed.",
+    ),
   })
   .describe("Connection pooling. Absent: not managed.");
 
@@ -138,15 +137,14 @@ const adoption = withRules(
         .describe(
           "Never: the resource owns only an endpoint that it creates. AdoptOrCreate: it takes over an existing endpoint, or creates one if there is none. AdoptOnly: it takes over an existing endpoint and never creates one.",
         ),
-      endpointId: identifier()
-        .optional()
-        .describe("Id of the endpoint to adopt. Required to adopt a ReadOnly endpoint; not allowed with policy Never."),
-      takeOver: z
-        .boolean()
-        .optional()
-        .describe(
-          "true: also adopt an endpoint that another cluster or another operator created. Make sure that it no longer manages the endpoint. Not allowed with policy Never.",
-        ),
+      endpointId: optional(
+        identifier(),
+        "Id of the endpoint to adopt. Required to adopt a ReadOnly endpoint; not allowed with policy Never.",
+      ),
+      takeOver: optional(
+        z.boolean(),
+        "true: also adopt an endpoint that another cluster or another operator created. Make sure that it no longer manages the endpoint. Not allowed with policy Never.",
+      ),
     })
     .describe(
       "Whether the resource may take over an endpoint that exists already and that no other resource owns. Absent: Never.",
@@ -195,19 +193,15 @@ export const specSchema = withRules(
       suspend: suspend.optional(),
       pooler: pooler.optional(),
       settings: settings.optional(),
-      disabled: z
-        .boolean()
-        .optional()
-        .describe(
-          "true: the compute is suspended, and no connection wakes it. false: connections wake it. Absent: not managed.",
-        ),
+      disabled: optional(
+        z.boolean(),
+        "true: the compute is suspended, and no connection wakes it. false: connections wake it. Absent: not managed.",
+      ),
       adoption: adoption.optional(),
-      deletionPolicy: z
-        .enum(["Delete", "Retain"])
-        .optional()
-        .describe(
-          "What happens to the endpoint when this resource is deleted. Delete: it is deleted. Retain: it stays. Absent: Delete if this resource created it, Retain if it was adopted or presumed (the answer to its create was lost).",
-        ),
+      deletionPolicy: optional(
+        z.enum(["Delete", "Retain"]),
+        "What happens to the endpoint when this resource is deleted. Delete: it is deleted. Retain: it stays. Absent: Delete if this resource created it, Retain if it was adopted or presumed (the answer to its create was lost).",
+      ),
     })
     .describe("The endpoint as it should be."),
   {

@@ -1,18 +1,16 @@
 import { z } from "zod";
+import { optional } from "./spec-schema.ts";
 
 export const time = (description: string) => z.string().describe(description);
 
 export const observedGeneration = () =>
-  z
-    .int()
-    .optional()
-    .describe("The generation of spec that this status describes; -1: no operator has seen the resource.");
+  optional(z.int(), "The generation of spec that this status describes; -1: no operator has seen the resource.");
 
 export const lastHandled = (annotation: string) =>
-  z.string().optional().describe(`The last value of ${annotation} that was handled.`);
+  optional(z.string(), `The last value of ${annotation} that was handled.`);
 
 export const recordedPlane = () =>
-  z.string().optional().describe("The resource that describes that control plane. Absent: the operator's settings do.");
+  optional(z.string(), "The resource that describes that control plane. Absent: the operator's settings do.");
 
 const ownership = z
   .object({
@@ -49,14 +47,14 @@ const operation = z.object({
   id: z.string().describe("The operation's id in the control plane."),
   action: z.string().describe("What the operation does, for instance start_compute."),
   status: z.string().describe("The control plane's own word: scheduling, running, finished, failed and more."),
-  failuresCount: z.int().optional().describe("How often the operation has failed."),
+  failuresCount: optional(z.int(), "How often the operation has failed."),
   cause: z
     .enum(["SpecChange", "ControlPlane", "Other"])
     .describe("SpecChange: a request of the operator. ControlPlane: the control plane itself. Other: another client."),
   createdTime: time("When the control plane created the operation."),
   updatedTime: time("When the control plane last changed the operation."),
-  durationMilliseconds: z.int().optional().describe("How long the operation took. Absent while it runs."),
-  error: z.string().optional().describe("The control plane's text on a failure, shortened."),
+  durationMilliseconds: optional(z.int(), "How long the operation took. Absent while it runs."),
+  error: optional(z.string(), "The control plane's text on a failure, shortened."),
 });
 
 const acknowledged = z
@@ -71,10 +69,10 @@ const acknowledged = z
       .int()
       .describe("How often these values were sent since the endpoint last matched them; 0: it matches."),
     time: time("When they were accepted, by the operator's clock."),
-    operationIds: z
-      .array(z.string())
-      .optional()
-      .describe("The operations that the last request started. If one fails, the request may be sent again."),
+    operationIds: optional(
+      z.array(z.string()),
+      "The operations that the last request started. If one fails, the request may be sent again.",
+    ),
   })
   .describe("The last request that the control plane accepted for this spec.");
 
@@ -113,45 +111,39 @@ export const statusSchema = z
     observedGeneration: observedGeneration(),
     ownership: ownership.optional(),
     createIntent: createIntent.optional(),
-    host: z.string().optional().describe("Direct host name."),
-    poolerHost: z.string().optional().describe("Host name that goes through the connection pooler."),
-    state: z
-      .string()
-      .optional()
-      .describe("State of the compute in the control plane's own word, for instance active or idle."),
-    pendingState: z.string().optional().describe("The state to which the compute is changing."),
-    compute: z
-      .object({
+    host: optional(z.string(), "Direct host name."),
+    poolerHost: optional(z.string(), "Host name that goes through the connection pooler."),
+    state: optional(z.string(), "State of the compute in the control plane's own word, for instance active or idle."),
+    pendingState: optional(z.string(), "The state to which the compute is changing."),
+    compute: optional(
+      z.object({
         minUnits: z.number().describe("Smallest size."),
         maxUnits: z.number().describe("Largest size."),
         size: z.string().describe("Both limits for people, for instance 0.25-2."),
-        maxConnections: z
-          .int()
-          .optional()
-          .describe("Follows minUnits; absent for a size the control plane's table does not list."),
-      })
-      .optional()
-      .describe("Size in compute units, as the control plane shows it."),
-    lastActiveTime: z
-      .string()
-      .optional()
-      .describe("When the compute was last active. It is written together with other changes, never alone."),
-    operations: z
-      .array(operation)
-      .optional()
-      .describe("The operations in flight, then the most recent ones. At most twenty."),
+        maxConnections: optional(
+          z.int(),
+          "Follows minUnits; absent for a size the control plane's table does not list.",
+        ),
+      }),
+      "Size in compute units, as the control plane shows it.",
+    ),
+    lastActiveTime: optional(
+      z.string(),
+      "When the compute was last active. It is written together with other changes, never alone.",
+    ),
+    operations: optional(z.array(operation), "The operations in flight, then the most recent ones. At most twenty."),
     acknowledged: acknowledged.optional(),
-    failedActions: z
-      .array(
+    failedActions: optional(
+      z.array(
         z.object({
           action: z.string().describe("The action that failed, for instance start_compute."),
           operationId: z.string().describe("Value for the annotation acknowledge-operation."),
           time: time("When it failed, by the control plane's clock."),
-          error: z.string().optional().describe("The control plane's text on the failure, shortened."),
+          error: optional(z.string(), "The control plane's text on the failure, shortened."),
         }),
-      )
-      .optional()
-      .describe("Failures that no later success of the same action has cleared."),
+      ),
+      "Failures that no later success of the same action has cleared.",
+    ),
     operationWatermark: operationWatermark.optional(),
     lastHandledReconcileAt: lastHandled("reconcile-requested-at"),
     lastHandledWakeAt: lastHandled("wake-requested-at"),

@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import type { KindGaps } from "../domain/resource-store.ts";
 import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
+import { WatchedKind, type WatchedKindOptions } from "../kubernetes/watched-kind.ts";
 import { keyIn, keyInFile, keyInSecretOrFile } from "../planes/api-key.ts";
 import type { PlaneSource } from "../planes/plane-source.ts";
 import { Planes, type PlanesOptions } from "../planes/planes.ts";
@@ -15,7 +16,6 @@ import {
   projectKey,
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
-import { WatchedKind, type WatchedKindOptions } from "./watched-kind.ts";
 
 type MadeHere = "secrets" | "gapOf" | "settings" | "grantMode" | "tenantHosts" | "storeOf" | "mayRecordOfCluster";
 

@@ -1,4 +1,6 @@
 import type { Config } from "../config.ts";
+import { type ConnectOptions, connectControlPlane, type PlaneTarget } from "../control-plane/connection.ts";
+import { writeTimeoutMs } from "../control-plane/http-call.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
@@ -19,8 +21,8 @@ import { LeaseElector } from "../kubernetes/lease/lease-elector.ts";
 import { NamespaceGrants } from "../kubernetes/namespace-grants.ts";
 import { computeEndpointKind, databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
+import { WatchedKind } from "../kubernetes/watched-kind.ts";
 import { ProjectOperations } from "../operations/reader.ts";
-import type { PlaneTarget } from "../planes/plane.ts";
 import { usersAmong } from "../planes/plane-status.ts";
 import type { Planes } from "../planes/planes.ts";
 import { type ComputeEndpoint, noProject, projectKeysOf } from "../resource/compute-endpoint.ts";
@@ -33,9 +35,7 @@ import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
 import { type WorkPriority, WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
-import { type ConnectOptions, connectControlPlane, writeTimeoutMs } from "./connect-control-plane.ts";
 import { createControlPlanes, queueKeyOf } from "./control-planes.ts";
-import { WatchedKind } from "./watched-kind.ts";
 
 /** The options of the operator. Everything that differs between tests and production is passed in here. */
 export interface OperatorOptions {

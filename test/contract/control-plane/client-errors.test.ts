@@ -17,7 +17,7 @@ import {
 } from "./raw-service.ts";
 
 const creation = { branchId: branch, type: "ReadWrite", name: "orders" } as const;
-const fast = { readTimeoutMs: 400, writeTimeoutMs: 400 };
+const fast = { readTimeoutMs: 400, writeLimitMs: 400 };
 
 describe("an error status", () => {
   test.each<[number, ControlPlaneReason, "NotApplied" | "Unknown"]>([

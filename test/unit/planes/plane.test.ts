@@ -1,10 +1,10 @@
 /** Tests control planes: which key is sent where when a spec is edited, and what is known of one that does not exist. */
 import { expect, it } from "vitest";
+import type { PlaneTarget } from "../../../src/control-plane/connection.ts";
 import { KubernetesError, keyText, type ResourceKey, type StoredSecret } from "../../../src/domain/resource-store.ts";
 import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import type { Projects } from "../../../src/engine/memory.ts";
 import { keyIn } from "../../../src/planes/api-key.ts";
-import type { PlaneTarget } from "../../../src/planes/plane.ts";
 import { Planes, type PlanesOptions } from "../../../src/planes/planes.ts";
 import { type PlaneResource, parseControlPlane, settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -42,7 +42,6 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
   const connected: PlaneTarget[] = [];
   const unused: string[] = [];
   const usable: string[] = [];
-  const limits: (number | undefined)[] = [];
   const state: { stored?: PlaneResource | undefined } = {};
   const planes: Planes = new Planes({
     ...{ clock, logger: quietLogger, events: { record() {} }, usersOf: () => 0, mayRecordOfCluster: true },
@@ -69,7 +68,6 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
       return {
         access: { identity: { clusterId: "cluster-a", serviceUrl, controlPlane } } as never,
         unreadableCount: () => 0,
-        setRequestsPerMinute: (limit) => void limits.push(limit),
         close: async () => {},
       };
     },
@@ -88,7 +86,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     state.stored = resource;
     return planes.of(id);
   };
-  return { clock, planes, note, targets, unused, usable, limits };
+  return { clock, planes, note, targets, unused, usable };
 }
 
 it("the control plane of the settings → usable at once, and recorded without a name", async () => {
@@ -154,14 +152,13 @@ it("deleted and made anew under the same name and URL → another key and anothe
   expect(plane.projects).not.toBe(projects);
 });
 
-it("only the budget changes → the same connection with what it knows, and another limit", () => {
-  const { note, targets, limits } = scene();
+it("the budget changes → another connection with the new limit", () => {
+  const { note, targets } = scene();
   const plane = note(described(1, northUrl, "north"));
-  note(described(2, northUrl, "north", { budget: 30 }));
-  note(described(3, northUrl, "north", { budget: 30 }));
-  expect(note(described(4, northUrl, "north"))).toBe(plane);
-  expect(targets().length).toBe(1);
-  expect(limits).toEqual([30, undefined]);
+  const next = note(described(2, northUrl, "north", { budget: 30 }));
+  expect(next).not.toBe(plane);
+  expect(note(described(3, northUrl, "north", { budget: 30 }))).toBe(next);
+  expect(targets().map(({ requestsPerMinute }) => requestsPerMinute)).toEqual([undefined, 30]);
 });
 
 it("deleted, or its key is refused and cannot be read any more → its metrics go, and a call that ends later does not bring them back", async () => {

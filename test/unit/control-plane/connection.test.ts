@@ -1,11 +1,11 @@
-/** Tests which key the calls of one reconcile use, and what a connection keeps when its request budget is edited. */
+/** Tests which key the calls of one reconcile use. */
 import { expect, it } from "vitest";
+import { connectControlPlane } from "../../../src/control-plane/connection.ts";
 import type { KeySource } from "../../../src/control-plane/key-source.ts";
 import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
-import { connectControlPlane } from "../../../src/wiring/connect-control-plane.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
-import { FakeCalls, project } from "../control-plane/fake-calls.ts";
+import { FakeCalls, project } from "./fake-calls.ts";
 
 const ignore = () => undefined;
 const observer: ControlPlaneObserver = {
@@ -58,17 +58,3 @@ it("the key is replaced while a reconcile runs → its calls keep the first one,
   expect(refused).toEqual(["second", "second"]);
   await connection.close();
 });
-
-it.each(["Throttled", "Unauthorized"] as const)(
-  "the control plane answered %s, and the budget is edited → no call is sent before its time",
-  async (reason) => {
-    const { calls, connection, reconcile } = connected();
-    calls.failWith(reason, 600_000);
-    expect(await reconcile()).toEqual([reason]);
-    const sent = calls.sent.length;
-    connection.setRequestsPerMinute(60);
-    expect(await reconcile()).toEqual([reason]);
-    expect(calls.sent.length).toBe(sent);
-    await connection.close();
-  },
-);

@@ -1,8 +1,8 @@
 /** Watches one kind of resources, and queues what must be reconciled after a change. */
 import { keyText, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
-import { KindWatch, type KindWatchOptions } from "../kubernetes/kind-watch.ts";
-import type { ResourceKind, StoredResource } from "../kubernetes/store/resource-kinds.ts";
 import type { WorkPriority } from "../runtime/work-queue.ts";
+import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
+import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
 
 export interface WatchedKindOptions<Resource> extends Omit<KindWatchOptions, "onChange"> {
   /** Returns the keys to reconcile after a change of the resource. */

@@ -1,32 +1,32 @@
 /** Connects to a control plane: makes the client, what stands around its calls, and the request budget. */
 import { hash } from "node:crypto";
-import type { Config } from "../config.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Caller, ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
+import type { LeaderFence } from "../domain/leader-fence.ts";
+import type { Logger, Tracer } from "../domain/logger.ts";
 import {
   credentialStateAfter,
   holdAfterRefusedKey,
   holdAfterThrottling,
   withBudget,
   withOneKey,
-} from "../control-plane/around-calls.ts";
-import type { Call, KeyedCall } from "../control-plane/call.ts";
-import { createHttpClient } from "../control-plane/http-call.ts";
-import { RequestBudget } from "../control-plane/request-budget.ts";
-import { parseServiceUrl } from "../control-plane/service-url.ts";
-import { controlPlaneOf } from "../control-plane/typed-calls.ts";
-import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
-import type { Clock } from "../domain/clock.ts";
-import type { ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
-import type { LeaderFence } from "../domain/leader-fence.ts";
-import type { Logger, Tracer } from "../domain/logger.ts";
-import type { ControlPlaneAccess } from "../engine/context.ts";
-import type { PlaneConnection, PlaneTarget } from "../planes/plane.ts";
+} from "./around-calls.ts";
+import type { Call, KeyedCall } from "./call.ts";
+import { createHttpClient, type HttpClient } from "./http-call.ts";
+import type { KeySource } from "./key-source.ts";
+import { RequestBudget } from "./request-budget.ts";
+import { parseServiceUrl } from "./service-url.ts";
+import { controlPlaneOf } from "./typed-calls.ts";
+import { UnreadableObjects } from "./unreadable-objects.ts";
 
-/** For writes to the control plane and to Kubernetes. The lease must last longer. */
-export const writeTimeoutMs = 8_000;
-
+/** What all control planes share. */
 export interface ConnectOptions {
-  readonly config: Pick<Config, "requestsPerSecond" | "requestsPerMinute"> &
-    Partial<Pick<Config, "httpsProxy" | "noProxy">>;
+  readonly config: {
+    readonly requestsPerSecond: number;
+    readonly requestsPerMinute: number;
+    readonly httpsProxy?: string | undefined;
+    readonly noProxy?: string | undefined;
+  };
   readonly clock: Clock;
   readonly logger: Logger;
   readonly clusterId: string;
@@ -40,8 +40,26 @@ export interface ConnectOptions {
     | undefined;
 }
 
+export interface PlaneTarget {
+  readonly url: string;
+  /** The maximum number of requests per minute; `undefined`: the value of the settings. */
+  readonly requestsPerMinute?: number | undefined;
+  /** Whether its host may be on this machine or link. */
+  readonly mayBeNearby: boolean;
+  readonly keys: KeySource;
+  /** Its name in ownership records; `undefined`: they name none. */
+  readonly recordedAs: string | undefined;
+  readonly label: string;
+  /** A call has ended. It must not throw. @param error `undefined`: it succeeded */
+  readonly onCallEnded: (error: unknown) => void;
+  /** Whether this connection and its key are still in use. A call over a former connection may end later. */
+  readonly isInUse: () => boolean;
+}
+
+export type PlaneConnection = ReturnType<typeof connectControlPlane>;
+
 /** The caller must close the connection. @throws Error when the URL is not valid */
-export function connectControlPlane(options: ConnectOptions, target: PlaneTarget): PlaneConnection {
+export function connectControlPlane(options: ConnectOptions, target: PlaneTarget) {
   const { config, clock, logger, clusterId } = options;
   const { keys, recordedAs, onCallEnded, requestsPerMinute = config.requestsPerMinute } = target;
   const observer = observerOf(options, target);
@@ -57,25 +75,24 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   const unreadable = new UnreadableObjects({ clock, logger });
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
-  const access: ControlPlaneAccess = {
+  const access = {
     identity: { clusterId, serviceUrl, controlPlane: recordedAs },
-    forCaller(caller) {
+    forCaller(caller: Caller) {
       const own = withOneKey(probing.call, keys);
       const { call, reserve } = withBudget(noting(own.call, onEnded), budget, caller);
       const controlPlane = controlPlaneOf({ serviceUrl, call, onListed: unreadable.note });
       return { controlPlane, reserve, keyMark: async () => hash("sha256", await own.key()) };
     },
-    get pollsPerMinute() {
-      return budget.pollsPerMinute;
-    },
-    makeUrgent: (projectId) => budget.makeUrgent(projectId),
+    pollsPerMinute: budget.pollsPerMinute,
+    makeUrgent: (projectId: string) => budget.makeUrgent(projectId),
     stopWaiting: () => budget.close(),
   };
   return {
     access,
     unreadableCount: () => unreadable.count(),
-    setRequestsPerMinute: (limit = config.requestsPerMinute) => budget.setRequestsPerMinute(limit),
+    /** Requests that wait for the budget are put off. */
     async close() {
+      budget.close();
       probing.stop();
       await client.close();
     },
@@ -106,7 +123,7 @@ function noting(call: Call, onEnded: (error: unknown) => void): Call {
   };
 }
 
-function createClient(options: ConnectOptions, target: PlaneTarget, observer: ControlPlaneObserver) {
+function createClient(options: ConnectOptions, target: PlaneTarget, observer: ControlPlaneObserver): HttpClient {
   const { callOf, fence, version, config } = options;
   const { url: baseUrl, mayBeNearby } = target;
   if (callOf !== undefined) {
@@ -115,5 +132,5 @@ function createClient(options: ConnectOptions, target: PlaneTarget, observer: Co
   const { httpsProxy, noProxy: except = "" } = config;
   const proxy = httpsProxy === undefined ? undefined : { url: httpsProxy, except };
   const userAgent = `endpoint-operator/${version}`;
-  return createHttpClient({ ...options, observer, baseUrl, userAgent, writeTimeoutMs, mayBeNearby, proxy });
+  return createHttpClient({ ...options, observer, baseUrl, userAgent, mayBeNearby, proxy });
 }
