@@ -1,8 +1,7 @@
 /** What one reconcile has read and decided for one resource. */
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { HistoryRange } from "../operations/reader.ts";
-import type { Kind, KindInProject } from "./kind.ts";
+import type { Kind, KindInProject, ShownLog } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { ResourceMemory } from "./memory.ts";
 import { commonPlan } from "./plan.ts";
@@ -51,9 +50,8 @@ export class Decision<T extends KindTypes> {
     return this.#reads.project;
   }
 
-  /** The part of the operation log that is worth a read. */
-  get historyRange(): HistoryRange | undefined {
-    return this.scope.isShown?.(this.resource) ? this.scope.historyRange?.(this.resource) : undefined;
+  get shownLog(): ShownLog | undefined {
+    return this.scope.shownLog?.(this.resource);
   }
 
   get shape(): "Change" | "Apply" | "Rest" | "Look" | "Idle" | "Release" {
@@ -67,7 +65,7 @@ export class Decision<T extends KindTypes> {
       case "Stall":
         return "Rest";
       default:
-        return this.scope.shapeOf(this.plan);
+        return this.scope.traitsOf(this.plan).shape;
     }
   }
 

@@ -5,7 +5,6 @@ import type { ResourceEvent, ResourceStore } from "../domain/resource-store.ts";
 import type { HistoryRange } from "../operations/reader.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { KindTypes } from "./kind-types.ts";
-import type { Urgency } from "./schedule.ts";
 import type { Facts, PlanOf, ProjectFacts, Reads, Step } from "./step.ts";
 
 export interface Kind<T extends KindTypes> {
@@ -14,6 +13,23 @@ export interface Kind<T extends KindTypes> {
   /** The resources that the reconcile of this key works on. A resource belongs to one key at a time. */
   resourcesOf(project: Pick<ProjectFacts, "key" | "projectId">): readonly T["resource"][];
   begin(project: ProjectFacts): KindInProject<T>;
+}
+
+/** What the engine must know of a plan that only its kind has. */
+export interface PlanTraits {
+  /** `Apply` writes Kubernetes objects, `Rest` only the status. */
+  readonly shape: "Change" | "Apply" | "Rest";
+  /** Names what a change sends. It is sent only if the newest resource leads to the same name. @default "" */
+  readonly name?: string;
+  /** Names the note of a change that is a create: its answer must not be lost. @default it is none */
+  readonly attempt?: string | undefined;
+  /** Events that announce the change. @default none */
+  readonly announced?: readonly ResourceEvent[];
+}
+
+export interface ShownLog {
+  /** Where reading begins; `undefined`: nothing was counted yet, and no older page is read. */
+  readonly since: HistoryRange | undefined;
 }
 
 /**
@@ -29,18 +45,10 @@ export interface KindInProject<T extends KindTypes> {
   unprovenRecords?(resource: T["resource"]): string | undefined;
   /** The right that the resource needs and does not have, as a message; `undefined`: none is missing. */
   missingGrant(resource: T["resource"]): string | undefined;
-  /** Whether the operations of the resource may be shown although its plan needs no control plane. */
-  isShown?(resource: T["resource"]): boolean;
-  /** The part of the operation log that the resource needs; `undefined`: it needs none. */
-  historyRange?(resource: T["resource"]): HistoryRange | undefined;
+  /** What of the operation log is shown although the plan may need no control plane; `undefined`: nothing. */
+  shownLog?(resource: T["resource"]): ShownLog | undefined;
   decide(facts: Facts<T>, reads: Reads<T>): PlanOf<T>;
-  /** Whether a change, `Apply` or a plan that only changes status. */
-  shapeOf(plan: T["plan"]): "Change" | "Apply" | "Rest";
-  urgencyOf(resource: T["resource"]): Urgency;
-  /** Names what a change sends. The engine sends it only if the newest resource leads to the same name. */
-  nameOf(plan: T["plan"]): string;
-  /** Names the note of a change that is a create: its answer must not be lost. `undefined`: it is none. */
-  attemptOf(plan: T["plan"]): string | undefined;
+  traitsOf(plan: T["plan"]): PlanTraits;
   /** Names the note of a create that status holds without a result; `undefined`: there is none. */
   openAttempt(resource: T["resource"]): string | undefined;
   /** Whether status holds the result of that create. @default whether it no longer names the note */
@@ -61,11 +69,10 @@ export interface KindInProject<T extends KindTypes> {
   statusOf(step: Step<T>, log: OperationLogStep | undefined): T["status"];
   /** Milliseconds until the resource is due again, if the plan does not say it; `undefined`: at the next poll or change. */
   dueInMs(step: Step<T>): number | undefined;
-  eventsBefore?(plan: T["plan"]): readonly ResourceEvent[];
-  eventsAfter?(step: Step<T>, next: T["status"]): readonly ResourceEvent[];
+  /** @param next the status that was stored; `undefined`: the finalizer goes, and the resource with it */
+  eventsOf?(step: Step<T>, next: T["status"] | undefined): readonly ResourceEvent[];
   /** Removes what belongs to the resource in Kubernetes. The finalizer goes after that. */
   release?(resource: T["resource"]): Promise<void>;
-  releaseEvents?(step: Step<T>): readonly ResourceEvent[];
   /** Ids of listed endpoints that this cluster created and that belong to no resource. @default none */
   orphansIn?(snapshot: ProjectSnapshot): readonly string[];
 }

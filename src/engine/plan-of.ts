@@ -40,7 +40,7 @@ export async function planOf<T extends KindTypes>(
   if (decision.plan.kind !== "Look") {
     return { plan: decision.plan, afterOperation: undefined };
   }
-  const { historyRange: range } = decision;
+  const range = decision.shownLog?.since;
   await decision.observe(controlPlane, await readProject({ clock, controlPlane }, project, range ? [range] : []));
   if (decision.readError !== undefined) throw decision.readError;
   const isHeld = decision.shape === "Change" || decision.shape === "Look";

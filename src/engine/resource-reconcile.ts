@@ -16,7 +16,7 @@ import type { FailureRow, ProjectMemory, ResourceMemory } from "./memory.ts";
 import { type CommonPlan, commonPlan } from "./plan.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
-import type { WaitingChange } from "./schedule.ts";
+import type { Urgency, WaitingChange } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
 import type { Outcome, PlanOf, ProjectFacts, Step } from "./step.ts";
 import { release, type StoreTarget, storeStep } from "./store-step.ts";
@@ -81,7 +81,7 @@ export class ResourceReconcile<T extends KindTypes> {
   }
 
   get historyRange(): HistoryRange | undefined {
-    return this.#decision.historyRange;
+    return this.#decision.shownLog?.since;
   }
 
   get #resource(): T["resource"] {
@@ -94,10 +94,10 @@ export class ResourceReconcile<T extends KindTypes> {
 
   /** Whether the decision needs the control plane, or its operations are worth a read that happens anyway. */
   wantsRead(): "Needed" | "Useful" | "No" {
-    const { plan, scope } = this.#decision;
+    const { plan, shownLog } = this.#decision;
     // Without the finalizer nothing is decided from reads: nothing may be created outside the cluster before it is stored.
     const isUnguarded = !isBeingDeleted(this.#resource) && !this.#hasFinalizer();
-    if (this.#isDone || isUnguarded || (plan.kind !== "Look" && !scope.isShown?.(this.#resource))) {
+    if (this.#isDone || isUnguarded || (plan.kind !== "Look" && shownLog === undefined)) {
       return "No";
     }
     return this.isDue || this.#isWaiting ? "Needed" : "Useful";
@@ -197,12 +197,19 @@ export class ResourceReconcile<T extends KindTypes> {
   /** The change that the resource waits to send. */
   wish(): WaitingChange | undefined {
     const { waitingSinceMs: sinceMs } = this.#memory;
-    const { shape, scope } = this.#decision;
+    const { shape } = this.#decision;
     if (this.#isDone || sinceMs === undefined || shape !== "Change") {
       return undefined;
     }
     const { uid, key } = this.#resource;
-    return { uid, namespace: key.namespace, urgency: scope.urgencyOf(this.#resource), sinceMs };
+    return { uid, namespace: key.namespace, urgency: this.#urgency(), sinceMs };
+  }
+
+  #urgency(): Urgency {
+    if (isBeingDeleted(this.#resource)) {
+      return "Deletion";
+    }
+    return this.#decision.scope.openAttempt(this.#resource) === undefined ? "Other" : "OpenCreate";
   }
 
   /** Sends the change. Claims and grants may have changed since the decision, so they are looked up again. */

@@ -56,7 +56,7 @@ export async function sendChange<T extends KindTypes>(change: ChangeToSend<T>): 
   const { failure } = memory;
   // The next try of a refused change is not announced again.
   if (failure?.generation !== current.generation || failure.error.effect === "Unknown") {
-    for (const event of scope.eventsBefore?.(step.plan) ?? []) events.record(current, event);
+    for (const event of scope.traitsOf(step.plan).announced ?? []) events.record(current, event);
   }
   try {
     const facts = { ...step.facts, resource: current };
@@ -74,7 +74,7 @@ async function prepare<T extends KindTypes>(change: ChangeToSend<T>): Promise<T[
   const { clock, scope, memory, step } = change;
   const { store } = change.kind;
   const { resource } = step.facts;
-  const attempt = scope.attemptOf(step.plan);
+  const { attempt } = scope.traitsOf(step.plan);
   const note = scope.noteOf(step);
   if (attempt !== undefined && memory.posts?.attempt !== attempt) {
     memory.posts = { attempt, isUnresolved: false, sinceMs: clock.monotonicMs(), answer: undefined };
@@ -98,7 +98,7 @@ function isWanted<T extends KindTypes>(change: ChangeToSend<T>, newest: T["resou
     return false;
   }
   const plan = decideFor(newest);
-  return plan.kind === step.plan.kind && scope.nameOf(plan as T["plan"]) === scope.nameOf(step.plan);
+  return plan.kind === step.plan.kind && scope.traitsOf(plan as T["plan"]).name === scope.traitsOf(step.plan).name;
 }
 
 /**
@@ -124,7 +124,7 @@ async function request<T extends KindTypes>(
   { clock, scope, memory, controlPlane }: ChangeToSend<T>,
   step: Step<T> & { readonly plan: T["plan"] },
 ): Promise<T["answer"]> {
-  const attempt = scope.attemptOf(step.plan);
+  const { attempt } = scope.traitsOf(step.plan);
   const note = (isUnresolved: boolean, answer?: T["answer"]) => {
     if (attempt !== undefined) memory.posts = { attempt, isUnresolved, sinceMs: clock.monotonicMs(), answer };
   };

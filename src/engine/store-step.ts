@@ -78,7 +78,7 @@ function report<T extends KindTypes>(
   if (hasChanged || hasWritten) {
     const cause = step.outcome.kind === "Failed" ? failureStallOf(step.outcome.error, patienceMs) : undefined;
     const troubles = eventsOfTrouble(resource.status.conditions, status.conditions, cause);
-    publish(context, resource, [...(scope.eventsAfter?.(step, status) ?? []), ...troubles]);
+    publish(context, resource, [...(scope.eventsOf?.(step, status) ?? []), ...troubles]);
   }
   logStep(context, step, { log, hasChanged });
 }
@@ -97,7 +97,7 @@ export async function release<T extends KindTypes>(target: StoreTarget<T>, step:
     countStored(context, memory.pending, current);
   }
   await scope.release?.(resource);
-  publish(context, resource, scope.releaseEvents?.(step) ?? []);
+  publish(context, resource, scope.eventsOf?.(step, undefined) ?? []);
   await kind.store.removeFinalizer(current);
   if (kind.store.get(resource.key) === undefined) {
     context.metrics.forgetResource(resource.key);

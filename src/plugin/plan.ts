@@ -98,7 +98,7 @@ function textsOf(plan: Plan, { status }: ComputeEndpoint): readonly string[] {
   if ("message" in plan) return [plan.message];
   const own = endpointPlan(plan);
   const events =
-    plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && rulesOf(own).eventsBefore(own);
+    plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && rulesOf(own).announced(own);
   const summary = own && rulesOf(own).summary(own);
   const then = summary && "reason" in summary ? [`then ${summary.reason}: ${summary.message}`] : [];
   return [...(events ?? []).map(({ note }) => note), ...then];

@@ -2,11 +2,11 @@
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { KubernetesError, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
-import type { Kind, KindInProject } from "../../engine/kind.ts";
+import type { Kind, KindInProject, PlanTraits } from "../../engine/kind.ts";
 import type { CommonPlan } from "../../engine/plan.ts";
 import type { ProjectFacts, Reads } from "../../engine/step.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
-import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
+import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { accessEvents } from "./access-events.ts";
@@ -128,29 +128,17 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return observeAccess(this.#context, facts, { reader: this.#reader, objects: from, project, endpoint, spec });
   }
 
-  shapeOf({ kind }: AccessPlan): "Change" | "Apply" | "Rest" {
-    switch (kind) {
+  traitsOf(plan: AccessPlan): PlanTraits {
+    switch (plan.kind) {
       case "CreateObject":
-      case "ResetPassword":
+        return { shape: "Change", name: nameOf(plan), attempt: attemptOf(plan.object) };
       case "DeleteObject":
-        return "Change";
-      case "WriteSecret":
-        return "Apply";
+        return { shape: "Change", name: nameOf(plan) };
+      case "ResetPassword":
+        return { shape: "Change" };
       default:
-        return "Rest";
+        return { shape: plan.kind === "WriteSecret" ? "Apply" : "Rest" };
     }
-  }
-
-  urgencyOf(resource: DatabaseAccess) {
-    return isBeingDeleted(resource) ? "Deletion" : "Other";
-  }
-
-  nameOf(plan: AccessPlan): string {
-    return "object" in plan ? `${attemptOf(plan.object)} ${plan.object.name}` : "";
-  }
-
-  attemptOf(plan: AccessPlan): string | undefined {
-    return plan.kind === "CreateObject" ? attemptOf(plan.object) : undefined;
   }
 
   openAttempt(resource: DatabaseAccess): string | undefined {
@@ -212,10 +200,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     }
   }
 
-  eventsAfter(step: AccessStep): readonly ResourceEvent[] {
-    return accessEvents(step);
-  }
-
   /** Without the right, the garbage collector deletes the Secret that the resource owns. @throws KubernetesError */
   async release(resource: DatabaseAccess): Promise<void> {
     const { secrets } = this.#context;
@@ -225,7 +209,11 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     }
   }
 
-  releaseEvents({ plan, facts, reads }: AccessStep): readonly ResourceEvent[] {
+  eventsOf(step: AccessStep, next: DatabaseAccessStatus | undefined): readonly ResourceEvent[] {
+    const { plan, facts, reads } = step;
+    if (next !== undefined) {
+      return accessEvents(step);
+    }
     if (plan?.kind === "RemoveFinalizer" && plan.cause === "ProjectGone") {
       return [eventOfGone(this.#context.projectId)];
     }
@@ -233,6 +221,10 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     const contents = reads.own?.kind === "Contents" ? reads.own.byBranch : new Map();
     return retainedRoles(objects, contents).map(({ role, databases }) => eventOfRetained(role, databases));
   }
+}
+
+function nameOf({ object }: { readonly object: AccessObject }): string {
+  return `${attemptOf(object)} ${object.name}`;
 }
 
 const nothing = { roles: [], databases: [] };

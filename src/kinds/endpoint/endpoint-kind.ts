@@ -2,7 +2,7 @@
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import type { ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { ResourceStore } from "../../domain/resource-store.ts";
-import type { Kind, KindInProject } from "../../engine/kind.ts";
+import type { Kind, KindInProject, PlanTraits, ShownLog } from "../../engine/kind.ts";
 import type { ProjectFacts, Reads } from "../../engine/step.ts";
 import { parseMark } from "../../operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
@@ -76,15 +76,12 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     return missingGrant(resource, grantOf(resource.key.namespace, projectId));
   }
 
-  isShown(resource: ComputeEndpoint): boolean {
+  shownLog(resource: ComputeEndpoint): ShownLog | undefined {
     const { problem, identity, grantOf, projectId } = this.#project;
     const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, identity);
     const mayRead = isBeingDeleted(resource) || grantOf(resource.key.namespace, projectId).mayChange;
-    return problem === undefined && isProven && mayRead;
-  }
-
-  historyRange({ status }: ComputeEndpoint) {
-    return parseMark(status.operationWatermark);
+    const isShown = problem === undefined && isProven && mayRead;
+    return isShown ? { since: parseMark(resource.status.operationWatermark) } : undefined;
   }
 
   decide(facts: EndpointFacts, reads: Reads<EndpointTypes>): Plan {
@@ -113,23 +110,10 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     return this.#claims;
   }
 
-  shapeOf(plan: EndpointPlan) {
-    return rulesOf(plan).shape;
-  }
-
-  urgencyOf(resource: ComputeEndpoint) {
-    if (isBeingDeleted(resource)) {
-      return "Deletion";
-    }
-    return resource.status.createIntent === undefined ? "Other" : "OpenCreate";
-  }
-
-  nameOf(plan: EndpointPlan): string {
-    return rulesOf(plan).name(plan);
-  }
-
-  attemptOf(plan: EndpointPlan): string | undefined {
-    return plan.kind === "CreateEndpoint" ? plan.intent.attempt : undefined;
+  traitsOf(plan: EndpointPlan): PlanTraits {
+    const { shape, name, announced } = rulesOf(plan);
+    const attempt = plan.kind === "CreateEndpoint" ? plan.intent.attempt : undefined;
+    return { shape, name: name(plan), attempt, announced: announced(plan) };
   }
 
   openAttempt(resource: ComputeEndpoint): string | undefined {
@@ -162,15 +146,11 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     return own && rulesOf(own).nextLookMs(own, outcome, facts.policy);
   }
 
-  eventsBefore(plan: EndpointPlan) {
-    return rulesOf(plan).eventsBefore(plan);
-  }
-
-  eventsAfter(step: EndpointStep, next: ComputeEndpointStatus) {
-    return eventsFor(step, next);
-  }
-
-  releaseEvents({ plan, facts }: EndpointStep) {
+  eventsOf(step: EndpointStep, next: ComputeEndpointStatus | undefined) {
+    if (next !== undefined) {
+      return eventsFor(step, next);
+    }
+    const { plan, facts } = step;
     return plan?.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, facts.resource.status) : [];
   }
 

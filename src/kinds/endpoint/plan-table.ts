@@ -32,7 +32,7 @@ export interface PlanRules<Planned extends EndpointPlan> {
   /** The values of power annotations that this plan handles. */
   echo(plan: Planned, outcome: EndpointOutcome): PowerEcho;
   /** Events that are published before the plan is carried out. */
-  eventsBefore(plan: Planned): readonly ResourceEvent[];
+  announced(plan: Planned): readonly ResourceEvent[];
   /** Events that are published after the status is stored, in addition to the events that follow from the status. */
   events(plan: Planned): readonly ResourceEvent[];
 }
@@ -66,7 +66,7 @@ const usual = {
   request: (): Request => ({ kind: "None" }),
   shownEndpoint: (): ObservedEndpoint | undefined => undefined,
   echo: (): PowerEcho => ({}),
-  eventsBefore: (): readonly ResourceEvent[] => [],
+  announced: (): readonly ResourceEvent[] => [],
   events: (): readonly ResourceEvent[] => [],
 } as const;
 
@@ -118,7 +118,7 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
     summary: () =>
       progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
     request: acceptedRequest,
-    eventsBefore: ({ restarts }) =>
+    announced: ({ restarts }) =>
       restarts
         ? [warning("EndpointRestarting", "Update", "The size changes: the compute restarts and drops its connections.")]
         : [],
@@ -133,7 +133,7 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
     name: ({ endpointId, action }) => `${endpointId} ${action}`,
     summary: ({ action }) => progressing("Updating", `The control plane accepted the call to ${action} the compute.`),
     echo: ({ echo }, outcome) => (outcome.kind === "Accepted" ? echo : {}),
-    eventsBefore: ({ action }) => (action === "suspend" ? [suspendWarning] : []),
+    announced: ({ action }) => (action === "suspend" ? [suspendWarning] : []),
   },
   DeleteEndpoint: {
     ...change,

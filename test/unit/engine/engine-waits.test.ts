@@ -225,7 +225,9 @@ describe("lock, turn and budget", () => {
     expect(scene.state).toBe("WaitingForProject");
     expect(scene.engine.events).toEqual([]);
     await scene.pass(6 * minuteMs);
-    expect(scene.state).toBe("Stalled ProjectLocked");
+    const stalled = scene.store.list().filter(({ status }) => conditionOf(status.conditions, "Stalled") !== undefined);
+    expect(stalled.map(({ status }) => status.openCreate)).toEqual(["create uid-second"]);
+    expect(conditionOf(stalled[0]?.status.conditions, "Stalled")?.reason).toBe("ProjectLocked");
   });
 
   test("the request budget is used up → nothing is sent or reported; then sent", async () => {

@@ -56,13 +56,13 @@ export class ToyKind implements Kind<ToyTypes> {
     return {
       heldBy: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
       missingGrant: ({ key }) => (grantOf(key.namespace, projectId).mayChange ? undefined : "There is no grant."),
-      isShown: ({ status }) => status.objectId !== undefined,
-      historyRange: ({ status }) => parseMark(status.operationWatermark),
+      shownLog: ({ status }) => (status.objectId ? { since: parseMark(status.operationWatermark) } : undefined),
       decide: decideToy,
-      shapeOf: ({ kind }) => (kind === "Settled" ? "Rest" : "Change"),
-      urgencyOf: (toy) => (isBeingDeleted(toy) ? "Deletion" : "Other"),
-      nameOf: (plan) => ("size" in plan ? `${plan.size}` : ""),
-      attemptOf: (plan) => (plan.kind === "Create" ? plan.attempt : undefined),
+      traitsOf: (plan) => ({
+        shape: plan.kind === "Settled" ? "Rest" : "Change",
+        name: "size" in plan ? `${plan.size}` : "",
+        attempt: plan.kind === "Create" ? plan.attempt : undefined,
+      }),
       openAttempt: ({ status }) => status.openCreate,
       noteOf: ({ plan, facts: { resource } }) =>
         plan?.kind === "Create" ? { ...resource.status, objectId: undefined, openCreate: plan.attempt } : undefined,
