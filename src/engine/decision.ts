@@ -1,13 +1,22 @@
 /** What one reconcile has read and decided for one resource. */
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { Kind, KindInProject, ShownLog } from "./kind.ts";
+import {
+  commonPlan,
+  type Facts,
+  type Kind,
+  type KindInProject,
+  type Outcome,
+  type PlanOf,
+  type ProjectFacts,
+  type Reads,
+  type ShownLog,
+  type Step,
+} from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { ResourceMemory } from "./memory.ts";
-import { commonPlan } from "./plan.ts";
 import type { ProjectReads } from "./project-reads.ts";
 import { planStanding } from "./standing.ts";
-import type { Facts, Outcome, PlanOf, ProjectFacts, Reads, Step } from "./step.ts";
 
 /** How often one reconcile decides about one resource, because each decision asked for another read. */
 const decisionsLimit = 24;

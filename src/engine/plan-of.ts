@@ -3,13 +3,12 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneUnit } from "./context.ts";
 import { Decision } from "./decision.ts";
-import type { Kind } from "./kind.ts";
+import type { Kind, PlanOf } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { memoryOf, type Policy } from "./memory.ts";
 import { readProject } from "./project-reads.ts";
 import { factsOf } from "./project-reconciler.ts";
 import { lockHolderOf } from "./schedule.ts";
-import type { PlanOf } from "./step.ts";
 
 export interface PlanContext<T extends KindTypes> {
   readonly clock: Clock;

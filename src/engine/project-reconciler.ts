@@ -6,13 +6,12 @@ import { noProject } from "../resource/compute-endpoint.ts";
 import { parseProjectKey } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneAccess, ControlPlaneUnit, EngineContext } from "./context.ts";
 import { isProjectGone, nextFailure } from "./failures.ts";
-import type { Kind, KindInProject } from "./kind.ts";
+import type { Kind, KindInProject, ProjectFacts } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { memoryOf, type ProjectMemory, type ResourceMemory } from "./memory.ts";
 import { type ProjectReads, readProject } from "./project-reads.ts";
 import { type ChangeCalls, ResourceReconcile } from "./resource-reconcile.ts";
 import { firstChange, isLocked, nextChangeMs, nextDueMs } from "./schedule.ts";
-import type { ProjectFacts } from "./step.ts";
 
 /**
  * Reconciles one project: decide → observe → decide → send one change, store the others → schedule.

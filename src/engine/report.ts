@@ -7,8 +7,8 @@ import { conditionOf } from "../resource/conditions.ts";
 import type { Condition } from "../resource/status-schema.ts";
 import type { EngineContext } from "./context.ts";
 import { type FailureStall, isFailureStall } from "./failures.ts";
+import type { Outcome, Step } from "./kind.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
-import type { Outcome, Step } from "./step.ts";
 
 /** The maximum number of operation ids in one log line or span. */
 const operationIdsLimit = 20;

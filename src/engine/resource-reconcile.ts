@@ -10,15 +10,21 @@ import type { EngineContext } from "./context.ts";
 import { Decision } from "./decision.ts";
 import { nextFailure, nextReportMs } from "./failures.ts";
 import { guarded } from "./guarded.ts";
-import type { Kind } from "./kind.ts";
+import {
+  type CommonPlan,
+  commonPlan,
+  type Kind,
+  type Outcome,
+  type PlanOf,
+  type ProjectFacts,
+  type Step,
+} from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { FailureRow, ProjectMemory, ResourceMemory } from "./memory.ts";
-import { type CommonPlan, commonPlan } from "./plan.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
 import type { Urgency, WaitingChange } from "./schedule.ts";
 import { sendChange } from "./send-change.ts";
-import type { Outcome, PlanOf, ProjectFacts, Step } from "./step.ts";
 import { release, type StoreTarget, storeStep } from "./store-step.ts";
 import { waitReportMs } from "./summary.ts";
 

@@ -1,6 +1,5 @@
 /** When a project is due again, and which of its waiting changes comes first. */
 import type { Policy, ProjectMemory } from "./memory.ts";
-import { pollDelayMs } from "./plan.ts";
 
 /** The order in which the changes of a project are sent. */
 export type Urgency = "Deletion" | "OpenCreate" | "Other";
@@ -91,4 +90,15 @@ function turnOf(namespace: string, lastNamespace: string | undefined): number {
 function isBefore(a: readonly (string | number)[], b: readonly (string | number)[]): boolean {
   const at = a.findIndex((part, index) => part !== b[index]);
   return at >= 0 && (a[at] ?? 0) < (b[at] ?? 0);
+}
+
+const shortestPollMs = 250;
+
+/**
+ * Returns the time until an operation is read again: half of the time for which it is known, at least 250 ms and at
+ * most `operationPollMs`. Most operations end within one or two seconds, so a young operation is read soon.
+ * @param ageMs how long this process has known the operation, in monotonic milliseconds.
+ */
+export function pollDelayMs(ageMs: number, { operationPollMs }: { readonly operationPollMs: number }): number {
+  return Math.min(operationPollMs, Math.max(shortestPollMs, ageMs / 2));
 }

@@ -5,11 +5,10 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import type { EventRecorder } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { Kind, KindInProject } from "./kind.ts";
+import type { Kind, KindInProject, PlanOf, Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { type ResourceMemory, rememberOperations } from "./memory.ts";
-import { withoutEmpty } from "./status.ts";
-import type { PlanOf, Step } from "./step.ts";
+import { withoutEmpty } from "./summary.ts";
 
 export interface ChangeToSend<T extends KindTypes> {
   readonly clock: Clock;

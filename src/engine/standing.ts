@@ -2,10 +2,8 @@
 
 import { annotations } from "../resource/names.ts";
 import { isBeingDeleted, isPaused } from "../resource/stored-object.ts";
-import type { KindInProject } from "./kind.ts";
+import { type CommonPlan, type Facts, type KindInProject, type ProjectFacts, stall } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import { type CommonPlan, stall } from "./plan.ts";
-import type { Facts, ProjectFacts } from "./step.ts";
 
 export interface Standing<T extends KindTypes> {
   readonly kind: Pick<KindInProject<T>, "heldBy" | "unprovenRecords" | "missingGrant">;

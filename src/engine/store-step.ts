@@ -5,12 +5,10 @@ import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { EngineContext } from "./context.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
-import type { Kind, KindInProject } from "./kind.ts";
+import { commonPlan, type Kind, type KindInProject, type Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { ResourceMemory } from "./memory.ts";
-import { commonPlan } from "./plan.ts";
 import { eventsOfTrouble, logStep, publish, resourceFields, traceStep } from "./report.ts";
-import type { Step } from "./step.ts";
 
 export interface StoreTarget<T extends KindTypes> {
   readonly context: EngineContext;

@@ -14,9 +14,8 @@ import {
   remedies,
   sentenceOf,
 } from "./failures.ts";
+import { commonPlan, type Outcome, type Step } from "./kind.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
-import { commonPlan, waitingForProjectMessage } from "./plan.ts";
-import type { Outcome, Step } from "./step.ts";
 
 export type Summary =
   | { readonly kind: "Ready"; readonly reason: "UpToDate" | "OperationFailed"; readonly message: string }
@@ -220,4 +219,14 @@ function pausedDraft(
   }
   const isStillReady = isCompared && ready.status === "True" && !isBeingDeleted(resource);
   return { type: "Ready", status: isStillReady ? "True" : "Unknown", reason: "Paused", message };
+}
+
+const waitingForProjectMessage = "Waiting until other changes of the project have ended.";
+
+/** Removes empty lists and `undefined` members, because they mean the same as absent ones. */
+export function withoutEmpty<Status extends object>(status: Status): Status {
+  const entries = Object.entries(status).filter(
+    ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
+  );
+  return Object.fromEntries(entries) as Status;
 }

@@ -2,9 +2,7 @@
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { KubernetesError, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
-import type { Kind, KindInProject, PlanTraits } from "../../engine/kind.ts";
-import type { CommonPlan } from "../../engine/plan.ts";
-import type { ProjectFacts, Reads } from "../../engine/step.ts";
+import type { CommonPlan, Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../../resource/names.ts";

@@ -9,7 +9,7 @@ import type {
   SecretWriteCause,
   StoredSecret,
 } from "../../domain/resource-store.ts";
-import type { Facts, ProjectFacts, Step } from "../../engine/step.ts";
+import type { Facts, ProjectFacts, Step } from "../../engine/kind.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";

@@ -1,6 +1,12 @@
 /** Computes the status of a DatabaseAccess from the result of one reconcile. */
-import { withoutEmpty } from "../../engine/status.ts";
-import { commonSummary, conditionsAfter, type Summary, unchanged, whileDeleting } from "../../engine/summary.ts";
+import {
+  commonSummary,
+  conditionsAfter,
+  type Summary,
+  unchanged,
+  whileDeleting,
+  withoutEmpty,
+} from "../../engine/summary.ts";
 import { secondsTime } from "../../resource/conditions.ts";
 import { secretKeyOf } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";

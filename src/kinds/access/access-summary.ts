@@ -7,7 +7,7 @@ import {
   type SecretWriteCause,
   warning,
 } from "../../domain/resource-store.ts";
-import { type CommonPlanOf, stall } from "../../engine/plan.ts";
+import { type CommonPlanOf, stall } from "../../engine/kind.ts";
 import type { Wording } from "../../engine/summary.ts";
 import type { AccessProgressReason } from "../../resource/conditions.ts";
 import { planeName } from "../../resource/control-plane-resource.ts";

@@ -1,7 +1,6 @@
 /** Decides about one DatabaseAccess: what to read next, and what follows from the reads. */
-import type { CommonPlan } from "../../engine/plan.ts";
+import type { CommonPlan, Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
-import type { Reads } from "../../engine/step.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import { isIdentityProven } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";

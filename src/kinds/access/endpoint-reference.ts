@@ -1,6 +1,6 @@
 import { type ProjectSnapshot, pooledHostOf } from "../../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../../domain/resource-store.ts";
-import type { CommonPlan } from "../../engine/plan.ts";
+import type { CommonPlan } from "../../engine/kind.ts";
 import { type ComputeEndpoint, noProject, workKeyOf } from "../../resource/compute-endpoint.ts";
 import { planeIndex } from "../../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../../resource/database-access.ts";

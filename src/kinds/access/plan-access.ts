@@ -1,7 +1,7 @@
 import type { ObservedRole } from "../../domain/control-plane.ts";
 import type { SecretData, SecretWriteCause } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import type { CommonPlan } from "../../engine/plan.ts";
+import type { CommonPlan } from "../../engine/kind.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import { annotations } from "../../resource/names.ts";
 import {

@@ -1,7 +1,7 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has. */
 
+import type { Reads } from "../../engine/kind.ts";
 import { invalidSpec } from "../../engine/standing.ts";
-import type { Reads } from "../../engine/step.ts";
 import { ownershipOf } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import type { ProjectClaims } from "./claims.ts";

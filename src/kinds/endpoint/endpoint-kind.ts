@@ -2,8 +2,7 @@
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import type { ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { ResourceStore } from "../../domain/resource-store.ts";
-import type { Kind, KindInProject, PlanTraits, ShownLog } from "../../engine/kind.ts";
-import type { ProjectFacts, Reads } from "../../engine/step.ts";
+import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads, ShownLog } from "../../engine/kind.ts";
 import { parseMark } from "../../operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
 import { type ComputeEndpoint, planeOf, workKeyOf } from "../../resource/compute-endpoint.ts";

@@ -1,6 +1,6 @@
 /** Computes the Kubernetes events that report what a reconcile did for one resource. */
 import { normal, type ResourceEvent, warning } from "../../domain/resource-store.ts";
-import type { ReleaseCause } from "../../engine/plan.ts";
+import type { ReleaseCause } from "../../engine/kind.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { endpointPlan } from "./log-subject.ts";

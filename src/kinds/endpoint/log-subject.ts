@@ -1,9 +1,8 @@
 /** What of a ComputeEndpoint and its step the operation log needs, and what the step shows of the endpoint. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { type Operation, outcomeOf } from "../../domain/operation.ts";
-import { ownPlan } from "../../engine/plan.ts";
+import { ownPlan, type Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
-import type { Reads } from "../../engine/step.ts";
 import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
 import { annotations } from "../../resource/names.ts";
 import type { EndpointFacts, EndpointStep, EndpointTypes, OperationFacts } from "./observation.ts";

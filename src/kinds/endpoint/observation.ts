@@ -1,7 +1,7 @@
 /** The input of a decision about one ComputeEndpoint. */
 import type { ObservedEndpoint, ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { Operation } from "../../domain/operation.ts";
-import type { Facts, Outcome, Step } from "../../engine/step.ts";
+import type { Facts, Outcome, Step } from "../../engine/kind.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import type { ProjectClaims } from "./claims.ts";

@@ -1,6 +1,6 @@
 /** Plans the next step of a resource with an open create: its intent is stored, and its result is not. */
 
-import { stall } from "../../engine/plan.ts";
+import { stall } from "../../engine/kind.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent } from "../../resource/status-schema.ts";

@@ -1,7 +1,8 @@
 /** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
 import type { PowerAction } from "../../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
-import { pollDelayMs, stall } from "../../engine/plan.ts";
+import { stall } from "../../engine/kind.ts";
+import { pollDelayMs } from "../../engine/schedule.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { Acknowledged, Ownership } from "../../resource/status-schema.ts";

@@ -3,7 +3,7 @@ import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isInFlight } from "../../domain/operation.ts";
 import { type ResourceEvent, warning } from "../../domain/resource-store.ts";
 import type { Policy } from "../../engine/memory.ts";
-import { pollDelayMs } from "../../engine/plan.ts";
+import { pollDelayMs } from "../../engine/schedule.ts";
 import type { Summary } from "../../engine/summary.ts";
 import type { ProgressReason } from "../../resource/conditions.ts";
 import { ownershipOf } from "../../resource/identity.ts";

@@ -1,7 +1,7 @@
 /** Plans the next step of a resource that owns no endpoint. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
-import { stall } from "../../engine/plan.ts";
+import { stall } from "../../engine/kind.ts";
 import { isTokenOfCluster, tokenIn } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";

@@ -2,7 +2,7 @@
 import type { PowerAction } from "../../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.ts";
 import type { Operation } from "../../domain/operation.ts";
-import type { CommonPlan } from "../../engine/plan.ts";
+import type { CommonPlan } from "../../engine/kind.ts";
 import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../../resource/status-schema.ts";
 
 export type EndpointPlan =

@@ -1,8 +1,7 @@
 /** Computes the status of a resource from the result of one reconcile for it (`EndpointStep`). */
 import { pooledHostOf } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import { withoutEmpty } from "../../engine/status.ts";
-import { failureStallIn } from "../../engine/summary.ts";
+import { failureStallIn, withoutEmpty } from "../../engine/summary.ts";
 import type { OperationLogStep } from "../../operations/reduce-operations.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";

@@ -1,11 +1,14 @@
 /** A kind for tests: a resource maps to one object of a fake service. The engine gives all else. */
 import type { ControlPlane, Mutation } from "../../../src/domain/control-plane.ts";
-import type { Kind, KindInProject } from "../../../src/engine/kind.ts";
+import type { CommonPlan, Facts, Kind, KindInProject, ProjectFacts, Reads, Step } from "../../../src/engine/kind.ts";
 import type { KindStatus } from "../../../src/engine/kind-types.ts";
-import type { CommonPlan } from "../../../src/engine/plan.ts";
-import { withoutEmpty } from "../../../src/engine/status.ts";
-import type { Facts, ProjectFacts, Reads, Step } from "../../../src/engine/step.ts";
-import { commonSummary, conditionsAfter, type Summary, whileDeleting } from "../../../src/engine/summary.ts";
+import {
+  commonSummary,
+  conditionsAfter,
+  type Summary,
+  whileDeleting,
+  withoutEmpty,
+} from "../../../src/engine/summary.ts";
 import { parseMark } from "../../../src/operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../../src/operations/reduce-operations.ts";
 import { annotations } from "../../../src/resource/names.ts";
