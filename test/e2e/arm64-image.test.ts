@@ -5,7 +5,6 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../tools/assets/run-command.ts";
-import { buildArm64Image } from "../../tools/image/arm64-image.ts";
 import { type BuiltImage, buildImage } from "../../tools/image/build-image.ts";
 import { checkImageTools } from "../../tools/image/buildah.ts";
 import { readImageFile, readOciImage } from "../../tools/image/oci-layout.ts";
@@ -26,9 +25,8 @@ describe.skipIf(problem !== undefined)(
 
     beforeAll(async () => {
       outDir = await mkdtemp(path.join(tmpdir(), "endpoint-operator-arm64-"));
-      const common = { root, outDir, target: "operator", epochSeconds: imageEpochSeconds, progress: () => undefined };
-      own = await buildImage({ ...common, cache: imageCache });
-      other = await buildArm64Image({ ...common, image: own });
+      const how = { root, outDir, arm64: true, epochSeconds: imageEpochSeconds, cache: imageCache };
+      [own, other = own] = await buildImage({ ...how, progress: () => undefined });
     }, 600_000);
 
     afterAll(() => rm(outDir, { recursive: true, force: true }));

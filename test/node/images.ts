@@ -91,7 +91,7 @@ async function buildImages({ cache, target, previous, progress }: Build): Promis
   const outdated = (await readdir(cache)).filter((name) => !name.startsWith("lock."));
   const work = await mkdtemp(path.join(cache, "partial-"));
   try {
-    const image = await buildImage({
+    const [image] = await buildImage({
       root,
       outDir: work,
       epochSeconds: imageEpochSeconds,

@@ -2,26 +2,13 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { runCommand } from "../assets/run-command.ts";
-import type { Buildah } from "./buildah.ts";
+import type { Workspace } from "./buildah.ts";
 
 /** A Debian package of a base image. */
 export interface DebianPackage {
   readonly name: string;
   readonly version: string;
   readonly architecture: string;
-}
-
-/** The options of the base images. */
-export interface BaseImageOptions {
-  readonly buildah: Buildah;
-  /** The directory for temporary files. */
-  readonly directory: string;
-  /** The text of the Dockerfile. Its `FROM` lines name the images. */
-  readonly dockerfile: string;
-  /** No file in the images is newer than this, in seconds since 1970. */
-  readonly epochSeconds: number;
-  /** The architecture in Debian's words. @default that of this machine */
-  readonly architecture?: string;
 }
 
 const release = "bookworm";
@@ -35,51 +22,53 @@ const buildPackages = ["libc6", "libstdc++6", "libgcc-s1", "dash"];
 const machineFiles = ["etc/hostname", "etc/resolv.conf", "etc/apt", "var/lib/apt", "var/log"];
 
 /**
- * Makes the base images that the Dockerfile names, from Debian packages and the Node of devDependencies. It needs no
- * registry. Two calls make the same bytes while Debian publishes the same packages.
+ * Makes the base images that the Dockerfile names, from Debian packages and the Node of devDependencies. Two calls make
+ * the same bytes while Debian publishes the same packages.
  * @returns the Debian packages of the shipped image, by name.
  */
-export async function makeBaseImages(options: BaseImageOptions): Promise<readonly DebianPackage[]> {
-  const names = new Set([...options.dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, name = ""]) => name));
+export async function makeBaseImages(workspace: Workspace, dockerfile: string): Promise<readonly DebianPackage[]> {
+  const names = new Set([...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, name = ""]) => name));
   let packages: readonly DebianPackage[] = [];
   for (const name of names) {
-    if (name.startsWith("node:")) await makeBuildImage(options, name);
-    else packages = await makeRuntimeImage(options, name);
+    if (name.startsWith("node:")) await makeBuildImage(workspace, name);
+    else packages = await makeRuntimeImage(workspace, name);
   }
   return packages;
 }
 
-export async function makeRuntimeImage(options: BaseImageOptions, name: string): Promise<readonly DebianPackage[]> {
-  const { root, packages } = await makeRoot(options, "runtime", runtimePackages);
-  await commit(options, name, [root, "/"], [searchPath]);
+/** @param architecture in Debian's words. @default that of this machine */
+export async function makeRuntimeImage(
+  workspace: Workspace,
+  name: string,
+  architecture?: string,
+): Promise<readonly DebianPackage[]> {
+  const { root, packages } = await makeRoot(workspace, runtimePackages, architecture);
+  await commit(workspace, name, { files: [[root, "/"]], environment: [searchPath], architecture });
   return packages;
 }
 
-async function makeBuildImage(options: BaseImageOptions, name: string): Promise<void> {
-  const { root } = await makeRoot(options, "build", buildPackages);
-  const npm = npmDirectory();
-  const script = path.join(options.directory, "npm");
+async function makeBuildImage(workspace: Workspace, name: string): Promise<void> {
+  const { npm_execpath: npm } = process.env;
+  if (npm === undefined) throw new Error("Start this with npm run, so that npm can be copied into the build image.");
+  const { root } = await makeRoot(workspace, buildPackages);
+  const script = path.join(workspace.directory, "npm");
   await writeFile(script, '#!/bin/sh\nexec node /usr/local/lib/npm/bin/npm-cli.js "$@"\n', { mode: 0o755 });
-  const node = process.execPath;
-  const files = [root, "/", node, "/usr/local/bin/node", npm, "/usr/local/lib/npm", script, "/usr/local/bin/npm"];
-  await commit(options, name, files, [searchPath, "NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt"]);
-}
-
-/** Returns the directory of the npm that runs this script. */
-function npmDirectory(): string {
-  const program = process.env.npm_execpath;
-  if (program === undefined)
-    throw new Error("Start this with npm run, so that npm can be copied into the build image.");
-  return path.resolve(path.dirname(program), "..");
+  const files = [
+    [root, "/"],
+    [process.execPath, "/usr/local/bin/node"],
+    [path.resolve(path.dirname(npm), ".."), "/usr/local/lib/npm"],
+    [script, "/usr/local/bin/npm"],
+  ] as const;
+  const environment = [searchPath, "NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt"];
+  await commit(workspace, name, { files, environment });
 }
 
 /** The list of packages, in the root that is being made. */
 const listInside = "/packages.list";
 
-async function makeRoot(options: BaseImageOptions, name: string, include: readonly string[]) {
-  const { directory, epochSeconds, architecture } = options;
-  const root = path.join(directory, `${name}.tar`);
-  const list = path.join(directory, `${name}.packages`);
+async function makeRoot({ directory, epochSeconds }: Workspace, include: readonly string[], architecture?: string) {
+  const root = path.join(directory, "root.tar");
+  const list = path.join(directory, "root.packages");
   const removals = machineFiles.map((file) => `"$1"/${file}`).join(" ");
   await runCommand({
     command: "mmdebstrap",
@@ -97,30 +86,34 @@ async function makeRoot(options: BaseImageOptions, name: string, include: readon
   return { root, packages: packagesIn(await readFile(list, "utf8")) };
 }
 
-/** Parses lines like `libc6_2.36-9_amd64.deb`; `%3a` stands for the colon of an epoch. Pure. */
+/** Parses lines like `libc6_2.36-9_amd64.deb`; `%3a` stands for the colon of an epoch. */
 function packagesIn(list: string): readonly DebianPackage[] {
-  return list
-    .split("\n")
-    .filter((line) => line.endsWith(".deb"))
-    .map((line) => {
-      const [name = "", version = "", architecture = ""] = line.slice(0, -".deb".length).split("_");
-      return { name, version: decodeURIComponent(version), architecture };
-    })
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const names = list.split("\n").filter((line) => line.endsWith(".deb"));
+  const packages = names.map((line) => {
+    const [name = "", version = "", architecture = ""] = line.slice(0, -".deb".length).split("_");
+    return { name, version: decodeURIComponent(version), architecture };
+  });
+  return packages.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Makes an image from files. @param files source and target of each copy, one after the other */
+interface NewImage {
+  /** Each file or folder, its place in the image, and the image from which it comes. @default from this machine */
+  readonly files: readonly (readonly [source: string, place: string, image?: string])[];
+  readonly environment?: readonly string[];
+  readonly architecture?: string | undefined;
+}
+
+/** Makes an image from files. */
 export async function commit(
-  { buildah, epochSeconds, architecture }: BaseImageOptions,
+  { buildah, epochSeconds }: Workspace,
   name: string,
-  files: readonly string[],
-  environment: readonly string[],
+  { files, environment = [], architecture }: NewImage,
 ): Promise<void> {
   const container = await buildah(["from", "scratch"]);
-  for (let at = 0; at < files.length; at += 2)
-    await buildah(["add", "--quiet", container, files[at] ?? "", files[at + 1] ?? ""]);
-  if (architecture !== undefined) await buildah(["config", "--os", "linux", "--arch", architecture, container]);
-  await buildah(["config", ...environment.flatMap((variable) => ["--env", variable]), container]);
+  for (const [source, place, image] of files)
+    await buildah(["add", "--quiet", ...(image === undefined ? [] : ["--from", image]), container, source, place]);
+  const platform = architecture === undefined ? [] : ["--os", "linux", "--arch", architecture];
+  await buildah(["config", ...platform, ...environment.flatMap((variable) => ["--env", variable]), container]);
   const reference = name.includes("/") ? name : `docker.io/library/${name}`;
   await buildah(["commit", "--quiet", "--rm", "--timestamp", String(epochSeconds), container, reference]);
 }

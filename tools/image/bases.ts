@@ -1,29 +1,24 @@
-/** Prepares the base images, from a cache if possible. */
+/** Prepares the base images and the npm packages, from a cache if possible. */
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { withCacheLock } from "../assets/cache-lock.ts";
 import { type ProgressSink, withProgress } from "../assets/progress.ts";
 import { type DebianPackage, makeBaseImages } from "./base-images.ts";
-import { buildFile } from "./build-file.ts";
-import { type Buildah, removeStorage, withBuildah } from "./buildah.ts";
+import { type Buildah, buildFile, removeStorage, type Workspace, withBuildah } from "./buildah.ts";
 
 /** The base images in buildah's storage. */
-export interface Bases {
-  readonly buildah: Buildah;
-  /** The directory for temporary files. */
-  readonly directory: string;
-  /** The text that is built in place of the Dockerfile. */
+export interface Bases extends Workspace {
+  /** The text that is built in place of the Dockerfile. It begins after the npm packages. */
   readonly dockerfile: string;
   /** The Debian packages of the shipped image, by name. */
   readonly debian: readonly DebianPackage[];
 }
 
 /** The options of the base images. */
-export interface BasesOptions {
-  readonly root: string;
-  readonly epochSeconds: number;
+export interface BasesOptions extends Pick<Workspace, "root" | "epochSeconds"> {
   /** The folder that keeps base images and npm packages for the next build. @default none: everything is made again */
   readonly cache?: string | undefined;
   readonly progress: ProgressSink;
@@ -39,45 +34,40 @@ const packagesImage = "docker.io/library/endpoint-operator-packages:cached";
  * packages, so a release is made without it.
  */
 export async function withBases<T>(options: BasesOptions, work: (bases: Bases) => Promise<T>): Promise<T> {
-  const { root, epochSeconds, cache, progress, signal } = options;
-  const dockerfile = await readFile(path.join(root, "Dockerfile"), "utf8");
-  const make = (buildah: Buildah, directory: string) =>
-    withProgress(progress, "Making the base images", () =>
-      makeBaseImages({ buildah, directory, dockerfile, epochSeconds }),
-    );
-  if (cache === undefined) {
-    const build = async (buildah: Buildah, directory: string) =>
-      await work({ buildah, directory, dockerfile, debian: await make(buildah, directory) });
-    return await withBuildah(build, { signal });
+  const { cache } = options;
+  if (cache !== undefined) return await withCacheLock(cache, options, () => withBasesIn(cache, options, work));
+  const own = await mkdtemp(path.join(tmpdir(), "endpoint-operator-bases-"));
+  try {
+    return await withBasesIn(own, options, work);
+  } finally {
+    await removeStorage(own);
   }
-  const { packages: text, rest } = splitDockerfile(dockerfile);
-  const name = await keyOf(options, text);
-  const folder = path.join(cache, name);
-  const listFile = path.join(folder, "debian.json");
-  const build = async (buildah: Buildah, directory: string) => {
-    let debian = await readFile(listFile, "utf8").then(JSON.parse, () => undefined);
-    if (debian === undefined) {
-      await mkdir(folder, { recursive: true });
-      debian = await make(buildah, directory);
-      const file = { root, text, directory, reference: packagesImage, epochSeconds };
-      await withProgress(progress, "Installing the npm packages", () => buildFile(buildah, file));
-      await writeFile(listFile, JSON.stringify(debian));
-    }
-    const cached = `FROM ${packagesImage} AS build\nWORKDIR /work\n${rest}`;
-    return await keepingImages(buildah, () => work({ buildah, directory, dockerfile: cached, debian }));
-  };
-  return await withCacheLock(cache, { progress, signal }, async () => {
-    await removeOthers(cache, name);
-    return await withBuildah(build, { storage: path.join(folder, "storage"), signal });
-  });
 }
 
-/** Splits the Dockerfile after the step that installs the npm packages. Pure. @throws Error when it has no such step */
-export function splitDockerfile(text: string): { readonly packages: string; readonly rest: string } {
-  const end = /^RUN npm ci.*\n/m.exec(text);
-  if (end === null) throw new Error("the Dockerfile has no step that starts with RUN npm ci");
-  const at = end.index + end[0].length;
-  return { packages: text.slice(0, at), rest: text.slice(at) };
+async function withBasesIn<T>(cache: string, options: BasesOptions, work: (bases: Bases) => Promise<T>): Promise<T> {
+  const { root, epochSeconds, progress, signal } = options;
+  const dockerfile = await readFile(path.join(root, "Dockerfile"), "utf8");
+  const [packages] = /^[\s\S]*?^RUN npm ci.*\n/m.exec(dockerfile) ?? [];
+  if (packages === undefined) throw new Error("the Dockerfile has no step that starts with RUN npm ci");
+  const rest = `FROM ${packagesImage} AS build\nWORKDIR /work\n${dockerfile.slice(packages.length)}`;
+  const name = await keyOf(options, packages);
+  const folder = path.join(cache, name);
+  const others = (await readdir(cache, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  for (const other of others) if (other.name !== name) await removeStorage(path.join(cache, other.name));
+  await mkdir(folder, { recursive: true });
+  const listFile = path.join(folder, "debian.json");
+  const build = async (buildah: Buildah, directory: string) => {
+    const workspace = { buildah, directory, root, epochSeconds };
+    let debian = await readFile(listFile, "utf8").then(JSON.parse, () => undefined);
+    if (debian === undefined) {
+      debian = await withProgress(progress, "Making the base images", () => makeBaseImages(workspace, dockerfile));
+      const file = { text: packages, reference: packagesImage };
+      await withProgress(progress, "Installing the npm packages", () => buildFile(workspace, file));
+      await writeFile(listFile, JSON.stringify(debian));
+    }
+    return await keepingImages(buildah, () => work({ ...workspace, dockerfile: rest, debian }));
+  };
+  return await withBuildah(path.join(folder, "storage"), build, signal);
 }
 
 /** Returns a key of everything that the base images and the npm packages depend on. */
@@ -88,11 +78,6 @@ async function keyOf({ root, epochSeconds }: BasesOptions, packages: string): Pr
   for (const file of [...files, own]) hash.update(await readFile(file));
   hash.update(JSON.stringify([packages, epochSeconds, process.version, process.env.npm_config_user_agent]));
   return hash.digest("hex").slice(0, 16);
-}
-
-async function removeOthers(cache: string, name: string): Promise<void> {
-  const others = (await readdir(cache, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  for (const other of others.filter((entry) => entry.name !== name)) await removeStorage(path.join(cache, other.name));
 }
 
 /** Runs `work`, and removes the images that it has added. */

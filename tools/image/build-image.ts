@@ -1,46 +1,34 @@
 /** Builds the operator's image without a Docker engine. */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { type ProgressSink, withProgress } from "../assets/progress.ts";
-import { runCommand } from "../assets/run-command.ts";
-import type { DebianPackage } from "./base-images.ts";
-import { withBases } from "./bases.ts";
-import { buildFile } from "./build-file.ts";
-import { type Buildah, checkImageTools } from "./buildah.ts";
+import { withProgress } from "../assets/progress.ts";
+import { buildArm64Image } from "./arm64-image.ts";
+import { type Bases, type BasesOptions, withBases } from "./bases.ts";
+import { type Buildah, buildFile, checkImageTools, isLoopbackRegistry } from "./buildah.ts";
 import { readImageFile, readOciImage } from "./oci-layout.ts";
-import { isLoopbackRegistry } from "./registry-scheme.ts";
-import { type BundledPackage, imageSbom } from "./sbom.ts";
-import { sourceDateSeconds } from "./source-date.ts";
+import { packFiles } from "./same-bytes.ts";
+import { imageSbom } from "./sbom.ts";
 
 /** The options of the image. */
-export interface ImageOptions {
-  /** The repository's root, with the Dockerfile. */
-  readonly root: string;
+export interface ImageOptions extends BasesOptions {
+  /** The folder for the results. It is made. */
+  readonly outDir: string;
   /** The stage of the Dockerfile. @default "operator" */
   readonly target?: string;
   /** The name of the image without a tag. @default "endpoint-operator" */
   readonly name?: string;
-  /** The folder for the results. It is made. */
-  readonly outDir: string;
-  /** The time of every file in the image, in seconds since 1970. @default as `sourceDateSeconds` */
-  readonly epochSeconds?: number;
-  /** The folder that keeps base images and npm packages for the next build. @default none: everything is made again */
-  readonly cache?: string | undefined;
-  /**
-   * Also pushes the image to this address, for instance `registry.example.com/endpoint-operator:0.1.0`. @default it is
-   * not pushed
-   */
+  /** Whether the image is built for arm64 as well. @default false */
+  readonly arm64?: boolean;
+  /** Also pushes the image to this address, for instance `registry.example.com/endpoint-operator:0.1.0`. @default no */
   readonly pushTo?: string | undefined;
   /** Makes further images from the finished one, while buildah still has it. @param reference the finished image */
   readonly afterBuild?: (buildah: Buildah, reference: string, directory: string) => Promise<void>;
-  readonly progress: ProgressSink;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** A finished image as files. */
 export interface BuiltImage {
-  readonly name: string;
-  readonly version: string;
+  /** Name and version. */
+  readonly title: string;
   /** The digest of the manifest, with `sha256:`. */
   readonly digest: string;
   /** The folder of the OCI layout. */
@@ -53,59 +41,53 @@ export interface BuiltImage {
 
 /**
  * Builds the image from the Dockerfile, without a Docker engine and without a registry.
- *
  * The same commit gives the same digest while Debian publishes the same packages. Needs Linux, buildah and mmdebstrap.
- *
- * @throws ImageToolsMissing; CommandError with the last lines of the step that failed.
+ * @returns the image of this machine, then that for arm64
+ * @throws AssetError; CommandError with the last lines of the step that failed
  */
-export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
+export async function buildImage(options: ImageOptions): Promise<readonly [BuiltImage, ...BuiltImage[]]> {
+  const { root, outDir, target = "operator", name = "endpoint-operator", arm64 = false, pushTo, progress } = options;
   await checkImageTools();
-  const { root, outDir, progress, signal, cache, target = "operator", name = "endpoint-operator" } = options;
-  const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as { version: string };
-  const epochSeconds = options.epochSeconds ?? (await sourceDateSeconds(root, process.env));
-  const layout = path.join(outDir, `${name}-${version}.oci`);
   await mkdir(outDir, { recursive: true });
-  await rm(layout, { recursive: true, force: true });
-  const reference = `docker.io/library/${name}:${version}`;
-  const debian = await withBases({ root, epochSeconds, cache, progress, signal }, async (bases) => {
+  const version = await packageVersion(root);
+  const step = <T>(what: string, run: () => Promise<T>) => withProgress(progress, what, run);
+  const image = { name, version, reference: `docker.io/library/${name}:${version}` };
+  const { reference } = image;
+  const file = path.join(outDir, `${name}-${version}`);
+  return await withBases(options, async (bases) => {
     const { buildah, directory, dockerfile: text } = bases;
-    await withProgress(progress, `Building ${name}:${version}`, () =>
-      buildFile(buildah, { root, text, directory, target, reference, epochSeconds }),
-    );
-    await buildah(["push", "--quiet", reference, `oci:${layout}:${reference}`]);
-    const { pushTo } = options;
-    if (pushTo !== undefined)
-      await withProgress(progress, `Pushing ${pushTo}`, () =>
-        buildah(["push", "--quiet", `--tls-verify=${!isLoopbackRegistry(pushTo)}`, reference, `docker://${pushTo}`]),
-      );
+    await step(`Building ${name}:${version}`, () => buildFile(bases, { text, target, reference }));
+    const built = await writeImage(bases, image, file);
+    const push = ["push", "--quiet", `--tls-verify=${!isLoopbackRegistry(pushTo ?? "")}`, reference];
+    if (pushTo !== undefined) await step(`Pushing ${pushTo}`, () => buildah([...push, `docker://${pushTo}`]));
     await options.afterBuild?.(buildah, reference, directory);
-    return bases.debian;
+    if (!arm64) return [built];
+    const other = { ...image, reference: `${reference}-arm64` };
+    const build = { target, reference: other.reference, finished: reference };
+    const debian = await step(`Building ${name}:${version} for arm64`, () => buildArm64Image(bases, build));
+    return [built, await writeImage({ ...bases, debian }, other, `${file}-arm64`)];
   });
-  return await writeBeside({ layout, name, version, epochSeconds, outDir, debian });
 }
 
-export interface Finished {
-  readonly layout: string;
-  readonly name: string;
-  readonly version: string;
-  /** Follows the version in the names of the files. @default empty */
-  readonly suffix?: string;
-  readonly epochSeconds: number;
-  readonly outDir: string;
-  readonly debian: readonly DebianPackage[];
-}
-
-export async function writeBeside({ layout, outDir, debian, ...image }: Finished): Promise<BuiltImage> {
-  const { name, version, epochSeconds } = image;
+/** Writes an image of buildah's storage as files. @param file their names without the ending */
+async function writeImage(
+  { buildah, ...bases }: Bases,
+  { name, version, reference }: { readonly name: string; readonly version: string; readonly reference: string },
+  file: string,
+): Promise<BuiltImage> {
+  const [layout, archive, sbom] = [`${file}.oci`, `${file}.oci.tar`, `${file}.cdx.json`];
+  await rm(layout, { recursive: true, force: true });
+  await buildah(["push", "--quiet", reference, `oci:${layout}:${reference}`]);
   const { digest } = await readOciImage(layout);
-  const bundled = JSON.parse(await readImageFile(layout, "app/packages.json")) as readonly BundledPackage[];
-  const nodeVersion = process.versions.node;
-  const file = path.join(outDir, `${name}-${version}${image.suffix ?? ""}`);
-  const sbom = `${file}.cdx.json`;
-  const contents = { name, version, digest, bundled, debian, nodeVersion, epochSeconds };
-  await writeFile(sbom, `${JSON.stringify(imageSbom(contents), undefined, 2)}\n`);
-  const archive = `${file}.oci.tar`;
-  const sameBytes = ["--sort=name", `--mtime=@${epochSeconds}`, "--owner=0", "--group=0", "--numeric-owner"];
-  await runCommand({ command: "tar", args: [...sameBytes, "--create", "--file", archive, "--directory", layout, "."] });
-  return { name, version, digest, layout, archive, sbom };
+  const bundled = JSON.parse(await readImageFile(layout, "app/packages.json"));
+  const contents = imageSbom({ name, version, digest }, bundled, bases);
+  await writeFile(sbom, `${JSON.stringify(contents, undefined, 2)}\n`);
+  await packFiles(archive, bases.epochSeconds, ["--directory", layout, "."]);
+  return { title: `${name}:${version}`, digest, layout, archive, sbom };
+}
+
+/** Returns the version in package.json. */
+export async function packageVersion(root: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as { version: string };
+  return version;
 }

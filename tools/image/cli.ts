@@ -2,11 +2,10 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { AssetError } from "../assets/asset-error.ts";
 import { runTool } from "../process/command-line.ts";
-import { buildArm64Image } from "./arm64-image.ts";
-import { type BuiltImage, buildImage } from "./build-image.ts";
-import { ImageToolsMissing } from "./buildah.ts";
-import { sourceDateSeconds } from "./source-date.ts";
+import { buildImage } from "./build-image.ts";
+import { sourceDateSeconds } from "./same-bytes.ts";
 
 const usage = `Usage: npm run image -- [--out FOLDER] [--target STAGE] [--name NAME] [--push REFERENCE] [--arm64] [--cache FOLDER]
 
@@ -33,21 +32,18 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
     },
   });
   const root = fileURLToPath(new URL("../../", import.meta.url));
-  const { target, name, push: pushTo } = values;
-  const progress = (line: string) => console.log(line);
-  const cache = values.cache === undefined ? undefined : path.resolve(values.cache);
-  const outDir = path.resolve(values.out);
-  const epochSeconds = await sourceDateSeconds(root, process.env);
-  const image = await buildImage({ root, outDir, target, name, epochSeconds, pushTo, cache, progress, signal });
-  print(image);
-  if (values.arm64) print(await buildArm64Image({ root, outDir, image, target, epochSeconds, progress, signal }));
+  const { out, target, name, push: pushTo, arm64 } = values;
+  const images = await buildImage({
+    ...{ root, outDir: path.resolve(out), target, name, pushTo, arm64, signal },
+    epochSeconds: await sourceDateSeconds(root),
+    cache: values.cache === undefined ? undefined : path.resolve(values.cache),
+    progress: (line) => console.log(line),
+  });
+  for (const { title, digest, archive, layout, sbom } of images) {
+    const files = [archive, layout, sbom].map((file) => path.relative(process.cwd(), file));
+    console.log(`${title} ${digest}\n  ${files.join("\n  ")}`);
+  }
   return 0;
 }
 
-function print({ name, version, digest, archive, layout, sbom }: BuiltImage): void {
-  console.log(`${name}:${version} ${digest}\n  ${[archive, layout, sbom].map(shown).join("\n  ")}`);
-}
-
-const shown = (file: string) => path.relative(process.cwd(), file);
-
-await runTool({ usage, main, expected: [ImageToolsMissing] });
+await runTool({ usage, main, expected: [AssetError] });

@@ -1,4 +1,4 @@
-/** Reads and checks OCI layouts. */
+/** Reads OCI layouts. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -6,60 +6,46 @@ import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { runCommand } from "../assets/run-command.ts";
 
-/** A reference to a blob of an OCI layout. */
-export interface Descriptor {
-  readonly mediaType: string;
-  /** `sha256:` and hexadecimal digits. */
+/** A blob of an OCI layout. The digest is `sha256:` and hexadecimal digits. */
+interface Blob {
   readonly digest: string;
-  readonly size: number;
-}
-
-interface Manifest {
-  readonly config: Descriptor;
-  readonly layers: readonly Descriptor[];
 }
 
 /** An image of an OCI layout. */
 export interface OciImage {
   /** The digest of the manifest. A cluster pulls the image by it. */
   readonly digest: string;
-  readonly config: Descriptor;
+  readonly config: Blob;
   /** The layers, the lowest first. */
-  readonly layers: readonly Descriptor[];
+  readonly layers: readonly Blob[];
 }
 
 const fileOf = (layout: string, digest: string) => path.join(layout, "blobs", ...digest.split(":"));
 
 /** Reads the image of a layout. @throws Error when there is not exactly one */
 export async function readOciImage(layout: string): Promise<OciImage> {
-  const index = JSON.parse(await readFile(path.join(layout, "index.json"), "utf8")) as { manifests: Descriptor[] };
-  const [only, ...others] = index.manifests;
-  if (only === undefined || others.length > 0) throw new Error(`${layout} does not hold exactly one image`);
-  const manifest = JSON.parse(await readFile(fileOf(layout, only.digest), "utf8")) as Manifest;
-  return { digest: only.digest, config: manifest.config, layers: manifest.layers };
+  const digest = digestIn(await readFile(path.join(layout, "index.json"), "utf8"));
+  const { config, layers } = JSON.parse(await readFile(fileOf(layout, digest), "utf8")) as OciImage;
+  return { digest, config, layers };
 }
 
-/** Compares every blob with its digest. @returns a line for each blob that differs; empty if the image is complete */
-export async function brokenBlobs(layout: string): Promise<readonly string[]> {
-  const image = await readOciImage(layout);
-  const digests = [image.digest, image.config.digest, ...image.layers.map(({ digest }) => digest)];
-  const problems = await Promise.all(
-    digests.map(async (digest) => {
-      const found = await sha256Of(fileOf(layout, digest)).catch(() => "no file");
-      return `sha256:${found}` === digest ? [] : [`blob ${digest} is ${found}`];
-    }),
-  );
-  return problems.flat();
+/** Returns the digest of the image in an archive of a layout. @throws Error when there is not exactly one */
+export async function archivedDigest(archive: string): Promise<string> {
+  return digestIn(await runCommand({ command: "tar", args: ["-xOf", archive, "./index.json"] }));
+}
+
+function digestIn(index: string): string {
+  const [only, ...others] = (JSON.parse(index) as { readonly manifests: readonly Blob[] }).manifests;
+  if (only === undefined || others.length > 0) throw new Error("the index does not name exactly one image");
+  return only.digest;
 }
 
 /** Reads a file from the topmost layer that has it. @throws Error when no layer has it */
 export async function readImageFile(layout: string, name: string): Promise<string> {
   const { layers } = await readOciImage(layout);
   for (const { digest } of layers.toReversed()) {
-    const text = await runCommand({
-      command: "tar",
-      args: ["--extract", "--gzip", "--to-stdout", "--file", fileOf(layout, digest), name],
-    }).catch(() => undefined);
+    const args = ["--extract", "--gzip", "--to-stdout", "--file", fileOf(layout, digest), name];
+    const text = await runCommand({ command: "tar", args }).catch(() => undefined);
     if (text !== undefined) return text;
   }
   throw new Error(`no layer of ${layout} has the file ${name}`);

@@ -5,14 +5,16 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { AssetError } from "../assets/asset-error.ts";
 import type { ProgressSink } from "../assets/progress.ts";
-import { ImageToolsMissing } from "../image/buildah.ts";
+import { packageVersion } from "../image/build-image.ts";
+import { archivedDigest } from "../image/oci-layout.ts";
+import { sourceDateSeconds } from "../image/same-bytes.ts";
 import { runTool, UsageError } from "../process/command-line.ts";
-import { type Cosign, findCosign, type Signing, type SigningChoice, type Trust, withSigning } from "./cosign.ts";
+import { type Cosign, findCosign, type Signing, type Trust, trustInKey, withKeyPair } from "./cosign.ts";
 import { PublishError, publishedProblems, publishRelease } from "./publish.ts";
 import { publishRefusal } from "./refusal.ts";
 import { openRegistry } from "./registry.ts";
-import { makeRelease, packageVersion } from "./release.ts";
-import { imageDigest, type ReleaseFiles, releaseFiles } from "./release-files.ts";
+import { makeRelease } from "./release.ts";
+import { type ReleaseFiles, releaseFiles } from "./release-files.ts";
 import { releaseIn, releaseProblems } from "./verify.ts";
 
 const usage = `Usage: npm run release -- (--dry-run | --registry REGISTRY [--from FOLDER] | --verify FOLDER [--registry REGISTRY]) [OPTION]...
@@ -79,16 +81,20 @@ function checkOptions(values: Values): void {
 
 /** Makes a release, or takes an existing one, and verifies it. Only then it publishes the release. */
 async function release(root: string, version: string, context: Context): Promise<number> {
-  const { values, cosign, progress, signal } = context;
-  const { from, out, registry } = values;
-  const outDir = path.resolve(from ?? out);
-  const cache = values.cache === undefined ? undefined : path.resolve(values.cache);
-  return await withSigning(cosign, signingChoice(values), async (signing) => {
-    const trust: Trust = signing.kind === "Key" ? signing : trustOf(values);
-    if (from === undefined)
-      await makeRelease({ root, outDir, version, registry, cosign, signing, cache, progress, signal });
-    return await verify(releaseFiles(outDir, version), trust, { ...context, signing });
-  });
+  const { values, cosign } = context;
+  const { from, out, registry, cache, "signing-key": key, "dry-run": isDryRun } = values;
+  const files = releaseFiles(path.resolve(from ?? out), version);
+  const signedBy = async (signing: Signing) => {
+    const trust = signing === "Keyless" ? trustOf(values) : trustInKey(signing.publicKey);
+    if (from === undefined) {
+      const epochSeconds = await sourceDateSeconds(root);
+      const folder = cache === undefined ? undefined : path.resolve(cache);
+      await makeRelease({ ...context, root, files, registry, signing, epochSeconds, cache: folder });
+    }
+    return await verify(files, trust, { ...context, signing });
+  };
+  if (key === undefined && !isDryRun) return await signedBy("Keyless");
+  return await withKeyPair(cosign, key === undefined ? undefined : path.resolve(key), signedBy);
 }
 
 /** Verifies the files of a release, then publishes them if there is a signer, and verifies what is published. */
@@ -99,10 +105,10 @@ async function verify(
 ): Promise<number> {
   const problems = await releaseProblems(files, cosign, trust);
   if (problems.length > 0) return failed([...problems, "Verification failed. Nothing was published."]);
-  console.log(`${path.basename(files.layout)} ${await imageDigest(files).catch(() => "is not there")}`);
+  console.log(`${path.basename(files.archive)} ${await archivedDigest(files.archive)}`);
   console.log(`verified: ${files.outDir}\n${(await readdir(files.outDir)).sort().join("\n")}`);
   if (address === undefined) return 0;
-  const place = { address, cosign, trust, registry: await openRegistry(address, progress, signal) };
+  const place = { cosign, trust, registry: await openRegistry(address, progress, signal) };
   if (signing !== undefined) await publishRelease(files, place, { signing, progress });
   const different = await publishedProblems(files, place);
   if (different.length > 0)
@@ -111,21 +117,13 @@ async function verify(
   return 0;
 }
 
-function signingChoice(values: Values): SigningChoice {
-  if (values["signing-key"] !== undefined) {
-    const password = process.env.COSIGN_PASSWORD ?? "";
-    return { kind: "KeyFile", file: path.resolve(values["signing-key"]), password };
-  }
-  return { kind: values["dry-run"] ? "KeyOfThisRun" : "Keyless" };
-}
-
 /** A keyless release of a workflow is verified with the identity of that workflow. */
 function trustOf({ key, issuer, identity }: Values): Trust {
-  if (key !== undefined) return { kind: "Key", publicKey: path.resolve(key) };
+  if (key !== undefined) return trustInKey(path.resolve(key));
   const { GITHUB_SERVER_URL: server, GITHUB_WORKFLOW_REF: workflow } = process.env;
   const name = identity ?? (workflow === undefined ? undefined : `${server}/${workflow}`);
   if (name === undefined) throw new UsageError("Name --key FILE, or --identity for a keyless release.");
-  return { kind: "Identity", identity: name, issuer };
+  return [`--certificate-identity=${name}`, `--certificate-oidc-issuer=${issuer}`];
 }
 
 function failed(lines: readonly string[]): number {
@@ -133,4 +131,4 @@ function failed(lines: readonly string[]): number {
   return 1;
 }
 
-await runTool({ usage, main, expected: [ImageToolsMissing, AssetError, PublishError] });
+await runTool({ usage, main, expected: [AssetError, PublishError] });
