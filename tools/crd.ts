@@ -86,6 +86,8 @@ function commonColumns(ready: string): readonly PrinterColumn[] {
   ];
 }
 
+const messageColumn = wideColumn("Message", conditionPath("Ready", "message"), "What the condition Ready says");
+
 /** The kind ComputeEndpoint. */
 export const computeEndpointCrd: CrdKind = {
   ...{ kind, plural, shortName },
@@ -221,7 +223,7 @@ export function buildCrd(of: CrdKind): object {
           served: true,
           storage: true,
           subresources: { status: {} },
-          additionalPrinterColumns: printerColumns,
+          additionalPrinterColumns: [...printerColumns, messageColumn],
           schema: { openAPIV3Schema: buildStructuralSchema(of) },
         },
       ],

@@ -1,14 +1,13 @@
 /** The types that a kind names. */
 import type { Operation } from "../domain/operation.ts";
-import type { Condition, OperationWatermark } from "../resource/status-schema.ts";
+import type { Keeper } from "../resource/bookkeeping.ts";
+import type { Condition } from "../resource/status-schema.ts";
 import type { ParsedAs, StoredObject } from "../resource/stored-object.ts";
 
-export interface KindStatus {
+export interface KindStatus extends Keeper {
   readonly observedGeneration?: number | undefined;
   readonly lastHandledReconcileAt?: string | undefined;
   readonly conditions?: Condition[] | undefined;
-  /** How far the operations of the resource are counted. @default no operation belongs to its kind */
-  readonly operationWatermark?: OperationWatermark | undefined;
 }
 
 export interface KindResource extends StoredObject {

@@ -89,8 +89,7 @@ export async function release<T extends KindTypes>(target: StoreTarget<T>, step:
   const log = readLog(target, step);
   let current = resource;
   if (log !== undefined && log.ended.length > 0) {
-    const { operationWatermark } = log.state;
-    const status: T["status"] = { ...resource.status, operationWatermark };
+    const status: T["status"] = { ...resource.status, bookkeeping: log.state.bookkeeping };
     current = await kind.store.patchStatus(resource, status);
     countStored(context, memory.pending, current);
   }

@@ -223,10 +223,10 @@ function pausedDraft(
 
 const waitingForProjectMessage = "Waiting until other changes of the project have ended.";
 
-/** Removes empty lists and `undefined` members, because they mean the same as absent ones. */
+/** Removes empty lists, empty objects and `undefined` members, because they mean the same as absent ones. */
 export function withoutEmpty<Status extends object>(status: Status): Status {
   const entries = Object.entries(status).filter(
-    ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
+    ([, value]) => value !== undefined && !(value instanceof Object && Object.keys(value).length === 0),
   );
   return Object.fromEntries(entries) as Status;
 }

@@ -17,7 +17,7 @@ import {
   type StoredIdentity,
   warning,
 } from "../domain/resource-store.ts";
-import type { OperationWatermark } from "../resource/status-schema.ts";
+import { type Keeper, watermarkIn } from "../resource/bookkeeping.ts";
 import type { HistoryRange } from "./reader.ts";
 import { createdMsOf } from "./snapshot.ts";
 
@@ -110,10 +110,10 @@ export function isWorthStoring(stored: LogMark | undefined, next: LogMark): bool
 export function countStored(
   { metrics, events }: { readonly metrics: OperationMetrics; readonly events: EventRecorder },
   pending: Map<string, CountedOperation>,
-  resource: StoredIdentity & { readonly status: { readonly operationWatermark?: OperationWatermark | undefined } },
+  resource: StoredIdentity & { readonly status: Keeper },
 ): void {
   for (const operation of pending.values()) {
-    if (holds(resource.status.operationWatermark, operation)) {
+    if (holds(resource.status, operation)) {
       pending.delete(operation.operationId);
       metrics.countEnded({ ...resource.key, ...operation });
       if (operation.outcome === "failed") {
@@ -123,7 +123,7 @@ export function countStored(
   }
 }
 
-function holds(stored: OperationWatermark | undefined, { operationId, createdMs }: CountedOperation): boolean {
+function holds(stored: Keeper, { operationId, createdMs }: CountedOperation): boolean {
   const mark = parseMark(stored);
   return (
     mark !== undefined &&
@@ -137,25 +137,13 @@ function eventOfFailure({ action, error }: CountedOperation): ResourceEvent {
   return warning("OperationFailed", "Observe", `Operation ${action} failed${error === undefined ? "" : `: ${error}`}`);
 }
 
-/** Reads the stored form of a mark. @returns `undefined` if there is none, or its floor cannot be parsed */
-export function parseMark(stored: OperationWatermark | undefined): LogMark | undefined {
-  const floorMs = Date.parse(stored?.floorTime ?? "");
-  if (stored === undefined || !Number.isFinite(floorMs)) {
-    return undefined;
-  }
-  const counted = new Map(stored.counted.map(({ id, createdTime }) => [id, Date.parse(createdTime)]));
-  return { floorMs, counted, unfinishedIds: stored.unfinishedIds };
+/** Reads the stored form of a mark. @returns `undefined` if there is none, or it cannot be parsed */
+export function parseMark(status: Keeper): LogMark | undefined {
+  const stored = watermarkIn(status);
+  return stored && { ...stored, counted: new Map(stored.counted) };
 }
 
-export function formatMark({ floorMs, counted, unfinishedIds }: LogMark): OperationWatermark {
+export function formatMark({ counted, ...mark }: LogMark): string {
   const oldestFirst = [...counted].sort(([a, aMs], [b, bMs]) => aMs - bMs || (a < b ? -1 : 1));
-  return {
-    floorTime: timeText(floorMs),
-    counted: oldestFirst.map(([id, ms]) => ({ id, createdTime: timeText(ms) })),
-    unfinishedIds: [...unfinishedIds],
-  };
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
+  return JSON.stringify({ ...mark, counted: oldestFirst });
 }

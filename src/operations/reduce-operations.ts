@@ -22,7 +22,7 @@ import {
 import { createdMsOf, type OperationsSnapshot } from "./snapshot.ts";
 import { failuresAfter, shortError, shownOperations } from "./status-operations.ts";
 
-export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "operationWatermark">;
+export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "bookkeeping">;
 
 export interface LogSubject {
   /** The ownership record that status will hold after this reconcile. */
@@ -63,7 +63,7 @@ export function reduceOperations(
     return untouched(state, subject);
   }
   const isReplaced = ownership !== undefined && ownership.endpointId !== previousOwnership?.endpointId;
-  const previous = parseMark(state.operationWatermark);
+  const previous = parseMark(state);
   const stored = isReplaced ? undefined : previous;
   // Operations of a replaced endpoint are not shown any more.
   const before = isReplaced ? {} : state;
@@ -82,9 +82,9 @@ interface Log {
 }
 
 /** The log was not read, or has not begun: only the annotation can change the state. */
-function untouched({ operations, failedActions = [], operationWatermark }: OperationLogState, subject: LogSubject) {
+function untouched({ operations, failedActions = [], bookkeeping }: OperationLogState, subject: LogSubject) {
   const remembered = failuresAfter(failedActions, [], new Map(), subject);
-  const state = { operations, failedActions: remembered, operationWatermark };
+  const state = { operations, failedActions: remembered, bookkeeping };
   return { state, mustStore: false, ended: [], ownInFlight: [] };
 }
 
@@ -132,8 +132,9 @@ function counted(log: Log, stored: LogMark | undefined, mark: LogMark): Operatio
   const isOwned = subject.ownership !== undefined;
   const operations = shownOperations(own, state.operations ?? [], snapshot);
   const failedActions = failuresAfter(state.failedActions ?? [], step.ended, snapshot.byId, subject);
+  const bookkeeping = { ...state.bookkeeping, operationWatermark: formatMark(step.mark) };
   return {
-    state: { ...(isOwned && { operations, failedActions }), operationWatermark: formatMark(step.mark) },
+    state: { ...(isOwned && { operations, failedActions }), bookkeeping },
     mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark),
     ended: step.ended.map(countedOperation),
     ownInFlight: own.filter((operation) => isOwned && operation.cause === "SpecChange" && isInFlight(operation)),

@@ -1,14 +1,16 @@
 /** Computes what status shows of operations: the recent ones, and the failures of LastOperationSucceeded. */
 import { durationMsOf, isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
-import { type ComputeEndpointStatus, type StatusOperation, statusOperationsLimit } from "../resource/status-schema.ts";
+import type { ComputeEndpointStatus, StatusOperation } from "../resource/status-schema.ts";
 import type { AttributedOperation } from "./counting.ts";
 import { isBelieved, type OperationsSnapshot } from "./snapshot.ts";
 
 /** The maximum number of characters of an operation's error in status. */
 const errorLimit = 256;
 
+const shownLimits = { ended: 5, all: 20 };
+
 /**
- * Selects the operations that status shows, at most twenty: first the unfinished ones, then the most recent.
+ * Selects the operations that status shows, at most twenty: first the unfinished ones, then the five most recent.
  *
  * An availability check is left out unless it failed, so that a resource at rest causes no writes. An entry changes
  * only if the operation has another status or number of failures. An ended entry that is not in the snapshot stays as
@@ -29,7 +31,9 @@ export function shownOperations(
   const kept = previous.filter(
     (entry) => !snapshot.byId.has(entry.id) && (!isInFlight(entry) || snapshot.unseenIds.has(entry.id)),
   );
-  return [...entries, ...kept].sort(compareForReading).slice(0, statusOperationsLimit);
+  const sorted = [...entries, ...kept].sort(compareForReading);
+  const count = sorted.filter(isInFlight).length + shownLimits.ended;
+  return sorted.slice(0, Math.min(count, shownLimits.all));
 }
 
 export function shortError({ error }: Pick<Operation, "error">): { readonly error?: string } {

@@ -57,39 +57,12 @@ const operation = z.object({
   error: optional(z.string(), "The control plane's text on a failure, shortened."),
 });
 
-const acknowledged = z
+const bookkeeping = z
   .object({
-    generation: z.int().describe("The generation of the spec that was sent."),
-    hash: z.string().describe("Hash of the managed fields that the control plane accepted."),
-    fields: z.array(z.string()).describe("The managed fields, so that a removed one is noticed."),
-    attempts: z
-      .int()
-      .describe("How often these values were sent in a row. The delay before the next try grows with it."),
-    unmatchedAttempts: z
-      .int()
-      .describe("How often these values were sent since the endpoint last matched them; 0: it matches."),
-    time: time("When they were accepted, by the operator's clock."),
-    operationIds: optional(
-      z.array(z.string()),
-      "The operations that the last request started. If one fails, the request may be sent again.",
-    ),
+    acknowledged: optional(z.string(), "The last request that the control plane accepted for this spec."),
+    operationWatermark: optional(z.string(), "How far the operation log has been counted."),
   })
-  .describe("The last request that the control plane accepted for this spec.");
-
-const operationWatermark = z
-  .object({
-    floorTime: time("Operations created until then have been counted, or are among unfinishedIds."),
-    counted: z
-      .array(
-        z.object({
-          id: z.string().describe("The operation's id."),
-          createdTime: time("When the control plane created it."),
-        }),
-      )
-      .describe("Operations created after floorTime that have been counted."),
-    unfinishedIds: z.array(z.string()).describe("Operations that had not ended. They are counted when they end."),
-  })
-  .describe("How far the operation log has been counted. All times are of the control plane's clock.");
+  .describe("What the operator stores for itself, as JSON. No person needs it.");
 
 const condition = z.object({
   type: z.string().describe("Ready, Reconciling, Stalled, LastOperationSucceeded or CredentialsValid."),
@@ -131,8 +104,7 @@ export const statusSchema = z
       z.string(),
       "When the compute was last active. It is written together with other changes, never alone.",
     ),
-    operations: optional(z.array(operation), "The operations in flight, then the most recent ones. At most twenty."),
-    acknowledged: acknowledged.optional(),
+    operations: optional(z.array(operation), "The operations in flight, then the five most recent ones. At most twenty."),
     failedActions: optional(
       z.array(
         z.object({
@@ -144,7 +116,7 @@ export const statusSchema = z
       ),
       "Failures that no later success of the same action has cleared.",
     ),
-    operationWatermark: operationWatermark.optional(),
+    bookkeeping: bookkeeping.optional(),
     lastHandledReconcileAt: lastHandled("reconcile-requested-at"),
     lastHandledWakeAt: lastHandled("wake-requested-at"),
     lastHandledSuspendAt: lastHandled("suspend-requested-at"),
@@ -156,8 +128,5 @@ export type ComputeEndpointStatus = z.output<typeof statusSchema>;
 export type Ownership = z.output<typeof ownership>;
 export type CreateIntent = z.output<typeof createIntent>;
 export type StatusOperation = z.output<typeof operation>;
-export type Acknowledged = z.output<typeof acknowledged>;
-export type OperationWatermark = z.output<typeof operationWatermark>;
+export type Bookkeeping = z.output<typeof bookkeeping>;
 export type Condition = z.output<typeof condition>;
-
-export const statusOperationsLimit = 20;

@@ -3,8 +3,8 @@ import { hash } from "node:crypto";
 import { backoffMs } from "../../domain/clock.ts";
 import type { EndpointChanges, ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
+import type { Acknowledged } from "../../resource/bookkeeping.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
-import type { Acknowledged } from "../../resource/status-schema.ts";
 
 /** A field of spec that the operator manages if it is present, by its path below spec. */
 type ManagedField = "compute" | "suspend" | "pooler.enabled" | "pooler.mode" | "settings.pgSettings" | "disabled";

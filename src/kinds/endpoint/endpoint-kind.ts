@@ -80,7 +80,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, identity);
     const mayRead = isBeingDeleted(resource) || grantOf(resource.key.namespace, projectId).mayChange;
     const isShown = problem === undefined && isProven && mayRead;
-    return isShown ? { since: parseMark(resource.status.operationWatermark) } : undefined;
+    return isShown ? { since: parseMark(resource.status) } : undefined;
   }
 
   decide(facts: EndpointFacts, reads: Reads<EndpointTypes>): Plan {

@@ -1,6 +1,7 @@
 /** Computes the Kubernetes events that report what a reconcile did for one resource. */
 import { normal, type ResourceEvent, warning } from "../../domain/resource-store.ts";
 import type { ReleaseCause } from "../../engine/kind.ts";
+import { acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { endpointPlan } from "./log-subject.ts";
@@ -93,9 +94,9 @@ function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointS
 
 /** Returns an event if managed fields left spec: the control plane keeps their last values. */
 function fieldEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
-  const fields = next.acknowledged?.fields;
+  const fields = acknowledgedIn(next)?.fields;
   const dropped =
-    fields === undefined ? [] : (previous.acknowledged?.fields ?? []).filter((each) => !fields.includes(each));
+    fields === undefined ? [] : (acknowledgedIn(previous)?.fields ?? []).filter((each) => !fields.includes(each));
   return dropped.length === 0
     ? []
     : [

@@ -3,9 +3,10 @@ import type { PowerAction } from "../../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { stall } from "../../engine/kind.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
+import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
-import type { Acknowledged, Ownership } from "../../resource/status-schema.ts";
+import type { Ownership } from "../../resource/status-schema.ts";
 import {
   desiredChanges,
   diffEndpoint,
@@ -36,7 +37,7 @@ export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, obser
     case "Listed": {
       const plan = planPresent(observation, spec, remote.endpoint);
       // A list may be out of date. It is proof enough only if nothing is to be done, and nothing else was asked for last.
-      const { acknowledged } = observation.resource.status;
+      const acknowledged = acknowledgedIn(observation.resource.status);
       const isSame = acknowledged === undefined || acknowledged.hash === hashOf(desiredChanges(spec));
       const isProven =
         (plan.kind === "Settled" && isSame) || (plan.kind === "Wait" && plan.reason === "OperationInFlight");
@@ -171,7 +172,7 @@ function planBesideEndless(
   if (operations.ownInFlight.length === 0 || operations.inFlightForMs < endlessMs) {
     return undefined;
   }
-  const isChanged = resource.status.acknowledged?.hash !== hashOf(desiredChanges(spec));
+  const isChanged = acknowledgedIn(resource.status)?.hash !== hashOf(desiredChanges(spec));
   return planMove(observation, spec, endpoint) ?? (isChanged ? planUpdate(observation, spec, endpoint) : undefined);
 }
 
@@ -206,7 +207,7 @@ function planOccupiedTarget(observation: Observation, branchId: string, moving: 
 function planUpdate(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
   const diff = diffEndpoint(spec, endpoint);
   const hash = hashOf(desiredChanges(spec));
-  const { acknowledged } = observation.resource.status;
+  const acknowledged = acknowledgedIn(observation.resource.status);
   if (acknowledged?.hash !== hash) {
     const isNothingToSend = diff.differing.length === 0 && diff.unverifiable.length === 0;
     return isNothingToSend ? undefined : update(diff, endpoint, hash);

@@ -25,7 +25,7 @@ export interface PlanRules<Planned extends EndpointPlan> {
   records(plan: Planned, outcome: EndpointOutcome, facts: EndpointFacts): Partial<Records>;
   /** Milliseconds until the resource is due again; 0: at once; `undefined`: at the next poll or change. */
   nextLookMs(plan: Planned, outcome: EndpointOutcome, policy: Policy): number | undefined;
-  /** What the plan means for `status.acknowledged`. */
+  /** What the plan means for `status.bookkeeping.acknowledged`. */
   request(plan: Planned, outcome: EndpointOutcome): Request;
   /** The endpoint that the plan or its answer shows; `undefined`: none. */
   shownEndpoint(plan: Planned, outcome: EndpointOutcome): ObservedEndpoint | undefined;
@@ -37,7 +37,7 @@ export interface PlanRules<Planned extends EndpointPlan> {
   events(plan: Planned): readonly ResourceEvent[];
 }
 
-/** What a plan means for `status.acknowledged`, the record of the last accepted request. */
+/** What a plan means for `status.bookkeeping.acknowledged`, the record of the last accepted request. */
 export type Request =
   | { readonly kind: "Accepted"; readonly hash: string }
   /** No request is needed, because the endpoint already matches. */

@@ -3,9 +3,10 @@ import { pooledHostOf } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import { failureStallIn, withoutEmpty } from "../../engine/summary.ts";
 import type { OperationLogStep } from "../../operations/reduce-operations.ts";
+import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
-import type { Acknowledged, ComputeEndpointStatus } from "../../resource/status-schema.ts";
+import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
 import { endpointConditions, summaryOf } from "./endpoint-conditions.ts";
@@ -19,14 +20,15 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
   const summary = summaryOf(step);
   const records = recordsAfter(step);
   const own = endpointPlan(step.plan);
-  const { operations, failedActions, operationWatermark } = log.state;
+  const { operations, failedActions, bookkeeping } = log.state;
+  const acknowledged = acknowledgedAfter(step);
   const isForgotten = records.ownership === undefined && resource.status.ownership !== undefined;
   const status: ComputeEndpointStatus = {
     ...resource.status,
     ...(isForgotten ? noEndpoint : endpointFields(step, log)),
     ...records,
-    ...{ operations, failedActions, operationWatermark },
-    acknowledged: acknowledgedAfter(step),
+    ...{ operations, failedActions },
+    bookkeeping: withoutEmpty({ ...bookkeeping, acknowledged: acknowledged && JSON.stringify(acknowledged) }),
     observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
     ...(own && rulesOf(own).echo(own, step.outcome)),
     lastHandledReconcileAt: handledReconcileAt(step),
@@ -115,10 +117,11 @@ function keepQuietFields(
   { mustStore }: OperationLogStep,
 ): ComputeEndpointStatus {
   const isOperationRunning = conditionOf(next.conditions, "Reconciling")?.reason === "OperationInFlight";
+  const { operationWatermark } = previous.bookkeeping ?? {};
   const quiet = withoutEmpty({
     ...next,
     lastActiveTime: previous.lastActiveTime,
-    ...(mustStore ? {} : { operationWatermark: previous.operationWatermark }),
+    ...(mustStore ? {} : { bookkeeping: withoutEmpty({ ...next.bookkeeping, operationWatermark }) }),
     ...(isOperationRunning ? { state: previous.state, pendingState: previous.pendingState } : {}),
   });
   return isSameStored(quiet, withoutEmpty(previous)) ? quiet : next;
@@ -150,7 +153,7 @@ function sizeText(minUnits: number, maxUnits: number): string {
 function acknowledgedAfter(step: EndpointStep): Acknowledged | undefined {
   const { outcome, facts } = step;
   const plan = endpointPlan(step.plan);
-  const previous = facts.resource.status.acknowledged;
+  const previous = acknowledgedIn(facts.resource.status);
   if (plan === undefined) {
     return previous;
   }
@@ -170,7 +173,7 @@ function acknowledgedAfter(step: EndpointStep): Acknowledged | undefined {
 /** Records an accepted request. Requests with the same values are counted together. */
 function accepted(step: EndpointStep, hash: string): Acknowledged {
   const { resource, nowMs } = step.facts;
-  const { acknowledged: previous } = resource.status;
+  const previous = acknowledgedIn(resource.status);
   const row = previous?.hash === hash ? previous : { attempts: 0, unmatchedAttempts: 0 };
   return {
     generation: resource.generation,
@@ -189,7 +192,7 @@ function accepted(step: EndpointStep, hash: string): Acknowledged {
  */
 function matched(step: EndpointStep): Acknowledged | undefined {
   const { resource, nowMs } = step.facts;
-  const previous = resource.status.acknowledged;
+  const previous = acknowledgedIn(resource.status);
   const endpoint = latestEndpoint(step);
   if (resource.spec.kind === "Invalid" || endpoint === undefined) {
     return previous;

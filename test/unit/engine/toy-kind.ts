@@ -59,7 +59,7 @@ export class ToyKind implements Kind<ToyTypes> {
     return {
       heldBy: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
       missingGrant: ({ key }) => (grantOf(key.namespace, projectId).mayChange ? undefined : "There is no grant."),
-      shownLog: ({ status }) => (status.objectId ? { since: parseMark(status.operationWatermark) } : undefined),
+      shownLog: ({ status }) => (status.objectId ? { since: parseMark(status) } : undefined),
       decide: decideToy,
       traitsOf: (plan) => ({
         shape: plan.kind === "Settled" ? "Rest" : "Change",
@@ -139,7 +139,7 @@ function toyStatus(step: Step<ToyTypes>, log: OperationLogStep | undefined): Toy
   return withoutEmpty({
     ...{ ...resource.status, ...(objectId === undefined ? {} : { objectId, openCreate: undefined }) },
     ...(summary.kind === "Unchanged" ? {} : handled),
-    operationWatermark: log?.state.operationWatermark,
+    bookkeeping: log?.state.bookkeeping,
     conditions: conditionsAfter({ resource, nowMs }, summary),
   });
 }

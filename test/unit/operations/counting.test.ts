@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 import type { EndedOperation, Operation } from "../../../src/domain/operation.ts";
 import type { ResourceEvent } from "../../../src/domain/resource-store.ts";
-import { type CountedOperation, countStored } from "../../../src/operations/counting.ts";
+import { type CountedOperation, countStored, parseMark } from "../../../src/operations/counting.ts";
 import { reduceOperations } from "../../../src/operations/reduce-operations.ts";
+import type { watermarkIn } from "../../../src/resource/bookkeeping.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import type { OperationWatermark } from "../../../src/resource/status-schema.ts";
 import { at, begunState, endedIds, operation, ownership, snapshot, stored, subject } from "./log-builders.ts";
 
 /** Reduces several reads of the log. As in the operator, a state is stored only if it must be. Returns what is counted. */
@@ -45,7 +45,7 @@ describe("the watermark → counts each operation once", () => {
     const given = subject({ previousOwnership: undefined, ...change });
     const listed = [operation("a", -3_700), operation("b", -3_650), operation("c", -9), running("d", -99)];
     const step = reduceOperations({}, snapshot(listed), given);
-    expect([endedIds(step), step.state.operationWatermark?.unfinishedIds]).toEqual([want, ["d"]]);
+    expect([endedIds(step), parseMark(step.state)?.unfinishedIds]).toEqual([want, ["d"]]);
   });
 });
 
@@ -53,10 +53,12 @@ const failed: CountedOperation = {
   ...{ operationId: "a", action: "start_compute", outcome: "failed", cause: "SpecChange" },
   ...{ durationMs: 9, createdMs: Date.parse(at(0)), error: "no room" },
 };
+type StoredMark = NonNullable<ReturnType<typeof watermarkIn>>;
+const msAt = (seconds: number) => Date.parse(at(seconds));
 const metadata = { namespace: "shop", name: "orders", uid: "uid-orders", resourceVersion: "1", generation: 1 };
 
 /** Shows statuses with these watermarks one after the other. Returns the ids that were counted, and the events' texts. */
-function countedAfter(...marks: readonly (Partial<OperationWatermark> | undefined)[]) {
+function countedAfter(...marks: readonly (Partial<StoredMark> | undefined)[]) {
   const counted: EndedOperation[] = [];
   const events: ResourceEvent[] = [];
   const targets = {
@@ -65,25 +67,26 @@ function countedAfter(...marks: readonly (Partial<OperationWatermark> | undefine
   };
   const pending = new Map([["a", failed]]);
   for (const mark of marks) {
-    const operationWatermark = mark && { floorTime: at(-60), counted: [], unfinishedIds: [], ...mark };
-    countStored(targets, pending, parseComputeEndpoint({ metadata, status: { operationWatermark } }));
+    const watermark = mark && { floorMs: msAt(-60), counted: [], unfinishedIds: [], ...mark };
+    const status = { bookkeeping: { operationWatermark: JSON.stringify(watermark) } };
+    countStored(targets, pending, parseComputeEndpoint({ metadata, status }));
   }
   return [counted.map(({ operationId }) => operationId), events.map(({ note }) => note)];
 }
 
-const isCounted = { counted: [{ id: "a", createdTime: at(0) }] };
+const isCounted: Partial<StoredMark> = { counted: [["a", msAt(0)]] };
 const once = [["a"], ["Operation start_compute failed: no room"]];
 const never = [[], []];
 
 describe("a stored status → counts a pending failure once, with an event", () => {
-  it.each<[string, readonly (Partial<OperationWatermark> | undefined)[], unknown]>([
-    ["it was created at the floor", [{ floorTime: at(0) }], once],
+  it.each<[string, readonly (Partial<StoredMark> | undefined)[], unknown]>([
+    ["it was created at the floor", [{ floorMs: msAt(0) }], once],
     ["it was created after the floor, and is not counted", [{}], never],
     ["its id is counted", [isCounted], once],
-    ["it is at the floor, and unfinished", [{ floorTime: at(0), unfinishedIds: ["a"] }], never],
+    ["it is at the floor, and unfinished", [{ floorMs: msAt(0), unfinishedIds: ["a"] }], never],
     ["its id is counted, and unfinished", [{ ...isCounted, unfinishedIds: ["a"] }], never],
-    ["no watermark, or an unreadable floor", [undefined, { floorTime: "?" }], never],
-    ["an old status, then the new one twice", [{}, { floorTime: at(0) }, { floorTime: at(9) }], once],
+    ["no watermark, or an unreadable floor", [undefined, { floorMs: Number.NaN }], never],
+    ["an old status, then the new one twice", [{}, { floorMs: msAt(0) }, { floorMs: msAt(9) }], once],
   ])("%s", (_name, marks, want) => {
     expect(countedAfter(...marks)).toEqual(want);
   });

@@ -32,9 +32,9 @@ describe("operations in status", () => {
     ["in flight → stand first, then the most recent", [nth(1), running(2), nth(3)], ["op-2", "op-1", "op-3"]],
     ["running and scheduled → running first", [nth(1, { status: "scheduling" }), running(2)], ["op-2", "op-1"]],
     [
-      "more than twenty → twenty, and none in flight is left out",
-      [...twenty, running(99)],
-      ["op-99", ...twenty.slice(0, 19).map(({ id }) => id)],
+      "more than five ended → the most recent five, and all in flight",
+      [...twenty, running(98), running(99)],
+      ["op-98", "op-99", ...twenty.slice(0, 5).map(({ id }) => id)],
     ],
     ["an availability check that succeeded → is left out", [check("finished")], []],
     ["an availability check in flight → is left out", [check("running")], []],
@@ -82,11 +82,11 @@ describe("what status has shown before", () => {
       ["op-1", "op-3", "op-4"],
     ],
     [
-      "twenty, and new ones → the oldest go",
+      "five, and new ones → the oldest go",
       twenty,
       [running(1), nth(2)],
       {},
-      ["op-1", "op-2", ...twenty.slice(0, 18).map(({ id }) => id)],
+      ["op-1", "op-2", ...twenty.slice(0, 4).map(({ id }) => id)],
     ],
   ])("%s", (_name, seen, now, given, want) => {
     expect(idsOf(shown(now, { previous: seenAs(...seen), ...given }))).toEqual(want);

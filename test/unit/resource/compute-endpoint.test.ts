@@ -81,10 +81,10 @@ describe("a stored object", () => {
 
   it("one field of whose status cannot be read, as another version wrote it → the others stand", () => {
     const failedActions = [{ action: "start_compute", operationId: "op-1", time: "2026-11-20T08:00:00Z" }];
-    const operationWatermark = { createdTime: "2026-11-20T08:00:00Z", ids: [], unfinishedIds: [] };
-    const resource = parseComputeEndpoint({ metadata, status: { failedActions, operationWatermark, host: "h" } });
+    const bookkeeping = { operationWatermark: { floorTime: "2026-11-20T08:00:00Z" } };
+    const resource = parseComputeEndpoint({ metadata, status: { failedActions, bookkeeping, host: "h" } });
     expect(resource).toMatchObject({ isOwnershipReadable: true, status: { failedActions, host: "h" } });
-    expect(resource.status.operationWatermark).toBeUndefined();
+    expect(resource.status.bookkeeping).toBeUndefined();
   });
 
   it("whose spec lost its project → has to do with the one that its records name; with each of them once", () => {

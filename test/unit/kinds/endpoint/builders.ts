@@ -18,12 +18,13 @@ import type {
   OperationFacts,
 } from "../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
+import type { Acknowledged } from "../../../../src/resource/bookkeeping.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { endpointName, type Identity, ownershipToken } from "../../../../src/resource/identity.ts";
 import { annotations, finalizer } from "../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
 import type {
-  Acknowledged,
+  Bookkeeping,
   ComputeEndpointStatus,
   Condition,
   CreateIntent,
@@ -103,9 +104,9 @@ export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
   };
 }
 
-/** Makes an acknowledged record: the control plane accepted the values of a spec one minute ago, and showed them. */
-export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledged> = {}): Acknowledged {
-  return {
+/** The control plane accepted the values of a spec one minute ago, and showed them. */
+export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledged> = {}): Bookkeeping {
+  const record: Acknowledged = {
     generation: 1,
     hash: hashOf(desiredChanges(of)),
     fields: desiredFields(of).map(({ field }) => field),
@@ -114,6 +115,7 @@ export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledg
     time: timeAt(-60_000),
     ...change,
   };
+  return { acknowledged: JSON.stringify(record) };
 }
 
 /** The differences to a plain resource that has its finalizer and is not being deleted. */
@@ -243,7 +245,7 @@ export function owned(managed: Partial<ComputeEndpointSpec> = {}, change: OwnedC
       spec: managed,
       status: {
         ownership: ownership(),
-        acknowledged: acknowledged(spec(managed)),
+        bookkeeping: acknowledged(spec(managed)),
         ...status,
       },
     }),

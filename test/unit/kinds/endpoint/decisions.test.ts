@@ -80,7 +80,7 @@ const operations: readonly Row[] = [
   {
     name: "an own operation runs, spec changed → waits for it",
     why: "the control plane would refuse the change with 423",
-    given: owned(sized, { operations: { ownInFlight: [running] }, status: { acknowledged: acknowledged(spec()) } }),
+    given: owned(sized, { operations: { ownInFlight: [running] }, status: { bookkeeping: acknowledged(spec()) } }),
     want: { kind: "Wait", reason: "OperationInFlight" },
   },
   {
@@ -88,7 +88,7 @@ const operations: readonly Row[] = [
     why: "L7: an operation that never ends blocks no rollback",
     given: owned(sized, {
       operations: { ownInFlight: [running], inFlightForMs: 60_000 },
-      status: { acknowledged: acknowledged(spec()) },
+      status: { bookkeeping: acknowledged(spec()) },
       endpoint: twoUnits,
     }),
     want: { kind: "UpdateEndpoint" },
@@ -106,7 +106,7 @@ const drift: readonly Row[] = [
     name: "spec is edited back before the list shows the accepted change → read by id",
     why: "an accepted request that differs from spec is undone, whatever a list shows",
     given: owned(sized, {
-      status: { acknowledged: acknowledged(spec({ compute: twoUnits })) },
+      status: { bookkeeping: acknowledged(spec({ compute: twoUnits })) },
       endpoint: { minUnits: 1, maxUnits: 1 },
       readIds: [],
     }),
@@ -116,7 +116,7 @@ const drift: readonly Row[] = [
     name: "values drift, the time of the last request is a year ahead → sent again",
     why: "every wait that is computed from a stored time has a bound",
     given: owned(sized, {
-      status: { acknowledged: accepted(1, { time: timeAt(365 * 86_400_000) }) },
+      status: { bookkeeping: accepted(1, { time: timeAt(365 * 86_400_000) }) },
       endpoint: twoUnits,
     }),
     want: { kind: "UpdateEndpoint" },
@@ -124,7 +124,7 @@ const drift: readonly Row[] = [
   {
     name: "values drift twice after success → Stalled",
     why: "no third restart of a database",
-    given: owned(sized, { status: { acknowledged: accepted(2) }, endpoint: twoUnits }),
+    given: owned(sized, { status: { bookkeeping: accepted(2) }, endpoint: twoUnits }),
     want: { kind: "Stall", reason: "DriftPersists" },
   },
   {
@@ -132,7 +132,7 @@ const drift: readonly Row[] = [
     why: "the failure is known by its id, not by comparing clocks",
     given: owned(sized, {
       operations: { failedIds: new Set(["op-7"]) },
-      status: { acknowledged: accepted(2, { operationIds: ["op-7"], time: timeAt(-3_600_000) }) },
+      status: { bookkeeping: accepted(2, { operationIds: ["op-7"], time: timeAt(-3_600_000) }) },
       endpoint: twoUnits,
     }),
     want: { kind: "UpdateEndpoint" },
@@ -209,8 +209,10 @@ const locked = {
 };
 const answer = { endpoint: endpoint(), operations: [] };
 const ours = { ...intentMemory({ isUnresolved: false, answer }), ownOperationIds: [running.id] };
-const operationWatermark = formatMark({ floorMs: nowMs - 3_600_000, counted: new Map(), unfinishedIds: [] });
-const waiting = { memory: ours, status: { operationWatermark } };
+const bookkeeping = {
+  operationWatermark: formatMark({ floorMs: nowMs - 3_600_000, counted: new Map(), unfinishedIds: [] }),
+};
+const waiting = { memory: ours, status: { bookkeeping } };
 
 it.each([
   ["nothing is read → reads the project", observation({ memory: ours }), undefined, { kind: "Look", at: "Project" }],

@@ -15,7 +15,7 @@ it.each([
   const reasonAndTime = { status: "True", reason: "Rejected", lastTransitionTime: timeAt(-3_600_000) } as const;
   const stalled = condition({ type: "Stalled", ...reasonAndTime, observedGeneration });
   const larger = { compute: { minUnits: 2, maxUnits: 2 } };
-  const given = owned(larger, { status: { conditions: [stalled], acknowledged: undefined } });
+  const given = owned(larger, { status: { conditions: [stalled], bookkeeping: undefined } });
   expect(summaryOf(stepOf(given, { kind: "Deferred", waitedMs: 600_000 }))).toMatchObject(want);
 });
 

@@ -149,7 +149,7 @@ function statusOf(factors: Factors): ComputeEndpointStatus {
       origin === "Foreign"
         ? ownership({ clusterId: "cluster-b" })
         : ownership({ origin: origin as "Created" | "Adopted" | "Presumed" }),
-    acknowledged: acknowledged(validSpec(factors)),
+    bookkeeping: acknowledged(validSpec(factors)),
     ...(isOwnOperationInFlight
       ? { operations: [{ id: "op-own", action: "apply_config", status: "running", cause: "SpecChange", ...times }] }
       : {}),

@@ -53,8 +53,8 @@ function outcomesOf(plan: Plan): readonly EndpointOutcome[] {
 
 /** The operation log changes nothing in these statuses. */
 function logOf({ given }: Case) {
-  const { operations, failedActions, operationWatermark } = given.resource.status;
-  const state = { operations, failedActions, operationWatermark };
+  const { operations, failedActions, bookkeeping } = given.resource.status;
+  const state = { operations, failedActions, bookkeeping };
   return { state, mustStore: false, ended: [], ownInFlight: [] };
 }
 
@@ -94,7 +94,7 @@ function checkRecords({ factors, given, plan }: Case, outcome: EndpointOutcome, 
     note("S3 the record of ownership stays in status", factors, `${plan.kind} ${outcome.kind}`);
   }
   const isReplaced = before.ownership !== undefined && before.ownership.endpointId !== status.ownership?.endpointId;
-  if (isReplaced && status.acknowledged !== undefined) {
+  if (isReplaced && status.bookkeeping?.acknowledged !== undefined) {
     note("what a former endpoint acknowledged is forgotten", factors, plan.kind);
   }
 }
