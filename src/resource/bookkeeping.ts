@@ -1,4 +1,7 @@
-/** What the operator stores for itself: one line of JSON each, because no person needs it in `kubectl describe`. */
+/**
+ * What the operator stores for itself: one line of JSON each, because no person needs it in `kubectl describe`. A text
+ * that cannot be parsed counts as absent.
+ */
 import { z } from "zod";
 import type { Bookkeeping } from "./status-schema.ts";
 
@@ -37,15 +40,8 @@ export interface Keeper {
   readonly bookkeeping?: Bookkeeping | undefined;
 }
 
-/** @returns `undefined` if there is none, or it cannot be parsed */
-export function acknowledgedIn({ bookkeeping }: Keeper): Acknowledged | undefined {
-  return parsed(acknowledged, bookkeeping?.acknowledged);
-}
-
-/** @returns `undefined` if there is none, or it cannot be parsed */
-export function watermarkIn({ bookkeeping }: Keeper) {
-  return parsed(operationWatermark, bookkeeping?.operationWatermark);
-}
+export const acknowledgedIn = ({ bookkeeping }: Keeper) => parsed(acknowledged, bookkeeping?.acknowledged);
+export const watermarkIn = ({ bookkeeping }: Keeper) => parsed(operationWatermark, bookkeeping?.operationWatermark);
 
 function parsed<Value>(schema: z.ZodType<Value>, text = ""): Value | undefined {
   try {

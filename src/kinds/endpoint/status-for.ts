@@ -76,16 +76,16 @@ function endpointFields(step: EndpointStep, log: OperationLogStep): Partial<Comp
   if (endpoint === undefined) {
     return {};
   }
-  const maxConnections = maxConnectionsByUnits.get(endpoint.minUnits);
+  const { minUnits, maxUnits } = endpoint;
+  const maxConnections = maxConnectionsByUnits.get(minUnits);
   return {
     host: endpoint.host,
     poolerHost: pooledHostOf(endpoint),
     state: endpoint.state,
     pendingState: endpoint.pendingState ?? keptPendingState(step, log, endpoint.state),
     compute: {
-      minUnits: endpoint.minUnits,
-      maxUnits: endpoint.maxUnits,
-      size: sizeText(endpoint.minUnits, endpoint.maxUnits),
+      ...{ minUnits, maxUnits },
+      size: minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`,
       ...(maxConnections === undefined ? {} : { maxConnections }),
     },
     lastActiveTime: endpoint.lastActiveTime,
@@ -145,11 +145,6 @@ const maxConnectionsByUnits: ReadonlyMap<number, number> = new Map([
   [8, 3604],
 ]);
 
-/** Writes a size as people read it: `2` for a fixed size, `0.25-2` for a range. */
-function sizeText(minUnits: number, maxUnits: number): string {
-  return minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`;
-}
-
 function acknowledgedAfter(step: EndpointStep): Acknowledged | undefined {
   const { outcome, facts } = step;
   const plan = endpointPlan(step.plan);
@@ -194,15 +189,11 @@ function matched(step: EndpointStep): Acknowledged | undefined {
   const { resource, nowMs } = step.facts;
   const previous = acknowledgedIn(resource.status);
   const endpoint = latestEndpoint(step);
-  if (resource.spec.kind === "Invalid" || endpoint === undefined) {
+  const { generation, spec } = resource;
+  if (spec.kind === "Invalid" || endpoint === undefined || diffEndpoint(spec.spec, endpoint).differing.length > 0) {
     return previous;
   }
-  const { spec } = resource.spec;
-  if (diffEndpoint(spec, endpoint).differing.length > 0) {
-    return previous;
-  }
-  const { generation } = resource;
-  const hash = hashOf(desiredChanges(spec));
+  const hash = hashOf(desiredChanges(spec.spec));
   const fields = managedFields(step.facts);
   return previous?.hash === hash
     ? { ...previous, generation, fields, unmatchedAttempts: 0 }
