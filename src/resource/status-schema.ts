@@ -104,7 +104,10 @@ export const statusSchema = z
       z.string(),
       "When the compute was last active. It is written together with other changes, never alone.",
     ),
-    operations: optional(z.array(operation), "The operations in flight, then the five most recent ones. At most twenty."),
+    operations: optional(
+      z.array(operation),
+      "The operations in flight, then the five most recent ones. At most twenty.",
+    ),
     failedActions: optional(
       z.array(
         z.object({
