@@ -1,6 +1,7 @@
 /** What one reconcile has read and decided for one resource. */
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
+import type { EngineContext } from "./context.ts";
 import {
   commonPlan,
   type Facts,
@@ -29,6 +30,14 @@ export interface DecisionOf<T extends KindTypes> {
   readonly resource: T["resource"];
 }
 
+/** One resource in one reconcile, with what is known and decided of it. */
+export interface Target<T extends KindTypes> {
+  readonly context: EngineContext;
+  readonly kind: Kind<T>;
+  readonly memory: ResourceMemory<T>;
+  readonly decision: Decision<T>;
+}
+
 export class Decision<T extends KindTypes> {
   readonly #kind: Pick<Kind<T>, "finalizer">;
   readonly #project: ProjectFacts;
@@ -55,7 +64,7 @@ export class Decision<T extends KindTypes> {
   }
 
   /** The reads of the project; `undefined`: nothing was read. */
-  get project(): ProjectReads | undefined {
+  get projectReads(): ProjectReads | undefined {
     return this.#reads.project;
   }
 
@@ -63,13 +72,12 @@ export class Decision<T extends KindTypes> {
     return this.scope.shownLog?.(this.resource);
   }
 
-  get shape(): "Change" | "Apply" | "Rest" | "Look" | "Idle" | "Release" {
+  get shape(): "Change" | "Apply" | "Rest" | "Look" | "Idle" | "RemoveFinalizer" {
     switch (this.plan.kind) {
       case "Look":
       case "Idle":
-        return this.plan.kind;
       case "RemoveFinalizer":
-        return "Release";
+        return this.plan.kind;
       case "Wait":
       case "Stall":
         return "Rest";
@@ -93,26 +101,36 @@ export class Decision<T extends KindTypes> {
     return planStanding(standing, facts) ?? this.scope.decide(facts, this.#reads);
   }
 
-  /** Makes the reads that the decision asks for, one after the other. @throws ControlPlaneError */
-  async observe(from: ControlPlane | undefined, project?: ProjectReads): Promise<void> {
-    if (project !== undefined) {
-      this.#reads = { project };
-      this.plan = this.decide();
-    }
+  /** Makes the reads that the decision asks for, and decides after each. @throws ControlPlaneError */
+  async readAndDecide(from: ControlPlane, reads: ProjectReads): Promise<void> {
+    this.#reads = { project: reads };
+    this.plan = this.decide();
     for (let times = 0; times < decisionsLimit; times += 1) {
       const plan = commonPlan(this.plan);
-      if (plan?.kind !== "Look" || plan.at !== "Own") {
+      if (plan?.kind !== "Look" || plan.at === "Project") {
         return;
       }
-      if (plan.endpointId !== undefined && project !== undefined) {
-        const isRead = await project.readById(plan.endpointId);
-        this.readError = project.errorOf(plan.endpointId);
-        if (!isRead) return;
-      } else {
-        this.#reads = { ...this.#reads, own: await this.scope.observe?.(this.#facts(), this.#reads, from) };
+      if (plan.at === "Own") {
+        await this.#observe(from);
+      } else if (!(await reads.readById(plan.endpointId))) {
+        this.readError = reads.errorOf(plan.endpointId);
+        return;
       }
       this.plan = this.decide();
     }
+  }
+
+  /** Lets the kind read what needs no control plane, if its decision asks for that. */
+  async readLocally(): Promise<void> {
+    const plan = commonPlan(this.plan);
+    if (plan?.kind === "Look" && plan.at === "Own") {
+      await this.#observe(undefined);
+      this.plan = this.decide();
+    }
+  }
+
+  async #observe(from: ControlPlane | undefined): Promise<void> {
+    this.#reads = { ...this.#reads, own: await this.scope.observe?.(this.#facts(), this.#reads, from) };
   }
 
   step(outcome: Outcome<T>): Step<T> {

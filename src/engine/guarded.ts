@@ -4,30 +4,22 @@ import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import { reasonOf } from "../domain/logger.ts";
 import { boundedRetryAfterMs, KubernetesError } from "../domain/resource-store.ts";
-import type { EngineContext } from "./context.ts";
-import type { Kind } from "./kind.ts";
+import type { Target } from "./decision.ts";
 import type { KindTypes } from "./kind-types.ts";
-import type { ResourceMemory } from "./memory.ts";
 import { reportRefusedWrite } from "./refused-write.ts";
 import { resourceFields } from "./report.ts";
-
-export interface Guarded<T extends KindTypes> {
-  readonly context: EngineContext;
-  readonly kind: Kind<T>;
-  readonly memory: ResourceMemory<T>;
-  readonly resource: T["resource"];
-}
 
 /** The delays after failed writes. A resource that has changed or is gone is decided again almost at once. */
 const delays = { movedMs: 5, firstMs: 100, longestMs: 60_000 };
 
 /** Does the work for one resource. A failure makes it due again after a backoff. @returns whether the work succeeded */
-export async function guarded<T extends KindTypes>(on: () => Guarded<T>, work: () => Promise<void>): Promise<boolean> {
+export async function guarded<T extends KindTypes>(target: Target<T>, work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
     return true;
   } catch (error) {
-    const { context, kind, memory, resource } = on();
+    const { context, kind, memory } = target;
+    const { resource } = target.decision;
     const firstMs = hasMoved(error) ? delays.movedMs : delays.firstMs;
     memory.writeFailures += 1;
     const delayMs = backoffMs(memory.writeFailures, { firstMs, longestMs: delays.longestMs });

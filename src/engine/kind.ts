@@ -162,8 +162,10 @@ export type ReleaseCause = "Gone" | "Retained" | "NeverCreated" | "ProjectGone";
 export type CommonPlan =
   /** Asks for operations and endpoints of the project, and to be decided again. */
   | { readonly kind: "Look"; readonly at: "Project" }
-  /** Asks for the kind's own reads, and to be decided again. `endpointId`: an endpoint to read by id. */
-  | { readonly kind: "Look"; readonly at: "Own"; readonly endpointId?: string }
+  /** Asks for an endpoint of the project by id, and to be decided again. */
+  | { readonly kind: "Look"; readonly at: "Endpoint"; readonly endpointId: string }
+  /** Asks for what the kind's `observe` reads, and to be decided again. */
+  | { readonly kind: "Look"; readonly at: "Own" }
   | {
       readonly kind: "Wait";
       readonly reason: ProgressReason | AccessProgressReason;

@@ -1,12 +1,13 @@
 /** What this process remembers. A restart may lose all of it at any moment; no decision about safety depends on it. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { OperationsAge } from "../domain/operation.ts";
+import type { Operation, OperationsAge } from "../domain/operation.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { CountedOperation } from "../operations/counting.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
 import type { KindTypes } from "./kind-types.ts";
+import type { Posts } from "./posts.ts";
 
 export interface Policy {
   /** How long a POST without an answer may still take effect, in milliseconds. */
@@ -15,18 +16,6 @@ export interface Policy {
   readonly operationPollMs: number;
   /** The pause before a refused request is tried again, and between two full comparisons, in milliseconds. */
   readonly resyncMs: number;
-}
-
-/** What this process knows about the requests under one stored note of a create. */
-export interface Posts<Answer> {
-  /** Names the note. */
-  readonly attempt: string;
-  /** False: each request under the note was refused or answered, or none was sent. */
-  readonly isUnresolved: boolean;
-  /** When this process first saw the note or last sent a request under it, in monotonic milliseconds. */
-  readonly sinceMs: number;
-  /** The answer, until a status holds it. */
-  readonly answer: Answer | undefined;
 }
 
 /** A series of equal failures of the calls for one resource or project, without a success between them. */
@@ -98,8 +87,8 @@ export interface ProjectMemory {
 /** The maximum number of own operation ids kept for one resource. One request starts far fewer operations. */
 const ownOperationsLimit = 50;
 
-export function rememberOperations(memory: ResourceMemory, ids: readonly string[]): void {
-  memory.ownOperationIds = [...memory.ownOperationIds, ...ids].slice(-ownOperationsLimit);
+export function rememberOperations(memory: ResourceMemory, started: readonly Operation[]): void {
+  memory.ownOperationIds = [...memory.ownOperationIds, ...started.map(({ id }) => id)].slice(-ownOperationsLimit);
 }
 
 export function memoryOf(

@@ -10,8 +10,9 @@ import type { Kind, KindInProject, ProjectFacts } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { memoryOf, type ProjectMemory, type ResourceMemory } from "./memory.ts";
 import { type ProjectReads, readProject } from "./project-reads.ts";
-import { type ChangeCalls, ResourceReconcile } from "./resource-reconcile.ts";
+import { ResourceReconcile } from "./resource-reconcile.ts";
 import { firstChange, isLocked, nextChangeMs, nextDueMs } from "./schedule.ts";
+import type { ChangeCalls } from "./send-change.ts";
 
 /**
  * Reconciles one project: decide → observe → decide → send one change, store the others → schedule.
@@ -73,8 +74,8 @@ class ProjectReconcile {
       )
       .map((resource) => {
         const memory: ResourceMemory = memoryOf(this.#memory, resource, project.monotonicMs);
-        const inProject = this.#memory;
-        return new ResourceReconcile({ context: this.#context, kind, scope, memory, project, inProject, resource });
+        const projectMemory = this.#memory;
+        return new ResourceReconcile({ context: this.#context, kind, scope, memory, project, projectMemory, resource });
       });
   }
 
@@ -154,7 +155,9 @@ class ProjectReconcile {
     const reads = await readProject({ clock: this.#context.clock, controlPlane: calls.controlPlane }, project, ranges);
     project.listedWith = await calls.keyMark();
     for (const kind of this.#context.kinds) {
-      await Promise.all(chosen.filter((each) => each.isOf(kind)).map((each) => each.look(reads, calls.controlPlane)));
+      await Promise.all(
+        chosen.filter((each) => each.isOf(kind)).map((each) => each.decideWithReads(calls.controlPlane, reads)),
+      );
     }
     project.readFailure = undefined;
     return reads;
@@ -165,7 +168,7 @@ class ProjectReconcile {
     const isOpen = !isLocked(this.#memory, this.#facts.monotonicMs);
     const wishes = chosen.flatMap((each) => each.wish() ?? []);
     const first = isOpen ? firstChange(wishes, this.#memory.lastChange?.namespace) : undefined;
-    await Promise.all(chosen.map((each) => (each.uid === first?.uid ? each.send(change) : each.store())));
+    await Promise.all(chosen.map((each) => (each.uid === first?.uid ? each.send(change) : each.finish())));
   }
 
   /**

@@ -3,30 +3,20 @@ import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { countStored } from "../operations/counting.ts";
 import type { HistoryRange } from "../operations/reader.ts";
-import { isTrue } from "../resource/conditions.ts";
-import { annotations } from "../resource/names.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
-import type { EngineContext } from "./context.ts";
-import { Decision } from "./decision.ts";
+import { Decision, type Target } from "./decision.ts";
 import { nextFailure, nextReportMs } from "./failures.ts";
 import { guarded } from "./guarded.ts";
-import {
-  type CommonPlan,
-  commonPlan,
-  type Kind,
-  type Outcome,
-  type PlanOf,
-  type ProjectFacts,
-  type Step,
-} from "./kind.ts";
+import type { Kind, KindInProject, Outcome, PlanOf, ProjectFacts, Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { FailureRow, ProjectMemory, ResourceMemory } from "./memory.ts";
+import { deferredOutcome, dueAfter, failedOutcome, heldBack } from "./outcome.ts";
+import { notePostsOf } from "./posts.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
-import type { Urgency, WaitingChange } from "./schedule.ts";
-import { sendChange } from "./send-change.ts";
-import { release, type StoreTarget, storeStep } from "./store-step.ts";
-import { waitReportMs } from "./summary.ts";
+import { isAskedFor, isAtWork, type WaitingChange } from "./schedule.ts";
+import { type ChangeCalls, sendChange } from "./send-change.ts";
+import { release, storeStep } from "./store-step.ts";
 
 export interface FailedRead {
   readonly error: ControlPlaneError;
@@ -36,42 +26,42 @@ export interface FailedRead {
   readonly isProjectGone: boolean;
 }
 
-/** What a reconcile sends its one change with. */
-export interface ChangeCalls {
-  readonly reserve: () => Promise<void>;
-  readonly controlPlane: ControlPlane;
-  readonly isCurrent: () => boolean;
-}
-
-export interface ReconcileOf<T extends KindTypes> extends StoreTarget<T> {
+export interface ReconcileOf<T extends KindTypes> extends Omit<Target<T>, "decision"> {
+  readonly scope: KindInProject<T>;
   readonly project: ProjectFacts;
-  readonly inProject: ProjectMemory;
+  readonly projectMemory: ProjectMemory;
   readonly resource: T["resource"];
 }
 
 export class ResourceReconcile<T extends KindTypes> {
-  readonly #context: EngineContext;
-  readonly #kind: Kind<T>;
-  readonly #project: ProjectFacts;
-  readonly #inProject: ProjectMemory;
-  readonly #memory: ResourceMemory<T>;
-  readonly #decision: Decision<T>;
+  readonly #target: Target<T>;
+  readonly #facts: ProjectFacts;
+  readonly #projectMemory: ProjectMemory;
   /** Whether this reconcile does nothing more for the resource: it is released, stored or gone, or the work failed. */
   #isDone = false;
 
   constructor(of: ReconcileOf<T>) {
-    this.#context = of.context;
-    this.#kind = of.kind;
-    this.#memory = of.memory;
-    this.#project = of.project;
-    this.#inProject = of.inProject;
-    this.#catchUp(of.scope, of.resource);
-    this.#decision = new Decision(of);
+    this.#facts = of.project;
+    this.#projectMemory = of.projectMemory;
+    catchUp(of, of.scope, of.resource);
+    this.#target = { ...of, decision: new Decision(of) };
     this.#endWait();
   }
 
+  get #decision(): Decision<T> {
+    return this.#target.decision;
+  }
+
+  get #memory(): ResourceMemory<T> {
+    return this.#target.memory;
+  }
+
+  get #nowMs(): number {
+    return this.#target.context.clock.monotonicMs();
+  }
+
   isOf(kind: Kind<KindTypes>): boolean {
-    return this.#kind === (kind as unknown);
+    return this.#target.kind === (kind as unknown);
   }
 
   get uid(): string {
@@ -111,25 +101,17 @@ export class ResourceReconcile<T extends KindTypes> {
 
   /** Whether any read of the project may help it on: it is due, at work, or waits. */
   isExpecting(): boolean {
-    return this.isDue || this.#isWaiting || this.#isAtWork();
+    return this.isDue || this.#isWaiting || isAtWork(this.#resource);
   }
 
   /** Whether a person waits for it. After a restart all resources are due, and none of them is urgent for that. */
   isUrgent(): boolean {
     const isEdited = this.#decision.isChanged && this.#memory.mark !== undefined;
-    return this.isAskedFor() || this.#isWaiting || this.#isAtWork() || isEdited;
+    return this.isAskedFor() || this.#isWaiting || isAtWork(this.#resource) || isEdited;
   }
 
-  #isAtWork(): boolean {
-    const { conditions } = this.#resource.status;
-    return isBeingDeleted(this.#resource) || (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"));
-  }
-
-  /** Whether a person asked for a reconcile, or changed spec, since the status was last stored. */
   isAskedFor(): boolean {
-    const { annotations: given, generation, status } = this.#resource;
-    const requested = given[annotations.reconcileRequestedAt] ?? "";
-    return generation !== status.observedGeneration || requested !== (status.lastHandledReconcileAt ?? "");
+    return isAskedFor(this.#resource);
   }
 
   /** Takes the newest version, and carries out what needs no control plane. An outage never delays it. */
@@ -138,16 +120,16 @@ export class ResourceReconcile<T extends KindTypes> {
       return;
     }
     await this.#guarded(async () => {
-      const current = await this.#kind.store.current(this.#resource.key);
+      const current = await this.#target.kind.store.current(this.#resource.key);
       if (current?.uid !== this.#resource.uid) {
         this.#isDone = true;
-        this.#memory.dueAtMs = this.#context.clock.monotonicMs() + goneAgainMs;
+        this.#memory.dueAtMs = this.#nowMs + goneAgainMs;
         return;
       }
       this.#take(current);
       this.#endWait();
       await this.#addFinalizer();
-      await this.#decision.observe(undefined);
+      await this.#decision.readLocally();
       if (this.wantsRead() === "No") {
         await this.#conclude();
       }
@@ -156,7 +138,7 @@ export class ResourceReconcile<T extends KindTypes> {
 
   #take(resource: T["resource"]): void {
     this.#decision.resource = resource;
-    this.#catchUp(this.#decision.scope, resource);
+    catchUp(this.#target, this.#decision.scope, resource);
     this.#decision.plan = this.#decision.decide();
   }
 
@@ -169,20 +151,19 @@ export class ResourceReconcile<T extends KindTypes> {
   async #addFinalizer(): Promise<void> {
     const isWanted = this.plan.kind === "Look" && !isBeingDeleted(this.#resource);
     if (isWanted && !this.#hasFinalizer()) {
-      this.#take(await this.#kind.store.addFinalizer(this.#resource));
-      this.#context.logger.info(resourceFields(this.#resource), "finalizer added");
+      this.#take(await this.#target.kind.store.addFinalizer(this.#resource));
+      this.#target.context.logger.info(resourceFields(this.#resource), "finalizer added");
     }
   }
 
   #hasFinalizer(): boolean {
-    return this.#resource.finalizers.includes(this.#kind.finalizer);
+    return this.#resource.finalizers.includes(this.#target.kind.finalizer);
   }
 
-  /** Decides with the reads of the project, and makes those that the decision asks for. */
-  async look(project: ProjectReads, from: ControlPlane): Promise<void> {
+  async decideWithReads(from: ControlPlane, reads: ProjectReads): Promise<void> {
     await this.#guarded(async () => {
       try {
-        await this.#decision.observe(from, project);
+        await this.#decision.readAndDecide(from, reads);
       } catch (error) {
         if (!(error instanceof ControlPlaneError)) throw error;
         this.#decision.readError = error;
@@ -194,75 +175,63 @@ export class ResourceReconcile<T extends KindTypes> {
   /** A change that is held back does not wait. A resource that is due waits also for the list of a locked project. */
   #noteWaiting(): void {
     const { shape, readError } = this.#decision;
-    const isWish = shape === "Change" && this.#heldBack() === undefined;
+    const isWish = shape === "Change" && this.#heldBack === undefined;
     const isWaiting = readError === undefined && (isWish || (shape === "Look" && this.isExpecting()));
-    const sinceMs = this.#memory.waitingSinceMs ?? this.#project.monotonicMs;
+    const sinceMs = this.#memory.waitingSinceMs ?? this.#facts.monotonicMs;
     this.#memory.waitingSinceMs = isWaiting ? sinceMs : undefined;
   }
 
   /** The change that the resource waits to send. */
   wish(): WaitingChange | undefined {
     const { waitingSinceMs: sinceMs } = this.#memory;
-    const { shape } = this.#decision;
+    const { shape, scope } = this.#decision;
     if (this.#isDone || sinceMs === undefined || shape !== "Change") {
       return undefined;
     }
     const { uid, key } = this.#resource;
-    return { uid, namespace: key.namespace, urgency: this.#urgency(), sinceMs };
-  }
-
-  #urgency(): Urgency {
-    if (isBeingDeleted(this.#resource)) {
-      return "Deletion";
-    }
-    return this.#decision.scope.openAttempt(this.#resource) === undefined ? "Other" : "OpenCreate";
+    const hasOpenCreate = scope.openAttempt(this.#resource) !== undefined;
+    const urgency = isBeingDeleted(this.#resource) ? "Deletion" : hasOpenCreate ? "OpenCreate" : "Other";
+    return { uid, namespace: key.namespace, urgency, sinceMs };
   }
 
   /** Sends the change. Claims and grants may have changed since the decision, so they are looked up again. */
   async send(calls: ChangeCalls): Promise<void> {
-    this.#decision.scope = this.#kind.begin(this.#project);
-    await this.#guarded(() => inResourceSpan(this.#context, this.#resource, () => this.#send(calls)));
+    this.#decision.scope = this.#target.kind.begin(this.#facts);
+    await this.#guarded(() => inResourceSpan(this.#target.context, this.#resource, () => this.#send(calls)));
   }
 
-  async #send({ reserve, controlPlane, isCurrent }: ChangeCalls): Promise<void> {
-    await reserve();
-    const memory = this.#memory;
-    const decision = this.#decision;
-    const { scope } = decision;
-    const sent = await sendChange({
-      ...{ clock: this.#context.clock, events: this.#context.events, kind: this.#kind, scope, memory, controlPlane },
-      ...{ step: { ...decision.step({ kind: "NothingSent" }), plan: this.plan }, isCurrent },
-      decideFor: (resource) => decision.decide(resource),
-    });
+  async #send(calls: ChangeCalls): Promise<void> {
+    const { decision, memory } = this.#target;
+    const sent = await sendChange(this.#target, calls);
     memory.waitingSinceMs = undefined;
     if (sent.kind === "Outdated") {
       memory.dueAtMs = 0;
       return;
     }
     if (sent.kind === "Refused") {
-      await this.#store({ kind: "Applied", applied: sent.applied });
+      await this.#storeOutcome({ kind: "Applied", applied: sent.applied });
       return;
     }
     decision.resource = sent.resource;
     if (sent.kind === "Failed") {
       const { retryAtMs } = this.#noteFailure(sent.error);
       // The lock belongs to the project, so all its changes wait.
-      if (sent.error.reason === "Locked") this.#inProject.lockedUntilMs = retryAtMs;
-      await this.#store(this.#failed());
+      if (sent.error.reason === "Locked") this.#projectMemory.lockedUntilMs = retryAtMs;
+      await this.#storeOutcome(this.#failed());
       return;
     }
     const { answer } = sent;
-    const atMs = this.#context.clock.monotonicMs();
-    this.#inProject.lastChange = { namespace: this.#resource.key.namespace, atMs };
-    noteStarted(this.#inProject, answer.operations, atMs);
-    decision.project?.noteAnswer();
+    const atMs = this.#nowMs;
+    this.#projectMemory.lastChange = { namespace: this.#resource.key.namespace, atMs };
+    noteStarted(this.#projectMemory, answer.operations, atMs);
+    decision.projectReads?.noteAnswer();
     const accepted = { kind: "Accepted", answer } as const;
-    memory.hint = scope.hintAfter?.(decision.step(accepted));
-    await this.#store({ ...accepted, applied: await scope.apply?.(decision.step(accepted)) });
+    memory.hint = decision.scope.hintAfter?.(decision.step(accepted));
+    await this.#storeOutcome({ ...accepted, applied: await decision.scope.apply?.(decision.step(accepted)) });
   }
 
-  /** Stores the result, if it was not stored yet. */
-  async store(): Promise<void> {
+  /** Carries out a decision that sends nothing, if that was not done yet. */
+  async finish(): Promise<void> {
     if (!this.#isDone) {
       await this.#guarded(() => this.#conclude());
     }
@@ -270,17 +239,17 @@ export class ResourceReconcile<T extends KindTypes> {
 
   async #conclude(): Promise<void> {
     const outcome = await this.#restingOutcome();
-    const { shape, project } = this.#decision;
+    const { shape, projectReads } = this.#decision;
     const step = this.#decision.step(outcome);
-    if (shape === "Release" && outcome.kind === "NothingSent") {
-      await release(this.#target(), step);
+    if (shape === "RemoveFinalizer" && outcome.kind === "NothingSent") {
+      await release(this.#target, step);
       this.#isDone = true;
-      this.#inProject.resources.delete(this.uid);
-    } else if (shape === "Idle" && outcome.kind === "NothingSent" && project === undefined) {
+      this.#projectMemory.resources.delete(this.uid);
+    } else if (shape === "Idle" && outcome.kind === "NothingSent" && projectReads === undefined) {
       this.#rest(step);
     } else if (outcome.kind !== "Deferred" || this.isDue) {
       // A wait is stored when it is time to report it.
-      await this.#store(outcome);
+      await this.#storeOutcome(outcome);
     }
   }
 
@@ -296,20 +265,14 @@ export class ResourceReconcile<T extends KindTypes> {
         return applied === undefined ? { kind: "NothingSent" } : { kind: "Applied", applied };
       }
       case "Change":
-        return this.#heldBack() === undefined ? this.#deferred() : this.#failed();
+        return this.#heldBack === undefined
+          ? deferredOutcome(this.#resource, this.#memory, this.#facts)
+          : this.#failed();
       case "Look":
-        return this.#isWaiting ? this.#deferred() : { kind: "NothingSent" };
+        return this.#isWaiting ? deferredOutcome(this.#resource, this.#memory, this.#facts) : { kind: "NothingSent" };
       default:
         return { kind: "NothingSent" };
     }
-  }
-
-  #deferred(): Outcome<T> {
-    const { monotonicMs, lastChangeMs = 0 } = this.#project;
-    const sinceMs = this.#memory.waitingSinceMs ?? monotonicMs;
-    // In a burst, a new resource reports its wait only if the changes of the project stop. That saves a write for each.
-    const isNew = this.#resource.status.conditions === undefined;
-    return { kind: "Deferred", waitedMs: monotonicMs - (isNew ? Math.max(sinceMs, lastChangeMs) : sinceMs) };
   }
 
   /** Reports that the project cannot be read. A decision that needs no control plane stays valid. */
@@ -322,18 +285,18 @@ export class ResourceReconcile<T extends KindTypes> {
       if (isGone) {
         this.#decision.plan = { kind: "RemoveFinalizer", cause: "ProjectGone" };
       }
-      if (isGone || this.#decision.shape === "Release") {
+      if (isGone || this.#decision.shape === "RemoveFinalizer") {
         await this.#conclude();
         return;
       }
-      await this.#store({ kind: "Failed", error, forMs, lockHolder: undefined });
-      this.#memory.dueAtMs = this.#context.clock.monotonicMs() + nextReportMs(forMs);
+      await this.#storeOutcome({ kind: "Failed", error, forMs, lockHolder: undefined });
+      this.#memory.dueAtMs = this.#nowMs + nextReportMs(forMs);
     });
   }
 
-  async #store(outcome: Outcome<T>): Promise<void> {
+  async #storeOutcome(outcome: Outcome<T>): Promise<void> {
     const step = this.#decision.step(outcome);
-    const stored = await storeStep(this.#target(), step);
+    const stored = await storeStep(this.#target, step);
     this.#isDone = true;
     if (stored === undefined) {
       // The resource is gone or replaced. The watch reports that soon.
@@ -346,7 +309,7 @@ export class ResourceReconcile<T extends KindTypes> {
       this.#memory.failure = undefined;
     }
     this.#decision.resource = stored;
-    this.#catchUp(this.#decision.scope, stored);
+    catchUp(this.#target, this.#decision.scope, stored);
     this.#rest(step);
   }
 
@@ -354,75 +317,30 @@ export class ResourceReconcile<T extends KindTypes> {
   #rest(step: Step<T>): void {
     this.#memory.mark = this.#decision.mark();
     this.#memory.hint = this.#decision.scope.hintAfter?.(step);
-    this.#memory.dueAtMs = this.#dueAtMs(step);
-  }
-
-  #dueAtMs(step: Step<T>): number {
-    const nowMs = this.#context.clock.monotonicMs();
-    const { outcome } = step;
-    if (outcome.kind === "Failed") {
-      return Math.min(this.#memory.failure?.retryAtMs ?? Infinity, nowMs + nextReportMs(outcome.forMs));
-    }
-    if (outcome.kind === "Deferred") {
-      const leftMs = waitReportMs(this.#resource) - outcome.waitedMs;
-      return leftMs > 0 ? nowMs + leftMs : Infinity;
-    }
-    const plan = commonPlan(step.plan);
-    if (plan?.kind === "Idle" && plan.dueInMs === undefined && !this.isDue) {
-      return this.#memory.dueAtMs;
-    }
-    const ownMs = outcome.kind === "Accepted" ? undefined : delayOf(plan);
-    const delayMs = ownMs ?? this.#decision.scope.dueInMs(step);
-    return delayMs === undefined ? Infinity : nowMs + delayMs;
+    const { isDue, scope } = this.#decision;
+    const nowMs = this.#nowMs;
+    this.#memory.dueAtMs = dueAfter(step, { nowMs, isDue, kindMs: scope.dueInMs(step) });
   }
 
   #noteFailure(error: ControlPlaneError): FailureRow {
     const { generation } = this.#resource;
-    const nowMs = this.#context.clock.monotonicMs();
-    const failure = nextFailure(this.#memory.failure, { error, generation, nowMs }, this.#context);
+    const nowMs = this.#nowMs;
+    const failure = nextFailure(this.#memory.failure, { error, generation, nowMs }, this.#target.context);
     this.#memory.failure = failure;
     return failure;
   }
 
   #failed(): Outcome<T> {
-    const { failure } = this.#memory;
-    if (failure === undefined) {
-      return { kind: "NothingSent" };
-    }
-    const forMs = this.#context.clock.monotonicMs() - failure.sinceMs;
-    return { kind: "Failed", error: failure.error, forMs, lockHolder: this.#decision.project?.lockHolder };
+    const { projectReads } = this.#decision;
+    return failedOutcome(this.#memory.failure, this.#nowMs, projectReads?.lockHolder);
   }
 
-  /** Returns the failure that holds a change back. A person's edit or request ends the wait. */
-  #heldBack(): FailureRow | undefined {
-    const { failure } = this.#memory;
-    const isHeld = failure?.generation === this.#resource.generation && this.#project.monotonicMs < failure.retryAtMs;
-    return isHeld && !this.isAskedFor() ? failure : undefined;
-  }
-
-  #target(): StoreTarget<T> {
-    return { context: this.#context, kind: this.#kind, scope: this.#decision.scope, memory: this.#memory };
-  }
-
-  /** Counts what the stored status holds, and takes up what it says about creates. */
-  #catchUp(scope: StoreTarget<T>["scope"], resource: T["resource"]): void {
-    const memory = this.#memory;
-    countStored(this.#context, memory.pending, resource);
-    const attempt = scope.openAttempt(resource);
-    if (attempt !== undefined && attempt !== memory.posts?.attempt) {
-      // An earlier process may have sent a request under this note.
-      const { monotonicMs: sinceMs } = this.#project;
-      memory.posts = { attempt, isUnresolved: true, sinceMs, answer: undefined };
-    }
-    const { posts } = memory;
-    if (posts?.answer !== undefined && (scope.hasResult?.(resource) ?? attempt !== posts.attempt)) {
-      memory.posts = undefined;
-    }
+  get #heldBack(): FailureRow | undefined {
+    return heldBack(this.#resource, this.#memory.failure, this.#facts.monotonicMs);
   }
 
   async #guarded(work: () => Promise<void>): Promise<void> {
-    const on = () => ({ context: this.#context, kind: this.#kind, memory: this.#memory, resource: this.#resource });
-    if (!(await guarded(on, work))) {
+    if (!(await guarded(this.#target, work))) {
       this.#isDone = true;
       // Before the backoff has passed, only a change of the resource makes it due.
       this.#memory.mark = this.#decision.mark();
@@ -430,9 +348,16 @@ export class ResourceReconcile<T extends KindTypes> {
   }
 }
 
-function delayOf(plan: CommonPlan | undefined): number | undefined {
-  return plan?.kind === "Wait" ? plan.waitMs : plan?.kind === "Idle" ? plan.dueInMs : undefined;
-}
-
 /** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */
 const goneAgainMs = 1_000;
+
+/** Counts what the stored status holds, and takes up what it says about creates. */
+function catchUp<T extends KindTypes>(
+  { context, memory }: Omit<Target<T>, "decision">,
+  scope: KindInProject<T>,
+  resource: T["resource"],
+): void {
+  countStored(context, memory.pending, resource);
+  const stored = { attempt: scope.openAttempt(resource), hasResult: scope.hasResult?.(resource) };
+  notePostsOf(memory, stored, context.clock.monotonicMs());
+}

@@ -1,27 +1,26 @@
 /** Sends one change to the control plane, after storing what a crash must not lose. */
-import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { PutOffError } from "../domain/leader-fence.ts";
-import type { EventRecorder } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { Kind, KindInProject, PlanOf, Step } from "./kind.ts";
+import type { Target } from "./decision.ts";
+import type { Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import { type ResourceMemory, rememberOperations } from "./memory.ts";
+import { rememberOperations } from "./memory.ts";
+import { beginPosts, postUnder } from "./posts.ts";
 import { withoutEmpty } from "./summary.ts";
 
-export interface ChangeToSend<T extends KindTypes> {
-  readonly clock: Clock;
-  readonly events: EventRecorder;
-  readonly kind: Kind<T>;
-  readonly scope: KindInProject<T>;
-  readonly memory: ResourceMemory<T>;
-  readonly step: Step<T> & { readonly plan: T["plan"] };
+/** What a reconcile sends its one change with. */
+export interface ChangeCalls {
+  /** Waits until the request budget allows one change. */
+  readonly reserve: () => Promise<void>;
   readonly controlPlane: ControlPlane;
   /** Whether the control plane is still the one of the decision. The waits before the request may be long. */
   readonly isCurrent: () => boolean;
-  /** Decides again, for a newer version of the resource and the same reads. */
-  readonly decideFor: (resource: T["resource"]) => PlanOf<T>;
+}
+
+interface Change<T extends KindTypes> extends Target<T> {
+  readonly calls: ChangeCalls;
+  readonly step: Step<T> & { readonly plan: T["plan"] };
 }
 
 export type Sent<T extends KindTypes> =
@@ -39,9 +38,13 @@ export type Sent<T extends KindTypes> =
  * read. If one of them is gone, paused, edited or deleted since the decision, or leads to another change, nothing is sent.
  * @throws KubernetesError when the resource cannot be stored or read; PutOffError when nothing may be sent.
  */
-export async function sendChange<T extends KindTypes>(change: ChangeToSend<T>): Promise<Sent<T>> {
-  const { scope, step, events, memory } = change;
-  if (!isWanted(change, change.kind.store.get(step.facts.resource.key))) {
+export async function sendChange<T extends KindTypes>(target: Target<T>, calls: ChangeCalls): Promise<Sent<T>> {
+  const { context, kind, memory, decision } = target;
+  const { scope, plan } = decision;
+  await calls.reserve();
+  const step = { ...decision.step({ kind: "NothingSent" }), plan };
+  const change: Change<T> = { ...target, calls, step };
+  if (!isWanted(change, kind.store.get(step.facts.resource.key))) {
     return { kind: "Outdated" };
   }
   const refused = await scope.tryWrites?.(step);
@@ -55,11 +58,14 @@ export async function sendChange<T extends KindTypes>(change: ChangeToSend<T>): 
   const { failure } = memory;
   // The next try of a refused change is not announced again.
   if (failure?.generation !== current.generation || failure.error.effect === "Unknown") {
-    for (const event of scope.traitsOf(step.plan).announced ?? []) events.record(current, event);
+    for (const event of scope.traitsOf(step.plan).announced ?? []) context.events.record(current, event);
   }
   try {
     const facts = { ...step.facts, resource: current };
-    return { kind: "Accepted", resource: current, answer: await request(change, { ...step, facts }) };
+    const under = { memory, attempt: scope.traitsOf(plan).attempt, clock: context.clock };
+    const answer = await postUnder(under, () => scope.send({ ...step, facts }, calls.controlPlane));
+    rememberOperations(memory, answer.operations);
+    return { kind: "Accepted", resource: current, answer };
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) {
       throw error;
@@ -69,15 +75,14 @@ export async function sendChange<T extends KindTypes>(change: ChangeToSend<T>): 
 }
 
 /** Stores the note, and makes the last check. @returns `undefined`: the change must not be sent */
-async function prepare<T extends KindTypes>(change: ChangeToSend<T>): Promise<T["resource"] | undefined> {
-  const { clock, scope, memory, step } = change;
+async function prepare<T extends KindTypes>(change: Change<T>): Promise<T["resource"] | undefined> {
+  const { context, memory, step } = change;
+  const { scope } = change.decision;
   const { store } = change.kind;
   const { resource } = step.facts;
   const { attempt } = scope.traitsOf(step.plan);
   const note = scope.noteOf(step);
-  if (attempt !== undefined && memory.posts?.attempt !== attempt) {
-    memory.posts = { attempt, isUnresolved: false, sinceMs: clock.monotonicMs(), answer: undefined };
-  }
+  beginPosts(memory, attempt, context.clock.monotonicMs());
   const isNoted = note !== undefined && !isSameStored(note, resource.status);
   const current = isNoted ? await store.patchStatus(resource, note) : await store.read(resource.key);
   // The write may have been answered slowly. The watch then knows what a person did meanwhile.
@@ -90,13 +95,15 @@ async function prepare<T extends KindTypes>(change: ChangeToSend<T>): Promise<T[
   return undefined;
 }
 
-function isWanted<T extends KindTypes>(change: ChangeToSend<T>, newest: T["resource"] | undefined): boolean {
-  const { step, scope, decideFor } = change;
+function isWanted<T extends KindTypes>(change: Change<T>, newest: T["resource"] | undefined): boolean {
+  const { step, decision, calls } = change;
   const { uid, generation } = step.facts.resource;
-  if (newest?.uid !== uid || newest.generation !== generation || !change.isCurrent()) {
+  if (newest?.uid !== uid || newest.generation !== generation || !calls.isCurrent()) {
     return false;
   }
-  const plan = decideFor(newest);
+  const { scope } = decision;
+  // The newest version, and the same reads.
+  const plan = decision.decide(newest);
   return plan.kind === step.plan.kind && scope.traitsOf(plan as T["plan"]).name === scope.traitsOf(step.plan).name;
 }
 
@@ -104,7 +111,7 @@ function isWanted<T extends KindTypes>(change: ChangeToSend<T>, newest: T["resou
  * Takes back what the note has changed, because nothing was sent. It may name a control plane that the resource no
  * longer uses, and then the resource would be Stalled. @throws KubernetesError
  */
-async function withdraw<T extends KindTypes>({ kind, step }: ChangeToSend<T>, note: T["status"]): Promise<void> {
+async function withdraw<T extends KindTypes>({ kind, step }: Change<T>, note: T["status"]): Promise<void> {
   const { key, uid, status: before } = step.facts.resource;
   const current = await kind.store.current(key);
   if (current?.uid !== uid) {
@@ -116,38 +123,4 @@ async function withdraw<T extends KindTypes>({ kind, step }: ChangeToSend<T>, no
     return [name, isSameStored(now[name], noted[name]) ? formerly[name] : now[name]];
   });
   await kind.store.patchStatus(current, withoutEmpty(Object.fromEntries(restored)));
-}
-
-/** Sends exactly one request. Until it is answered, a create may take effect at any moment. */
-async function request<T extends KindTypes>(
-  { clock, scope, memory, controlPlane }: ChangeToSend<T>,
-  step: Step<T> & { readonly plan: T["plan"] },
-): Promise<T["answer"]> {
-  const { attempt } = scope.traitsOf(step.plan);
-  const note = (isUnresolved: boolean, answer?: T["answer"]) => {
-    if (attempt !== undefined) memory.posts = { attempt, isUnresolved, sinceMs: clock.monotonicMs(), answer };
-  };
-  const { posts: before } = memory;
-  note(true);
-  try {
-    const answer = await scope.send(step, controlPlane);
-    note(false, answer);
-    rememberOperations(
-      memory,
-      answer.operations.map(({ id }) => id),
-    );
-    return answer;
-  } catch (error) {
-    // A refusal says nothing about an earlier request under the same note.
-    if (isNeverApplied(error)) memory.posts = before;
-    throw error;
-  }
-}
-
-/**
- * Whether an error proves that the request had no effect. After any other error, also after a bug of ours, the
- * request may have had one.
- */
-export function isNeverApplied(error: unknown): boolean {
-  return error instanceof PutOffError || (error instanceof ControlPlaneError && error.effect === "NotApplied");
 }

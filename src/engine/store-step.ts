@@ -2,20 +2,12 @@
 import { isSameStored } from "../domain/same-stored.ts";
 import { countStored } from "../operations/counting.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
-import type { EngineContext } from "./context.ts";
+import type { Target } from "./decision.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
-import { commonPlan, type Kind, type KindInProject, type Step } from "./kind.ts";
+import { commonPlan, type Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import type { ResourceMemory } from "./memory.ts";
 import { eventsOfTrouble, logStep, publish, resourceFields, traceStep } from "./report.ts";
-
-export interface StoreTarget<T extends KindTypes> {
-  readonly context: EngineContext;
-  readonly kind: Kind<T>;
-  readonly scope: KindInProject<T>;
-  readonly memory: ResourceMemory<T>;
-}
 
 /** The maximum number of attempts to store the answer to a change, if each attempt ends in a conflict. */
 const attemptsLimit = 5;
@@ -27,16 +19,16 @@ const attemptsLimit = 5;
  * @throws KubernetesError. The ended operations stay pending: they are counted if a later status holds them.
  */
 export async function storeStep<T extends KindTypes>(
-  target: StoreTarget<T>,
+  target: Target<T>,
   given: Step<T>,
 ): Promise<T["resource"] | undefined> {
-  const { context, kind, scope } = target;
+  const { context, kind } = target;
   traceStep(context, given);
   let step = given;
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = step.facts;
     const log = readLog(target, step);
-    const status = scope.statusOf(step, log);
+    const status = target.decision.scope.statusOf(step, log);
     try {
       const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
@@ -54,8 +46,8 @@ export async function storeStep<T extends KindTypes>(
 }
 
 /** Returns what the operation log says of the resource. What has ended waits to be counted. */
-function readLog<T extends KindTypes>({ scope, memory }: StoreTarget<T>, step: Step<T>): OperationLogStep | undefined {
-  const log = scope.logOf?.(step);
+function readLog<T extends KindTypes>({ decision, memory }: Target<T>, step: Step<T>): OperationLogStep | undefined {
+  const log = decision.scope.logOf?.(step);
   for (const operation of log?.ended ?? []) memory.pending.set(operation.operationId, operation);
   return log;
 }
@@ -67,7 +59,7 @@ interface Result<T extends KindTypes> {
 }
 
 function report<T extends KindTypes>(
-  { context, scope }: StoreTarget<T>,
+  { context, decision }: Target<T>,
   step: Step<T>,
   { log, status, hasChanged }: Result<T>,
 ): void {
@@ -76,14 +68,15 @@ function report<T extends KindTypes>(
   if (hasChanged || hasWritten) {
     const cause = step.outcome.kind === "Failed" ? failureStallOf(step.outcome.error, patienceMs) : undefined;
     const troubles = eventsOfTrouble(resource.status.conditions, status.conditions, cause);
-    publish(context, resource, [...(scope.eventsOf?.(step, status) ?? []), ...troubles]);
+    publish(context, resource, [...(decision.scope.eventsOf?.(step, status) ?? []), ...troubles]);
   }
   logStep(context, step, { log, hasChanged });
 }
 
 /** Counts what the resource still has to count, and removes what belongs to it. The finalizer goes last. */
-export async function release<T extends KindTypes>(target: StoreTarget<T>, step: Step<T>): Promise<void> {
-  const { context, kind, scope, memory } = target;
+export async function release<T extends KindTypes>(target: Target<T>, step: Step<T>): Promise<void> {
+  const { context, kind, memory } = target;
+  const { scope } = target.decision;
   const { resource } = step.facts;
   traceStep(context, step);
   const log = readLog(target, step);

@@ -3,11 +3,11 @@ import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { keyText } from "../domain/resource-store.ts";
+import { dryRun } from "../engine/dry-run.ts";
 import { isFailureStall } from "../engine/failures.ts";
 import { fullGrant, noGrant } from "../engine/grant.ts";
 import type { ProjectFacts } from "../engine/kind.ts";
 import { memoryOf, type Policy, Projects } from "../engine/memory.ts";
-import { planOf } from "../engine/plan-of.ts";
 import { EndpointsInProject } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
@@ -56,7 +56,7 @@ export async function planNow({ cluster, controlPlane, settings, clock }: PlanRe
   const begin = (project: ProjectFacts) => new EndpointsInProject(project, [...others, resource].filter(isNamed));
   const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
   const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
-  const step = await planOf<EndpointTypes>(context, resource, controlPlane);
+  const step = await dryRun<EndpointTypes>(context, resource, controlPlane);
   const notes = [
     plane.resource === "Forbidden" && `You may not read ${planeName(id)}: the plan trusts CONTROL_PLANE_URL.`,
     known === undefined && "You may not read Namespaces: the plan uses the grant that status shows.",

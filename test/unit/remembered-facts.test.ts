@@ -4,7 +4,11 @@ import { expect, test } from "vitest";
 
 /** The types of the memory of one resource: of the engine, and what each kind adds. */
 const kinds = [
-  { kind: "each kind", types: { "engine/memory.ts": ["ResourceMemory", "Posts", "FailureRow"] }, limit: 15 },
+  {
+    kind: "each kind",
+    types: { "engine/memory.ts": ["ResourceMemory", "FailureRow"], "engine/posts.ts": ["Posts"] },
+    limit: 15,
+  },
   {
     kind: "DatabaseAccess",
     types: { "kinds/access/access-observation.ts": ["AccessHint", "Comparison", "PendingPassword"] },

@@ -81,7 +81,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "no answer to a POST is not a refusal",
-    file: "engine/send-change.ts",
+    file: "engine/posts.ts",
     find: 'error.effect === "NotApplied"',
     replace: 'error.effect !== "Never"',
     caughtBy: { namedCase: "late POST and deletion" },
@@ -93,9 +93,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "an intent of an earlier process is unresolved",
-    file: "engine/resource-reconcile.ts",
-    find: "isUnresolved: true, sinceMs, answer: undefined",
-    replace: "isUnresolved: false, sinceMs, answer: undefined",
+    file: "engine/posts.ts",
+    find: "isUnresolved: true, sinceMs: nowMs, answer: undefined",
+    replace: "isUnresolved: false, sinceMs: nowMs, answer: undefined",
     caughtBy: { workload: "create a replica" },
   },
 
@@ -103,7 +103,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: "a resource is not worked on without its finalizer",
     file: "engine/resource-reconcile.ts",
-    find: "this.#resource.finalizers.includes(this.#kind.finalizer)",
+    find: "this.#resource.finalizers.includes(this.#target.kind.finalizer)",
     replace: "this.#resource.finalizers.length >= 0",
     caughtBy: { workload: "delete" },
   },

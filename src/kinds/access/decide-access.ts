@@ -63,7 +63,7 @@ function decideWith(
   if (endpoint === undefined) {
     return project.snapshot.readsById.has(reference.endpointId)
       ? waits.endpoint(validSpecOf(facts.resource)?.endpointRef.name ?? "", facts.policy.operationPollMs)
-      : { kind: "Look", at: "Own", endpointId: reference.endpointId };
+      : { kind: "Look", at: "Endpoint", endpointId: reference.endpointId };
   }
   // Only unfinished work asks for reads. A failed resource waits for its next try.
   const { hint, failure } = facts.memory;

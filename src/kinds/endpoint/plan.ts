@@ -61,7 +61,7 @@ export type PlanOf<Kind extends EndpointPlan["kind"]> = Extract<EndpointPlan, { 
 
 /** Asks for a read of an endpoint by id, because a list does not prove enough. */
 export function lookAt(endpointId: string): Plan {
-  return { kind: "Look", at: "Own", endpointId };
+  return { kind: "Look", at: "Endpoint", endpointId };
 }
 
 export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";

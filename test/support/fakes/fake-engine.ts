@@ -4,11 +4,11 @@ import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import type { EndedOperation } from "../../../src/domain/operation.ts";
 import type { Requeue } from "../../../src/domain/worker.ts";
 import type { CallerAccess, ControlPlaneAccess, ControlPlaneUnit } from "../../../src/engine/context.ts";
+import { dryRun } from "../../../src/engine/dry-run.ts";
 import { fullGrant } from "../../../src/engine/grant.ts";
 import type { Kind } from "../../../src/engine/kind.ts";
 import type { KindTypes } from "../../../src/engine/kind-types.ts";
 import { type Policy, Projects } from "../../../src/engine/memory.ts";
-import { planOf } from "../../../src/engine/plan-of.ts";
 import { reconcileProject } from "../../../src/engine/project-reconciler.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import type { Identity } from "../../../src/resource/identity.ts";
@@ -67,12 +67,12 @@ export class FakeEngine {
   }
 
   /** Decides about one resource of the first kind without a write. */
-  planOf(key: string, uid: string) {
+  dryRun(key: string, uid: string) {
     const { controlPlane, kinds, policy } = this.#parts;
     const [kind] = kinds;
     const resource = kind?.resourcesOf({ key, projectId: key }).find((each) => each.uid === uid);
     if (kind === undefined || resource === undefined) throw new Error(`there is no resource ${uid}`);
-    return planOf({ clock: this.clock, policy, kind, unit: this.#unit(), key }, resource, controlPlane);
+    return dryRun({ clock: this.clock, policy, kind, unit: this.#unit(), key }, resource, controlPlane);
   }
 
   #context() {

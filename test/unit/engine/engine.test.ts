@@ -230,7 +230,7 @@ describe("plan", () => {
     const scene = what === "a new resource" ? new ToyScene() : await ToyScene.ready();
     act(scene);
     const before = scene.steps.length;
-    expect(await scene.engine.planOf(projectId, "uid-toy")).toMatchObject({ plan, afterOperation: undefined });
+    expect(await scene.engine.dryRun(projectId, "uid-toy")).toMatchObject({ plan, afterOperation: undefined });
     expect(scene.steps.slice(before)).toEqual([]);
   });
 });

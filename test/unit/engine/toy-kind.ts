@@ -84,7 +84,7 @@ function decideToy(facts: Facts<ToyTypes>, { project }: Reads<ToyTypes>): ToyPla
   if (snapshot === undefined) return { kind: "Look", at: "Project" };
   const named = [...snapshot.endpoints.values()].find(({ name }) => name === resource.uid);
   const id = resource.status.objectId ?? named?.id;
-  if (id !== undefined && !snapshot.readsById.has(id)) return { kind: "Look", at: "Own", endpointId: id };
+  if (id !== undefined && !snapshot.readsById.has(id)) return { kind: "Look", at: "Endpoint", endpointId: id };
   const object = snapshot.endpoints.get(id ?? "");
   // A create without an answer may still take effect.
   const waitMs = memory.posts?.isUnresolved ? memory.posts.sinceMs + policy.createSettleMs - monotonicMs : 0;

@@ -202,7 +202,7 @@ const looksBeforeItActs: Invariant = ({ factors, given, plan }) => {
     return false;
   }
   const listed = planFor({ ...given, project: { ...given.project, readsById: new Set() } });
-  const isRead = listed.kind === "Look" && listed.at === "Own" && listed.endpointId === endpointId;
+  const isRead = listed.kind === "Look" && listed.at === "Endpoint" && listed.endpointId === endpointId;
   return !(plan.kind === "Settled" ? listed.kind === "Settled" : isRead) && "acts on what only a list shows";
 };
 

@@ -10,7 +10,7 @@ import { readProject } from "./project-reads.ts";
 import { factsOf } from "./project-reconciler.ts";
 import { lockHolderOf } from "./schedule.ts";
 
-export interface PlanContext<T extends KindTypes> {
+export interface DryRunOf<T extends KindTypes> {
   readonly clock: Clock;
   readonly policy: Policy;
   readonly kind: Pick<Kind<T>, "begin" | "finalizer">;
@@ -26,8 +26,8 @@ export interface PlannedStep<T extends KindTypes> {
 }
 
 /** The operator adds its finalizer before it reads; this plan is what follows. @throws ControlPlaneError */
-export async function planOf<T extends KindTypes>(
-  { clock, policy, kind, unit, key }: PlanContext<T>,
+export async function dryRun<T extends KindTypes>(
+  { clock, policy, kind, unit, key }: DryRunOf<T>,
   resource: T["resource"],
   controlPlane: ControlPlane,
 ): Promise<PlannedStep<T>> {
@@ -40,7 +40,7 @@ export async function planOf<T extends KindTypes>(
     return { plan: decision.plan, afterOperation: undefined };
   }
   const range = decision.shownLog?.since;
-  await decision.observe(controlPlane, await readProject({ clock, controlPlane }, project, range ? [range] : []));
+  await decision.readAndDecide(controlPlane, await readProject({ clock, controlPlane }, project, range ? [range] : []));
   if (decision.readError !== undefined) throw decision.readError;
   const isHeld = decision.shape === "Change" || decision.shape === "Look";
   return { plan: decision.plan, afterOperation: isHeld ? lockHolderOf(project, facts.monotonicMs) : undefined };
