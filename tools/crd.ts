@@ -118,6 +118,8 @@ export const computeEndpointCrd: CrdKind = {
       "date",
     ),
     wideColumn("Failed", ".status.failedActions[0].action", "A failed action that no later success has cleared"),
+    wideColumn("InSync", conditionPath("InSync", "status"), "Whether every managed field has the value of spec"),
+    wideColumn("Pending", conditionPath("ChangePending", "reason"), "What a change that drops connections waits for"),
   ],
 };
 

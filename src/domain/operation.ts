@@ -20,8 +20,8 @@ export interface Operation {
 /** `Unknown`: the operator does not know the status, so it shows the operation and does not wait for it. */
 export type OperationOutcome = "InFlight" | "Succeeded" | "Failed" | "Unknown";
 
-/** What started an operation: a call of the operator, the control plane itself, or a call of another client. */
-export type OperationCause = "SpecChange" | "ControlPlane" | "Other";
+/** A call of the operator, also one that sets back a change (`Drift`); the control plane itself; another client. */
+export type OperationCause = "SpecChange" | "Drift" | "ControlPlane" | "Other";
 
 const outcomeByStatus: ReadonlyMap<string, OperationOutcome> = new Map([
   ["scheduling", "InFlight"],

@@ -111,6 +111,9 @@ export interface ResourceEvent {
 export const eventReasons = {
   ComputeEndpoint: {
     Normal: [
+      "ChangeHeld",
+      "ChangeSent",
+      "ChangeWithdrawn",
       "EndpointAdopted",
       "EndpointCreated",
       "EndpointDeleted",
@@ -119,6 +122,7 @@ export const eventReasons = {
       "FieldReleased",
     ],
     Warning: [
+      "CannotBecomeIdle",
       "CreateAbandoned",
       "CredentialsRejected",
       "EndpointGone",
@@ -127,6 +131,7 @@ export const eventReasons = {
       "EndpointSuspending",
       "OperationFailed",
       "ProjectGone",
+      "WindowMissed",
     ],
   },
   DatabaseAccess: {

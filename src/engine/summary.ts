@@ -18,7 +18,7 @@ import { commonPlan, type Outcome, type Step } from "./kind.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
 
 export type Summary =
-  | { readonly kind: "Ready"; readonly reason: "UpToDate" | "OperationFailed"; readonly message: string }
+  | { readonly kind: "Ready"; readonly reason: ConditionDraft["reason"]; readonly message: string }
   | { readonly kind: "Progressing"; readonly reason: ConditionDraft["reason"]; readonly message: string }
   | { readonly kind: "Stalled"; readonly reason: ConditionDraft["reason"]; readonly message: string }
   | {

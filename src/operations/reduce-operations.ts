@@ -31,6 +31,8 @@ export interface LogSubject {
   /** The endpoint as this reconcile last saw it; `undefined`: it did not see the endpoint. */
   readonly endpoint: ObservedEndpoint | undefined;
   readonly answeredIds: readonly string[];
+  /** What caused them. @default SpecChange */
+  readonly answeredCause?: "Drift" | undefined;
   /** Ids of operations that answers to earlier writes named, as far as this process remembers them. */
   readonly ownOperationIds: readonly string[];
   readonly acknowledgedOperationId: string | undefined;
@@ -137,7 +139,7 @@ function counted(log: Log, stored: LogMark | undefined, mark: LogMark): Operatio
     state: { ...(isOwned && { operations, failedActions }), bookkeeping },
     mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark),
     ended: step.ended.map(countedOperation),
-    ownInFlight: own.filter((operation) => isOwned && operation.cause === "SpecChange" && isInFlight(operation)),
+    ownInFlight: own.filter((operation) => isOwned && isOurs(operation) && isInFlight(operation)),
   };
 }
 
@@ -161,23 +163,30 @@ function countedOperation(operation: AttributedOperation): CountedOperation {
 function attribute({ snapshot, state, subject, owner, begins }: Log, unfinishedIds: readonly string[]) {
   const { byEndpoint, byId } = snapshot;
   const { endpoint, answeredIds, ownOperationIds } = subject;
-  const shownIds = (state.operations ?? []).filter(({ cause }) => cause === "SpecChange").map(({ id }) => id);
-  const ourIds = new Set([...shownIds, ...ownOperationIds, ...answeredIds]);
+  const shown = (state.operations ?? []).filter(isOurs);
+  const ours = new Map<string, OperationCause>([
+    ...ownOperationIds.map((id) => [id, "SpecChange"] as const),
+    ...answeredIds.map((id) => [id, subject.answeredCause ?? "SpecChange"] as const),
+    ...shown.map(({ id, cause }) => [id, cause] as const),
+  ]);
   const withoutEndpoint = (byEndpoint.get("") ?? []).filter(
-    (operation) => ourIds.has(operation.id) || isOfBranch(operation, endpoint),
+    (operation) => ours.has(operation.id) || isOfBranch(operation, endpoint),
   );
   const own = [...(byEndpoint.get(owner.endpointId) ?? []), ...withoutEndpoint].sort(compareNewestFirst);
   if (begins && owner.origin !== "Adopted") {
     // The answer to the create was lost, so the operator did not know the id of this start.
     for (const { id } of own.filter(({ action }) => action === "start_compute")) {
-      ourIds.add(id);
+      ours.set(id, "SpecChange");
     }
   }
   const ownIds = new Set(own.map(({ id }) => id));
   const left = unfinishedIds.flatMap((id) => byId.get(id) ?? []).filter(({ id }) => !ownIds.has(id));
-  const withCause = (operation: Operation) => ({ ...operation, cause: causeOf(operation, ourIds, byEndpoint) });
+  const withCause = (operation: Operation) => ({ ...operation, cause: causeOf(operation, ours, byEndpoint) });
   return { own: own.map(withCause), left: left.map(withCause) };
 }
+
+/** Whether a call of the operator started it. */
+const isOurs = ({ cause }: { readonly cause: OperationCause }) => cause === "SpecChange" || cause === "Drift";
 
 /** An operation that names no endpoint belongs to the read-write endpoint of its branch, if that is older. */
 function isOfBranch({ branchId, createdTime }: Operation, endpoint: ObservedEndpoint | undefined): boolean {
@@ -191,11 +200,12 @@ function isOfBranch({ branchId, createdTime }: Operation, endpoint: ObservedEndp
  */
 function causeOf(
   { id, action, endpointId = "", createdTime }: Operation,
-  ourIds: ReadonlySet<string>,
+  ours: ReadonlyMap<string, OperationCause>,
   byEndpoint: OperationsSnapshot["byEndpoint"],
 ): OperationCause {
-  if (ourIds.has(id)) {
-    return "SpecChange";
+  const own = ours.get(id);
+  if (own !== undefined) {
+    return own;
   }
   if (action === "check_availability") {
     return "ControlPlane";
@@ -203,7 +213,7 @@ function causeOf(
   const isPower = action === "suspend_compute" || action === "start_compute";
   const ofEndpoint = endpointId === "" ? [] : (byEndpoint.get(endpointId) ?? []);
   const isForeign = ofEndpoint.some(
-    (other) => other.action === "apply_config" && other.createdTime === createdTime && !ourIds.has(other.id),
+    (other) => other.action === "apply_config" && other.createdTime === createdTime && !ours.has(other.id),
   );
   return isPower && !isForeign ? "ControlPlane" : "Other";
 }

@@ -68,16 +68,20 @@ const ownSteps: Readonly<Record<string, string>> = {
   NotObserved: "Wait a moment. If it lasts, see whether the operator runs and watches this namespace.",
   OperationFailed:
     "Start the compute with kubectl endpoints wake, or change spec. If nothing will repeat the operation, acknowledge it.",
+  WaitingForApproval: "Run the command to approve the change, or take the change back in spec.",
+  WaitingForIdle: "Wait. The endpoint serves as before.",
+  WaitingForWindow: "Wait. The endpoint serves as before.",
 };
 
-/** Stalled if True, else a deletion that waits (`InUse`), else a failed operation of a Ready resource, else Ready. */
+/** Stalled, else a deletion that waits (`InUse`). Of a Ready resource a failed operation or a change that waits. Else Ready. */
 function decisiveOf({ conditions }: Explained["status"]): Condition | undefined {
   const stalled = conditionOf(conditions, "Stalled");
   if (stalled?.status === "True") return stalled;
   const reconciling = conditionOf(conditions, "Reconciling");
   if (reconciling?.reason === "InUse") return reconciling;
   const [ready, failed] = [conditionOf(conditions, "Ready"), conditionOf(conditions, "LastOperationSucceeded")];
-  return ready?.status === "True" && failed?.status === "False" ? failed : ready;
+  if (ready?.status !== "True") return ready;
+  return failed?.status === "False" ? failed : (conditionOf(conditions, "ChangePending") ?? ready);
 }
 
 /** Reasons of conditions other than Stalled that need a person. The operator also tries again. */

@@ -6,6 +6,8 @@ export const conditionTypes = [
   "Stalled",
   "LastOperationSucceeded",
   "CredentialsValid",
+  "ChangePending",
+  "InSync",
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
@@ -56,6 +58,7 @@ const sharedProgressReasons = [
 export const progressReasons = [
   ...sharedProgressReasons,
   "Adopting",
+  "ChangePending",
   "Creating",
   "CreateUnresolved",
   "Forgetting",
@@ -64,8 +67,21 @@ export const progressReasons = [
 ] as const;
 export type ProgressReason = (typeof progressReasons)[number];
 
-/** Reasons of Ready, LastOperationSucceeded and CredentialsValid that report neither a stall nor work in progress. */
-export const otherReasons = ["Accepted", "NoFailure", "OperationFailed", "UpToDate"] as const;
+/** What a change that drops connections waits for. */
+export const waitReasons = ["WaitingForApproval", "WaitingForIdle", "WaitingForWindow"] as const;
+export type WaitReason = (typeof waitReasons)[number];
+
+/** Reasons of Ready and of the conditions beside it that report neither a stall nor work in progress. */
+export const otherReasons = [
+  ...waitReasons,
+  "Accepted",
+  "Drift",
+  "NoFailure",
+  "NotCompared",
+  "NotShown",
+  "OperationFailed",
+  "UpToDate",
+] as const;
 export type OtherReason = (typeof otherReasons)[number];
 
 export type ConditionReason = StallReason | ProgressReason | OtherReason;

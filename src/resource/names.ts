@@ -46,6 +46,8 @@ export const annotations = {
   wakeRequestedAt: `${group}/wake-requested-at`,
   /** Any new value suspends the compute once; on a ComputeEndpoint only. */
   suspendRequestedAt: `${group}/suspend-requested-at`,
+  /** The hash of the pending change that a person approves; on a ComputeEndpoint only. */
+  approveChange: `${group}/approve-change`,
   /** Any new value asks for a new password; on a DatabaseAccess only. */
   rotateRequestedAt: `${group}/rotate-requested-at`,
 } as const;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isCron, isTimeZone } from "./recurrence.ts";
 
 /** A CEL validation rule, as the API server expects it. */
 export interface CelRule {
@@ -174,6 +175,71 @@ const controlPlaneRef = z
 
 const controlPlaneText = "has(%.controlPlaneRef) ? %.controlPlaneRef.kind + '/' + %.controlPlaneRef.name : ''";
 
+/** A window or a schedule: a time that repeats. */
+const recurring = <Shape extends z.ZodRawShape>(leastSeconds: number, more: Shape) =>
+  withRules(
+    z.object({
+      ...more,
+      schedule: textOf(100, /^[0-9A-Za-z*,/-]+( [0-9A-Za-z*,/-]+){4}$/)
+        .refine(isCron, "must be a cron expression that begins at some time")
+        .describe("When it begins: a cron expression of five fields (minute, hour, day of month, month, day of week)."),
+      durationSeconds: z
+        .int()
+        .min(leastSeconds)
+        .max(604_800)
+        .describe("How long it lasts, in seconds of elapsed time; at most 7 days."),
+      timeZone: optional(
+        textOf(60, /^[A-Za-z][A-Za-z0-9_+/-]*$/).refine(isTimeZone, "must be the name of a time zone"),
+        "Time zone of the cron expression, for instance Europe/Berlin. Absent: UTC.",
+      ),
+    }),
+    {
+      rule: "!has(self.timeZone) || (self.timeZone != 'Local' && timestamp('2026-01-01T00:00:00Z').getHours(self.timeZone) >= 0)",
+      message: "timeZone must be the name of a time zone, for instance Europe/Berlin",
+    },
+  );
+
+const atomic = { "x-kubernetes-list-type": "atomic" };
+/** Lists whose entries have a name of their own. */
+export const mapBy = (name: string) => ({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [name] });
+
+const disruption = withRules(
+  z
+    .object({
+      when: optional(
+        z.enum(["Immediately", "WhenIdle", "InWindow"]),
+        "Immediately: at once. WhenIdle: when the compute is idle, so no connection drops. InWindow: while a window is open. Absent: Immediately.",
+      ),
+      windows: optional(z.array(recurring(900, {})).max(16), "Required with InWindow.").meta(atomic),
+      approval: optional(
+        z.enum(["NotRequired", "Required"]),
+        "Required: each change also waits until the annotation approve-change has its hash. A change by a schedule needs none. Absent: NotRequired.",
+      ),
+      forceAfterSeconds: optional(
+        z.int().min(60).max(31_536_000),
+        "A change that has waited so long for idle or a window is sent anyway. It never replaces an approval. Absent: never.",
+      ),
+    })
+    .describe(
+      "When the operator may send a change that drops connections: a new size of an active compute, a move, a rotation by age. Absent: at once.",
+    ),
+  {
+    rule: "!has(self.when) || self.when != 'InWindow' || (has(self.windows) && size(self.windows) > 0)",
+    holds: ({ when, windows = [] }) => when !== "InWindow" || windows.length > 0,
+    message: "windows is required with when InWindow",
+  },
+);
+
+const scheduleName = textOf(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/).describe("Name of the schedule.");
+
+const schedules = z
+  .array(recurring(60, { name: scheduleName, compute: compute.optional(), suspend: suspend.optional() }))
+  .max(16)
+  .describe(
+    "Values of compute and suspend for some times. The last schedule that matches now counts, else spec itself.",
+  )
+  .meta(mapBy("name"));
+
 /** An absent field is not managed: the operator neither sends it nor reports drift. */
 export const specSchema = withRules(
   z
@@ -197,6 +263,8 @@ export const specSchema = withRules(
         z.boolean(),
         "true: the compute is suspended, and no connection wakes it. false: connections wake it. Absent: not managed.",
       ),
+      disruption: disruption.optional(),
+      schedules: schedules.optional(),
       adoption: adoption.optional(),
       deletionPolicy: optional(
         z.enum(["Delete", "Retain"]),
@@ -209,6 +277,18 @@ export const specSchema = withRules(
     holds: ({ type, adoption: rule }) =>
       type !== "ReadOnly" || rule === undefined || rule.policy === "Never" || rule.endpointId !== undefined,
     message: "adoption.endpointId is required to adopt a ReadOnly endpoint",
+  },
+  {
+    rule: "!has(self.schedules) || self.schedules.all(each, (!has(each.compute) || has(self.compute)) && (!has(each.suspend) || has(self.suspend)))",
+    holds: ({ schedules: all = [], compute: size, suspend: delay }) =>
+      all.every((each) => (!each.compute || size) && (!each.suspend || delay)),
+    message: "a schedule may set compute or suspend only if spec sets it too",
+  },
+  {
+    rule: "!has(self.schedules) || !has(self.disruption) || !has(self.disruption.when) || self.disruption.when != 'InWindow' || self.schedules.all(each, !has(each.compute))",
+    holds: ({ schedules: all = [], disruption: policy }) =>
+      policy?.when !== "InWindow" || all.every((each) => !each.compute),
+    message: "with disruption.when InWindow, a schedule may not set compute",
   },
   {
     rule: `(${controlPlaneText.replaceAll("%", "self")}) == (${controlPlaneText.replaceAll("%", "oldSelf")})`,

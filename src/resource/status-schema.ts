@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optional } from "./spec-schema.ts";
+import { mapBy, optional } from "./spec-schema.ts";
 
 export const time = (description: string) => z.string().describe(description);
 
@@ -49,8 +49,10 @@ const operation = z.object({
   status: z.string().describe("The control plane's own word: scheduling, running, finished, failed and more."),
   failuresCount: optional(z.int(), "How often the operation has failed."),
   cause: z
-    .enum(["SpecChange", "ControlPlane", "Other"])
-    .describe("SpecChange: a request of the operator. ControlPlane: the control plane itself. Other: another client."),
+    .enum(["SpecChange", "Drift", "ControlPlane", "Other"])
+    .describe(
+      "SpecChange: a request of the operator. Drift: the operator set back a change by another client. ControlPlane: the control plane itself. Other: another client.",
+    ),
   createdTime: time("When the control plane created the operation."),
   updatedTime: time("When the control plane last changed the operation."),
   durationMilliseconds: optional(z.int(), "How long the operation took. Absent while it runs."),
@@ -64,8 +66,28 @@ const bookkeeping = z
   })
   .describe("What the operator stores for itself, as JSON. No person needs it.");
 
+/** The maximum number of fields in `drift`. */
+export const driftLimit = 32;
+
+const fieldDifference = z.object({
+  field: z.string().describe("The field by its path, for instance spec.settings.pgSettings.work_mem."),
+  actual: optional(z.string(), "The value that the control plane shows. Absent: it shows none."),
+  desired: optional(z.string(), "The value that spec or the active schedule asks for. Absent: none."),
+});
+
+const pendingChange = z
+  .object({
+    fields: z.array(fieldDifference).describe("The fields that wait.").meta(mapBy("field")),
+    hash: z.string().describe("Value for the annotation approve-change. It approves this change once."),
+    sinceTime: time("Since when the change waits. Another desired value begins a new wait."),
+    nextTime: time("When the next window opens, or forceAfterSeconds ends the wait, whichever is earlier.").optional(),
+  })
+  .describe("A change that drops connections, and that spec.disruption holds back.");
+
 const condition = z.object({
-  type: z.string().describe("Ready, Reconciling, Stalled, LastOperationSucceeded or CredentialsValid."),
+  type: z
+    .string()
+    .describe("Ready, Reconciling, Stalled, LastOperationSucceeded, CredentialsValid, ChangePending or InSync."),
   status: z.enum(["True", "False", "Unknown"]).describe("Whether the condition holds."),
   observedGeneration: z.int().describe("The generation of spec that the condition describes."),
   lastTransitionTime: time("When status last changed."),
@@ -75,8 +97,8 @@ const condition = z.object({
 
 export const conditionsSchema = z
   .array(condition)
-  .describe("Ready sums up the others. Reconciling and Stalled are present only while they are True.")
-  .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] });
+  .describe("Ready sums up the others. Reconciling, Stalled and ChangePending are present only while they are True.")
+  .meta(mapBy("type"));
 
 /** Values of the control plane are open strings, so that a new value never breaks a patch. */
 export const statusSchema = z
@@ -120,9 +142,17 @@ export const statusSchema = z
       "Failures that no later success of the same action has cleared.",
     ),
     bookkeeping: bookkeeping.optional(),
+    pendingChange: pendingChange.optional(),
+    drift: optional(
+      z.array(fieldDifference),
+      `The managed fields in which the endpoint differs from spec, at most ${driftLimit}.`,
+    ).meta(mapBy("field")),
+    activeSchedule: optional(z.string(), "The schedule that counts now. Absent: none."),
+    nextScheduleTime: time("When the next schedule begins or ends.").optional(),
     lastHandledReconcileAt: lastHandled("reconcile-requested-at"),
     lastHandledWakeAt: lastHandled("wake-requested-at"),
     lastHandledSuspendAt: lastHandled("suspend-requested-at"),
+    lastHandledApproval: lastHandled("approve-change"),
     conditions: conditionsSchema.optional(),
   })
   .describe("The endpoint as the control plane showed it, and the operator's progress.");
@@ -130,6 +160,8 @@ export const statusSchema = z
 export type ComputeEndpointStatus = z.output<typeof statusSchema>;
 export type Ownership = z.output<typeof ownership>;
 export type CreateIntent = z.output<typeof createIntent>;
+export type FieldDifference = z.output<typeof fieldDifference>;
+export type PendingChange = z.output<typeof pendingChange>;
 export type StatusOperation = z.output<typeof operation>;
 export type Bookkeeping = z.output<typeof bookkeeping>;
 export type Condition = z.output<typeof condition>;

@@ -10,6 +10,7 @@ import {
   planeReasons,
   progressReasons,
   stallReasons,
+  waitReasons,
 } from "../../src/resource/conditions.ts";
 import type { ComputeEndpointStatus, Condition } from "../../src/resource/status-schema.ts";
 
@@ -97,9 +98,24 @@ function statusSaying(reason: ConditionReason): ComputeEndpointStatus {
       reason === "Unauthorized"
         ? condition("CredentialsValid", "False", reason)
         : condition("CredentialsValid", "True", "Accepted"),
+      ...beside(reason),
     ],
     ...(failedActions.length > 0 && { failedActions }),
   };
+}
+
+/** A condition beside Ready that has this reason; none if it is a reason of others. */
+function beside(reason: ConditionReason): readonly Condition[] {
+  if (isOneOf(waitReasons, reason)) return [condition("ChangePending", "True", reason)];
+  return isOneOf(comparisons, reason) ? [condition("InSync", reason === "Drift" ? "False" : "Unknown", reason)] : [];
+}
+
+const comparisons = ["Drift", "NotCompared", "NotShown"];
+
+/** The reason that Ready has beside a condition with this reason. */
+export function readyReasonOf(reason: ConditionReason): ConditionReason {
+  if (isOneOf(waitReasons, reason)) return "ChangePending";
+  return isOneOf(["NoFailure", "Accepted", ...comparisons], reason) ? "UpToDate" : reason;
 }
 
 function progress(reason: ConditionReason | AccessReason): readonly Condition[] {
@@ -108,7 +124,8 @@ function progress(reason: ConditionReason | AccessReason): readonly Condition[] 
     return [condition("Ready", "False", reason), condition("Stalled", "True", reason)];
   if (isOneOf([...progressReasons, ...accessProgressReasons], reason))
     return [condition("Ready", "False", reason), condition("Reconciling", "True", reason)];
-  return [condition("Ready", "True", reason === "OperationFailed" ? reason : "UpToDate")];
+  const ready = isOneOf(otherReasons, reason) ? readyReasonOf(reason as ConditionReason) : "UpToDate";
+  return [condition("Ready", "True", ready)];
 }
 
 function isOneOf(reasons: readonly string[], reason: string): boolean {

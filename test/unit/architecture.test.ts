@@ -35,7 +35,8 @@ const rules: Readonly<Record<string, Rules>> = {
   planes: { folders: ["control-plane", "engine", "resource", "domain"], packages: [], isPure: true },
   "config.ts": { folders: [], packages: ["zod"], isPure: true },
   domain: { folders: [], packages: [], isPure: true },
-  resource: { folders: ["domain"], packages: ["zod"], isPure: true },
+  // croner only computes the times of windows and schedules.
+  resource: { folders: ["domain"], packages: ["croner", "zod"], isPure: true },
   operations: { folders: ["resource", "domain"], packages: [], isPure: true },
   // The engine knows no kind, and a kind knows no other one.
   engine: { folders: ["operations", "resource", "domain"], packages: [], isPure: true },
@@ -286,9 +287,9 @@ test("the control plane of the settings → only src/planes and the form of the 
   expect(others.sort()).toEqual(["resource/control-plane-resource.ts"]);
 });
 
-/** Lines of TypeScript. A total may fall, and its limit with it. */
+/** Lines of TypeScript. A total may fall, and its limit with it. Issue 12 (disruption, schedules) added 600 to the operator. */
 test.each([
-  ["src", 18_600, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 19_200, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_400, () => true],
   ["test", 45_400, () => true],

@@ -11,6 +11,7 @@ import type { Plan } from "./plan.ts";
 import { planOpenCreate } from "./plan-open-create.ts";
 import { planDeletion, planOperationWait, planOwned } from "./plan-owned.ts";
 import { planUnowned } from "./plan-unowned.ts";
+import { scheduledSpec } from "./schedules.ts";
 
 /**
  * Chooses the next step of one resource. Pure and total: no I/O, clock or randomness.
@@ -59,7 +60,7 @@ export function planOf(observation: Observation): Plan {
   if (resource.spec.kind === "Invalid") {
     return invalidSpec(resource.spec.problems);
   }
-  const { spec } = resource.spec;
+  const { spec } = scheduledSpec(resource.spec.spec, observation.nowMs);
   if (ownership !== undefined) {
     return planOwned(ownership, spec, observation);
   }

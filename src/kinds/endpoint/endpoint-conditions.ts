@@ -11,6 +11,7 @@ import {
 import { type ConditionDraft, conditionOf } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../../resource/status-schema.ts";
+import { comparisonDrafts } from "./comparison.ts";
 import { endpointPlan } from "./log-subject.ts";
 import type { EndpointStep } from "./observation.ts";
 import { deletingMessage, waitingMessage } from "./plan.ts";
@@ -51,9 +52,8 @@ function withEndpoint(summary: Summary, { facts, reads }: EndpointStep): Summary
 
 export function endpointConditions(step: EndpointStep, summary: Summary, failedActions: FailedActions): Condition[] {
   const previous = step.facts.resource.status.conditions;
-  const beside = [lastOperationDraft(failedActions), credentialsDraft(step, previous)].filter(
-    (draft) => draft !== undefined,
-  );
+  const own = [lastOperationDraft(failedActions), credentialsDraft(step, previous)];
+  const beside = [...own.filter((draft) => draft !== undefined), ...comparisonDrafts(step, summary)];
   return conditionsAfter(step.facts, withFailures(summary, failedActions), beside);
 }
 

@@ -6,12 +6,42 @@ import { conditionOf } from "../../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { endpointPlan } from "./log-subject.ts";
 import type { EndpointStep } from "./observation.ts";
+import { rulingIn } from "./plan.ts";
 import { rulesOf } from "./plan-table.ts";
 
 /** Each event reports a transition, so a resource at rest has none. @param next the status that was stored */
 export function eventsFor(step: EndpointStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
   const previous = step.facts.resource.status;
-  return [...ownershipEvents(step, next), ...conditionEvents(previous, next), ...fieldEvents(previous, next)];
+  return [
+    ...ownershipEvents(step, next),
+    ...conditionEvents(previous, next),
+    ...fieldEvents(previous, next),
+    ...waitEvents(step, next),
+  ];
+}
+
+/** Begin and end of a wait, and a window that closed before the change was sent. */
+function waitEvents({ facts, plan, outcome }: EndpointStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const { pendingChange: before, conditions } = facts.resource.status;
+  const { pendingChange: after } = next;
+  if (before !== undefined && after === undefined) {
+    const note = `The wait of ${before.fields.map(({ field }) => field).join(" and ")} is over.`;
+    return [normal(outcome.kind === "Accepted" ? "ChangeSent" : "ChangeWithdrawn", "Update", note)];
+  }
+  const { wait } = rulingIn(endpointPlan(plan)) ?? {};
+  const known = conditionOf(conditions, "ChangePending");
+  if (wait === undefined || after === undefined) {
+    return [];
+  }
+  if (before?.hash !== after.hash) {
+    const { isEndless, message } = wait;
+    return [isEndless ? warning("CannotBecomeIdle", "Update", message) : normal("ChangeHeld", "Update", message)];
+  }
+  const wasDue =
+    known === undefined || (known.reason === "WaitingForWindow" && Date.parse(before.nextTime ?? "") <= facts.nowMs);
+  return wait.reason === "WaitingForWindow" && wasDue
+    ? [warning("WindowMissed", "Update", `A window closed before this was sent. ${wait.message}`)]
+    : [];
 }
 
 /** Returns the events that are published before the finalizer is removed, because the resource is gone afterwards. */
@@ -85,9 +115,9 @@ function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointS
   if (credentials?.status === "False" && conditionOf(previous.conditions, "CredentialsValid")?.status !== "False") {
     events.push(warning("CredentialsRejected", "Reconcile", credentials.message));
   }
-  const isReady = conditionOf(next.conditions, "Ready")?.status === "True";
-  if (isReady && conditionOf(previous.conditions, "Ready")?.status !== "True") {
-    events.push(normal("EndpointReady", "Reconcile", "The endpoint matches spec."));
+  const ready = conditionOf(next.conditions, "Ready");
+  if (ready?.status === "True" && conditionOf(previous.conditions, "Ready")?.status !== "True") {
+    events.push(normal("EndpointReady", "Reconcile", ready.message));
   }
   return events;
 }

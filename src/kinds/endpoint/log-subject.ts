@@ -16,6 +16,7 @@ export function subjectOf(step: EndpointStep): LogSubject {
     previousOwnership: resource.status.ownership,
     endpoint: latestEndpoint(step),
     answeredIds: answeredOperations(step).map(({ id }) => id),
+    answeredCause: step.plan?.kind === "UpdateEndpoint" && step.plan.isCorrection ? "Drift" : undefined,
     ownOperationIds: memory.ownOperationIds,
     acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
   };
@@ -26,7 +27,9 @@ export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): O
   const reads: Reads<EndpointTypes> = { project };
   const subject = subjectOf({ facts, reads, plan: undefined, outcome: { kind: "NothingSent" } });
   const { ownInFlight, state } = reduceOperations(resource.status, project.operations, subject);
-  const failed = (state.operations ?? []).filter((operation) => outcomeOf(operation) === "Failed");
+  const { operations: shown = [] } = state;
+  const failed = shown.filter((operation) => outcomeOf(operation) === "Failed");
+  const [newest] = shown;
   return {
     ownInFlight,
     inFlightForMs: monotonicMs - project.lockedSinceMs(ownInFlight, monotonicMs),
@@ -34,6 +37,8 @@ export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): O
       ...failed.map(({ id }) => id),
       ...(state.failedActions ?? []).map(({ operationId }) => operationId),
     ]),
+    isAnyInFlight: shown.some((operation) => !["Succeeded", "Failed"].includes(outcomeOf(operation))),
+    isSuspended: newest?.action === "suspend_compute" && outcomeOf(newest) === "Succeeded",
   };
 }
 

@@ -18,9 +18,20 @@ import {
   restartsCompute,
 } from "./desired-endpoint.ts";
 import type { Observation } from "./observation.ts";
-import { lookAt, type Plan, type PowerEcho, waitingMessage } from "./plan.ts";
+import { rulingOf } from "./pending-change.ts";
+import {
+  branchField,
+  lookAt,
+  type Plan,
+  type PlanOf,
+  type PowerEcho,
+  type Ruling,
+  sizeField,
+  waitingMessage,
+} from "./plan.ts";
 import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName } from "./plan-unowned.ts";
 import { remoteStateOf } from "./remote-state.ts";
+import { scheduledSpec } from "./schedules.ts";
 
 export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);
@@ -37,10 +48,10 @@ export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, obser
     case "Listed": {
       const plan = planPresent(observation, spec, remote.endpoint);
       // A list may be out of date. It is proof enough only if nothing is to be done, and nothing else was asked for last.
-      const acknowledged = acknowledgedIn(observation.resource.status);
-      const isSame = acknowledged === undefined || acknowledged.hash === hashOf(desiredChanges(spec));
       const isProven =
-        (plan.kind === "Settled" && isSame) || (plan.kind === "Wait" && plan.reason === "OperationInFlight");
+        plan.kind === "Settled"
+          ? isKnown(observation, spec, plan) && !(plan.ruling && hasJustSuspended(observation, remote.endpoint))
+          : plan.kind === "Wait" && plan.reason === "OperationInFlight";
       return isProven ? plan : lookAt(endpointId);
     }
     case "Present":
@@ -48,14 +59,34 @@ export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, obser
   }
 }
 
-function planPresent(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
-  return (
+/** Whether a read by id has shown before that these values were accepted, or what waits. */
+function isKnown({ resource }: Observation, spec: ComputeEndpointSpec, { ruling }: PlanOf<"Settled">): boolean {
+  const { pendingChange, observedGeneration } = resource.status;
+  const acknowledged = acknowledgedIn(resource.status);
+  return ruling?.change === undefined
+    ? acknowledged === undefined || acknowledged.hash === hashOf(desiredChanges(spec))
+    : pendingChange?.hash === ruling.change.hash && observedGeneration === resource.generation;
+}
+
+/** Whether the compute may be idle although the list does not show it yet. */
+function hasJustSuspended({ operations }: Observation, { state }: ObservedEndpoint): boolean {
+  return operations.isSuspended && state !== "idle";
+}
+
+interface Ruled extends Observation {
+  readonly ruling: Ruling;
+}
+
+function planPresent(given: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+  const ruling = rulingOf(given, spec, endpoint);
+  const observation = { ...given, ruling };
+  const plan =
     planBesideEndless(observation, spec, endpoint) ??
     planOperationWait(observation) ??
     planMove(observation, spec, endpoint) ??
     planUpdate(observation, spec, endpoint) ??
-    planPower(observation, spec, endpoint)
-  );
+    planPower(observation, spec, endpoint);
+  return ruling.change === undefined ? plan : ({ ...plan, ruling } as Plan);
 }
 
 /**
@@ -75,13 +106,18 @@ export function ownershipConflict(observation: Observation, endpointId: string):
 }
 
 /** Plans a start or suspend that an annotation asks for, when the endpoint matches spec. */
-function planPower({ resource }: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+function planPower({ resource, nowMs, ruling }: Ruled, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
   const { action, echo } = powerWishOf(resource, endpoint);
   if (action !== undefined) {
     return { kind: "ChangePower", endpointId: endpoint.id, action, echo };
   }
   const unverifiable = diffEndpoint(spec, endpoint).unverifiable.map(({ field }) => field);
-  return { kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) };
+  const { nextMs = Infinity } = resource.spec.kind === "Valid" ? scheduledSpec(resource.spec.spec, nowMs) : {};
+  const dueMs = Math.min(nextMs, Date.parse(ruling.change?.nextTime ?? "") || Infinity);
+  return {
+    ...{ kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) },
+    ...(dueMs < Infinity && { dueInMs: dueMs - nowMs }),
+  };
 }
 
 interface PowerWish {
@@ -164,7 +200,7 @@ const endlessMs = 60_000;
  * or refuses it with 423.
  */
 function planBesideEndless(
-  observation: Observation,
+  observation: Ruled,
   spec: ComputeEndpointSpec,
   endpoint: ObservedEndpoint,
 ): Plan | undefined {
@@ -176,12 +212,13 @@ function planBesideEndless(
   return planMove(observation, spec, endpoint) ?? (isChanged ? planUpdate(observation, spec, endpoint) : undefined);
 }
 
-function planMove(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
+function planMove(observation: Ruled, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
   if (endpoint.branchId === spec.branchId) {
     return undefined;
   }
   const obstacle = spec.type === "ReadWrite" ? planOccupiedTarget(observation, spec.branchId, endpoint) : undefined;
-  return obstacle ?? { kind: "MoveEndpoint", endpointId: endpoint.id, branchId: spec.branchId };
+  const isHeld = observation.ruling.held.includes(branchField);
+  return obstacle ?? (isHeld ? undefined : { kind: "MoveEndpoint", endpointId: endpoint.id, branchId: spec.branchId });
 }
 
 function planOccupiedTarget(observation: Observation, branchId: string, moving: ObservedEndpoint): Plan | undefined {
@@ -204,25 +241,27 @@ function planOccupiedTarget(observation: Observation, branchId: string, moving: 
   );
 }
 
-function planUpdate(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
-  const diff = diffEndpoint(spec, endpoint);
-  const hash = hashOf(desiredChanges(spec));
+/** A size that is held back does not ride along with another change. */
+function planUpdate(observation: Ruled, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
+  const { compute: _compute, ...others } = spec;
+  const sent = observation.ruling.held.includes(sizeField) ? others : spec;
+  const diff = diffEndpoint(sent, endpoint);
+  const hash = hashOf(desiredChanges(sent));
   const acknowledged = acknowledgedIn(observation.resource.status);
-  if (acknowledged?.hash !== hash) {
+  if (acknowledged?.hash !== hash && acknowledged?.hash !== hashOf(desiredChanges(spec))) {
     const isNothingToSend = diff.differing.length === 0 && diff.unverifiable.length === 0;
     return isNothingToSend ? undefined : update(diff, endpoint, hash);
   }
-  return diff.differing.length === 0 ? undefined : planDrift(observation, { diff, endpoint, hash, acknowledged });
+  return diff.differing.length === 0 ? undefined : planDrift(observation, { diff, endpoint, acknowledged });
 }
 
 interface Drift {
   readonly diff: EndpointDiff;
   readonly endpoint: ObservedEndpoint;
-  readonly hash: string;
   readonly acknowledged: Acknowledged;
 }
 
-function planDrift(observation: Observation, { diff, endpoint, hash, acknowledged }: Drift): Plan {
+function planDrift(observation: Observation, { diff, endpoint, acknowledged }: Drift): Plan {
   const { nowMs, operations } = observation;
   const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");
   if (!mayResend(acknowledged, operations.failedIds)) {
@@ -233,7 +272,7 @@ function planDrift(observation: Observation, { diff, endpoint, hash, acknowledge
   }
   const waitMs = resendWaitMs(acknowledged, nowMs);
   return waitMs <= 0
-    ? update({ ...diff, unverifiable: [] }, endpoint, hash)
+    ? { ...update({ ...diff, unverifiable: [] }, endpoint, acknowledged.hash), isCorrection: true }
     : {
         kind: "Wait",
         reason: "Retrying",
@@ -242,7 +281,7 @@ function planDrift(observation: Observation, { diff, endpoint, hash, acknowledge
       };
 }
 
-function update(diff: EndpointDiff, endpoint: ObservedEndpoint, hash: string): Plan {
+function update(diff: EndpointDiff, endpoint: ObservedEndpoint, hash: string): PlanOf<"UpdateEndpoint"> {
   return {
     kind: "UpdateEndpoint",
     endpointId: endpoint.id,

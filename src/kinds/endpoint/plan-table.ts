@@ -9,7 +9,7 @@ import type { ProgressReason } from "../../resource/conditions.ts";
 import { ownershipOf } from "../../resource/identity.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import type { EndpointFacts, EndpointOutcome } from "./observation.ts";
-import { deletingMessage, type EndpointPlan, type PlanOf, type PowerEcho } from "./plan.ts";
+import { branchField, deletingMessage, type EndpointPlan, type PlanOf, type PowerEcho, type Ruling } from "./plan.ts";
 
 /** The parts of status that later steps depend on. A member that is present and `undefined` is removed from status. */
 export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
@@ -127,6 +127,9 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
     ...change,
     name: ({ endpointId, branchId }) => `${endpointId} ${branchId}`,
     summary: ({ branchId }) => progressing("Moving", `The endpoint moves to branch ${branchId}.`),
+    announced: ({ branchId }) => [
+      warning("EndpointRestarting", "Update", `The endpoint moves to branch ${branchId} and drops its connections.`),
+    ],
   },
   ChangePower: {
     ...change,
@@ -144,10 +147,11 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
   },
   Settled: {
     ...usual,
-    summary: ({ unverifiable }) => ready(unverifiable),
-    nextLookMs: () => undefined,
+    summary: ({ unverifiable, ruling }) => (ruling?.wait ? waiting(ruling, ruling.wait.message) : ready(unverifiable)),
+    nextLookMs: ({ dueInMs }) => dueInMs,
     echo: ({ echo = {} }) => echo,
-    request: (_plan, outcome) => (outcome.kind === "NothingSent" ? { kind: "Unnecessary" } : { kind: "None" }),
+    request: ({ ruling }, outcome) =>
+      outcome.kind === "NothingSent" && ruling?.wait === undefined ? { kind: "Unnecessary" } : { kind: "None" },
   },
 };
 
@@ -168,6 +172,13 @@ const suspendWarning = warning(
   "Update",
   "An annotation asks for a suspend: the compute drops its connections.",
 );
+
+/** The endpoint serves as before. Only a waiting move is not Ready: a client must not work on the old branch. */
+function waiting({ held }: Ruling, message: string): Summary {
+  return held.includes(branchField)
+    ? progressing("ChangePending", message)
+    : { kind: "Ready", reason: "ChangePending", message: `The endpoint serves as before. ${message}` };
+}
 
 function ready(unverifiable: readonly string[]): Summary {
   const hidden = unverifiable.map((field) => `spec.${field}`).join(", ");

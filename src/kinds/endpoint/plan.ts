@@ -3,7 +3,28 @@ import type { PowerAction } from "../../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.ts";
 import type { Operation } from "../../domain/operation.ts";
 import type { CommonPlan } from "../../engine/kind.ts";
-import type { ComputeEndpointStatus, CreateIntent, Ownership } from "../../resource/status-schema.ts";
+import type { WaitReason } from "../../resource/conditions.ts";
+import type { ComputeEndpointStatus, CreateIntent, Ownership, PendingChange } from "../../resource/status-schema.ts";
+
+/** What `spec.disruption` says about the changes that drop connections. Absent in a plan: nothing differs, or no policy. */
+export interface Ruling {
+  /** The fields that must not be sent now. */
+  readonly held: readonly string[];
+  /** Every such change that is not carried out yet, also one that may be sent. @default there is none, or no policy */
+  readonly change?: PendingChange;
+  /** What the held fields wait for. @default none is held */
+  readonly wait?: Wait;
+}
+
+export interface Wait {
+  readonly reason: WaitReason;
+  readonly message: string;
+  /** Whether it waits for idle, the compute is never idle by itself, and nothing else ends the wait. */
+  readonly isEndless: boolean;
+}
+
+export const branchField = "spec.branchId";
+export const sizeField = "spec.compute";
 
 export type EndpointPlan =
   | {
@@ -30,8 +51,11 @@ export type EndpointPlan =
       readonly hash: string;
       /** Whether the control plane restarts the compute because of this change. */
       readonly restarts: boolean;
+      /** Whether the control plane had accepted these values before, and another client changed them. @default no */
+      readonly isCorrection?: boolean;
+      readonly ruling?: Ruling;
     }
-  | { readonly kind: "MoveEndpoint"; readonly endpointId: string; readonly branchId: string }
+  | { readonly kind: "MoveEndpoint"; readonly endpointId: string; readonly branchId: string; readonly ruling?: Ruling }
   | {
       readonly kind: "DeleteEndpoint";
       readonly endpointId: string;
@@ -50,6 +74,9 @@ export type EndpointPlan =
       readonly unverifiable: readonly string[];
       /** Values of power annotations that need no call. @default none */
       readonly echo?: PowerEcho;
+      readonly ruling?: Ruling;
+      /** Milliseconds until a schedule begins or ends, or the wait may end. @default no time is known */
+      readonly dueInMs?: number;
     };
 
 /** The values of handled power annotations, as status repeats them. Absent members stay as they are. */
@@ -62,6 +89,10 @@ export type PlanOf<Kind extends EndpointPlan["kind"]> = Extract<EndpointPlan, { 
 /** Asks for a read of an endpoint by id, because a list does not prove enough. */
 export function lookAt(endpointId: string): Plan {
   return { kind: "Look", at: "Endpoint", endpointId };
+}
+
+export function rulingIn(plan: EndpointPlan | undefined): Ruling | undefined {
+  return plan && "ruling" in plan ? plan.ruling : undefined;
 }
 
 export const deletingMessage = "The endpoint is being deleted. The operator waits for proof that it is gone.";

@@ -8,7 +8,9 @@ import { conditionOf } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
+import { comparisonAfter, wantedOf } from "./comparison.ts";
 import { desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
+import { sizeText } from "./drift.ts";
 import { endpointConditions, summaryOf } from "./endpoint-conditions.ts";
 import { answeredOperations, endpointPlan, latestEndpoint, recordsAfter } from "./log-subject.ts";
 import type { EndpointFacts, EndpointStep } from "./observation.ts";
@@ -25,7 +27,8 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
   const isForgotten = records.ownership === undefined && resource.status.ownership !== undefined;
   const status: ComputeEndpointStatus = {
     ...resource.status,
-    ...(isForgotten ? noEndpoint : endpointFields(step, log)),
+    ...(isForgotten ? noEndpoint : endpointFields(step, log, summary.kind === "Unchanged")),
+    ...(summary.kind !== "Unchanged" && comparisonAfter(step, summary)),
     ...records,
     ...{ operations, failedActions },
     bookkeeping: withoutEmpty({ ...bookkeeping, acknowledged: acknowledged && JSON.stringify(acknowledged) }),
@@ -71,7 +74,11 @@ const noEndpoint = {
   lastActiveTime: undefined,
 };
 
-function endpointFields(step: EndpointStep, log: OperationLogStep): Partial<ComputeEndpointStatus> {
+function endpointFields(
+  step: EndpointStep,
+  log: OperationLogStep,
+  isUnchanged: boolean,
+): Partial<ComputeEndpointStatus> {
   const endpoint = latestEndpoint(step);
   if (endpoint === undefined) {
     return {};
@@ -83,9 +90,9 @@ function endpointFields(step: EndpointStep, log: OperationLogStep): Partial<Comp
     poolerHost: pooledHostOf(endpoint),
     state: endpoint.state,
     pendingState: endpoint.pendingState ?? keptPendingState(step, log, endpoint.state),
-    compute: {
-      ...{ minUnits, maxUnits },
-      size: minUnits === maxUnits ? `${minUnits}` : `${minUnits}-${maxUnits}`,
+    // Ready does not say UpToDate beside another size.
+    compute: (isUnchanged && step.facts.resource.status.compute) || {
+      ...{ minUnits, maxUnits, size: sizeText(endpoint) },
       ...(maxConnections === undefined ? {} : { maxConnections }),
     },
     lastActiveTime: endpoint.lastActiveTime,
@@ -189,11 +196,12 @@ function matched(step: EndpointStep): Acknowledged | undefined {
   const { resource, nowMs } = step.facts;
   const previous = acknowledgedIn(resource.status);
   const endpoint = latestEndpoint(step);
-  const { generation, spec } = resource;
-  if (spec.kind === "Invalid" || endpoint === undefined || diffEndpoint(spec.spec, endpoint).differing.length > 0) {
+  const { generation } = resource;
+  const { spec } = wantedOf(step.facts) ?? {};
+  if (spec === undefined || endpoint === undefined || diffEndpoint(spec, endpoint).differing.length > 0) {
     return previous;
   }
-  const hash = hashOf(desiredChanges(spec.spec));
+  const hash = hashOf(desiredChanges(spec));
   const fields = managedFields(step.facts);
   return previous?.hash === hash
     ? { ...previous, generation, fields, unmatchedAttempts: 0 }

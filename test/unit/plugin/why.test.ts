@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { explained, worstOf } from "../../../src/plugin/why.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import { accessStallReasons, progressReasons, stallReasons } from "../../../src/resource/conditions.ts";
+import { accessStallReasons, progressReasons, stallReasons, waitReasons } from "../../../src/resource/conditions.ts";
 import { parseClusterControlPlane } from "../../../src/resource/control-plane-resource.ts";
 import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
 import {
@@ -12,6 +12,7 @@ import {
   everyReason,
   planeSaying,
   planeWaits,
+  readyReasonOf,
   resourceSaying,
 } from "../../support/status-saying.ts";
 
@@ -20,7 +21,7 @@ const person = ["Unauthorized", "Paused", "OperationFailed"];
 
 describe("why", () => {
   test.each(everyReason)("%s → the message, the next step, and what the resource waits for", (reason) => {
-    const shown = reason === "NoFailure" || reason === "Accepted" ? "UpToDate" : reason;
+    const shown = isIn(waitReasons, reason) ? reason : readyReasonOf(reason);
     const { text, exitCode } = explained(parseComputeEndpoint(resourceSaying(reason)));
     expect(text).toMatch(new RegExp(`^shop/orders: Ready=(True|False|Unknown) ${shown} since `));
     expect(text).toContain(`\n  The message of ${shown}.\n`);

@@ -17,6 +17,7 @@ import {
   everyPlaneReason,
   everyReason,
   planeSaying,
+  readyReasonOf,
   resourceSaying,
 } from "../../support/status-saying.ts";
 
@@ -51,7 +52,7 @@ describe("the health check", () => {
     expect(checkConditions(resource.status, resource.metadata.generation)).toEqual([]);
     const result = runLua(health, resource) as { status: string; message: string };
     expect(result.status).toBe(healthOf(reason));
-    if (reason !== "NoFailure" && reason !== "Accepted") expect(result.message).toContain(`The message of ${reason}.`);
+    expect(result.message).toContain(`The message of ${readyReasonOf(reason)}.`);
   });
 
   test.each(everyAccessReason)("DatabaseAccess, %s → its health, with the message of the condition", (reason) => {

@@ -233,7 +233,10 @@ export function observation(change: ObservationChange = {}): Observation {
       readsById: new Set(readIds),
       echoesNames: change.echoesNames ?? false,
     },
-    operations: { ownInFlight: [], inFlightForMs: 0, failedIds: new Set(), ...change.operations },
+    operations: {
+      ...{ ownInFlight: [], inFlightForMs: 0, failedIds: new Set(), isAnyInFlight: false, isSuspended: false },
+      ...change.operations,
+    },
   };
 }
 

@@ -1,0 +1,92 @@
+/** Decides which changes that drop connections may be sent now, and what the others wait for. */
+import type { ObservedEndpoint } from "../../domain/endpoint.ts";
+import type { ResourceKey } from "../../domain/resource-store.ts";
+import { isSameStored } from "../../domain/same-stored.ts";
+import { secondsTime } from "../../resource/conditions.ts";
+import { type DisruptionPolicy, isHoldingBack, timingOf } from "../../resource/disruption.ts";
+import { annotations } from "../../resource/names.ts";
+import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { FieldDifference, PendingChange } from "../../resource/status-schema.ts";
+import { hashOf } from "./desired-endpoint.ts";
+import { driftOf } from "./drift.ts";
+import type { Observation } from "./observation.ts";
+import { branchField, type Ruling, sizeField } from "./plan.ts";
+import { isScheduledSize } from "./schedules.ts";
+
+/**
+ * Rules on the move and the new size that an endpoint needs. Pure. Everything that it remembers is in status. If status
+ * is lost, the wait begins again and needs another approval.
+ * @param spec that of the active schedule
+ */
+export function rulingOf(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Ruling {
+  const { disruption = {} } = spec;
+  const fields = driftOf(spec, endpoint).filter(({ field }) => field === branchField || field === sizeField);
+  if (!isHoldingBack(disruption) || fields.length === 0) {
+    return { held: [] };
+  }
+  const { resource, nowMs, operations } = observation;
+  const begun = begunChange(observation, fields);
+  // A state or operation with an unknown word counts as active.
+  const isIdle = endpoint.state === "idle" && endpoint.pendingState === undefined && !operations.isAnyInFlight;
+  const { isNow, nextMs } = timingOf(disruption, { nowMs, sinceMs: Date.parse(begun.sinceTime), isIdle });
+  const change = nextMs === undefined ? begun : { ...begun, nextTime: secondsTime(nextMs) };
+  const isApproved = disruption.approval !== "Required" || isApprovedBy(resource, change);
+  const isFree = (field: string) => field === sizeField && isScheduledSize(spec, endpoint);
+  const unapproved = isApproved ? [] : fields.filter(({ field }) => !isFree(field));
+  const held = fields.filter((each) => !(each.field === sizeField && isIdle) && !(isNow && !unapproved.includes(each)));
+  if (held.length === 0) {
+    return { held: [], change };
+  }
+  const isUnapproved = held.some((each) => unapproved.includes(each));
+  const isEndless = nextMs === undefined && disruption.when === "WhenIdle" && (endpoint.suspendTimeoutSeconds ?? 0) < 0;
+  const until = isNow ? undefined : untilText(disruption, change, isEndless);
+  const command = isUnapproved ? approvalCommand(resource.key, change.hash) : undefined;
+  const reason = isUnapproved
+    ? "WaitingForApproval"
+    : disruption.when === "WhenIdle"
+      ? "WaitingForIdle"
+      : "WaitingForWindow";
+  return {
+    held: held.map(({ field }) => field),
+    change,
+    wait: { reason, message: waitText(held, until, command), isEndless },
+  };
+}
+
+/** What is left of a change that waits already keeps its begin and hash. Another desired value begins a new wait. */
+function begunChange({ resource: { status, uid }, nowMs }: Observation, fields: FieldDifference[]): PendingChange {
+  const { pendingChange: before } = status;
+  const wanted = fields.map(({ field, desired }) => ({ field, desired }));
+  const known = (before?.fields ?? []).map(({ field, desired }) => ({ field, desired }));
+  const isSame = wanted.every((each) => known.some((other) => isSameStored(each, other)));
+  if (before !== undefined && isSame) {
+    return { fields, hash: before.hash, sinceTime: before.sinceTime };
+  }
+  const sinceTime = secondsTime(nowMs);
+  return { fields, hash: hashOf([uid, wanted, sinceTime]), sinceTime };
+}
+
+/** Each approval counts once. */
+function isApprovedBy({ annotations: given, status }: Observation["resource"], { hash }: PendingChange): boolean {
+  return given[annotations.approveChange] === hash && hash !== status.lastHandledApproval;
+}
+
+function untilText({ when }: DisruptionPolicy, { nextTime }: PendingChange, isEndless: boolean): string {
+  if (when !== "WhenIdle") {
+    return `until ${nextTime ?? "a window opens"}`;
+  }
+  const end = nextTime === undefined ? "" : `, at the latest until ${nextTime}`;
+  return `until the compute is idle${end}${isEndless ? ". With its suspend delay it is never idle by itself" : ""}`;
+}
+
+function waitText(held: readonly FieldDifference[], until: string | undefined, command: string | undefined): string {
+  const what = held.map(({ field, actual, desired }) => `${field} (${actual} to ${desired})`).join(" and ");
+  if (command === undefined) {
+    return `${what} drops connections and waits ${until}. To send it now, set spec.disruption.when to Immediately.`;
+  }
+  return `${what} drops connections and waits for approval: ${command}.${until === undefined ? "" : ` Then it waits ${until}.`}`;
+}
+
+function approvalCommand({ namespace, name }: ResourceKey, hash: string): string {
+  return `kubectl -n ${namespace} annotate --overwrite computeendpoint ${name} ${annotations.approveChange}=${hash}`;
+}

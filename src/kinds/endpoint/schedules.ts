@@ -1,0 +1,33 @@
+/** What spec asks for now: `spec.schedules` replaces size and suspend delay at some times. */
+import type { ObservedEndpoint } from "../../domain/endpoint.ts";
+import { begunMs, nextEdgeMs } from "../../resource/recurrence.ts";
+import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import { sizeText } from "./drift.ts";
+
+export interface Scheduled {
+  /** The spec with the values of the active schedule. */
+  readonly spec: ComputeEndpointSpec;
+  /** The name of the active schedule. The last one that matches now counts. */
+  readonly active: string | undefined;
+  /** When a schedule next begins or ends, in epoch milliseconds. */
+  readonly nextMs: number | undefined;
+}
+
+/** Pure: it follows from spec and now, so a restart or a missed edge changes nothing. */
+export function scheduledSpec(spec: ComputeEndpointSpec, nowMs: number): Scheduled {
+  const { schedules = [] } = spec;
+  const active = schedules.findLast((each) => begunMs(each, nowMs) !== undefined);
+  const nextMs = Math.min(...schedules.map((each) => nextEdgeMs(each, nowMs) ?? Infinity));
+  const { compute = spec.compute, suspend = spec.suspend } = active ?? {};
+  return {
+    spec: active === undefined ? spec : { ...spec, compute, suspend },
+    active: active?.name,
+    nextMs: Number.isFinite(nextMs) ? nextMs : undefined,
+  };
+}
+
+/** Whether a schedule brings the endpoint to its size, or back from it. Such a change needs no approval. */
+export function isScheduledSize({ schedules = [], compute }: ComputeEndpointSpec, endpoint: ObservedEndpoint): boolean {
+  const sizes = [endpoint, ...(compute ? [compute] : [])].map(sizeText);
+  return schedules.some((each) => each.compute !== undefined && sizes.includes(sizeText(each.compute)));
+}

@@ -1,0 +1,55 @@
+/** Times that repeat: windows and schedules. The cron arithmetic is croner's. */
+import { Cron } from "croner";
+
+/** It begins by a cron expression, and lasts for so many seconds of elapsed time, also when clocks change. */
+export interface Recurrence {
+  /** Five fields: minute, hour, day of month, month, day of week. */
+  readonly schedule: string;
+  readonly durationSeconds: number;
+  /** @default UTC */
+  readonly timeZone?: string | undefined;
+}
+
+/** Whether a cron expression can be read, and ever begins. */
+export function isCron(schedule: string): boolean {
+  try {
+    return nextStartMs({ schedule, durationSeconds: 0 }, 0) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+export function isTimeZone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The first start after a time, in epoch milliseconds; `undefined`: there is none. */
+export function nextStartMs({ schedule, timeZone = "UTC" }: Recurrence, afterMs: number): number | undefined {
+  const cron = new Cron(schedule, { mode: "5-part", timezone: timeZone, paused: true });
+  return cron.nextRun(new Date(afterMs))?.getTime();
+}
+
+/** The start of the time that contains now; `undefined`: none does. It follows from now alone, not from remembered edges. */
+export function begunMs(recurrence: Recurrence, nowMs: number): number | undefined {
+  const startMs = nextStartMs(recurrence, nowMs - recurrence.durationSeconds * 1_000);
+  return startMs !== undefined && startMs <= nowMs ? startMs : undefined;
+}
+
+/** So many starts in a row, each before the end of the one before, count as a time without an end. */
+const overlapsLimit = 50;
+
+/** When it next begins, or now contains it and it next ends; `undefined`: never. */
+export function nextEdgeMs(recurrence: Recurrence, nowMs: number): number | undefined {
+  let startMs = begunMs(recurrence, nowMs);
+  for (let overlaps = 0; startMs !== undefined && overlaps < overlapsLimit; overlaps += 1) {
+    const endMs: number = startMs + recurrence.durationSeconds * 1_000;
+    const nextMs = nextStartMs(recurrence, startMs);
+    if (nextMs === undefined || nextMs > endMs) return endMs;
+    startMs = nextMs;
+  }
+  return startMs === undefined ? nextStartMs(recurrence, nowMs) : undefined;
+}
