@@ -282,13 +282,13 @@ export const specSchema = withRules(
     rule: "!has(self.schedules) || self.schedules.all(each, (!has(each.compute) || has(self.compute)) && (!has(each.suspend) || has(self.suspend)))",
     holds: ({ schedules: all = [], compute: size, suspend: delay }) =>
       all.every((each) => (!each.compute || size) && (!each.suspend || delay)),
-    message: "a schedule may set compute or suspend only if spec sets it too",
+    message: "a schedule must not set compute or suspend if spec does not set it",
   },
   {
     rule: "!has(self.schedules) || !has(self.disruption) || !has(self.disruption.when) || self.disruption.when != 'InWindow' || self.schedules.all(each, !has(each.compute))",
     holds: ({ schedules: all = [], disruption: policy }) =>
       policy?.when !== "InWindow" || all.every((each) => !each.compute),
-    message: "with disruption.when InWindow, a schedule may not set compute",
+    message: "compute in a schedule is not allowed with disruption.when InWindow",
   },
   {
     rule: `(${controlPlaneText.replaceAll("%", "self")}) == (${controlPlaneText.replaceAll("%", "oldSelf")})`,

@@ -101,13 +101,19 @@ function statusSaying(reason: ConditionReason): ComputeEndpointStatus {
       ...beside(reason),
     ],
     ...(failedActions.length > 0 && { failedActions }),
+    ...(isPending(reason) && { pendingChange: { fields: [], hash: "3f9a", sinceTime: time } }),
   };
 }
 
 /** A condition beside Ready that has this reason; none if it is a reason of others. */
 function beside(reason: ConditionReason): readonly Condition[] {
-  if (isOneOf(waitReasons, reason)) return [condition("ChangePending", "True", reason)];
+  if (isPending(reason))
+    return [condition("ChangePending", "True", reason === "ChangePending" ? "WaitingForIdle" : reason)];
   return isOneOf(comparisons, reason) ? [condition("InSync", reason === "Drift" ? "False" : "Unknown", reason)] : [];
+}
+
+function isPending(reason: ConditionReason): boolean {
+  return isOneOf([...waitReasons, "ChangePending"], reason);
 }
 
 const comparisons = ["Drift", "NotCompared", "NotShown"];

@@ -30,7 +30,9 @@ export function rulingOf(observation: Observation, spec: ComputeEndpointSpec, en
   const isIdle = endpoint.state === "idle" && endpoint.pendingState === undefined && !operations.isAnyInFlight;
   const { isNow, nextMs } = timingOf(disruption, { nowMs, sinceMs: Date.parse(begun.sinceTime), isIdle });
   const change = nextMs === undefined ? begun : { ...begun, nextTime: secondsTime(nextMs) };
-  const isApproved = disruption.approval !== "Required" || isApprovedBy(resource, change);
+  const { annotations: given, status } = resource;
+  const isGiven = given[annotations.approveChange] === change.hash && change.hash !== status.lastHandledApproval;
+  const isApproved = isGiven || disruption.approval !== "Required";
   const isFree = (field: string) => field === sizeField && isScheduledSize(spec, endpoint);
   const unapproved = isApproved ? [] : fields.filter(({ field }) => !isFree(field));
   const held = fields.filter((each) => !(each.field === sizeField && isIdle) && !(isNow && !unapproved.includes(each)));
@@ -64,11 +66,6 @@ function begunChange({ resource: { status, uid }, nowMs }: Observation, fields: 
   }
   const sinceTime = secondsTime(nowMs);
   return { fields, hash: hashOf([uid, wanted, sinceTime]), sinceTime };
-}
-
-/** Each approval counts once. */
-function isApprovedBy({ annotations: given, status }: Observation["resource"], { hash }: PendingChange): boolean {
-  return given[annotations.approveChange] === hash && hash !== status.lastHandledApproval;
 }
 
 function untilText({ when }: DisruptionPolicy, { nextTime }: PendingChange, isEndless: boolean): string {

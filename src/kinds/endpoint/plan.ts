@@ -12,15 +12,8 @@ export interface Ruling {
   readonly held: readonly string[];
   /** Every such change that is not carried out yet, also one that may be sent. @default there is none, or no policy */
   readonly change?: PendingChange;
-  /** What the held fields wait for. @default none is held */
-  readonly wait?: Wait;
-}
-
-export interface Wait {
-  readonly reason: WaitReason;
-  readonly message: string;
-  /** Whether it waits for idle, the compute is never idle by itself, and nothing else ends the wait. */
-  readonly isEndless: boolean;
+  /** What the held fields wait for. `isEndless`: for idle, but the compute never is by itself. @default none is held */
+  readonly wait?: { readonly reason: WaitReason; readonly message: string; readonly isEndless: boolean };
 }
 
 export const branchField = "spec.branchId";
