@@ -7,14 +7,12 @@ import {
   type ControlPlaneSubject,
 } from "../domain/control-plane-error.ts";
 import { withoutSecrets } from "../domain/without-secrets.ts";
-import { type HttpOutcome, parseJson, parseRetryAfter } from "../http/exchange.ts";
+import { type Answered, type HttpOutcome, parseJson, parseRetryAfter } from "../http/exchange.ts";
 import { isWrite, type RequestWords } from "./call.ts";
 import { errorBody } from "./wire.ts";
 
 /** Removes secrets from a text of the control plane, and shortens it. @param maxLength see `cleanText` */
 export type Clean = (text: string, maxLength?: number) => string;
-
-type Answered = Extract<HttpOutcome, { readonly kind: "Answered" }>;
 
 /** @param isTimedOut whether the deadline ended the request, and not the connection */
 export function failureOfNoAnswer(outcome: HttpOutcome, request: RequestWords, isTimedOut: boolean): ControlPlaneError {

@@ -5,8 +5,8 @@ import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Tracer } from "../domain/logger.ts";
 import { formsOf, RecentSecrets } from "../domain/without-secrets.ts";
-import { type HttpOutcome, parseJson } from "../http/exchange.ts";
-import { HttpTransport, type OriginRequest, type ProxyRoute } from "../http/transport.ts";
+import { type Answered, type HttpOutcome, parseJson } from "../http/exchange.ts";
+import { HttpTransport, type OriginRequest, type ProxySettings } from "../http/transport.ts";
 import { isWrite, type KeyedCall, pathOf, type Request } from "./call.ts";
 import { type Clean, cleanText, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
 import { parseServiceUrl } from "./service-url.ts";
@@ -30,7 +30,7 @@ export interface HttpCallOptions {
   /** For reads. A read without an answer keeps its connection, and must not delay the others. @default 256 */
   readonly connections?: number;
   readonly mayBeNearby?: boolean | undefined;
-  readonly proxy?: ProxyRoute | undefined;
+  readonly proxy?: ProxySettings | undefined;
   /** The leader fence, asked right before a write is sent. @default every write is allowed */
   readonly fence?: LeaderFence | undefined;
 }
@@ -148,7 +148,7 @@ function resultOf<Value>(request: Request<Value>, outcome: HttpOutcome, { key, p
 }
 
 /** `undefined`: 204. @throws UnusableContentError */
-function jsonOf({ status, body, bodyEnd }: Extract<HttpOutcome, { readonly kind: "Answered" }>): unknown {
+function jsonOf({ status, body, bodyEnd }: Answered): unknown {
   if (status === 204) {
     return undefined;
   }

@@ -68,7 +68,6 @@ export interface ControlPlaneObserver {
   budgetWaited(urgency: Urgency, seconds: number): void;
   /** A change was refused for now: the control plane answered 423, because the project is busy. */
   locked(reason: "ConflictingOperations"): void;
-  keyJudged(isAccepted: boolean): void;
 }
 
 /** `label`: the control plane in metrics; `settings` is the one of the settings. */

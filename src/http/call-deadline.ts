@@ -16,15 +16,8 @@ export function createCallDeadline(
   others: readonly (AbortSignal | undefined)[],
 ): CallDeadline {
   const controller = new AbortController();
-  const sources = others.filter((signal) => signal !== undefined);
   let isTimedOut = false;
-  const giveUp = () => controller.abort();
-  for (const source of sources) {
-    source.addEventListener("abort", giveUp, { once: true });
-    if (source.aborted) {
-      giveUp();
-    }
-  }
+  const removals = others.map((signal) => signal && onAbort(signal, () => controller.abort()));
   const timer = clock.after(timeoutMs, () => {
     isTimedOut = true;
     controller.abort();
@@ -35,20 +28,23 @@ export function createCallDeadline(
     endTimer: () => timer.cancel(),
     end() {
       timer.cancel();
-      for (const source of sources) {
-        source.removeEventListener("abort", giveUp);
-      }
+      for (const remove of removals) remove?.();
     },
   };
+}
+
+/** Calls `stop` when the signal fires, or at once if it has fired. @returns what removes the listener */
+export function onAbort(signal: AbortSignal, stop: () => void): () => void {
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  return () => signal.removeEventListener("abort", stop);
 }
 
 export async function pause(clock: Clock, delayMs: number, signals: readonly AbortSignal[]): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const deadline = createCallDeadline(clock, delayMs, signals);
-  deadline.signal.addEventListener("abort", () => resolve(), { once: true });
-  if (!deadline.signal.aborted) {
-    await promise;
-  }
+  onAbort(deadline.signal, resolve);
+  await promise;
   deadline.end();
 }
 
@@ -59,16 +55,12 @@ export class GivenUpError extends Error {
 /** @throws GivenUpError when the signal fires first, even if the code of the promise ignores the signal */
 export async function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const giveUp = () => reject(new GivenUpError("given up"));
-  signal.addEventListener("abort", giveUp, { once: true });
-  if (signal.aborted) {
-    giveUp();
-  }
+  const remove = onAbort(signal, () => reject(new GivenUpError("given up")));
   // If the signal fires first, a later rejection of the promise must not count as unhandled.
   promise.catch(() => {});
   try {
     return await Promise.race([aborted, promise]);
   } finally {
-    signal.removeEventListener("abort", giveUp);
+    remove();
   }
 }

@@ -2,7 +2,7 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../domain/clock.ts";
 import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
-import { type CallDeadline, createCallDeadline } from "./call-deadline.ts";
+import { type CallDeadline, createCallDeadline, onAbort } from "./call-deadline.ts";
 
 export interface HttpRequest {
   readonly origin: string;
@@ -15,16 +15,21 @@ export interface HttpRequest {
 /** How the body of an answer ended. Only a `Complete` body may be used. */
 type BodyEnd = "Complete" | "TimedOut" | "ConnectionLost" | "TooLarge";
 
+export interface AnswerHead {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly date: string | undefined;
+}
+
+export interface Answered extends AnswerHead {
+  readonly kind: "Answered";
+  readonly body: Buffer;
+  readonly bodyEnd: BodyEnd;
+  readonly cause?: unknown;
+}
+
 export type HttpOutcome =
-  | {
-      readonly kind: "Answered";
-      readonly status: number;
-      readonly retryAfter: string | undefined;
-      readonly date: string | undefined;
-      readonly body: Buffer;
-      readonly bodyEnd: BodyEnd;
-      readonly cause?: unknown;
-    }
+  | Answered
   /** No byte of the request was sent, so it cannot have had an effect. */
   | { readonly kind: "NotSent"; readonly timedOut: boolean; readonly cause?: unknown }
   /** The server may have received the request, but no status came back. */
@@ -71,15 +76,13 @@ export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: E
 /** The maximum size of an answer that is not 2xx, in bytes. Its text is shown to people, so it is searched for secrets. */
 const maxErrorBytes = 256 * 1024;
 
-type Answer = Pick<Extract<HttpOutcome, { readonly kind: "Answered" }>, "status" | "retryAfter" | "date">;
-
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits;
   readonly #resolve: (outcome: HttpOutcome) => void;
   readonly #deadline: CallDeadline;
   readonly #dueMs: number;
   #controller: Dispatcher.DispatchController | undefined;
-  #answer: Answer | undefined;
+  #answer: AnswerHead | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   readonly #values = new JsonValueCount();
@@ -91,9 +94,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#dueMs = limits.clock.monotonicMs() + limits.timeoutMs;
     this.#deadline = createCallDeadline(limits.clock, limits.timeoutMs, limits.signals ?? []);
     const { signal, isTimedOut } = this.#deadline;
-    const giveUp = () => this.#stop(isTimedOut() ? "TimedOut" : "ConnectionLost", new Error("given up"));
-    signal.addEventListener("abort", giveUp, { once: true });
-    if (signal.aborted) giveUp();
+    onAbort(signal, () => this.#stop(isTimedOut() ? "TimedOut" : "ConnectionLost", new Error("given up")));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -114,7 +115,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
     if (status >= 200) {
-      this.#answer = { status, ...retryHeadersOf(headers) };
+      this.#answer = headOf(status, headers);
     }
   }
 
@@ -194,9 +195,9 @@ class JsonValueCount {
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-export function retryHeadersOf(headers: AnswerHeaders) {
+export function headOf(status: number, headers: AnswerHeaders): AnswerHead {
   const [retryAfter, date] = [headers["retry-after"], headers.date].map((each) => [each].flat()[0]);
-  return { retryAfter, date };
+  return { status, retryAfter, date };
 }
 
 function isTimeout({ code = "" }: Error & { readonly code?: string }): boolean {

@@ -4,13 +4,12 @@ import { Agent, buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Prox
 import type { Clock } from "../domain/clock.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
-import { exchange, type HttpOutcome, type HttpRequest, retryHeadersOf } from "./exchange.ts";
+import { type AnswerHead, exchange, type HttpOutcome, type HttpRequest, headOf } from "./exchange.ts";
 
-/** The proxy for https origins. */
-export interface ProxyRoute {
-  readonly url: string;
-  /** Hosts that are reached directly, as NO_PROXY lists them. Empty: none. */
-  readonly except: string;
+/** The proxy for https origins, and the hosts that are reached directly, as NO_PROXY lists them. */
+export interface ProxySettings {
+  readonly httpsProxy?: string | undefined;
+  readonly noProxy?: string | undefined;
 }
 
 interface HttpTransportOptions {
@@ -23,7 +22,7 @@ interface HttpTransportOptions {
   /** Whether a host name may lead to this machine or link. An address in `origin` is not checked. @default true */
   readonly mayBeNearby?: boolean | undefined;
   /** A proxy looks host names up itself. @default every connection is direct */
-  readonly proxy?: ProxyRoute | undefined;
+  readonly proxy?: ProxySettings | undefined;
   /** The leader fence, asked right before `sendFresh` sends a request. @default nothing is asked */
   readonly fence?: LeaderFence | undefined;
 }
@@ -69,19 +68,14 @@ export class HttpTransport {
   }
 
   #proxied(): Dispatcher | undefined {
-    const { connections, connectTimeoutMs: connectTimeout, proxy } = this.#options;
+    const { connections, connectTimeoutMs: connectTimeout, proxy: { httpsProxy, noProxy = "" } = {} } = this.#options;
+    const how = { ...common, connections, connectTimeout, connect: this.#connect };
     // An empty value, because undici would read the environment for a missing one.
-    const routes = proxy && { httpProxy: "", httpsProxy: proxy.url, noProxy: proxy.except };
-    return (
-      routes && new EnvHttpProxyAgent({ ...common, connections, connectTimeout, connect: this.#connect, ...routes })
-    );
+    return httpsProxy === undefined ? undefined : new EnvHttpProxyAgent({ ...how, httpProxy: "", httpsProxy, noProxy });
   }
 }
 
-export interface StreamedAnswer {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-  readonly date: string | undefined;
+export interface StreamedAnswer extends AnswerHead {
   readonly body: AsyncIterable<Uint8Array>;
   text(): Promise<string>;
 }
@@ -100,7 +94,7 @@ export async function openStream(
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  return { status: statusCode, ...retryHeadersOf(headers), body, text: () => body.text() };
+  return { ...headOf(statusCode, headers), body, text: () => body.text() };
 }
 
 /* HTTP/1.1 with one request at a time: a connection that the server no longer answers delays no other call. */

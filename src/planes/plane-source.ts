@@ -64,13 +64,9 @@ export type TenantHosts = readonly string[] | undefined;
 
 /** If the host is not allowed, the spec counts as invalid and nothing is sent. */
 export function withAllowedHost(resource: PlaneResource, hosts: TenantHosts): PlaneResource {
-  if (resource.kind !== "ControlPlane" || resource.spec.kind !== "Valid") {
-    return resource;
-  }
+  if (resource.spec.kind === "Invalid") return resource;
   const { hostname } = new URL(resource.spec.spec.url);
-  if (isAllowedHost(hostname, hosts)) {
-    return resource;
-  }
+  if (isAllowedHost(hostname, hosts)) return resource;
   const why =
     hosts === undefined
       ? "is on this machine or link, or is a metadata service"

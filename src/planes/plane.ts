@@ -66,7 +66,6 @@ export class Plane {
     this.#connection = connect({
       ...{ url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.health.noteCall },
       ...{ recordedAs: recordedName(id), label: planeLabel(id) },
-      isInUse: () => !this.#isClosed && key.known?.kind === "Read",
     });
   }
 
@@ -112,10 +111,6 @@ export class Plane {
     } finally {
       this.#isLeaving = false;
     }
-  }
-
-  unreadableCount(): number {
-    return this.#connection?.unreadableCount() ?? 0;
   }
 
   /** Changes in progress have connections of their own, and end as if nothing had happened. */

@@ -1,5 +1,4 @@
 /** All control planes, and the reconcile of the resources that describe them: finalizer, key, status and deletion. */
-import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Logger } from "../domain/logger.ts";
 import {
   boundedRetryAfterMs,
@@ -15,7 +14,7 @@ import { keyOfPlane, type PlaneResource, planeLabel, settingsPlane } from "../re
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
-import { sourceOf, withAllowedHost } from "./plane-source.ts";
+import { sourceOf } from "./plane-source.ts";
 import { planeEvents, planeStatus } from "./plane-status.ts";
 
 export interface PlanesOptions extends PlaneOptions {
@@ -36,8 +35,7 @@ const againMs = { usual: 60_000, keyRefused: 5_000 };
 
 export class Planes {
   readonly #options: PlanesOptions;
-  /** `stored`: the cached resource of which the control plane was made. */
-  readonly #known = new Map<string, { readonly plane: Plane; readonly stored: PlaneResource | undefined }>();
+  readonly #known = new Map<string, Plane>();
 
   constructor(options: PlanesOptions) {
     this.#options = options;
@@ -45,25 +43,23 @@ export class Planes {
   }
 
   all(): readonly Plane[] {
-    return [...this.#known.values()].map(({ plane }) => plane);
+    return [...this.#known.values()];
   }
 
   /** Returns the control plane as the newest resource describes it. If it does not exist, its unit has a problem. */
   of(planeId: string): Plane {
-    const { storeOf, tenantHosts, settings, onUsable, onUnused } = this.#options;
-    const stored = storeOf(planeId)?.get(keyOfPlane(planeId));
-    const known = this.#known.get(planeId);
-    if (known !== undefined && known.stored === stored) {
-      return known.plane;
+    const { storeOf, settings, onUsable, onUnused } = this.#options;
+    const resource = storeOf(planeId)?.get(keyOfPlane(planeId));
+    const before = this.#known.get(planeId);
+    if (before !== undefined && before.resource === resource) {
+      return before;
     }
-    const before = known?.plane;
     const spec = before?.resource?.spec;
-    const resource = stored && withAllowedHost(stored, tenantHosts);
     const source = planeId === settingsPlane ? settings : sourceOf(resource, this.#options);
     const isSame = before !== undefined && before.place === source?.place;
     const plane = isSame ? before : new Plane(planeId, source, this.#options);
     plane.update(resource, source);
-    this.#known.set(planeId, { plane, stored });
+    this.#known.set(planeId, plane);
     if (!isSame) void before?.close().catch(() => {});
     if (before?.place !== undefined && source === undefined) onUnused(planeLabel(planeId));
     if (!isSameStored(spec, resource?.spec)) onUsable(planeId);
@@ -78,7 +74,7 @@ export class Planes {
     await Promise.all(this.all().map((plane) => plane.close()));
   }
 
-  /** After a KubernetesError or a refusal of the leader fence it is reconciled again later; neither is thrown. */
+  /** After a KubernetesError it is reconciled again later. */
   async reconcile(planeId: string): Promise<Requeue> {
     const store = this.#options.storeOf(planeId);
     if (store === undefined) {
@@ -87,10 +83,8 @@ export class Planes {
     try {
       return await this.#reconcile(planeId, store);
     } catch (error) {
-      if (!(error instanceof KubernetesError || error instanceof LeaderFenceError)) {
-        throw error;
-      }
-      if (error instanceof KubernetesError && error.reason !== "Conflict") {
+      if (!(error instanceof KubernetesError)) throw error;
+      if (error.reason !== "Conflict") {
         const message = "reconcile of a control plane failed; the operator tries again";
         this.#options.logger.warn({ planeId, err: error }, message);
         const { resource } = this.of(planeId);

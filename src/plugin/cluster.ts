@@ -101,7 +101,7 @@ const own =
 /** @throws ConfigError when a setting is missing or wrong */
 export function openService(env: Environment, userAgent: string) {
   const settings = parseConfig(Object.fromEntries(Object.entries(env).filter(([name]) => own.test(name))));
-  const { controlPlaneUrl: baseUrl, apiKey, httpsProxy: url, noProxy: except } = settings;
+  const { controlPlaneUrl: baseUrl, apiKey } = settings;
   const ignore = () => undefined;
   const read =
     apiKey.kind === "File"
@@ -109,8 +109,7 @@ export function openService(env: Environment, userAgent: string) {
       : async () => keyIn(apiKey.value, "CONTROL_PLANE_API_KEY");
   const keys = new ApiKey({ clock: systemClock, read, againMs: Infinity, onChange: ignore, onKey: ignore });
   const observer = { requestEnded: ignore, throttled: ignore, locked: ignore };
-  const proxy = url === undefined ? undefined : { url, except };
-  const client = createHttpClient({ baseUrl, clock: systemClock, observer, userAgent, proxy });
+  const client = createHttpClient({ baseUrl, clock: systemClock, observer, userAgent, proxy: settings });
   const call = withOneKey(client.call, keys).call;
   const controlPlane = { ...controlPlaneOf({ serviceUrl: client.serviceUrl, call }), close: client.close };
   return { settings, controlPlane };

@@ -25,31 +25,36 @@ const secretKey = () => textOf(253, /^[-._a-zA-Z0-9]+$/);
 
 const namespaceName = () => textOf(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
 
-const secretRef = (what: string) =>
+const secretRef = (what: string): z.ZodType<SecretRef> =>
   z.object({
     name: objectName().describe("Name of a Secret of the same namespace."),
     key: secretKey().describe(`The key of the Secret that holds ${what}.`),
   });
 
-const clusterSecretRef = (what: string) =>
+const clusterSecretRef = (what: string): z.ZodType<SecretRef> =>
   z.object({
     namespace: namespaceName().describe("Namespace of the Secret."),
     name: objectName().describe("Name of the Secret."),
     key: secretKey().describe(`The key of the Secret that holds ${what}.`),
   });
 
-const apiKey =
-  "The Secret with the API key. The operator reads it again every minute, and at once if the control plane refuses the key. In the namespace of the Secret the operator needs a RoleBinding to the ClusterRole endpoint-operator-secrets.";
-const authority =
-  "The Secret with the certificate authority of the databases, as PEM. Absent: DATABASE_CA_FILE of the operator's settings, or the public authorities.";
+export interface SecretRef {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly key: string;
+}
 
-const requestsPerMinute = optional(
-  z.int().min(10).max(1_000_000),
-  "The maximum number of requests that the operator sends to this control plane in any 60 seconds. Absent: CONTROL_PLANE_REQUESTS_PER_MINUTE of the operator's settings.",
-);
-
-const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>
-  optional(
+/** The fields of both kinds. @param refTo the reference to a Secret */
+const specFields = (refTo: typeof secretRef) => ({
+  url,
+  apiKeySecretRef: refTo("the API key").describe(
+    "The Secret with the API key. The operator reads it again every minute, and at once if the control plane refuses the key. In the namespace of the Secret the operator needs a RoleBinding to the ClusterRole endpoint-operator-secrets.",
+  ),
+  requestsPerMinute: optional(
+    z.int().min(10).max(1_000_000),
+    "The maximum number of requests that the operator sends to this control plane in any 60 seconds. Absent: CONTROL_PLANE_REQUESTS_PER_MINUTE of the operator's settings.",
+  ),
+  connection: optional(
     z.object({
       port: optional(
         z.int().min(1).max(65_535),
@@ -60,16 +65,14 @@ const connection = (caSecretRef: z.ZodOptional<z.ZodType<SecretRef>>) =>
         z.enum(["require", "verify-ca", "verify-full"]),
         "The value of sslmode, as libpq knows it. Absent: DATABASE_SSL_MODE of the operator's settings.",
       ),
-      caSecretRef,
+      caSecretRef: optional(
+        refTo("the certificate authority"),
+        "The Secret with the certificate authority of the databases, as PEM. Absent: DATABASE_CA_FILE of the operator's settings, or the public authorities.",
+      ),
     }),
     "How applications connect to the databases. The operator writes it into the Secrets of DatabaseAccesses.",
-  );
-
-export interface SecretRef {
-  readonly namespace?: string | undefined;
-  readonly name: string;
-  readonly key: string;
-}
+  ),
+});
 
 const labelValue = () => z.string().max(63);
 
@@ -137,27 +140,15 @@ const projects = optional(
 );
 
 export const controlPlaneSpecSchema = z
-  .object({
-    url,
-    apiKeySecretRef: secretRef("the API key").describe(apiKey),
-    requestsPerMinute,
-    connection: connection(secretRef("the certificate authority").describe(authority).optional()),
-  })
+  .object(specFields(secretRef))
   .describe("A control plane for the resources of this namespace.");
 
 export const clusterControlPlaneSpecSchema = z
-  .object({
-    url,
-    apiKeySecretRef: clusterSecretRef("the API key").describe(apiKey),
-    requestsPerMinute,
-    connection: connection(clusterSecretRef("the certificate authority").describe(authority).optional()),
-    projects,
-  })
+  .object({ ...specFields(clusterSecretRef), projects })
   .describe("A control plane for the resources of several namespaces.");
 
 /** The spec of either kind, in the form that the operator uses. */
 export interface ControlPlaneSpec extends z.output<typeof controlPlaneSpecSchema> {
-  readonly apiKeySecretRef: SecretRef;
   readonly projects?: z.output<typeof projects>;
 }
 

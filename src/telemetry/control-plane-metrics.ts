@@ -9,10 +9,16 @@ const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
 
 const throttledReasons: readonly ThrottledReason[] = ["TooManyRequests", "HeldBack", "BudgetUsedUp"];
 
+export interface ControlPlaneSources {
+  readonly unreadableCount: () => number;
+  /** Returns which control planes accept their API key. Those that have not answered yet are left out. */
+  readonly keysAccepted: () => readonly (readonly [controlPlane: string, isAccepted: boolean])[];
+}
+
 /** The labels have few different values: route templates, methods, codes. */
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
-  unreadableCount: () => number,
+  { unreadableCount, keysAccepted }: ControlPlaneSources,
 ): ControlPlaneMetrics {
   const labelNames = ["route", "method", "code"];
   const total = registry.counter(
@@ -38,7 +44,7 @@ export function createControlPlaneMetrics(
   );
   const unreadable = "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.";
   registry.values({ control_plane_unreadable_objects: [unreadable, unreadableCount] });
-  const ofPlane = createPlaneMetrics(registry);
+  const ofPlane = createPlaneMetrics(registry, keysAccepted);
   return {
     of: (label) => ({
       ...ofPlane.of(label),
@@ -54,7 +60,7 @@ export function createControlPlaneMetrics(
 }
 
 /** The metrics that name their control plane. */
-function createPlaneMetrics(registry: MetricsRegistry) {
+function createPlaneMetrics(registry: MetricsRegistry, keysAccepted: ControlPlaneSources["keysAccepted"]) {
   const throttled = registry.counter(
     "control_plane_throttled_total",
     "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
@@ -65,29 +71,31 @@ function createPlaneMetrics(registry: MetricsRegistry) {
     "Calls to each control plane: requests that were sent, and requests that were not sent because the control plane had asked to wait.",
     ["control_plane"],
   );
-  const accepted = registry.gauge(
+  registry.computed(
     "control_plane_credentials_valid",
     "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
-    ["control_plane"],
+    () => keysAccepted().map(([control_plane, isAccepted]) => [{ control_plane }, Number(isAccepted)]),
   );
   // A control plane has its series from its first call, with 0: Prometheus does not see the rise of a counter that first
   // appears at 1.
+  const shown = new Set<string>();
   const appear = (control_plane: string) => {
+    shown.add(control_plane);
     calls.inc({ control_plane }, 0);
     for (const reason of throttledReasons) throttled.inc({ reason, control_plane }, 0);
   };
   appear("settings");
   return {
     of: (control_plane: string) => ({
-      throttled: (reason: ThrottledReason) => throttled.inc({ reason, control_plane }),
+      // A call may end after its control plane was forgotten. It must not bring the series back.
+      throttled: (reason: ThrottledReason) => shown.has(control_plane) && throttled.inc({ reason, control_plane }),
       callBegan() {
         appear(control_plane);
         calls.inc({ control_plane });
       },
-      keyJudged: (isAccepted: boolean) => accepted.set({ control_plane }, Number(isAccepted)),
     }),
     forget(control_plane: string) {
-      accepted.remove({ control_plane });
+      shown.delete(control_plane);
       calls.remove({ control_plane });
       for (const reason of throttledReasons) throttled.remove({ reason, control_plane });
     },

@@ -2,7 +2,7 @@ import { getHeapStatistics } from "node:v8";
 import type { ReflectorStats } from "../domain/resource-store.ts";
 import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
-import { createControlPlaneMetrics } from "./control-plane-metrics.ts";
+import { type ControlPlaneSources, createControlPlaneMetrics } from "./control-plane-metrics.ts";
 import { createBoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
 import { createAccessMetrics, type ResourceGaugesOptions, registerResourceGauges } from "./resource-gauges.ts";
@@ -10,14 +10,13 @@ import { createAccessMetrics, type ResourceGaugesOptions, registerResourceGauges
 type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
 
 /** The sources of the metrics. Their functions are called at each scrape, and must not throw. */
-export interface MetricsOptions extends ResourceGaugesOptions {
+export interface MetricsOptions extends ResourceGaugesOptions, ControlPlaneSources {
   readonly version: string;
   readonly workers: number;
   /** @default none */
   readonly accesses?: (() => readonly DatabaseAccess[]) | undefined;
   /** Returns the number of endpoints whose name has this cluster's token and that no resource owns. */
   readonly orphanCount: () => number;
-  readonly unreadableCount: () => number;
   readonly queueStats: () => RunningStats;
   readonly watchStats: () => ReflectorStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
@@ -35,7 +34,7 @@ export function createMetrics(options: MetricsOptions) {
   registerResourceGauges(registry, options, boundAction);
   const orphans = "Endpoints that carry the token of this cluster and belong to no resource.";
   registry.values({ compute_endpoint_orphans: [orphans, options.orphanCount] });
-  const controlPlane = createControlPlaneMetrics(registry, options.unreadableCount);
+  const controlPlane = createControlPlaneMetrics(registry, options);
   const reconciles = createReconcileMetrics(registry, options.workers);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);

@@ -5,7 +5,7 @@ import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/r
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { WatchedKind, type WatchedKindOptions } from "../kubernetes/watched-kind.ts";
 import { keyIn, keyInFile, keyInSecretOrFile } from "../planes/api-key.ts";
-import type { PlaneSource } from "../planes/plane-source.ts";
+import { type PlaneSource, withAllowedHost } from "../planes/plane-source.ts";
 import { Planes, type PlanesOptions } from "../planes/planes.ts";
 import { keyInSecrets, type SecretReads, secretAgainMs } from "../planes/secret-key.ts";
 import {
@@ -13,6 +13,7 @@ import {
   kindOfPlane,
   namespaceOfPlane,
   type PlaneResource,
+  parseControlPlane,
   projectKey,
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
@@ -41,8 +42,10 @@ export function queueKeyOf(planeId: string): string {
 export function createControlPlanes(options: ControlPlanesOptions) {
   const { config } = options;
   const secrets = createSecretStore(options);
+  const parse = (stored: unknown) => withAllowedHost(parseControlPlane(stored), config.tenantHosts);
+  const known = { ControlPlane: { ...controlPlaneKind, parse }, ClusterControlPlane: clusterControlPlaneKind };
   const watched = (kind: PlaneResource["kind"], namespaces: readonly string[]) =>
-    new WatchedKind<PlaneResource, ControlPlaneStatus>(planeKinds[kind], {
+    new WatchedKind<PlaneResource, ControlPlaneStatus>(known[kind], {
       ...{ ...options, namespaces, gaps: options.gaps.get(kind) },
       keysOf: (resource) => [queueKeyOf(idOfPlane(resource))],
       onChange: (key) => planes.of(idOfPlane({ kind, key })),
@@ -64,8 +67,6 @@ export function createControlPlanes(options: ControlPlanesOptions) {
   });
   return { planes, kinds: Object.values(kinds) };
 }
-
-const planeKinds = { ControlPlane: controlPlaneKind, ClusterControlPlane: clusterControlPlaneKind };
 
 function settingsSource(options: ControlPlanesOptions, secrets: SecretReads): PlaneSource {
   const { controlPlaneUrl: url, databasePort: port, databaseSslMode: sslMode } = options.config;

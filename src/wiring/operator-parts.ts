@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import { type ConnectOptions, connectControlPlane, type PlaneTarget } from "../control-plane/connection.ts";
 import { writeTimeoutMs } from "../control-plane/http-call.ts";
+import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
@@ -85,6 +86,7 @@ export class OperatorParts {
   readonly liveness: LivenessWatchdog;
   readonly #foundation: Foundation;
   readonly #requests: RequestLimit;
+  readonly #unreadable: UnreadableObjects;
   readonly #failed = Promise.withResolvers<string>();
   readonly #accesses: WatchedKind<DatabaseAccess, DatabaseAccessStatus>;
   readonly #accessKind: AccessKind;
@@ -101,6 +103,7 @@ export class OperatorParts {
       ...{ clock, size: config.workers },
       onChange: (inFlight) => this.metrics.reconciles.workersChanged(inFlight),
     });
+    this.#unreadable = new UnreadableObjects({ clock, logger });
     // The Lease has a connection of its own, so that it never waits behind other requests.
     const connection = this.#requests.limit(foundation.connection);
     this.#foundation = { ...foundation, connection };
@@ -241,7 +244,12 @@ export class OperatorParts {
       resources: () => this.endpoints.resources(),
       accesses: () => this.#accesses.resources(),
       orphanCount: () => planes().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
-      unreadableCount: () => planes().reduce((sum, plane) => sum + plane.unreadableCount(), 0),
+      unreadableCount: () => this.#unreadable.count(),
+      keysAccepted: () =>
+        planes().flatMap(({ id, health }) => {
+          const { credentials } = health.state;
+          return credentials === "Unknown" ? [] : [[planeLabel(id), credentials === "Accepted"] as const];
+        }),
       operationsAges: () =>
         planes().flatMap(({ id, projects }) =>
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
@@ -270,10 +278,10 @@ export class OperatorParts {
   #aroundPlanes() {
     const { onKey = () => {} } = this.#foundation;
     const [endpoints, accesses] = [this.endpoints, this.#accesses];
-    const connecting = { ...this.#foundation, metrics: this.metrics.controlPlane, fence: this.fence };
+    const parts = { metrics: this.metrics.controlPlane, fence: this.fence, unreadable: this.#unreadable };
     return {
       ...{ onKey, namespaces: this.#grants, events: this.events, newProjects: () => this.#newProjects() },
-      connect: (target: PlaneTarget) => connectControlPlane(connecting, target),
+      connect: (target: PlaneTarget) => connectControlPlane({ ...this.#foundation, ...parts }, target),
       onUnused: (label: string) => this.metrics.controlPlane.forget(label),
       onNews: (planeId: string) => this.#enqueuePlane(planeId),
       onUsable(planeId: string) {

@@ -11,13 +11,13 @@ export function fullMetrics(): Metrics {
     resources: () => [busyResource()],
     accesses: () => [readyAccess()],
     unreadableCount: () => 1,
+    keysAccepted: () => [["settings", false]],
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),
   });
   metrics.operations.countEnded(endedOperation({ outcome: "succeeded", durationMs: 812 }));
   metrics.operations.countEnded(endedOperation({ outcome: "failed", durationMs: 2_000_000 }));
   const route = "/projects/{project_id}/endpoints";
   const controlPlane = metrics.controlPlane.of("settings");
-  controlPlane.keyJudged(false);
   controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
   controlPlane.throttled("TooManyRequests");
   controlPlane.locked("ConflictingOperations");

@@ -26,6 +26,7 @@ export function metricsOf(parts: Partial<Parameters<typeof createMetrics>[0]> = 
     nowMs: () => nowMs,
     operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 0,
+    keysAccepted: () => [],
     queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats: () => quietWatch,
     leader: { leaseName: "endpoint-operator", isLeader: () => true },

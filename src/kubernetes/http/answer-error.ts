@@ -1,7 +1,7 @@
 /** Makes errors from answers of the API server, and from requests without an answer. */
 import { LeaderFenceError } from "../../domain/leader-fence.ts";
 import { KubernetesError, type KubernetesReason } from "../../domain/resource-store.ts";
-import { type HttpOutcome, parseRetryAfter } from "../../http/exchange.ts";
+import { type AnswerHead, type HttpOutcome, parseRetryAfter } from "../../http/exchange.ts";
 
 /** What the operator reads from a `Status`, the API server's answer to a failed call. A missing field is empty. */
 export interface StatusAnswer {
@@ -16,16 +16,11 @@ export interface StatusAnswer {
 
 const maxMessageLength = 512;
 
-export interface RetryHeaders {
-  readonly retryAfter: string | undefined;
-  readonly date: string | undefined;
-}
-
-export function parseStatusAnswer(code: number, body: unknown, headers?: RetryHeaders): StatusAnswer {
+export function parseStatusAnswer(code: number, body: unknown, head?: AnswerHead): StatusAnswer {
   const status = asObject(body);
   const details = asObject(status.details);
   const causes = Array.isArray(details.causes) ? details.causes : [];
-  const retryAfterMs = Number(details.retryAfterSeconds) * 1_000 || parseRetryAfter(headers?.retryAfter, headers?.date);
+  const retryAfterMs = Number(details.retryAfterSeconds) * 1_000 || parseRetryAfter(head?.retryAfter, head?.date);
   return {
     code: code === 200 ? Number(status.code ?? 500) : code,
     isOfApiServer: status.kind === "Status",

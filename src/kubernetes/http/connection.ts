@@ -3,14 +3,13 @@ import type { Clock } from "../../domain/clock.ts";
 import type { LeaderFence } from "../../domain/leader-fence.ts";
 import type { Tracer } from "../../domain/logger.ts";
 import { type CallDeadline, createCallDeadline, GivenUpError, untilAborted } from "../../http/call-deadline.ts";
-import { exchange, type HttpOutcome, type HttpRequest, parseJson } from "../../http/exchange.ts";
+import { type AnswerHead, exchange, type HttpOutcome, type HttpRequest, parseJson } from "../../http/exchange.ts";
 import { openStream, type StreamedAnswer } from "../../http/transport.ts";
 import {
   errorForOutcome,
   errorForStatus,
   errorForTransport,
   parseStatusAnswer,
-  type RetryHeaders,
   unreadableAnswer,
 } from "./answer-error.ts";
 import { type CredentialSource, type Session, Sessions } from "./credentials.ts";
@@ -176,11 +175,7 @@ function bodyOf(call: KubernetesCall, outcome: HttpOutcome): unknown {
   return json.value;
 }
 
-function errorOfStatus(
-  { what, method }: KubernetesCall,
-  answer: RetryHeaders & { readonly status: number },
-  body: Buffer | undefined,
-): Error {
+function errorOfStatus({ what, method }: KubernetesCall, answer: AnswerHead, body: Buffer | undefined): Error {
   const json = body === undefined ? undefined : parseJson(body)?.value;
   return errorForStatus(what, parseStatusAnswer(answer.status, json, answer), method !== "GET");
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
-import { createCallDeadline } from "../../http/call-deadline.ts";
+import { createCallDeadline, onAbort } from "../../http/call-deadline.ts";
 import type { KubernetesConnection } from "./connection.ts";
 
 interface RequestLimitOptions {
@@ -63,15 +63,11 @@ export class RequestLimit {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#line.add(resolve);
     const deadline = createCallDeadline(this.#options.clock, longestWaitMs, [signal]);
-    const giveUp = () => {
+    onAbort(deadline.signal, () => {
       if (this.#line.delete(resolve)) {
         reject(new KubernetesError("TimedOut", `cannot ${what}: too many other requests wait`));
       }
-    };
-    deadline.signal.addEventListener("abort", giveUp);
-    if (deadline.signal.aborted) {
-      giveUp();
-    }
+    });
     try {
       await promise;
     } finally {

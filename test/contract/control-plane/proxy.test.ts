@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
-import { HttpTransport } from "../../../src/http/transport.ts";
+import { HttpTransport, type ProxySettings } from "../../../src/http/transport.ts";
 import { systemClock } from "../../../src/runtime/system-clock.ts";
 import { CertificateAuthority } from "../../../src/sandbox/certificates/certificate-authority.ts";
 
@@ -54,7 +54,7 @@ async function startProxy(isOpen = true): Promise<{ readonly url: string; readon
   return { url: `http://me:fake@127.0.0.1:${await listening(server)}`, asked };
 }
 
-function transportTo(port: number, proxy: { readonly url: string; readonly except: string }): HttpTransport {
+function transportTo(port: number, proxy: ProxySettings): HttpTransport {
   const limits = { connectTimeoutMs: 2_000, maxResponseValues: 1_000, maxResponseBytes: 1_000, connections: 2 };
   const transport = new HttpTransport({ origin: `https://localhost:${port}`, clock: systemClock, proxy, ...limits });
   onTestFinished(() => transport.close());
@@ -66,8 +66,8 @@ const write = { method: "POST", path: "/v2/write", headers: {}, body: "{}" } as 
 
 test("a proxy → reads and writes go through it; the control plane never sees the proxy's password", async () => {
   const { port, seen } = await secureService();
-  const { url, asked } = await startProxy();
-  const transport = transportTo(port, { url, except: "" });
+  const { url: httpsProxy, asked } = await startProxy();
+  const transport = transportTo(port, { httpsProxy });
   const outcomes = [await transport.sendPooled(read, 5_000), await transport.sendFresh(write, 5_000)];
   expect(outcomes).toMatchObject([
     { kind: "Answered", status: 200 },
@@ -80,15 +80,15 @@ test("a proxy → reads and writes go through it; the control plane never sees t
 
 test("a host that NO_PROXY lists → reached directly", async () => {
   const { port, seen } = await secureService();
-  const { url, asked } = await startProxy();
-  const transport = transportTo(port, { url, except: ".svc,localhost" });
+  const { url: httpsProxy, asked } = await startProxy();
+  const transport = transportTo(port, { httpsProxy, noProxy: ".svc,localhost" });
   expect(await transport.sendPooled(read, 5_000)).toMatchObject({ kind: "Answered", status: 200 });
   expect({ seen: seen.length, asked }).toEqual({ seen: 1, asked: [] });
 });
 
 test("a proxy that does not connect → the write was not sent, so it can be tried again", async () => {
   const { port, seen } = await secureService();
-  const { url } = await startProxy(false);
-  expect(await transportTo(port, { url, except: "" }).sendFresh(write, 5_000)).toMatchObject({ kind: "NotSent" });
+  const { url: httpsProxy } = await startProxy(false);
+  expect(await transportTo(port, { httpsProxy }).sendFresh(write, 5_000)).toMatchObject({ kind: "NotSent" });
   expect(seen).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { connectControlPlane } from "../../../src/control-plane/connection.ts";
 import type { KeySource } from "../../../src/control-plane/key-source.ts";
+import { UnreadableObjects } from "../../../src/control-plane/unreadable-objects.ts";
 import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
@@ -10,7 +11,7 @@ import { FakeCalls, project } from "./fake-calls.ts";
 const ignore = () => undefined;
 const observer: ControlPlaneObserver = {
   ...{ requestEnded: ignore, throttled: ignore, budgetWaited: ignore, locked: ignore },
-  ...{ callBegan: ignore, keyJudged: ignore },
+  callBegan: ignore,
 };
 
 function connected(keys: KeySource = { current: async () => "key" }) {
@@ -22,7 +23,7 @@ function connected(keys: KeySource = { current: async () => "key" }) {
       ...{
         clock,
         metrics: { of: () => observer, forget: ignore },
-        logger: quietLogger,
+        unreadable: new UnreadableObjects({ clock, logger: quietLogger }),
         clusterId: "cluster-a",
         version: "0.0.0",
       },
@@ -31,7 +32,7 @@ function connected(keys: KeySource = { current: async () => "key" }) {
     },
     {
       ...{ url: "https://control.example/v2", keys, label: "north", recordedAs: undefined, mayBeNearby: true },
-      ...{ onCallEnded: ignore, isInUse: () => true },
+      ...{ onCallEnded: ignore },
     },
   );
   /** Makes the given number of calls in one reconcile. @returns the reason of each error; `undefined`: it succeeded */

@@ -1,7 +1,7 @@
 /** Tests the hosts that ControlPlanes of namespaces may name. */
 import { describe, expect, it } from "vitest";
 import { isAllowedHost, withAllowedHost } from "../../../src/planes/plane-source.ts";
-import { parseClusterControlPlane, parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
+import { parseControlPlane } from "../../../src/resource/control-plane-resource.ts";
 
 const hostOf = (host: string) => new URL(`http://${host}/v2`).hostname;
 
@@ -45,9 +45,4 @@ it("a refused host → the spec counts as invalid, and the text names the settin
     kind: "Invalid",
     problems: expect.stringContaining("TENANT_CONTROL_PLANE_HOSTS"),
   });
-});
-
-it("a ClusterControlPlane → any host", () => {
-  const plane = parseClusterControlPlane({ metadata: { ...metadata, namespace: undefined }, spec });
-  expect(withAllowedHost(plane, undefined)).toBe(plane);
 });

@@ -167,6 +167,8 @@ describe("the process", () => {
       `control_plane_throttled_total{reason="HeldBack",control_plane="${name}"} 1`,
     );
     controlPlane.forget(name);
+    // A call that ends later does not bring the series back.
+    controlPlane.of(name).throttled("HeldBack");
     expect(await series("control_plane_calls_total")).toHaveLength(1);
     expect(await series("control_plane_throttled_total")).toHaveLength(3);
   });

@@ -52,6 +52,7 @@ async function exportedSeries(): Promise<readonly Series[]> {
     nowMs: () => nowMs,
     operationsAges: () => [],
     unreadableCount: () => 0,
+    keysAccepted: () => [["settings", false]],
     queueStats: () => ({ unfinishedWorkSeconds: 0, longestRunningSeconds: 0 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 10, lists: 1, watches: 1 }),
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
@@ -59,7 +60,6 @@ async function exportedSeries(): Promise<readonly Series[]> {
   const ended = { operationId: "op-0", outcome: "failed", cause: "Other", durationMs: 1 } as const;
   metrics.operations.countEnded({ namespace: "shop", name: "orders", action: "start_compute", ...ended });
   metrics.queue.taken(1);
-  metrics.controlPlane.of("settings").keyJudged(false);
   metrics.controlPlane.of("settings").requestEnded({ route: "/projects", method: "GET", code: "200", seconds: 1 });
   return parsePage(await metrics.render());
 }
