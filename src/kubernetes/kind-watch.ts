@@ -1,19 +1,12 @@
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import type {
-  KindGap,
-  KindGaps,
-  ResourceKey,
-  ResourceStore,
-  StoredIdentity,
-  WatchStats,
-} from "../domain/resource-store.ts";
+import type { KindGap, KindGaps, ResourceKey, StoredIdentity, WatchStats } from "../domain/resource-store.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { isOlder, metadataOf, objectPath } from "./http/objects.ts";
 import { KindStore } from "./store/kind-store.ts";
 import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
 import { createListWatch, createObjectReader } from "./watch/list-watch.ts";
 import { Reflector, type ReflectorOptions } from "./watch/reflector.ts";
-import { ResourceCache } from "./watch/resource-cache.ts";
+import type { ResourceCache } from "./watch/resource-cache.ts";
 
 export interface KindWatchOptions
   extends Pick<ReflectorOptions<never>, "onList" | "onRestored" | "clock" | "logger" | "random" | "timing"> {
@@ -28,24 +21,19 @@ export interface KindWatchOptions
 }
 
 export class KindWatch<Resource extends StoredResource<Status>, Status extends object> {
-  readonly store: ResourceStore<Resource, Status>;
+  readonly store: KindStore<Resource, Status>;
   readonly #kind: ResourceKind<Resource, Status>;
   readonly #options: KindWatchOptions;
-  readonly #cache: ResourceCache<Resource>;
   /** One reflector for each namespace, or one for all; the key is then `undefined`. */
   readonly #reflectors: ReadonlyMap<string | undefined, Reflector<Resource>>;
 
   constructor(kind: ResourceKind<Resource, Status>, options: KindWatchOptions) {
-    const { connection, fence, namespaces } = options;
+    const { connection, fence, namespaces, onChange } = options;
     this.#kind = kind;
     this.#options = options;
-    this.#cache = new ResourceCache<Resource>({
-      indexesOf: kind.indexesOf,
-      onChange: options.onChange,
-    });
+    this.store = new KindStore({ kind, connection, fence, onChange });
     const scopes = (namespaces.length === 0 ? [undefined] : namespaces).filter((scope) => !options.gaps?.has(scope));
     this.#reflectors = new Map(scopes.map((namespace) => [namespace, this.#reflectorOf(namespace)]));
-    this.store = new KindStore({ kind, connection, cache: this.#cache, fence });
   }
 
   start(): void {
@@ -93,7 +81,7 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
             ...{ connection, path: objectPath(plural, namespace) },
             what: namespace === undefined ? many : `${many} of namespace ${namespace}`,
           });
-    const cache = this.#cache;
+    const cache = this.store;
     const parse = (object: unknown) => knownOf(cache, object) ?? this.#parseOrSkip(object);
     return new Reflector({ ...this.#options, listWatch, cache, namespace, parse });
   }

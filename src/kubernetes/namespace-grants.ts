@@ -31,21 +31,20 @@ export interface NamespaceGrantsOptions extends Omit<KindWatchOptions, "onChange
 
 const unknownNamespace: NamespaceFacts = { annotation: undefined, labels: undefined };
 
-export class NamespaceGrants implements GrantSource {
-  readonly watch: KindWatch<Namespace, object>;
+export class NamespaceGrants extends KindWatch<Namespace, object> implements GrantSource {
   readonly #facts = new Map<string, NamespaceFacts>();
   readonly #onChange: NamespaceGrantsOptions["onChange"];
   #annotated = 0;
 
   constructor(options: NamespaceGrantsOptions) {
-    this.#onChange = options.onChange;
-    this.watch = new KindWatch(namespaceKind, {
+    super(namespaceKind, {
       ...options,
       ...(options.namespaces.length > 0 && { timing: { relistMs: options.readAgainMs } }),
       // The operator never writes a Namespace.
       fence: { mayStartEffect: () => false },
       onChange: (key) => this.#changed(key),
     });
+    this.#onChange = options.onChange;
   }
 
   grantsOf(namespace: string) {
@@ -56,7 +55,7 @@ export class NamespaceGrants implements GrantSource {
   #changed(key: ResourceKey): void {
     const { name } = key;
     const before = this.#facts.get(name) ?? unknownNamespace;
-    const after = this.watch.store.get(key)?.facts;
+    const after = this.store.get(key)?.facts;
     if (after === undefined) {
       this.#facts.delete(name);
     } else {

@@ -1,5 +1,5 @@
 /** Watches one kind of resources, and queues what must be reconciled after a change. */
-import { keyText, type ResourceKey, type ResourceStore } from "../domain/resource-store.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { WorkPriority } from "../runtime/work-queue.ts";
 import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
 import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
@@ -13,20 +13,18 @@ export interface WatchedKindOptions<Resource> extends Omit<KindWatchOptions, "on
 }
 
 /** While this process does not lead, changes are not noted: a new leader reconciles every resource. */
-export class WatchedKind<Resource extends StoredResource<Status>, Status extends object> {
-  readonly watch: KindWatch<Resource, Status>;
+export class WatchedKind<Resource extends StoredResource<Status>, Status extends object> extends KindWatch<
+  Resource,
+  Status
+> {
   readonly #options: WatchedKindOptions<Resource>;
   /** The event of a deleted resource carries only its key, so the keys to reconcile are remembered. */
   readonly #keys = new Map<string, readonly string[]>();
   #isLeading = false;
 
   constructor(kind: ResourceKind<Resource, Status>, options: WatchedKindOptions<Resource>) {
+    super(kind, { ...options, onChange: (key) => this.#changed([{ key }], "Urgent") });
     this.#options = options;
-    this.watch = new KindWatch(kind, { ...options, onChange: (key) => this.#changed([{ key }], "Urgent") });
-  }
-
-  get store(): ResourceStore<Resource, Status> {
-    return this.watch.store;
   }
 
   /** Returns the resources to report. There are none while this process does not lead: only one replica reports them. */

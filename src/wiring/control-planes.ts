@@ -63,7 +63,7 @@ export function createControlPlanes(options: ControlPlanesOptions) {
     ...{ grantMode: config.projectGrants, tenantHosts: config.tenantHosts },
     mayRecordOfCluster: config.watchNamespaces.length === 0,
     storeOf: (planeId) => kindOf(planeId)?.store,
-    gapOf: (planeId) => kindOf(planeId)?.watch.gapIn(namespaceOfPlane(planeId)),
+    gapOf: (planeId) => kindOf(planeId)?.gapIn(namespaceOfPlane(planeId)),
   });
   return { planes, kinds: Object.values(kinds) };
 }

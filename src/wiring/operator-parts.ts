@@ -170,13 +170,13 @@ export class OperatorParts {
   }
 
   #watches() {
-    return [...this.#kinds().map(({ watch }) => watch), this.#grants.watch];
+    return [...this.#kinds(), this.#grants];
   }
 
   #createLeadership(): Leadership {
     const { config, leaseConnection: connection } = this.#foundation;
     const callbacks = {
-      mayLead: () => this.endpoints.watch.stats().hasSynced,
+      mayLead: () => this.endpoints.stats().hasSynced,
       onLeading: () => void this.#lead(),
       onLost: (why: string) => this.#end(why),
     };
@@ -255,7 +255,7 @@ export class OperatorParts {
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
         ),
       queueStats: () => this.#queue.stats(),
-      watchStats: () => this.endpoints.watch.stats(),
+      watchStats: () => this.endpoints.stats(),
       leader: { leaseName: config.leaseName, isLeader: () => this.fence.mayStartEffect(0) },
     });
   }

@@ -48,7 +48,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     const health = await startHealthServer({
       address: config.healthAddress,
       liveChecks: parts.liveness.checks,
-      readyChecks: watchChecks(() => parts.endpoints.watch.stats(), watchStaleAfterMs),
+      readyChecks: watchChecks(() => parts.endpoints.stats(), watchStaleAfterMs),
       clock,
       logger,
     });

@@ -22,18 +22,14 @@ const buildPackages = ["libc6", "libstdc++6", "libgcc-s1", "dash"];
 const machineFiles = ["etc/hostname", "etc/resolv.conf", "etc/apt", "var/lib/apt", "var/log"];
 
 /**
- * Makes the base images that the Dockerfile names, from Debian packages and the Node of devDependencies. Two calls make
+ * Makes the two base images that the Dockerfile names, from Debian packages and the Node of devDependencies. Two calls make
  * the same bytes while Debian publishes the same packages.
  * @returns the Debian packages of the shipped image, by name.
  */
 export async function makeBaseImages(workspace: Workspace, dockerfile: string): Promise<readonly DebianPackage[]> {
-  const names = new Set([...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, name = ""]) => name));
-  let packages: readonly DebianPackage[] = [];
-  for (const name of names) {
-    if (name.startsWith("node:")) await makeBuildImage(workspace, name);
-    else packages = await makeRuntimeImage(workspace, name);
-  }
-  return packages;
+  const [node = "", debian = ""] = [...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, name]) => name);
+  await makeBuildImage(workspace, node);
+  return await makeRuntimeImage(workspace, debian);
 }
 
 /** @param architecture in Debian's words. @default that of this machine */

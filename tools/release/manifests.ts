@@ -1,21 +1,18 @@
 /** Makes what users install: the Helm charts, and `install.yaml` for clusters without Helm. */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { parse } from "yaml";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { runCommand } from "../assets/run-command.ts";
 import { chartFolders } from "../charts/chart-files.ts";
 import type { BasesOptions } from "../image/bases.ts";
 import { packFiles } from "../image/same-bytes.ts";
 
-/** Packs the charts like Helm. The same files give the same bytes. */
-export async function packCharts(root: string, outDir: string, epochSeconds: number): Promise<void> {
-  await mkdir(outDir, { recursive: true });
-  for (const folder of chartFolders) {
-    const { name, version } = parse(await readFile(path.join(root, folder, "Chart.yaml"), "utf8"));
+/** Packs the charts like Helm. The same files give the same bytes. @param packages one for each folder of a chart */
+export async function packCharts(root: string, packages: readonly string[], epochSeconds: number): Promise<void> {
+  for (const [index, file] of packages.entries()) {
     const how = ["--mode=a=rX,u+w", "--use-compress-program=gzip --no-name"];
-    const from = ["--directory", path.join(root, "charts"), name];
-    await packFiles(path.join(outDir, `${name}-${version}.tgz`), epochSeconds, [...how, ...from]);
+    const folder = path.basename(chartFolders[index] ?? "");
+    await packFiles(file, epochSeconds, [...how, "--directory", path.join(root, "charts"), folder]);
   }
 }
 

@@ -29,7 +29,7 @@ export async function makeRelease(options: ReleaseOptions): Promise<void> {
   const { outDir, version } = files;
   await rm(outDir, { recursive: true, force: true });
   const [{ digest }] = await buildImage({ ...options, outDir, arm64: true });
-  await packCharts(root, outDir, epochSeconds);
+  await packCharts(root, files.charts, epochSeconds);
   const image = registry === undefined ? `${imageName}:${version}` : `${registry}/${imageName}@${digest}`;
   await writeInstallFile(files.install, image, options);
   const sumOf = async (file: string) => `${await sha256Of(file)}  ${path.basename(file)}\n`;

@@ -8,14 +8,15 @@ import {
 import { isSameStored } from "../../domain/same-stored.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 import { mergePatch, metadataOf, objectPath, readObject, writeObject, writeQuery } from "../http/objects.ts";
-import type { ResourceCache } from "../watch/resource-cache.ts";
+import { ResourceCache } from "../watch/resource-cache.ts";
 import type { Json, ResourceKind, StoredResource } from "./resource-kinds.ts";
 
 interface KindStoreOptions<Resource extends StoredResource<Status>, Status extends object> {
   readonly kind: ResourceKind<Resource, Status>;
   readonly connection: KubernetesConnection;
-  readonly cache: ResourceCache<Resource>;
   readonly fence: LeaderFence;
+  /** As that of the cache. */
+  readonly onChange: (key: ResourceKey) => void;
 }
 
 interface Changes {
@@ -24,56 +25,44 @@ interface Changes {
 }
 
 /**
- * The custom resources of one kind: reads from the cache, writes over the connection.
+ * The cache of the custom resources of one kind, and the writes of this process.
  * Every write is a JSON merge patch with uid and resourceVersion. A write first asks the leader fence, and puts its
  * answer into the cache before it returns.
  */
 export class KindStore<Resource extends StoredResource<Status>, Status extends object>
+  extends ResourceCache<Resource>
   implements ResourceStore<Resource, Status>
 {
   readonly #options: KindStoreOptions<Resource, Status>;
-  readonly #cache: ResourceCache<Resource>;
   /** The objects whose cached form may be wrong since a write failed. A read removes an object from this set. */
   readonly #doubtful = new Set<string>();
 
   constructor(options: KindStoreOptions<Resource, Status>) {
+    super({ indexesOf: options.kind.indexesOf, onChange: options.onChange });
     this.#options = options;
-    this.#cache = options.cache;
-  }
-
-  get(key: ResourceKey): Resource | undefined {
-    return this.#cache.get(key);
-  }
-
-  withIndex(index: string): readonly Resource[] {
-    return this.#cache.withIndex(index);
-  }
-
-  list(): readonly Resource[] {
-    return this.#cache.list();
   }
 
   async current(key: ResourceKey): Promise<Resource | undefined> {
     if (this.#doubtful.has(this.#nameOf(key))) {
       await this.read(key);
     }
-    return this.#cache.get(key);
+    return this.get(key);
   }
 
   async read(key: ResourceKey): Promise<Resource | undefined> {
-    const before = this.#cache.get(key);
+    const before = this.get(key);
     const name = this.#nameOf(key);
     const stored = await readObject(this.#options.connection, name, this.#pathOf(key));
     if (stored === undefined) {
       // A write with an unknown result may have deleted the object; otherwise the watch reports the deletion.
       if (this.#doubtful.delete(name) && before !== undefined) {
-        this.#cache.putOwnDeletion(before);
+        this.putOwnDeletion(before);
       }
       return undefined;
     }
     const resource = this.#options.kind.parse(stored);
     this.#doubtful.delete(name);
-    this.#cache.putRead(resource);
+    this.putRead(resource);
     return resource;
   }
 
@@ -94,7 +83,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
     const finalizers = resource.finalizers.filter((name) => name !== finalizer);
     const answer = await this.#patch(resource, { metadata: { finalizers } });
     if (isLastFinalizerGone(answer)) {
-      this.#cache.putOwnDeletion(resource);
+      this.putOwnDeletion(resource);
       return undefined;
     }
     return this.#putOwnWrite(resource, answer);
@@ -130,7 +119,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
   #putOwnWrite(before: Resource, answer: unknown, expected: Resource = before): Resource {
     const after = this.#options.kind.parse(answer, expected);
     this.#doubtful.delete(this.#nameOf(before.key));
-    this.#cache.putOwnWrite(after);
+    this.putOwnWrite(after);
     return after;
   }
 

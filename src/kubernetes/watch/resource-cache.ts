@@ -24,10 +24,6 @@ export class ResourceCache<Resource extends StoredIdentity> {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#resources.size;
-  }
-
   get(key: ResourceKey): Resource | undefined {
     return this.#resources.get(keyText(key));
   }

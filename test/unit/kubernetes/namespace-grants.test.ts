@@ -41,15 +41,15 @@ function scene(namespaces: readonly string[]) {
     ...{ connection, clock, namespaces, random: () => 0.5, readAgainMs: 1_000, logger: quietLogger },
     onChange: (namespace) => void changes.push(namespace),
   });
-  all.watch.start();
-  onTestFinished(() => all.watch.stop());
+  all.start();
+  onTestFinished(() => all.stop());
   return { grants, failures, changes, clock, all };
 }
 
 describe("Namespaces that are read by name", () => {
   test("an annotation comes, changes and goes → known at the next read; the first and the last concern all", async () => {
     const { all, grants, changes, clock } = scene(["shop", "crm"]);
-    await all.watch.listConsistently();
+    await all.listConsistently();
     expect(all.grantsOf("shop")).toMatchObject({ annotation: undefined, isAnyAnnotated: false });
     changes.length = 0;
     for (const value of ["a-1", "b-2"]) {
@@ -67,9 +67,9 @@ describe("Namespaces that are read by name", () => {
   test("the API server does not answer → the leader does not begin, and what is known stays", async () => {
     const { all, grants, failures, clock } = scene(["shop", "crm"]);
     grants.set("shop", "a-1");
-    await all.watch.listConsistently();
+    await all.listConsistently();
     failures.set("shop", new KubernetesError("TimedOut", "cannot read namespace shop: no answer in time"));
-    await expect(all.watch.listConsistently()).rejects.toThrow("no answer in time");
+    await expect(all.listConsistently()).rejects.toThrow("no answer in time");
     await clock.advance(5_000);
     expect(all.grantsOf("shop").annotation).toBe("a-1");
   });
@@ -77,7 +77,7 @@ describe("Namespaces that are read by name", () => {
   test("a Namespace does not exist, then it does → no failure, and its grants are known", async () => {
     const { all, grants, failures, clock } = scene(["shop"]);
     failures.set("shop", new KubernetesError("NotFound", "it does not exist"));
-    await all.watch.listConsistently();
+    await all.listConsistently();
     expect(all.grantsOf("shop").labels).toBeUndefined();
     failures.clear();
     grants.set("shop", "a-1");
@@ -89,6 +89,6 @@ describe("Namespaces that are read by name", () => {
 test("all Namespaces are listed → their annotations are known", async () => {
   const { all, grants } = scene([]);
   grants.set("shop", "a-1");
-  await all.watch.listConsistently();
+  await all.listConsistently();
   expect(all.grantsOf("shop")).toMatchObject({ annotation: "a-1", isAnyAnnotated: true });
 });

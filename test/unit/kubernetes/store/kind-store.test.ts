@@ -4,8 +4,6 @@ import { LeaderFenceError } from "../../../../src/domain/leader-fence.ts";
 import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import { KindStore } from "../../../../src/kubernetes/store/kind-store.ts";
 import { computeEndpointKind } from "../../../../src/kubernetes/store/resource-kinds.ts";
-import { ResourceCache } from "../../../../src/kubernetes/watch/resource-cache.ts";
-import { type ComputeEndpoint, projectsOf } from "../../../../src/resource/compute-endpoint.ts";
 import { ScriptedConnection } from "../scripted-connection.ts";
 
 const key = { namespace: "shop", name: "orders" };
@@ -25,16 +23,15 @@ function stored(status: unknown, resourceVersion = "10", metadata: object = {}) 
 
 function createStore(options: { mayAct?: boolean } = {}) {
   const connection = new ScriptedConnection();
-  const cache = new ResourceCache<ComputeEndpoint>({ indexesOf: projectsOf, onChange() {} });
   const askedMs: number[] = [];
   const mayStartEffect = (timeoutMs: number) => {
     askedMs.push(timeoutMs);
     return options.mayAct ?? true;
   };
-  const store = new KindStore({ kind: computeEndpointKind, connection, cache, fence: { mayStartEffect } });
+  const store = new KindStore({ kind: computeEndpointKind, connection, fence: { mayStartEffect }, onChange() {} });
   const put = (object: unknown) => {
     const resource = computeEndpointKind.parse(object);
-    cache.apply(resource);
+    store.apply(resource);
     return resource;
   };
   return { connection, store, put, askedMs };

@@ -137,7 +137,7 @@ describe("lists", () => {
     const { cache } = createCache();
     cache.replace("right", [thing("a", 10, { namespace: "right" })]);
     cache.replace("left", []);
-    expect(cache.size).toBe(1);
+    expect(cache.list().length).toBe(1);
   });
 });
 
