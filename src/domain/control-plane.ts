@@ -77,7 +77,7 @@ export interface ControlPlaneMetrics {
   forget(label: string): void;
 }
 
-/** `Urgent`: an edit or a deletion waits for the request. `Background`: polls and resyncs. */
+/** `Urgent`: a person waits for the result, for instance of an edit. `Background`: polls, retries and resyncs. */
 export type Urgency = "Urgent" | "Background";
 
 /** The reconcile that wants to send a request; each reconcile has one such object. */

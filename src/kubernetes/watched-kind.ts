@@ -1,15 +1,15 @@
 /** Watches one kind of resources, and queues what must be reconciled after a change. */
+import type { Urgency } from "../domain/control-plane.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import type { WorkPriority } from "../runtime/work-queue.ts";
 import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
 import type { ResourceKind, StoredResource } from "./store/resource-kinds.ts";
 
 export interface WatchedKindOptions<Resource> extends Omit<KindWatchOptions, "onChange"> {
   /** Returns the keys to reconcile after a change of the resource. */
   readonly keysOf: (resource: Resource) => readonly string[];
-  readonly enqueue: (key: string, priority: WorkPriority) => void;
+  readonly enqueue: (key: string, priority: Urgency) => void;
   /** Called for each change before its keys are queued. @default nothing */
-  readonly onChange?: (key: ResourceKey, priority: WorkPriority) => void;
+  readonly onChange?: (key: ResourceKey, priority: Urgency) => void;
 }
 
 /** While this process does not lead, changes are not noted: a new leader reconciles every resource. */
@@ -38,7 +38,7 @@ export class WatchedKind<Resource extends StoredResource<Status>, Status extends
   }
 
   /** Something that all resources in an index depend on has changed. */
-  changedAt(index: string, priority: WorkPriority): void {
+  changedAt(index: string, priority: Urgency): void {
     this.#changed(this.store.withIndex(index), priority);
   }
 
@@ -48,7 +48,7 @@ export class WatchedKind<Resource extends StoredResource<Status>, Status extends
   }
 
   /** Queues the keys that each resource had before, and those that it has now. */
-  #changed(resources: readonly Pick<Resource, "key">[], priority: WorkPriority): void {
+  #changed(resources: readonly Pick<Resource, "key">[], priority: Urgency): void {
     const { keysOf, enqueue, onChange } = this.#options;
     for (const { key } of this.#isLeading ? resources : []) {
       const resource = this.store.get(key);

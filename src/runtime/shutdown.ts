@@ -3,12 +3,15 @@ import type { EventEmitter } from "node:events";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
-interface ShutdownStep {
+export interface ShutdownStep {
   readonly name: string;
   /** After this many milliseconds the next step begins, even if this one has not ended. */
   readonly limitMs: number;
-  /** Runs the step. It resolves to `false` if the step did not reach its goal. An error is logged. */
-  readonly run: () => Promise<unknown>;
+  /**
+   * Runs the step. It resolves to `false` if the step did not reach its goal. An error is logged.
+   * @param unfinished the names of earlier steps that did not end in time or reach their goal
+   */
+  readonly run: (unfinished: readonly string[]) => Promise<unknown>;
 }
 
 interface ShutdownOptions {
@@ -23,7 +26,7 @@ export async function shutDown(
 ): Promise<readonly string[]> {
   const unfinished: string[] = [];
   for (const { name, limitMs, run } of steps) {
-    const outcome = run().catch((error: unknown) => {
+    const outcome = run(unfinished).catch((error: unknown) => {
       logger.error({ step: name, err: error }, "a step of the shutdown failed");
       return false;
     });

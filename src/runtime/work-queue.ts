@@ -1,8 +1,6 @@
 import { backoffMs, type Clock, type Timer, withJitter } from "../domain/clock.ts";
+import type { Urgency } from "../domain/control-plane.ts";
 import type { WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
-
-/** `Urgent`: a person waits for the result, for instance of an edit. `Background`: a poll or a retry. */
-export type WorkPriority = "Urgent" | "Background";
 
 interface WorkQueueOptions {
   readonly clock: Clock;
@@ -22,7 +20,7 @@ export class WorkQueue {
   readonly #waiting = new Map<string, { readonly dueMs: number; readonly timer: Timer }>();
   readonly #working = new Map<string, number>();
   readonly #failures = new Map<string, number>();
-  readonly #dirty = new Map<string, WorkPriority>();
+  readonly #dirty = new Map<string, Urgency>();
   #onReady: () => void = () => {};
   #urgentTaken = 0;
   #isShutDown = false;
@@ -32,7 +30,7 @@ export class WorkQueue {
   }
 
   /** Adds the key now, or if a worker holds the key, as soon as the worker releases it. */
-  add(key: string, priority: WorkPriority = "Urgent"): void {
+  add(key: string, priority: Urgency = "Urgent"): void {
     if (this.#isShutDown) {
       return;
     }
@@ -136,7 +134,7 @@ export class WorkQueue {
     };
   }
 
-  #enqueue(key: string, priority: WorkPriority): void {
+  #enqueue(key: string, priority: Urgency): void {
     const { Urgent: urgent, Background: background } = this.#queued;
     const sinceMs = background.get(key);
     if (urgent.has(key) || (sinceMs !== undefined && priority === "Background")) {

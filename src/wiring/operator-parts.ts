@@ -3,6 +3,7 @@ import { type ConnectOptions, connectControlPlane, type PlaneTarget } from "../c
 import { writeTimeoutMs } from "../control-plane/http-call.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Urgency } from "../domain/control-plane.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { KindGaps } from "../domain/resource-store.ts";
@@ -33,7 +34,7 @@ import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts
 import { databaseAccessNames } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
-import { type WorkPriority, WorkQueue } from "../runtime/work-queue.ts";
+import { WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { createControlPlanes, queueKeyOf } from "./control-planes.ts";
@@ -113,7 +114,7 @@ export class OperatorParts {
     const watching = {
       ...{ ...this.#foundation, namespaces, fence: this.fence },
       onRestored: () => this.#end("the API server's resourceVersion went backwards, as after a restore of etcd"),
-      enqueue: (key: string, priority: WorkPriority) => this.#enqueue(key, priority),
+      enqueue: (key: string, priority: Urgency) => this.#enqueue(key, priority),
     };
     this.endpoints = new WatchedKind(computeEndpointKind, {
       ...{ ...watching, gaps: undefined, keysOf: projectKeysOf, onList: () => this.leadership.nudge() },
@@ -212,7 +213,7 @@ export class OperatorParts {
   }
 
   /** An edit of a resource also makes the reads urgent that its project waits for, and its control plane counts again. */
-  #enqueue(key: string, priority: WorkPriority): void {
+  #enqueue(key: string, priority: Urgency): void {
     const { planeId, projectId } = parseProjectKey(key);
     this.#queue.add(key, priority);
     if (projectId === noProject) {

@@ -9,7 +9,7 @@ import { readClusterId } from "../kubernetes/http/objects.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
 import { findKindGaps } from "../kubernetes/served-kinds.ts";
 import { monitorEventLoop } from "../runtime/liveness-watchdog.ts";
-import { endOnUnhandledErrors, shutDown } from "../runtime/shutdown.ts";
+import { endOnUnhandledErrors, type ShutdownStep, shutDown } from "../runtime/shutdown.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { createPinoLogger } from "../telemetry/pino-logger.ts";
 import { startHealthServer, startMetricsServer, watchChecks } from "../telemetry/telemetry-servers.ts";
@@ -93,29 +93,20 @@ export async function stopOperator(
   { clock, logger, flushTraces }: Pick<OperatorOptions, "clock" | "logger" | "flushTraces">,
 ): Promise<boolean> {
   const { passesMs, eventsMs, leaseMs, closeMs, tracesMs } = shutdownLimits;
-  let isInTime = false;
-  let isQuiet = false;
-  const passes = async () => {
-    isInTime = await parts.stopWork(passesMs);
-    return isInTime;
-  };
-  const events = async () => {
-    const isFlushed = await parts.events.flush(eventsMs);
-    isQuiet = isInTime && isFlushed;
-    return isFlushed;
-  };
-  const closeFence = async () => parts.fence.close();
-  // Work in progress needs the Lease until it ends, so the operator releases the Lease early only if no work is left.
-  const handOver = () => (isQuiet ? parts.leadership.release(leaseMs) : parts.leadership.stop());
-  const steps = [
-    { name: "passes", limitMs: passesMs, run: passes },
-    { name: "events", limitMs: eventsMs, run: events },
-    { name: "fence", limitMs: 0, run: closeFence },
-    { name: "lease", limitMs: leaseMs, run: handOver },
+  const steps: readonly ShutdownStep[] = [
+    { name: "passes", limitMs: passesMs, run: () => parts.stopWork(passesMs) },
+    { name: "events", limitMs: eventsMs, run: () => parts.events.flush(eventsMs) },
+    { name: "fence", limitMs: 0, run: async () => parts.fence.close() },
+    {
+      ...{ name: "lease", limitMs: leaseMs },
+      // Work in progress needs the Lease until it ends, so the operator releases the Lease early only if no work is left.
+      run: (unfinished) => (unfinished.length > 0 ? parts.leadership.stop() : parts.leadership.release(leaseMs)),
+    },
     { name: "close", limitMs: closeMs, run: close },
     ...(flushTraces === undefined ? [] : [{ name: "traces", limitMs: tracesMs, run: flushTraces }]),
   ];
   const unfinished = await shutDown(steps, { clock, logger });
+  const isInTime = !unfinished.includes("passes");
   logger.info({ isInTime, unfinished }, "operator stopped");
   return isInTime;
 }

@@ -1,7 +1,8 @@
 /** Tests the work queue. */
 import { expect, it } from "vitest";
+import type { Urgency } from "../../../src/domain/control-plane.ts";
 import type { WorkQueueObserver } from "../../../src/domain/worker.ts";
-import { type WorkPriority, WorkQueue } from "../../../src/runtime/work-queue.ts";
+import { WorkQueue } from "../../../src/runtime/work-queue.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 /*
@@ -32,7 +33,7 @@ function takeAll(queue: WorkQueue): readonly string[] {
   return taken;
 }
 
-type Step = readonly [key: string, priority?: WorkPriority];
+type Step = readonly [key: string, priority?: Urgency];
 
 it.each<[string, readonly Step[], readonly string[]]>([
   ["1: a key twice → once", [["a"], ["a"], ["a", "Background"]], ["a"]],
