@@ -87,6 +87,15 @@ export interface Caller {
   readonly project: string;
 }
 
+/** How applications reach the databases of a control plane. */
+export interface DatabaseSettings {
+  readonly port: number;
+  /** The value of libpq's `sslmode`, for instance `require` or `verify-full`. */
+  readonly sslMode: string;
+  /** The certificate authority as PEM; `undefined`: clients use the public authorities. */
+  readonly certificateAuthority: string | undefined;
+}
+
 export interface BranchPath {
   readonly projectId: string;
   readonly branchId: string;

@@ -1,15 +1,9 @@
+import type { DatabaseSettings } from "../domain/control-plane.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
 import type { ReadKey } from "./api-key.ts";
 import { keyInSecrets, type SecretEntry, type SecretReads, secretAgainMs } from "./secret-key.ts";
-
-export interface DatabaseSettings {
-  readonly port: number;
-  readonly sslMode: string;
-  /** As PEM; `undefined`: clients use the public authorities. */
-  readonly certificateAuthority: string | undefined;
-}
 
 export interface PlaneSource {
   readonly url: string;

@@ -1,6 +1,7 @@
 /** One control plane as it is described at present: its client, key, health, grants and the memory of its projects. */
 import type { PlaneConnection, PlaneTarget } from "../control-plane/connection.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { DatabaseSettings } from "../domain/control-plane.ts";
 import type { GrantSource, KindGap } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../engine/context.ts";
 import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
@@ -17,7 +18,7 @@ import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { ApiKey } from "./api-key.ts";
 import { type GrantMode, planeGrantOf } from "./grants.ts";
 import { PlaneHealth } from "./plane-health.ts";
-import type { DatabaseSettings, PlaneSource, SourceOptions } from "./plane-source.ts";
+import type { PlaneSource, SourceOptions } from "./plane-source.ts";
 import { planeProblems } from "./plane-status.ts";
 
 /** The functions `on…` must not throw. */

@@ -289,9 +289,9 @@ test("the control plane of the settings → only src/planes and the form of the 
 
 /** Lines of TypeScript. A total may fall, and its limit with it. Issue 12 (disruption, schedules) added 600 to the operator, and its tests 800. */
 test.each([
-  ["src", 19_260, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 19_150, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
-  ["tools", 10_400, () => true],
+  ["tools", 10_060, () => true],
   ["test", 46_200, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));

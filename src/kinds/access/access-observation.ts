@@ -1,5 +1,5 @@
 /** The types of the kind DatabaseAccess, and what a decision about one is made from. */
-import type { ObservedDatabase, ObservedRole, Password } from "../../domain/control-plane.ts";
+import type { DatabaseSettings, ObservedDatabase, ObservedRole, Password } from "../../domain/control-plane.ts";
 import type { Operation } from "../../domain/operation.ts";
 import type {
   ResourceStore,
@@ -13,7 +13,6 @@ import type { Facts, ProjectFacts, Step } from "../../engine/kind.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
-import type { ConnectionSettings } from "./binding.ts";
 import type { BoundEndpoint, FindEndpoint } from "./endpoint-reference.ts";
 
 export interface AccessParts {
@@ -23,7 +22,7 @@ export interface AccessParts {
   /** The ComputeEndpoints that name a project. */
   readonly endpointsOf: (projectId: string) => readonly ComputeEndpoint[];
   readonly secrets: SecretStore;
-  readonly settingsOf: (planeId: string) => ConnectionSettings;
+  readonly settingsOf: (planeId: string) => DatabaseSettings;
 }
 
 /** What all decisions of one reconcile share. */
@@ -130,7 +129,7 @@ export interface AccessObservation extends Observed {
   readonly nowMs: number;
   readonly policy: AccessFacts["policy"];
   readonly account: string;
-  readonly settings: ConnectionSettings;
+  readonly settings: DatabaseSettings;
   /** The recorded roles and databases, updated with the lists of this observation. */
   readonly objects: readonly AccessObject[];
   /** The password reset that this resource has begun; `undefined`: none. A note in a copied status does not count. */

@@ -1,13 +1,6 @@
+import type { DatabaseSettings } from "../../domain/control-plane.ts";
 import type { SecretData } from "../../domain/resource-store.ts";
 import type { BindingKey, DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
-
-export interface ConnectionSettings {
-  readonly port: number;
-  /** The value of libpq's `sslmode`, for instance `require` or `verify-full`. */
-  readonly sslMode: string;
-  /** The certificate authority as PEM; `undefined`: clients use the public authorities. */
-  readonly certificateAuthority: string | undefined;
-}
 
 export interface ConnectionHosts {
   readonly host: string;
@@ -19,7 +12,7 @@ export interface ConnectionHosts {
 
 export interface Connection {
   readonly hosts: ConnectionHosts;
-  readonly settings: ConnectionSettings;
+  readonly settings: DatabaseSettings;
   readonly spec: DatabaseAccessSpec;
   readonly password: string;
 }

@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { bindingOf, type ConnectionSettings } from "../../../src/kinds/access/binding.ts";
+import type { DatabaseSettings } from "../../../src/domain/control-plane.ts";
+import { bindingOf } from "../../../src/kinds/access/binding.ts";
 import { databaseAccessSpecSchema } from "../../../src/resource/database-access-schema.ts";
 import { ComputeScene, mainBranch, primary } from "./compute-scene.ts";
 
@@ -63,7 +64,7 @@ describe.skipIf(!canRun)(`JDBC as docs/connect.md says${note}`, () => {
    * Runs the application with the environment variables that the page's Deployment sets.
    * @returns its output
    */
-  async function connect(settings: Partial<ConnectionSettings>, password: string, properties: readonly string[] = []) {
+  async function connect(settings: Partial<DatabaseSettings>, password: string, properties: readonly string[] = []) {
     const { host } = (await scene.api("GET", `/endpoints/${primary}`)).body.endpoint as { host: string };
     const hosts = { host, pooledHost: host, readHosts: [] };
     const { port } = scene.sandbox.databaseAddress ?? { port: 0 };
