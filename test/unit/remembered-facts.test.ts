@@ -11,7 +11,7 @@ const kinds = [
   },
   {
     kind: "DatabaseAccess",
-    types: { "kinds/access/access-observation.ts": ["AccessHint", "Comparison", "PendingPassword"] },
+    types: { "kinds/access/access-types.ts": ["AccessHint", "Comparison", "PendingPassword"] },
     limit: 5,
   },
 ];

@@ -7,7 +7,10 @@ import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { accessEvents } from "./access-events.ts";
+import { accessEvents, releaseEvents } from "./access-events.ts";
+import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
+import { accessNote, accessStatus } from "./access-status.ts";
+import { recordsElsewhere, recordsUnreadable } from "./access-texts.ts";
 import type {
   AccessAnswer,
   AccessContext,
@@ -19,17 +22,13 @@ import type {
   AccessStep,
   AccessTypes,
   AppliedSecret,
-} from "./access-observation.ts";
-import { validSpecOf } from "./access-observation.ts";
-import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
-import { accessNote, accessStatus } from "./access-status.ts";
-import { eventOfGone, eventOfRetained, recordsElsewhere, recordsUnreadable } from "./access-summary.ts";
-import { boundTo, comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
-import { deletedWith, heldBy, isDeletionGranted, retainedRoles } from "./deletion.ts";
+} from "./access-types.ts";
+import { comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
+import { deletedWith, heldBy, isDeletionGranted } from "./deletion.ts";
 import { accessKeyOf, endpointIndex, endpointMark, recordIndex, referenceOf } from "./endpoint-reference.ts";
 import { observationOf } from "./observation-of.ts";
-import { BranchReader, isUnchangedInKubernetes, observeAccess, readOwnSecret } from "./observe-access.ts";
-import { rotationDueMs } from "./plan-access.ts";
+import { BranchReader, observe, readOwnSecret } from "./observe-access.ts";
+import { rotationDueMs } from "./rotation.ts";
 import { applySecret, sendAccessChange, trySecret } from "./send.ts";
 
 type Plan = AccessPlan | CommonPlan;
@@ -104,26 +103,8 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return decideAccess(this.#context, facts, reads);
   }
 
-  async observe(facts: AccessFacts, reads: Reads<AccessTypes>, from: ControlPlane | undefined): Promise<AccessReads> {
-    const { resource } = facts;
-    const { project } = reads;
-    if (from === undefined || project === undefined) {
-      return { kind: "Secret", isUnchanged: await isUnchangedInKubernetes(this.#context, resource) };
-    }
-    if (isBeingDeleted(resource)) {
-      const objects = deletedWith(this.#context, resource);
-      const contents = await Promise.all(objects.map((object) => this.#reader.contentsOrGone(object, from)));
-      return {
-        kind: "Contents",
-        byBranch: new Map(objects.map(({ branchId }, at) => [branchId, contents[at] ?? nothing])),
-      };
-    }
-    const endpoint = boundTo(this.#context, resource, project);
-    const spec = validSpecOf(resource);
-    if (endpoint === undefined || spec === undefined) {
-      throw new Error("unreachable: only a resource with an endpoint asks for these reads");
-    }
-    return observeAccess(this.#context, facts, { reader: this.#reader, objects: from, project, endpoint, spec });
+  observe(facts: AccessFacts, reads: Reads<AccessTypes>, from: ControlPlane | undefined): Promise<AccessReads> {
+    return observe(this.#context, facts, { reads, from, reader: this.#reader });
   }
 
   traitsOf(plan: AccessPlan): PlanTraits {
@@ -208,24 +189,13 @@ class AccessesInProject implements KindInProject<AccessTypes> {
   }
 
   eventsOf(step: AccessStep, next: DatabaseAccessStatus | undefined): readonly ResourceEvent[] {
-    const { plan, facts, reads } = step;
-    if (next !== undefined) {
-      return accessEvents(step);
-    }
-    if (plan?.kind === "RemoveFinalizer" && plan.cause === "ProjectGone") {
-      return [eventOfGone(this.#context.projectId)];
-    }
-    const objects = deletedWith(this.#context, facts.resource);
-    const contents = reads.own?.kind === "Contents" ? reads.own.byBranch : new Map();
-    return retainedRoles(objects, contents).map(({ role, databases }) => eventOfRetained(role, databases));
+    return next === undefined ? releaseEvents(this.#context, step) : accessEvents(step);
   }
 }
 
 function nameOf({ object }: { readonly object: AccessObject }): string {
   return `${attemptOf(object)} ${object.name}`;
 }
-
-const nothing = { roles: [], databases: [] };
 
 function unlessForbidden(error: unknown): void {
   if (!(error instanceof KubernetesError) || error.reason !== "Forbidden") throw error;

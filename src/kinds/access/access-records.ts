@@ -3,8 +3,7 @@
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { type Identity, isOfPlane, planeRecord } from "../../resource/identity.ts";
-import type { AccessFacts, AccessObservation, ObjectType } from "./access-observation.ts";
-import type { BoundEndpoint } from "./endpoint-reference.ts";
+import type { AccessFacts, AccessObservation, BoundEndpoint, ObjectType } from "./access-types.ts";
 
 /** Above this number, the oldest records of former branches are removed. The roles and databases stay. */
 const objectsLimit = 40;

@@ -11,12 +11,12 @@ import { secondsTime } from "../../resource/conditions.ts";
 import { secretKeyOf } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { annotations } from "../../resource/names.ts";
-import type { AccessContext, AccessObservation, AccessStep } from "./access-observation.ts";
-import { roleIn } from "./access-observation.ts";
 import { recordsWith, withObject } from "./access-records.ts";
-import { accessWording, stalls } from "./access-summary.ts";
+import { accessWording, stalls } from "./access-texts.ts";
+import type { AccessContext, AccessObservation, AccessStep } from "./access-types.ts";
+import { roleIn } from "./access-types.ts";
 import { observationAfter } from "./observation-of.ts";
-import { isRotationWanted } from "./plan-access.ts";
+import { isRotationWanted } from "./rotation.ts";
 
 /** Equal input gives equal status. While a resource is being deleted, it is not Ready. */
 export function accessStatus(context: AccessContext, step: AccessStep): DatabaseAccessStatus {

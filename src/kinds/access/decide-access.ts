@@ -1,19 +1,18 @@
 /** Decides about one DatabaseAccess: what to read next, and what follows from the reads. */
 import type { CommonPlan, Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
-import type { DatabaseAccess } from "../../resource/database-access.ts";
-import { isIdentityProven } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
+import { waits } from "./access-texts.ts";
 import {
   type AccessContext,
   type AccessFacts,
   type AccessPlan,
   type AccessTypes,
+  type BoundEndpoint,
   validSpecOf,
-} from "./access-observation.ts";
-import { waits } from "./access-summary.ts";
+} from "./access-types.ts";
 import { deletedWith, nextToDelete } from "./deletion.ts";
-import { type BoundEndpoint, boundEndpoint, type NamedEndpoint, referenceOf } from "./endpoint-reference.ts";
+import { boundTo, type NamedEndpoint, referenceOf } from "./endpoint-reference.ts";
 import { observationOf } from "./observation-of.ts";
 import { configMarkOf } from "./observe-access.ts";
 import { planAccess } from "./plan-access.ts";
@@ -59,7 +58,7 @@ function decideWith(
   if (project?.snapshot === undefined) {
     return { kind: "Look", at: "Project" };
   }
-  const endpoint = boundTo(context, facts.resource, project);
+  const endpoint = boundTo(context, facts.resource, project.snapshot);
   if (endpoint === undefined) {
     return project.snapshot.readsById.has(reference.endpointId)
       ? waits.endpoint(validSpecOf(facts.resource)?.endpointRef.name ?? "", facts.policy.operationPollMs)
@@ -74,22 +73,6 @@ function decideWith(
   }
   const observation = observationOf(context, facts, own);
   return observation === undefined ? { kind: "Look", at: "Own" } : planAccess(observation);
-}
-
-/** The endpoint that the resource names, with its replicas; `undefined`: the reads do not show it. */
-export function boundTo(
-  { findEndpoint, endpointsOf, projectId, identity }: AccessContext,
-  resource: DatabaseAccess,
-  { snapshot }: ProjectReads,
-): BoundEndpoint | undefined {
-  const reference = referenceOf(resource, findEndpoint, identity);
-  const isWithReplicas = validSpecOf(resource)?.secret?.includeReplicas === true;
-  const siblings = isWithReplicas
-    ? endpointsOf(projectId).filter(
-        (sibling) => sibling.key.namespace === resource.key.namespace && isIdentityProven(sibling, identity),
-      )
-    : [];
-  return snapshot && reference.kind === "Named" ? boundEndpoint(reference, snapshot, siblings) : undefined;
 }
 
 /** Describes everything of the project that the Secret is made from. */

@@ -3,8 +3,8 @@ import { namespaceOfPlane } from "../../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject } from "../../resource/database-access-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { type AccessContext, type AccessReads, validSpecOf } from "./access-observation.ts";
 import { recordedObjects } from "./access-records.ts";
+import { type AccessContext, type AccessReads, validSpecOf } from "./access-types.ts";
 import { wantedBranchOf } from "./endpoint-reference.ts";
 
 export function heldBy(context: AccessContext, resource: DatabaseAccess): "Nothing" | "Something" {

@@ -6,17 +6,8 @@ import { planeIndex } from "../../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../../resource/database-access.ts";
 import { type Identity, isIdentityProven } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { stalls, waits } from "./access-summary.ts";
-import type { ConnectionHosts } from "./binding.ts";
-
-export type FindEndpoint = (key: ResourceKey) => ComputeEndpoint | undefined;
-
-export interface BoundEndpoint {
-  readonly projectId: string;
-  readonly branchId: string;
-  readonly endpointId: string;
-  readonly hosts: ConnectionHosts;
-}
+import { stalls, waits } from "./access-texts.ts";
+import type { AccessContext, BoundEndpoint, FindEndpoint } from "./access-types.ts";
 
 export function endpointIndex(key: ResourceKey): string {
   return `endpoint ${keyText(key)}`;
@@ -81,23 +72,31 @@ export function referenceOf(
     : stalls.endpointUnproven(name);
 }
 
-/** `undefined`: the project's snapshot does not show the endpoint. */
-export function boundEndpoint(
-  { projectId, endpointId }: NamedEndpoint,
-  snapshot: ProjectSnapshot,
-  replicas: readonly ComputeEndpoint[],
+/** The endpoint that the resource names, with its replicas; `undefined`: the snapshot does not show it. */
+export function boundTo(
+  { findEndpoint, endpointsOf, projectId, identity }: AccessContext,
+  resource: DatabaseAccess,
+  snapshot: ProjectSnapshot | undefined,
 ): BoundEndpoint | undefined {
-  const endpoint = snapshot.endpoints.get(endpointId);
+  const reference = referenceOf(resource, findEndpoint, identity);
+  const endpoint = reference.kind === "Named" ? snapshot?.endpoints.get(reference.endpointId) : undefined;
   if (endpoint === undefined) {
     return undefined;
   }
-  const { branchId, host } = endpoint;
+  const { branchId, host, id: endpointId } = endpoint;
+  const isOfResource = (each: ComputeEndpoint) =>
+    each.key.namespace === resource.key.namespace && isIdentityProven(each, identity);
+  const replicas = isWithReplicas(resource) ? endpointsOf(projectId).filter(isOfResource) : [];
   const readHosts = replicas
-    .flatMap(({ status }) => snapshot.endpoints.get(status.ownership?.endpointId ?? "") ?? [])
+    .flatMap(({ status }) => snapshot?.endpoints.get(status.ownership?.endpointId ?? "") ?? [])
     .filter((replica) => replica.branchId === branchId && replica.type === "ReadOnly" && !replica.disabled)
     .map((replica) => replica.host);
-  const pooledHost = pooledHostOf(endpoint);
-  return { projectId, branchId, endpointId, hosts: { host, pooledHost, readHosts: [...new Set(readHosts)].sort() } };
+  const hosts = { host, pooledHost: pooledHostOf(endpoint), readHosts: [...new Set(readHosts)].sort() };
+  return { projectId, branchId, endpointId, hosts };
+}
+
+function isWithReplicas({ spec }: DatabaseAccess): boolean {
+  return spec.kind === "Valid" && spec.spec.secret?.includeReplicas === true;
 }
 
 /** Describes what clients notice of the endpoint and its replicas. If it changes, the Secret may have to change. */
@@ -107,8 +106,9 @@ export function endpointMark(
   siblings: readonly ComputeEndpoint[],
 ): string {
   const endpoint = endpointOf(resource, find);
-  const isWithReplicas = resource.spec.kind === "Valid" && resource.spec.spec.secret?.includeReplicas === true;
-  const replicas = isWithReplicas ? siblings.filter(({ key }) => key.namespace === resource.key.namespace) : [];
+  const replicas = isWithReplicas(resource)
+    ? siblings.filter(({ key }) => key.namespace === resource.key.namespace)
+    : [];
   return JSON.stringify([endpoint && markOf(endpoint), replicas.map(markOf).sort()]);
 }
 

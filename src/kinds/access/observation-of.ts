@@ -1,4 +1,6 @@
 /** Makes the observation of a DatabaseAccess from what was read, without further reads. */
+
+import { observedObjects, recordedObjects } from "./access-records.ts";
 import {
   type AccessContext,
   type AccessFacts,
@@ -6,9 +8,8 @@ import {
   type AccessReads,
   type AccessStep,
   validSpecOf,
-} from "./access-observation.ts";
-import { observedObjects, recordedObjects } from "./access-records.ts";
-import { rotationDueMs } from "./plan-access.ts";
+} from "./access-types.ts";
+import { rotationDueMs } from "./rotation.ts";
 
 export function observationOf(
   context: AccessContext,

@@ -4,24 +4,30 @@ import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import { isInFlight, type Operation } from "../../domain/operation.ts";
 import { KubernetesError, type SecretStore } from "../../domain/resource-store.ts";
 import { withoutLineBreak } from "../../domain/without-line-break.ts";
+import type { Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
 import type { OperationsSnapshot } from "../../operations/snapshot.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
-import type { DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
+import type { AccessObject, DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
 import {
   type AccessContext,
   type AccessFacts,
   type AccessReads,
+  type AccessTypes,
+  type BoundEndpoint,
   type BranchContents,
   isSecretUntouched,
   type PasswordFacts,
   roleIn,
   type SecretFacts,
   validSpecOf,
-} from "./access-observation.ts";
-import type { BoundEndpoint } from "./endpoint-reference.ts";
-import { isRotationAsked, needsPassword, rotationDueMs } from "./plan-access.ts";
+} from "./access-types.ts";
+import { deletedWith } from "./deletion.ts";
+import { boundTo } from "./endpoint-reference.ts";
+import { needsPassword } from "./plan-access.ts";
+import { isRotationAsked, rotationDueMs } from "./rotation.ts";
 
 /** Reads the roles and databases of each branch once in a reconcile. */
 export class BranchReader {
@@ -53,20 +59,49 @@ async function readContents(branch: BranchPath, objects: BranchObjects): Promise
   return { roles, databases };
 }
 
-export interface AccessSource {
+interface Source {
+  readonly reads: Reads<AccessTypes>;
+  /** `undefined`: only Kubernetes may be read. */
+  readonly from: BranchObjects | undefined;
+  readonly reader: BranchReader;
+}
+
+/** @throws ControlPlaneError; KubernetesError */
+export async function observe(context: AccessContext, facts: AccessFacts, source: Source): Promise<AccessReads> {
+  const { resource } = facts;
+  const { project } = source.reads;
+  if (source.from === undefined || project === undefined) {
+    return { kind: "Secret", isUnchanged: await isUnchangedInKubernetes(context, resource) };
+  }
+  const from = { objects: source.from, reader: source.reader, project };
+  return isBeingDeleted(resource)
+    ? { kind: "Contents", byBranch: await readDeleted(deletedWith(context, resource), from) }
+    : await observeAccess(context, facts, from);
+}
+
+async function readDeleted(objects: readonly AccessObject[], { reader, objects: from }: ProjectSource) {
+  const contents = await Promise.all(objects.map((object) => reader.contentsOrGone(object, from)));
+  return new Map(objects.map(({ branchId }, at) => [branchId, contents[at] ?? { roles: [], databases: [] }]));
+}
+
+interface ProjectSource {
   readonly reader: BranchReader;
   readonly objects: BranchObjects;
-  readonly project: Pick<ProjectReads, "operations" | "isHeldUpBy">;
-  readonly endpoint: BoundEndpoint;
-  readonly spec: DatabaseAccessSpec;
+  readonly project: ProjectReads;
 }
 
 /** A missing right to the own Secret is part of the result. @throws ControlPlaneError; KubernetesError otherwise */
-export async function observeAccess(
-  { secrets }: AccessContext,
+async function observeAccess(
+  context: AccessContext,
   { resource, memory, monotonicMs }: AccessFacts,
-  { reader, objects, project, endpoint, spec }: AccessSource,
+  { reader, objects, project }: ProjectSource,
 ): Promise<AccessReads> {
+  const { secrets } = context;
+  const endpoint = boundTo(context, resource, project.snapshot);
+  const spec = validSpecOf(resource);
+  if (endpoint === undefined || spec === undefined) {
+    throw new Error("unreachable: only a resource with an endpoint asks for these reads");
+  }
   const secret = await readOwnSecret(secrets, resource);
   const contents = await reader.contentsOf(endpoint, objects);
   const changes = project.operations.operations.filter((each) => isConfig(each, endpoint.branchId));

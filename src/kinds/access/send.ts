@@ -4,13 +4,7 @@ import { KubernetesError, type SecretData, type WantedSecret } from "../../domai
 import { secretKeyOf } from "../../resource/database-access.ts";
 import type { AccessObject } from "../../resource/database-access-schema.ts";
 import { group, version } from "../../resource/names.ts";
-import type {
-  AccessAnswer,
-  AccessContext,
-  AccessObservation,
-  AccessStep,
-  AppliedSecret,
-} from "./access-observation.ts";
+import type { AccessAnswer, AccessContext, AccessObservation, AccessStep, AppliedSecret } from "./access-types.ts";
 import { bindingSecretType } from "./binding.ts";
 import { observationAfter } from "./observation-of.ts";
 import { bindingData } from "./plan-access.ts";

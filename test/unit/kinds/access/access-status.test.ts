@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../../src/domain/control-plane-error.ts";
 import { accessEvents } from "../../../../src/kinds/access/access-events.ts";
-import type { AccessObservation, AccessStep } from "../../../../src/kinds/access/access-observation.ts";
 import { observedObjects } from "../../../../src/kinds/access/access-records.ts";
 import { accessNote, accessStatus } from "../../../../src/kinds/access/access-status.ts";
+import type { AccessObservation, AccessStep } from "../../../../src/kinds/access/access-types.ts";
 import { observationOf } from "../../../../src/kinds/access/observation-of.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { checkConditions } from "../../../support/check-conditions.ts";

@@ -1,16 +1,21 @@
 /** Tests what a DatabaseAccess names, and what is read for it. */
 import { describe, expect, test } from "vitest";
 import type { BranchObjects } from "../../../../src/domain/control-plane.ts";
+import type { ObservedEndpoint, ProjectSnapshot } from "../../../../src/domain/endpoint.ts";
+import type { Operation } from "../../../../src/domain/operation.ts";
 import type { StoredSecret } from "../../../../src/domain/resource-store.ts";
-import type { AccessFacts } from "../../../../src/kinds/access/access-observation.ts";
-import { boundEndpoint, referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
-import { BranchReader, isUnchangedInKubernetes, observeAccess } from "../../../../src/kinds/access/observe-access.ts";
+import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
+import type { AccessFacts } from "../../../../src/kinds/access/access-types.ts";
+import { boundTo, referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
+import { BranchReader, isUnchangedInKubernetes, observe } from "../../../../src/kinds/access/observe-access.ts";
 import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import type { DatabaseAccess } from "../../../../src/resource/database-access.ts";
 import { observedEndpoint } from "../../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../../support/fakes/observed-operation.ts";
 import {
   access,
+  type ContextGiven,
   computeEndpoint,
   context,
   type Given,
@@ -18,13 +23,11 @@ import {
   known,
   main,
   nowMs,
-  observation,
   other,
   ownSecret,
   projectId,
   role,
   settledStatus,
-  specOf,
 } from "./access-builders.ts";
 
 const deletedEndpoint = computeEndpoint("orders", main, {}, { deletionTimestamp: "2026-11-21T12:00:00Z" });
@@ -48,15 +51,35 @@ test("replicas on the branch that are on → the hosts to read from, each once",
     observedEndpoint({ ...place, id: "ep-off", type: "ReadOnly", disabled: true }),
     observedEndpoint({ ...place, id: "ep-far", type: "ReadOnly", branchId: other }),
   ];
-  const snapshot = {
-    ...{ projectId, startedAtMs: 0, unreadableIds: [], readsById: new Set<string>(), echoesNames: false },
-    endpoints: new Map(listed.map((each) => [each.id, each])),
-  };
-  const siblings = ["orders", "b", "a", "a", "off", "far", "gone"].map((name) => computeEndpoint(name, main));
-  const named = { kind: "Named", projectId, endpointId: "ep-orders" } as const;
-  expect(boundEndpoint(named, snapshot, siblings)?.hosts.readHosts).toEqual(["ep-a.eu.example", "ep-b.eu.example"]);
-  expect(boundEndpoint({ ...named, endpointId: "ep-gone" }, snapshot, siblings)).toBeUndefined();
+  const endpoints = ["orders", "b", "a", "a", "off", "far", "gone"].map((name) => computeEndpoint(name, main));
+  const resource = access({ spec: { secret: { includeReplicas: true } } });
+  const bound = boundTo(context({ endpoints }), resource, snapshotOf(listed));
+  expect(bound?.hosts.readHosts).toEqual(["ep-a.eu.example", "ep-b.eu.example"]);
+  expect(boundTo(context({ endpoints }), resource, snapshotOf([]))).toBeUndefined();
 });
+
+/** What a reconcile has read of the project. */
+function snapshotOf(listed: readonly ObservedEndpoint[]): ProjectSnapshot {
+  const endpoints = new Map(listed.map((each) => [each.id, each]));
+  return { projectId, startedAtMs: 0, unreadableIds: [], readsById: new Set(), echoesNames: false, endpoints };
+}
+
+/** Observes a resource whose endpoint is ep-orders. */
+async function observed(
+  resource: DatabaseAccess,
+  more: { objects: object; hint?: object | undefined; operations?: Operation[]; stored?: ContextGiven["stored"] },
+) {
+  const { objects, hint, operations = [], stored = {} } = more;
+  const facts = { resource, memory: { hint } } as unknown as AccessFacts;
+  const own = observedEndpoint({ projectId, branchId: main, createdTime: role.updatedTime, id: "ep-orders" });
+  const isHeldUpBy = (changes: readonly Operation[]) => changes.length > 0;
+  const log = createSnapshot(operations, new Set());
+  const project = { operations: log, isHeldUpBy, snapshot: snapshotOf([own]) } as unknown as ProjectReads;
+  const source = { reads: { project }, from: objects as BranchObjects, reader: new BranchReader() };
+  const read = await observe(context({ stored, endpoints: [computeEndpoint("orders", main)] }), facts, source);
+  if (read.kind !== "Access") throw new Error("it was not observed");
+  return read;
+}
 
 const secretRef = { spec: { password: { secretRef: { name: "given", key: "pw" } } } };
 const given = (pw: string) => ({ given: { ...ownSecret().secret, data: { pw } } });
@@ -118,14 +141,9 @@ describe("the password", () => {
       listRoles: async () => [role],
       listDatabases: async () => [],
       revealPassword: async () => (isRevealed ? known("revealed").password : undefined),
-    } as unknown as BranchObjects;
-    const facts = { resource, memory: { hint: { password } } } as unknown as AccessFacts;
-    const { endpoint } = observation();
-    const project = { operations: createSnapshot([], new Set()), isHeldUpBy: () => false };
-    const source = { reader: new BranchReader(), objects, project, endpoint, spec: specOf(resource) };
-    const read = await observeAccess(context({ stored }), facts, source);
-    const found = read.kind === "Access" ? read.password : undefined;
-    expect(found?.kind === "Known" ? found.password.reveal() : found).toEqual(want);
+    };
+    const { password: found } = await observed(resource, { objects, hint: { password }, stored });
+    expect(found.kind === "Known" ? found.password.reveal() : found).toEqual(want);
   });
 });
 
@@ -144,15 +162,7 @@ test.each([
     action,
     status,
   });
-  const objects = { listRoles: async () => [], listDatabases: async () => [] } as unknown as BranchObjects;
-  const facts = { resource, memory: { hint: undefined } } as unknown as AccessFacts;
-  const operations = createSnapshot([operation], new Set());
-  const source = {
-    reader: new BranchReader(),
-    objects,
-    project: { operations, isHeldUpBy: (held: readonly unknown[]) => held.length > 0 },
-    endpoint: observation().endpoint,
-    spec: specOf(resource),
-  };
-  expect(await observeAccess(context(), facts, source)).toMatchObject({ isConfigInFlight: isInFlight });
+  const objects = { listRoles: async () => [], listDatabases: async () => [] };
+  const read = await observed(resource, { objects, operations: [operation] });
+  expect(read.isConfigInFlight).toBe(isInFlight);
 });

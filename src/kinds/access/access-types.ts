@@ -2,6 +2,7 @@
 import type { DatabaseSettings, ObservedDatabase, ObservedRole, Password } from "../../domain/control-plane.ts";
 import type { Operation } from "../../domain/operation.ts";
 import type {
+  ResourceKey,
   ResourceStore,
   SecretData,
   SecretObserver,
@@ -13,7 +14,16 @@ import type { Facts, ProjectFacts, Step } from "../../engine/kind.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
-import type { BoundEndpoint, FindEndpoint } from "./endpoint-reference.ts";
+import type { ConnectionHosts } from "./binding.ts";
+
+export type FindEndpoint = (key: ResourceKey) => ComputeEndpoint | undefined;
+
+export interface BoundEndpoint {
+  readonly projectId: string;
+  readonly branchId: string;
+  readonly endpointId: string;
+  readonly hosts: ConnectionHosts;
+}
 
 export interface AccessParts {
   readonly observer: SecretObserver;

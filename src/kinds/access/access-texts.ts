@@ -1,12 +1,6 @@
-/** The texts of a DatabaseAccess: waits, stalls and events. */
+/** The texts of a DatabaseAccess: waits and stalls. */
 import type { ControlPlaneError } from "../../domain/control-plane-error.ts";
-import {
-  allowSecretsCommand,
-  normal,
-  type ResourceEvent,
-  type SecretWriteCause,
-  warning,
-} from "../../domain/resource-store.ts";
+import { allowSecretsCommand } from "../../domain/resource-store.ts";
 import { type CommonPlanOf, stall } from "../../engine/kind.ts";
 import type { Wording } from "../../engine/summary.ts";
 import type { AccessProgressReason } from "../../resource/conditions.ts";
@@ -114,29 +108,4 @@ export function recordsElsewhere(resource: DatabaseAccess): string {
       ? "Restore that URL and that control plane, or delete this resource and create it again."
       : `Restore that URL. ${retainBoth}`;
   return `The records in status name role and database at ${planeName(recordedPlaneOf(resource))} with the URL ${serviceUrl}. The operator uses another control plane or URL for this resource now, so it creates, changes and deletes nothing. ${remedy}`;
-}
-
-export function eventOfWrite(cause: SecretWriteCause, name: string): ResourceEvent {
-  switch (cause) {
-    case "Created":
-      return normal("SecretCreated", "Write", `The operator created Secret ${name} with the connection data.`);
-    case "Restored":
-      return warning("SecretRestored", "Write", `Secret ${name} was changed or deleted. The operator restored it.`);
-    case "Rotated":
-      return normal("PasswordRotated", "Rotate", `Secret ${name} holds the new password.`);
-    case "ConnectionChanged":
-      return normal(
-        "ConnectionChanged",
-        "Write",
-        `The operator updated Secret ${name}: host names, password or spec.secret changed.`,
-      );
-  }
-}
-
-export function eventOfGone(projectId: string): ResourceEvent {
-  return warning("ProjectGone", "Delete", `Project ${projectId} does not exist, so role and database there are gone.`);
-}
-
-export function eventOfRetained(role: string, databases: readonly string[]): ResourceEvent {
-  return warning("RoleRetained", "Delete", `Role ${role} stays: it owns ${databases.join(", ")}, which stays too.`);
 }

@@ -1,0 +1,41 @@
+/** When the password of a DatabaseAccess is to be reset. */
+import { isSameStored } from "../../domain/same-stored.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
+import { annotations } from "../../resource/names.ts";
+import { type AccessContext, type AccessObservation, validSpecOf } from "./access-types.ts";
+
+/** Whether a person asked for a new password, the old one is too old, or a reset has begun. */
+export function isRotationWanted({ openReset, resource, rotationDueMs, nowMs }: AccessObservation): boolean {
+  return openReset !== undefined || isRotationAsked(resource) || rotationDueMs <= nowMs;
+}
+
+/** Whether a person asked for a new password that is not set yet. */
+export function isRotationAsked({ annotations: given, status }: DatabaseAccess): boolean {
+  const asked = given[annotations.rotateRequestedAt];
+  return asked !== undefined && asked !== status.lastHandledRotateAt;
+}
+
+/** In epoch milliseconds; Infinity: never. The period belongs to the role, so rotations by other resources count. */
+export function rotationDueMs(
+  { store, nowMs }: Pick<AccessContext, "store" | "nowMs">,
+  resource: DatabaseAccess,
+): number {
+  const afterMs = (validSpecOf(resource)?.password?.rotateAfterSeconds ?? Infinity) * 1_000;
+  const { rotatedTime, knownSinceTime } = resource.status.password ?? {};
+  const own = [rotatedTime, knownSinceTime].flatMap((time) => time ?? []).map((time) => Date.parse(time));
+  const dueMs = own.length === 0 ? Infinity : Math.max(...own) + afterMs;
+  if (dueMs > nowMs) {
+    return dueMs;
+  }
+  const shared = store.list().filter((other) => other.status.password !== undefined && isSameRole(other, resource));
+  const rotated = shared.map(({ status }) => Date.parse(status.password?.rotatedTime ?? "") || 0);
+  return Math.max(dueMs, ...rotated.map((ms) => ms + afterMs));
+}
+
+function isSameRole(a: DatabaseAccess, b: DatabaseAccess): boolean {
+  const roleOf = (resource: DatabaseAccess) => {
+    const { records, endpoint } = resource.status;
+    return [records?.serviceUrl, endpoint?.projectId, endpoint?.branchId, validSpecOf(resource)?.role.name];
+  };
+  return isSameStored(roleOf(a), roleOf(b));
+}
