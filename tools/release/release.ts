@@ -7,7 +7,6 @@ import { buildImage, type ImageOptions } from "../image/build-image.ts";
 import { sha256Of } from "../image/oci-layout.ts";
 import { type Cosign, type Signing, signFile } from "./cosign.ts";
 import { packCharts, writeInstallFile } from "./manifests.ts";
-import { provenancePredicate } from "./provenance.ts";
 import { imageName, listedFiles, type ReleaseFiles, signedFiles } from "./release-files.ts";
 
 /** The options of a release. */
@@ -35,8 +34,7 @@ export async function makeRelease(options: ReleaseOptions): Promise<void> {
   const sumOf = async (file: string) => `${await sha256Of(file)}  ${path.basename(file)}\n`;
   await writeFile(files.checksums, (await Promise.all(listedFiles(files).map(sumOf))).join(""));
   const commit = (await runCommand({ command: "git", args: ["-C", root, "rev-parse", "HEAD"] })).trim();
-  const predicate = provenancePredicate({ commit, version, imageDigest: digest }, process.env);
-  await writeFile(files.predicate, `${JSON.stringify(predicate, undefined, 2)}\n`);
+  await writeFile(files.predicate, `${JSON.stringify(provenanceOf(version, commit, digest), undefined, 2)}\n`);
   await withProgress(progress, "Signing the files", () => signRelease(files, cosign, signing));
 }
 
@@ -44,4 +42,30 @@ export async function makeRelease(options: ReleaseOptions): Promise<void> {
 export async function signRelease(files: ReleaseFiles, cosign: Cosign, signing: Signing): Promise<void> {
   if (signing !== "Keyless") await copyFile(signing.publicKey, path.join(files.outDir, "cosign.pub"));
   for (const file of signedFiles(files)) await signFile(cosign, signing, [file, files.predicate]);
+}
+
+/**
+ * Returns the predicate of a SLSA provenance statement. The environment names the GitHub workflow that builds the
+ * release. Without a workflow the build is a local one.
+ * @see https://slsa.dev/spec/v1.0/provenance
+ */
+function provenanceOf(version: string, commit: string, imageDigest: string): object {
+  const { env } = process;
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_WORKFLOW_REF: workflow } = env;
+  const isLocal = server === undefined || repository === undefined || workflow === undefined;
+  const address = `${server}/${repository}`;
+  const invocationId = `${address}/actions/runs/${env.GITHUB_RUN_ID}/attempts/${env.GITHUB_RUN_ATTEMPT}`;
+  const uri = isLocal ? "git+file:///local" : `git+${address}`;
+  return {
+    buildDefinition: {
+      buildType: "https://endpoint-operator.dev/build/npm-run-release/v1",
+      externalParameters: { version },
+      internalParameters: { imageDigest },
+      resolvedDependencies: [{ uri, digest: { gitCommit: commit } }],
+    },
+    runDetails: {
+      builder: { id: isLocal ? "https://endpoint-operator.dev/build/local" : `${server}/${workflow}` },
+      ...(isLocal ? {} : { metadata: { invocationId } }),
+    },
+  };
 }
