@@ -5,7 +5,7 @@ import type { Caller, ControlPlaneMetrics, ControlPlaneObserver } from "../domai
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Tracer } from "../domain/logger.ts";
 import type { ProxySettings } from "../http/transport.ts";
-import { projectKey, recordedPlane } from "../resource/control-plane-resource.ts";
+import { planeLabel, projectKey, recordedName } from "../resource/control-plane-resource.ts";
 import { holdAfterRefusedKey, holdAfterThrottling, withBudget, withOneKey } from "./around-calls.ts";
 import type { Call, KeyedCall } from "./call.ts";
 import { createHttpClient, type HttpClient } from "./http-call.ts";
@@ -27,20 +27,18 @@ export interface ConnectOptions {
   readonly fence: LeaderFence;
   /** @default over HTTP */
   readonly callOf?:
-    | ((target: Pick<PlaneTarget, "url" | "recordedAs"> & { readonly fence: LeaderFence }) => KeyedCall)
+    | ((target: Pick<PlaneTarget, "id" | "url"> & { readonly fence: LeaderFence }) => KeyedCall)
     | undefined;
 }
 
 export interface PlaneTarget {
+  readonly id: string;
   readonly url: string;
   /** The maximum number of requests per minute; `undefined`: the value of the settings. */
   readonly requestsPerMinute?: number | undefined;
   /** Whether its host may be on this machine or link. */
   readonly mayBeNearby: boolean;
   readonly keys: KeySource;
-  /** Its name in ownership records; `undefined`: they name none. */
-  readonly recordedAs: string | undefined;
-  readonly label: string;
   /** A call has ended. It must not throw. @param error `undefined`: it succeeded */
   readonly onCallEnded: (error: unknown) => void;
 }
@@ -50,18 +48,17 @@ export type PlaneConnection = ReturnType<typeof connectControlPlane>;
 /** The caller must close the connection. @throws Error when the URL is not valid */
 export function connectControlPlane(options: ConnectOptions, target: PlaneTarget) {
   const { config, clock, clusterId, metrics, unreadable } = options;
-  const { keys, recordedAs, onCallEnded, requestsPerMinute = config.requestsPerMinute } = target;
-  const observer = metrics.of(target.label);
+  const { id, keys, onCallEnded, requestsPerMinute = config.requestsPerMinute } = target;
+  const observer = metrics.of(planeLabel(id));
   const client = createClient(options, target, observer);
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
   const probing = holdAfterRefusedKey(held, { clock, keys });
-  const onListed: ListReport = (projectId, ...listed) =>
-    unreadable.note(projectKey(recordedPlane(recordedAs), projectId), ...listed);
+  const onListed: ListReport = (projectId, ...listed) => unreadable.note(projectKey(id, projectId), ...listed);
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const access = {
-    identity: { clusterId, serviceUrl, controlPlane: recordedAs },
+    identity: { clusterId, serviceUrl, controlPlane: recordedName(id) },
     forCaller(caller: Caller) {
       const own = withOneKey(probing.call, keys);
       const { call, reserve } = withBudget(noting(own.call, onCallEnded), budget, caller);

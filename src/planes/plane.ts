@@ -10,7 +10,6 @@ import {
   kindOfPlane,
   type PlaneResource,
   planeLabel,
-  recordedName,
   settingsPlane,
   unreadablePlane,
 } from "../resource/control-plane-resource.ts";
@@ -65,8 +64,7 @@ export class Plane {
     const key = new ApiKey({ clock, onKey, read, againMs, onChange: () => this.#keyChanged() });
     this.key = key;
     this.#connection = connect({
-      ...{ url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.health.noteCall },
-      ...{ recordedAs: recordedName(id), label: planeLabel(id) },
+      ...{ id, url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.health.noteCall },
     });
   }
 

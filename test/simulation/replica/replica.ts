@@ -22,6 +22,7 @@ import {
   parseConfig,
   stopOperator,
 } from "../ports.ts";
+import { settingsPlane } from "../run/stored-planes.ts";
 import type { World } from "../run/world.ts";
 import type { Machine } from "../time/machine.ts";
 import { Process } from "./process.ts";
@@ -136,11 +137,12 @@ export class Replica {
       forgets: () => world.forgets(),
       connection,
       leaseConnection: connection,
-      callOf: ({ url, recordedAs: planeId, fence }) => {
+      callOf: ({ id: planeId, url, fence }) => {
         const account = world.accountAt(url);
         const accepts = (key: string) => account.keys.has(key);
-        const described = planeId === undefined ? undefined : { planeId, url, accepts };
-        const server = planeId === undefined ? world.controlPlane : account.controlPlane;
+        const isOfSettings = planeId === settingsPlane;
+        const described = isOfSettings ? undefined : { planeId, url, accepts };
+        const server = isOfSettings ? world.controlPlane : account.controlPlane;
         return simulatedCall({ ...wire, server, fence, tap: controlPlaneTap(world), described });
       },
       clusterId,

@@ -1,9 +1,10 @@
-/** Tests which key the calls of one reconcile use. */
+/** Tests which key the calls of one reconcile use, and how a control plane is recorded. */
 import { expect, it } from "vitest";
 import { connectControlPlane } from "../../../src/control-plane/connection.ts";
 import type { KeySource } from "../../../src/control-plane/key-source.ts";
 import { UnreadableObjects } from "../../../src/control-plane/unreadable-objects.ts";
 import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
+import { settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { FakeCalls, project } from "./fake-calls.ts";
@@ -14,7 +15,7 @@ const observer: ControlPlaneObserver = {
   callBegan: ignore,
 };
 
-function connected(keys: KeySource = { current: async () => "key" }) {
+function connected(id: string, keys: KeySource = { current: async () => "key" }) {
   const clock = new FakeClock();
   const calls = new FakeCalls();
   calls.json = { endpoints: [] };
@@ -31,8 +32,7 @@ function connected(keys: KeySource = { current: async () => "key" }) {
       callOf: () => calls.call,
     },
     {
-      ...{ url: "https://control.example/v2", keys, label: "north", recordedAs: undefined, mayBeNearby: true },
-      ...{ onCallEnded: ignore },
+      ...{ id, url: "https://control.example/v2", keys, mayBeNearby: true, onCallEnded: ignore },
     },
   );
   /** Makes the given number of calls in one reconcile. @returns the reason of each error; `undefined`: it succeeded */
@@ -47,11 +47,20 @@ function connected(keys: KeySource = { current: async () => "key" }) {
   return { calls, connection, reconcile };
 }
 
+it.each([
+  [settingsPlane, undefined],
+  ["ControlPlane/shop/own", "ControlPlane/shop/own"],
+])("the control plane %j → the name in ownership records is %s", async (id, name) => {
+  const { connection } = connected(id);
+  expect(connection.access.identity.controlPlane).toBe(name);
+  await connection.close();
+});
+
 it("the key is replaced while a reconcile runs → its calls keep the first one, and a 401 blames that one", async () => {
   const source = ["first", "second", "third"];
   const refused: string[] = [];
   const keys = { current: async () => source.shift() ?? "last", refused: (key: string) => void refused.push(key) };
-  const { calls, connection, reconcile } = connected(keys);
+  const { calls, connection, reconcile } = connected(settingsPlane, keys);
   expect(await reconcile(2)).toEqual([undefined, undefined]);
   calls.failWith("Unauthorized");
   await reconcile(2);

@@ -64,7 +64,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     },
     connect(target) {
       connected.push(target);
-      const { url: serviceUrl, recordedAs: controlPlane } = target;
+      const { url: serviceUrl, id: controlPlane } = target;
       return {
         access: { identity: { clusterId: "cluster-a", serviceUrl, controlPlane } } as never,
         close: async () => {},
@@ -80,7 +80,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     onUsable: (planeId) => usable.push(planeId),
     onUnused: (label) => unused.push(label),
   });
-  const targets = () => connected.filter(({ label }) => label === id);
+  const targets = () => connected.filter((target) => target.id === id);
   const note = (resource: PlaneResource | undefined) => {
     state.stored = resource;
     return planes.of(id);
@@ -88,11 +88,10 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
   return { clock, planes, note, targets, unused, usable };
 }
 
-it("the control plane of the settings → usable at once, and recorded without a name", async () => {
+it("the control plane of the settings → usable at once", async () => {
   const { planes } = scene({ annotation: "p-1" });
   const unit = planes.unitOf(settingsPlane);
   expect(unit).toMatchObject({ problem: undefined, isKnown: true, identity: { serviceUrl: settingsUrl } });
-  expect(unit.identity.controlPlane).toBeUndefined();
   expect(unit.grantOf("shop", "p-1")).toEqual(fullGrant);
 });
 
