@@ -53,6 +53,10 @@ export function registerResourceGauges(
         return [...actions].map((action) => [{ ...keyLabels(key), action }, 1]);
       },
     ],
+    compute_endpoint_change_pending_seconds: [
+      "Time for which a change that drops connections has waited, while one waits.",
+      (resource) => ageOf(resource, Date.parse(resource.status.pendingChange?.sinceTime ?? ""), nowMs()),
+    ],
     compute_endpoint_operation_oldest_in_flight_seconds: [
       "Age of the oldest operation in flight, while there is one.",
       (resource) => {

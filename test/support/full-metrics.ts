@@ -65,6 +65,7 @@ function busyResource(): ComputeEndpoint {
     spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
     status: {
       state: "active",
+      pendingChange: { fields: [], hash: "3f9a", sinceTime: "2026-11-21T11:59:00Z" },
       conditions: [
         {
           type: "LastOperationSucceeded",

@@ -1,7 +1,7 @@
 /** The form of an alert. */
 
-/** How soon a person must look: `critical` alerts page at any hour, `warning` waits for working hours. */
-export type Severity = "critical" | "warning";
+/** How soon a person must look: `critical` pages at any hour, `warning` waits for working hours, `info` for a review. */
+export type Severity = "critical" | "warning" | "info";
 
 /** One alert, as this repository ships it. */
 export interface Alert {

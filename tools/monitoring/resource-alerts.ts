@@ -7,6 +7,7 @@ const describe = "kubectl -n {{ $labels.namespace }} describe cpe {{ $labels.nam
 
 const notReady = `compute_endpoint_condition{type="Ready",status="False"}`;
 const stalled = `compute_endpoint_condition{type="Stalled",status="True"}`;
+const pending = `compute_endpoint_condition{type="ChangePending",status="True"}`;
 const unauthorized = `compute_endpoint_condition{type="CredentialsValid",status="False"}`;
 
 /** The failure of one of these stops no database. */
@@ -71,10 +72,10 @@ export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointNotReady",
     severity: "critical",
-    // Stalled resources and rejected credentials have their own alerts, which say more.
+    // Stalled resources and rejected credentials have their own alerts, which say more. A waiting move waits as asked.
     expr:
       `${fromLeader({ alert: "ComputeEndpointNotReady", selector: notReady })}\n` +
-      `unless on (namespace, name) (${stalled} or ${unauthorized})`,
+      `unless on (namespace, name) (${stalled} or ${unauthorized} or ${pending})`,
     for: "15m",
     summary: `${resource} has not been Ready for 15 minutes`,
     description:
@@ -92,6 +93,16 @@ export const resourceAlerts: readonly Alert[] = [
       `The operator cannot continue with the ComputeEndpoint ${resource} without a decision. ` +
       `The reason and the message of Stalled say what to decide: ${describe}. ` +
       "docs/conditions.md has the remedy for each reason.",
+  },
+  {
+    name: "ComputeEndpointChangePending",
+    severity: "info",
+    expr: `${fromLeader({ alert: "ComputeEndpointChangePending", selector: "compute_endpoint_change_pending_seconds" })} > 604800`,
+    for: "5m",
+    summary: `${resource}: a change has been pending for a week`,
+    description:
+      `spec.disruption of the ComputeEndpoint ${resource} has held back a change for more than a week. ` +
+      `The endpoint serves as before. The condition ChangePending says what ends the wait: ${describe}.`,
   },
   {
     name: "DatabaseAccessNotReady",

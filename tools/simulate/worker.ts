@@ -42,7 +42,8 @@ async function reportOf(task: Task, at: number): Promise<Report> {
     case "Seeds":
     case "Accesses":
     case "Planes":
-    case "Amnesia": {
+    case "Amnesia":
+    case "Disruption": {
       const plan = randomPlans[task](at);
       return { name: String(at), count: 1, ...sorted((await run(plan)).violations, plan) };
     }

@@ -69,17 +69,20 @@ function isCarriedOut({ plan, outcome }: EndpointStep): boolean {
   return outcome.kind === "Accepted" && wait === undefined && change?.fields.length === 1;
 }
 
-/** A Stalled or paused resource waits for a person first. */
+/** Absent while the operator cannot say whether anything still waits: Stalled, paused, or without answers. */
 function pendingDraft(step: EndpointStep, summary: Summary): ConditionDraft | undefined {
   const type = "ChangePending";
   const ruling = rulingIn(endpointPlan(step.plan));
-  if (summary.kind === "Stalled" || summary.kind === "Paused" || pendingAfter(step) === undefined) {
+  const isAtWork = summary.kind === "Progressing" && serving.includes(summary.reason);
+  if (!(summary.kind === "Ready" || isAtWork) || pendingAfter(step) === undefined) {
     return undefined;
   }
   return ruling === undefined
     ? (conditionOf(step.facts.resource.status.conditions, type) as ConditionDraft | undefined)
     : ruling.wait && { type, status: "True", reason: ruling.wait.reason, message: ruling.wait.message };
 }
+
+const serving: readonly string[] = ["ChangePending", "OperationInFlight", "Updating"];
 
 function inSyncDraft(step: EndpointStep, summary: Summary): ConditionDraft {
   const type = "InSync";

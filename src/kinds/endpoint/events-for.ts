@@ -37,9 +37,10 @@ function waitEvents({ facts, plan, outcome }: EndpointStep, next: ComputeEndpoin
     const { isEndless, message } = wait;
     return [isEndless ? warning("CannotBecomeIdle", "Update", message) : normal("ChangeHeld", "Update", message)];
   }
-  const wasDue =
-    known === undefined || (known.reason === "WaitingForWindow" && Date.parse(before.nextTime ?? "") <= facts.nowMs);
-  return wait.reason === "WaitingForWindow" && wasDue
+  // Inside of a window there is no next time.
+  const wasDue = before.nextTime === undefined || Date.parse(before.nextTime) <= facts.nowMs;
+  const wasForWindow = known === undefined || known.reason === "WaitingForWindow";
+  return wait.reason === "WaitingForWindow" && wasForWindow && wasDue
     ? [warning("WindowMissed", "Update", `A window closed before this was sent. ${wait.message}`)]
     : [];
 }

@@ -205,6 +205,27 @@ const resources: readonly AlertCase[] = [
   },
 ];
 
+const pendingFor = `compute_endpoint_change_pending_seconds{${key},${podA}}`;
+
+const pendingChanges: readonly AlertCase[] = [
+  {
+    alert: "ComputeEndpointChangePending",
+    name: "a change waits for more than a week → fires five minutes later; it is sent → resolves",
+    series: { [exported(podA)]: "1x60", [pendingFor]: "604770+30x30 stale" },
+    firing: { "5m": [], "6m30s": one, "14m": one, "16m": [] },
+  },
+  {
+    alert: "ComputeEndpointNotReady",
+    name: "a move waits by spec.disruption → does not fire; the wait ends, and it is still not Ready → fires",
+    series: {
+      [exported(podA)]: "1x120",
+      [condition("Ready", "False")]: "1x120",
+      [condition("ChangePending", "True")]: "1x59 stale",
+    },
+    firing: { "20m": [], "29m": [], "46m": one },
+  },
+];
+
 const access = (pod: string) => `database_access_ready{${key},${pod}}`;
 
 const accesses: readonly AlertCase[] = [
@@ -239,5 +260,6 @@ export const alertCases: readonly AlertCase[] = [
   ...operationFailed,
   ...resources,
   ...accesses,
+  ...pendingChanges,
   ...operatorAlertCases,
 ];

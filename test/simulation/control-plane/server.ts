@@ -211,6 +211,11 @@ export class ControlPlaneServer {
     this.#addEnded(this.#engine.endpoint(projectId, endpointId), count);
   }
 
+  /** @throws Refusal NotFound, NotAllowed */
+  connect(endpointId: string): void {
+    this.#engine.connect(endpointId, undefined);
+  }
+
   suspend(projectId: string, endpointId: string): void {
     this.#engine.suspendEndpoint(projectId, endpointId);
   }

@@ -3,6 +3,7 @@ import type { World } from "../run/world.ts";
 import { accesses } from "./accesses.ts";
 import { atRest } from "./at-rest.ts";
 import { countedOnce } from "./counted-once.ts";
+import { disruption } from "./disruption.ts";
 import { finalizerLast } from "./finalizer-last.ts";
 import { leaderOnly } from "./leader-only.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
@@ -31,6 +32,7 @@ export function createOracles(world: World): readonly Oracle[] {
     withinBudget(world),
     staysAlive(world),
     countedOnce(world),
+    disruption(world),
     ...(world.options.hasAccesses === true ? [accesses(world)] : []),
     ...(world.options.hasPlanes === true ? [planes(world)] : []),
   ];

@@ -3,9 +3,10 @@ import type { EndpointRecord } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
 import { conditionOf, isPausedByPerson, isSettled } from "../run/settled.ts";
-import { ownershipOf, specOf } from "../run/stored-records.ts";
+import { ownershipOf, pendingOf, specOf } from "../run/stored-records.ts";
 import type { Promised } from "../run/violation.ts";
 import type { World } from "../run/world.ts";
+import { wantedSpecOf, whyForgotten } from "./disruption.ts";
 import type { Oracle } from "./oracle.ts";
 import { whyNotJustified } from "./stall-reasons.ts";
 
@@ -58,10 +59,28 @@ function readyProblem(world: World, resource: StoredObject): Problem | undefined
   const endpointId = ownershipOf(resource)?.endpointId;
   const endpoint = world.endpoints().find(({ id }) => id === endpointId);
   if (endpoint === undefined) return { promise: "S8", text: "is Ready, and there is no endpoint" };
-  const wrong = differences(resource, endpoint, world.controlPlane.echoesNames);
-  return wrong.length === 0
-    ? undefined
-    : { promise: "L1", text: `is Ready, but its endpoint differs in ${wrong.join(", ")}` };
+  const wanted = { ...resource, spec: wantedSpecOf(world, resource) };
+  const wrong = differences(wanted, endpoint, world.controlPlane.echoesNames);
+  const sync = conditionOf(resource, "InSync");
+  if (wrong.length > 0 !== (sync?.status === "False"))
+    return { promise: "S8", text: `is InSync ${sync?.status} ${sync?.reason}, and differs in "${wrong.join(", ")}"` };
+  return wrong.length === 0 ? undefined : pendingProblem(world, resource, { endpoint, wrong });
+}
+
+interface Difference {
+  readonly endpoint: EndpointRecord;
+  readonly wrong: readonly string[];
+}
+
+/** A difference is right only if it waits by `spec.disruption`, and still has to. */
+function pendingProblem(world: World, resource: StoredObject, { endpoint, wrong }: Difference): Problem | undefined {
+  const fields = JSON.stringify(pendingOf(resource)?.fields ?? []);
+  const fieldOf = (name: string) => `"spec.${name === "branchId" ? name : "compute"}"`;
+  const isPending =
+    conditionOf(resource, "ChangePending") !== undefined && wrong.every((name) => fields.includes(fieldOf(name)));
+  if (!isPending) return { promise: "L1", text: `is Ready, but its endpoint differs in ${wrong.join(", ")}` };
+  const why = whyForgotten(world, resource, endpoint);
+  return why === undefined ? undefined : { promise: "L1", text: `has a pending change, but ${why}` };
 }
 
 /**

@@ -50,6 +50,10 @@ export type Action =
   | { readonly kind: "PersonChanges"; readonly branchId: string; readonly changes: EndpointChanges }
   | { readonly kind: "PersonDeletes"; readonly branchId: string }
   | { readonly kind: "PersonSuspends"; readonly branchId: string }
+  /** An application connects: an idle compute starts, and an active one does not become idle for a while. */
+  | { readonly kind: "PersonConnects"; readonly branchId: string }
+  /** Annotates the resource with the hash of the change that waits. */
+  | { readonly kind: "PersonApproves"; readonly name: string }
   /** Deletes the endpoint, and creates another one of the same branch and type. */
   | { readonly kind: "PersonReplaces"; readonly branchId: string }
   /** The control plane checks the endpoint so many times. */

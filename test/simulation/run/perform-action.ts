@@ -6,6 +6,7 @@ import type { ApiRequest } from "../kubernetes/api-server.ts";
 import type { JsonObject } from "../kubernetes/merge-patch.ts";
 import { namespacesCollection } from "../kubernetes/resource-path.ts";
 import {
+  annotations,
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
@@ -17,7 +18,7 @@ import {
 } from "../ports.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Action, PlaneName } from "./actions.ts";
-import { intentOf } from "./stored-records.ts";
+import { intentOf, pendingOf } from "./stored-records.ts";
 import { planeKey, type World } from "./world.ts";
 
 /** The namespace of every resource of a run. */
@@ -89,6 +90,13 @@ const ofKubernetes = {
   },
   Annotate: (world, { name, annotations }) =>
     call(world, { method: "PATCH", path: pathOf(name), body: { metadata: { annotations } } }),
+  PersonApproves(world, { name }) {
+    const stored = world.stored(name);
+    const hash = stored === undefined ? undefined : pendingOf(stored)?.hash;
+    if (hash === undefined) return;
+    const body = { metadata: { annotations: { [annotations.approveChange]: hash } } };
+    call(world, { method: "PATCH", path: pathOf(name), body });
+  },
   LoseStatus: (world, { name }) => loseStatus(world, name),
   RestoreWithoutStatus: (world, { name }) => restoreWithoutStatus(world, name),
   ApplyAccess(world, { name, spec }) {
@@ -169,6 +177,8 @@ const ofControlPlanes = {
     onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
       controlPlane.suspend(projectId, endpointId),
     ),
+  PersonConnects: (world, { branchId }) =>
+    onEndpoint(world, branchId, ({ controlPlane, endpointId }) => controlPlane.connect(endpointId)),
   Maintain: (world, { branchId, count }) =>
     onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
       controlPlane.maintain(projectId, endpointId, count),

@@ -23,5 +23,7 @@ export function isSettled(resource: StoredObject): boolean {
     const condition = conditionOf(resource, type);
     return condition?.status === "True" && condition.observedGeneration === generation;
   };
-  return isTrue("Stalled") || (deletionTimestamp === undefined && isTrue("Ready"));
+  const ready = conditionOf(resource, "Ready");
+  const isMoveHeld = ready?.reason === "ChangePending" && ready.observedGeneration === generation;
+  return isTrue("Stalled") || (deletionTimestamp === undefined && (isTrue("Ready") || isMoveHeld));
 }

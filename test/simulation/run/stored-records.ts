@@ -74,3 +74,9 @@ export function isRetained(resource: StoredObject): boolean {
   const origin = ownershipOf(resource)?.origin;
   return origin === "Adopted" || origin === "Presumed";
 }
+
+/** The change that status calls pending. */
+export function pendingOf({ status }: StoredObject): JsonObject | undefined {
+  const pending = isObject(status) ? status.pendingChange : undefined;
+  return isObject(pending) ? pending : undefined;
+}

@@ -21,7 +21,8 @@ export type Promised =
   | "L7"
   | "L8"
   | "Counting"
-  | "Conditions";
+  | "Conditions"
+  | "Disruption";
 
 /** A promise that a run has broken. */
 export interface Violation {

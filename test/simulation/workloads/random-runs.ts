@@ -2,16 +2,18 @@
 
 import { randomAccessPlan } from "./random-accesses.ts";
 import { randomAmnesiaPlan } from "./random-amnesia.ts";
+import { randomDisruptionPlan } from "./random-disruption.ts";
 import { randomPlan } from "./random-plan.ts";
 import { randomPlanePlan } from "./random-planes.ts";
 
 /**
- * Makes the plan of a random run from its seed: plain, with DatabaseAccesses, with ControlPlanes, or of an operator that
- * forgets.
+ * Makes the plan of a random run from its seed: plain, with DatabaseAccesses, with ControlPlanes, of an operator that
+ * forgets, or with windows, approvals and schedules.
  */
 export const randomPlans = {
   Seeds: randomPlan,
   Accesses: randomAccessPlan,
   Planes: randomPlanePlan,
   Amnesia: randomAmnesiaPlan,
+  Disruption: randomDisruptionPlan,
 } as const;

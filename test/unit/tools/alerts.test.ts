@@ -25,12 +25,14 @@ async function exportedSeries(): Promise<readonly Series[]> {
   const conditions = [
     condition("Ready", "False"),
     condition("Stalled", "True"),
+    condition("ChangePending", "True"),
     condition("LastOperationSucceeded", "False"),
     condition("CredentialsValid", "False"),
   ];
   const operation = { id: "op-1", action: "start_compute", status: "running", cause: "Other" };
   const status = {
     conditions,
+    pendingChange: { fields: [], hash: "3f9a", sinceTime: "2026-11-20T10:00:00Z" },
     state: "idle",
     operations: [{ ...operation, createdTime: time, updatedTime: time }],
     failedActions: [{ action: "start_compute", operationId: "op-0", time }],
