@@ -101,6 +101,12 @@ function objectCalls(call: Call) {
   const ofRole = (template: string, { projectId, branchId }: BranchPath, name: string) =>
     at("Role", `${branchPath}/roles/{role_name}${template}`, projectId, branchId, name);
   return {
+    branchUnitSeconds: ({ projectId, branchId }) =>
+      call(
+        get(at("Branch", branchPath, projectId, branchId), "read the branch", (json) => {
+          return readValue(json, answers.branch).branch.compute_time_seconds ?? undefined;
+        }),
+      ),
     listRoles: (branch) =>
       call(
         get(inBranch("roles", branch), "list the branch's roles", (json) =>

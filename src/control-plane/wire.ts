@@ -129,6 +129,7 @@ export const answers = {
   operation: z.object({ operation }),
   role: z.object({ role }),
   database: z.object({ database }),
+  branch: z.object({ branch: z.object({ compute_time_seconds: z.number().nullish() }) }),
   password: z.object({ password: z.string().min(1) }),
   page: z.object({ pagination: z.object({ cursor: z.string().nullish() }).nullish() }),
 };

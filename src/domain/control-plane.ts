@@ -124,6 +124,8 @@ export interface ObjectChange {
 
 /** The name identifies an object: a second create with it is refused. Reading never starts a compute. */
 export interface BranchObjects {
+  /** Unit-seconds of the present month, as the control plane counts them. @returns `undefined` if it shows none */
+  branchUnitSeconds(branch: BranchPath): Promise<number | undefined>;
   listRoles(branch: BranchPath): Promise<readonly ObservedRole[]>;
   createRole(branch: BranchPath, roleName: string): Promise<RoleChange>;
   /** @returns `undefined` if the control plane answered that there is none (404 or 204) */

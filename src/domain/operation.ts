@@ -81,10 +81,21 @@ export interface OperationsAge {
   readonly ageMs: number;
 }
 
+/** What a compute used since a time. */
+export interface UsageTotals {
+  readonly sinceTime: string;
+  readonly activeSeconds: number;
+  readonly minUnitSeconds: number;
+  readonly maxUnitSeconds: number;
+  readonly starts: number;
+}
+
 /** Never throws. The caller counts each operation once: it stores the watermark before it calls this. */
 export interface OperationMetrics {
   countEnded(operation: EndedOperation): void;
   /** Some operations were not read. Their ends are not counted. */
   logCutShort(): void;
+  /** A read proved that the compute has used this. */
+  usageRead(key: ResourceKey, totals: UsageTotals): void;
   forgetResource(key: ResourceKey): void;
 }

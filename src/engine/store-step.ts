@@ -64,6 +64,7 @@ function report<T extends KindTypes>(
   { log, status, hasChanged }: Result<T>,
 ): void {
   const { resource } = step.facts;
+  if (log?.used !== undefined) context.metrics.usageRead(resource.key, log.used);
   const hasWritten = step.outcome.kind === "Accepted" || step.outcome.kind === "Applied";
   if (hasChanged || hasWritten) {
     const cause = step.outcome.kind === "Failed" ? failureStallOf(step.outcome.error, patienceMs) : undefined;

@@ -8,6 +8,7 @@ import {
   type Operation,
   type OperationCause,
   outcomeOf,
+  type UsageTotals,
 } from "../domain/operation.ts";
 import type { ComputeEndpointStatus, Ownership } from "../resource/status-schema.ts";
 import {
@@ -21,8 +22,9 @@ import {
 } from "./counting.ts";
 import { createdMsOf, type OperationsSnapshot } from "./snapshot.ts";
 import { failuresAfter, shortError, shownOperations } from "./status-operations.ts";
+import { largestLagMs, totalsAt, usageAfter } from "./usage.ts";
 
-export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "bookkeeping">;
+export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "bookkeeping" | "usage">;
 
 export interface LogSubject {
   /** The ownership record that status will hold after this reconcile. */
@@ -36,6 +38,10 @@ export interface LogSubject {
   /** Ids of operations that answers to earlier writes named, as far as this process remembers them. */
   readonly ownOperationIds: readonly string[];
   readonly acknowledgedOperationId: string | undefined;
+  /** Of the endpoint: those that status holds, that this reconcile read, and that the control plane answered. */
+  readonly sizes: readonly Pick<ObservedEndpoint, "minUnits" | "maxUnits">[];
+  /** When the reconcile began, in epoch milliseconds. */
+  readonly readMs: number;
 }
 
 export interface OperationLogStep {
@@ -44,6 +50,8 @@ export interface OperationLogStep {
   readonly mustStore: boolean;
   /** Operations that ended since the last stored step. They are counted once a stored watermark holds them. */
   readonly ended: readonly CountedOperation[];
+  /** What the compute used for certain. @default the log was not read */
+  readonly used?: UsageTotals | undefined;
   /** Unfinished operations of the operator's own calls, newest first, without those that cannot be found. */
   readonly ownInFlight: readonly Operation[];
 }
@@ -68,7 +76,7 @@ export function reduceOperations(
   const previous = parseMark(state);
   const stored = isReplaced ? undefined : previous;
   // Operations of a replaced endpoint are not shown any more.
-  const before = isReplaced ? {} : state;
+  const before = isReplaced ? { usage: state.usage } : state;
   const isCreated = isReplaced && ownership.origin !== "Adopted";
   const log: Log = { snapshot, state: before, subject, owner, begins: stored === undefined };
   const mark = stored ?? begunMark(log, previous, isCreated);
@@ -84,9 +92,12 @@ interface Log {
 }
 
 /** The log was not read, or has not begun: only the annotation can change the state. */
-function untouched({ operations, failedActions = [], bookkeeping }: OperationLogState, subject: LogSubject) {
+function untouched(
+  { operations, failedActions = [], bookkeeping, usage }: OperationLogState,
+  subject: LogSubject,
+): OperationLogStep {
   const remembered = failuresAfter(failedActions, [], new Map(), subject);
-  const state = { operations, failedActions: remembered, bookkeeping };
+  const state = { operations, failedActions: remembered, bookkeeping, usage };
   return { state, mustStore: false, ended: [], ownInFlight: [] };
 }
 
@@ -135,8 +146,17 @@ function counted(log: Log, stored: LogMark | undefined, mark: LogMark): Operatio
   const operations = shownOperations(own, state.operations ?? [], snapshot);
   const failedActions = failuresAfter(state.failedActions ?? [], step.ended, snapshot.byId, subject);
   const bookkeeping = { ...state.bookkeeping, operationWatermark: formatMark(step.mark) };
+  const shownIds = new Set((state.operations ?? []).map(({ id }) => id));
+  const endedIds = new Set(step.ended.map(({ id }) => id));
+  const usage = usageAfter({
+    ...{ ...subject, before: state.usage, operations: own, isGone: !isOwned },
+    begins: stored !== undefined ? "No" : log.owner.origin === "Adopted" ? "Found" : "Created",
+    isKnown: (operation) => (isInFlight(operation) ? shownIds.has(operation.id) : !endedIds.has(operation.id)),
+  });
+  const sizes = subject.sizes.at(-1);
   return {
-    state: { ...(isOwned && { operations, failedActions }), bookkeeping },
+    state: { ...(isOwned && { operations, failedActions }), bookkeeping, usage },
+    used: usage && sizes && totalsAt(usage, sizes, subject.readMs - largestLagMs),
     mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark),
     ended: step.ended.map(countedOperation),
     ownInFlight: own.filter((operation) => isOwned && isOurs(operation) && isInFlight(operation)),

@@ -1,4 +1,6 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
+import { keyText } from "../domain/resource-store.ts";
+import { largestLagMs, totalsAt } from "../operations/usage.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
 import { group, kind, version } from "../resource/names.ts";
@@ -12,6 +14,50 @@ export function operationsText(resources: readonly ComputeEndpoint[]): string {
     }),
   );
   return tableText(["NAME", "CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
+}
+
+const sums = ["activeHours", "minUnitHours", "maxUnitHours", "starts"] as const;
+
+type Used = Readonly<Record<(typeof sums)[number], number>> & {
+  readonly resource: string;
+  readonly sinceTime?: string;
+  readonly branchUnitHours?: number | undefined;
+};
+
+const hundredths = (value: number) => Math.round(value * 100) / 100;
+
+/** @param branchSeconds unit-seconds of its branch; `undefined`: the control plane was not asked, or shows none */
+export function usageOf({ key, status }: ComputeEndpoint, nowMs: number, branchSeconds?: number): Used | undefined {
+  const { usage, compute } = status;
+  if (usage === undefined || compute === undefined) return undefined;
+  const totals = totalsAt(usage, compute, nowMs - largestLagMs);
+  const hours = (seconds: number) => hundredths(seconds / 3_600);
+  return {
+    ...{ resource: keyText(key), starts: totals.starts, sinceTime: totals.sinceTime },
+    ...{ activeHours: hours(totals.activeSeconds), branchUnitHours: branchSeconds && hours(branchSeconds) },
+    ...{ minUnitHours: hours(totals.minUnitSeconds), maxUnitHours: hours(totals.maxUnitSeconds) },
+  };
+}
+
+/** Adds a total for each namespace, and one for all if there are several. */
+export function withTotals(rows: readonly Used[]): readonly Used[] {
+  const total = (resource: string, of: readonly Used[]) => {
+    const values = sums.map((field) => [field, hundredths(of.reduce((sum, each) => sum + each[field], 0))]);
+    return { resource, ...Object.fromEntries(values) } as Used;
+  };
+  const groups = Map.groupBy(rows, ({ resource }) => resource.split("/")[0] ?? "");
+  const each = [...groups].flatMap(([namespace, of]) => [...of, total(`${namespace}/ total`, of)]);
+  return groups.size > 1 ? [...each, total("total", rows)] : each;
+}
+
+export function usageText(rows: readonly Used[]): string {
+  const header = ["RESOURCE", "ACTIVE-HOURS", "UNIT-HOURS-MIN", "UNIT-HOURS-MAX", "STARTS"];
+  const cells = rows.map((row) => {
+    return [row.resource, ...sums.map((field) => row[field]), row.branchUnitHours ?? "", row.sinceTime ?? ""].map(
+      String,
+    );
+  });
+  return tableText([...header, "BRANCH-THIS-MONTH", "SINCE"], cells);
 }
 
 /** `serviceUrl`: the control plane that listed the endpoints. Another one may have an endpoint of the same id. */

@@ -9,7 +9,15 @@ import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { Cluster, openService } from "./cluster.ts";
 import { endpointKind, explainedKinds, type NamedKind, parseName, planeKinds } from "./kinds.ts";
-import { adoptionManifest, endpointsText, operationsText, unownedEndpoints } from "./listings.ts";
+import {
+  adoptionManifest,
+  endpointsText,
+  operationsText,
+  unownedEndpoints,
+  usageOf,
+  usageText,
+  withTotals,
+} from "./listings.ts";
 import { applied, readManifests } from "./manifests.ts";
 import { planNow, planned } from "./plan.ts";
 import { requireUrl } from "./plane.ts";
@@ -68,6 +76,20 @@ export class PluginRun {
     const found = await this.#each(await this.#selected(names, [endpointKind]), ({ read }) => read());
     const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
     this.#print(value, operationsText(found));
+  }
+
+  /** With CONTROL_PLANE_URL, it also reads what the control plane counts for each branch, where it is shown. */
+  async usage(names: readonly string[]): Promise<void> {
+    const service = this.#io.env.CONTROL_PLANE_URL === undefined ? undefined : this.#service().controlPlane;
+    const rows = await this.#each(await this.#selected(names, [endpointKind]), async ({ read }) => {
+      const resource = await read();
+      const { ownership } = resource.status;
+      const isThere = ownership !== undefined && ownership.serviceUrl === service?.serviceUrl;
+      const branch = isThere && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+      return usageOf(resource, systemClock.nowMs(), branch && (await service?.branchUnitSeconds(branch)));
+    });
+    const all = withTotals(rows.filter((row) => row !== undefined));
+    this.#print(all, usageText(all));
   }
 
   async plan(names: readonly string[]): Promise<void> {

@@ -54,6 +54,8 @@ function commandsOf({ stdout, stderr }: Io, start: Start): Command {
   const why = "says why a resource is in its state, and what to do (also dba/NAME, cpl/NAME, ccpl/NAME)";
   selecting("why", why).action(on((run, names) => run.why(names)));
   selecting("ops", "lists the operations of a resource").action(on((run, names) => run.ops(names)));
+  const usage = "estimates how long computes ran, and their unit-hours between two bounds";
+  selecting("usage", usage).action(on((run, names) => run.usage(names)));
   selecting("plan", "says what a fresh operator would do next; changes nothing")
     .option("-f, --filename <file>", "every ComputeEndpoint of a file, a folder or - (may be repeated)", all)
     .action(on((run, names) => run.plan(names)));

@@ -83,6 +83,19 @@ const pendingChange = z
     nextTime: time("When the next window opens, or forceAfterSeconds ends the wait, whichever is earlier.").optional(),
   })
   .describe("A change that drops connections, and that spec.disruption holds back.");
+const usage = z
+  .object({
+    sinceTime: time("From when it is counted: the endpoint's creation, or when the operator first saw an older one."),
+    asOfTime: time("Until when it is counted: the last start or suspend, by the control plane's clock."),
+    isActive: z.boolean().describe("Whether the compute has run since asOfTime. That time is not counted yet."),
+    activeSeconds: z.number().describe("How long the compute ran."),
+    minUnitSeconds: z.number().describe("The same, times the smallest size in compute units."),
+    maxUnitSeconds: z
+      .number()
+      .describe("The same, times the largest size. The control plane counted a value between both."),
+    starts: z.int().describe("How often the compute started."),
+  })
+  .describe("An estimate of what the endpoint used, from the operation log. It is no bill: see docs/cost.md.");
 
 const condition = z.object({
   type: z
@@ -149,6 +162,7 @@ export const statusSchema = z
     ).meta(mapBy("field")),
     activeSchedule: optional(z.string(), "The schedule that counts now. Absent: none."),
     nextScheduleTime: time("When the next schedule begins or ends.").optional(),
+    usage: usage.optional(),
     lastHandledReconcileAt: lastHandled("reconcile-requested-at"),
     lastHandledWakeAt: lastHandled("wake-requested-at"),
     lastHandledSuspendAt: lastHandled("suspend-requested-at"),

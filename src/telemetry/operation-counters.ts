@@ -1,5 +1,5 @@
-import type { OperationMetrics } from "../domain/operation.ts";
-import { keyText } from "../domain/resource-store.ts";
+import type { OperationMetrics, UsageTotals } from "../domain/operation.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 
 /** The last bound is above the longest operation that was seen to succeed. */
@@ -27,6 +27,7 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   );
   /** For each resource, the actions that have a failure counter. */
   const failedActions = new Map<string, Set<string>>();
+  const usage = createUsageMetrics(registry);
 
   return {
     countEnded: (operation) => {
@@ -43,11 +44,49 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
       }
     },
     logCutShort: () => gaps.inc(),
+    usageRead: usage.read,
     forgetResource: (key) => {
+      usage.forget(key);
       for (const action of failedActions.get(keyText(key)) ?? []) {
         failures.remove({ action, namespace: key.namespace, name: key.name });
       }
       failedActions.delete(keyText(key));
     },
+  };
+}
+
+/** A series appears with the first read of this process that proves a value. It never falls: that would count as a reset. */
+function createUsageMetrics(registry: MetricsRegistry) {
+  const shown = new Map<string, ResourceKey & UsageTotals>();
+  const labelsOf = ({ namespace, name }: ResourceKey) => ({ namespace, name });
+  registry.ofEach(() => [...shown.values()], {
+    compute_endpoint_active_seconds_total: [
+      "An estimate of how long the compute of a resource has run.",
+      (each) => [[labelsOf(each), each.activeSeconds]],
+    ],
+    compute_endpoint_unit_seconds_total: [
+      "The same, times its smallest (min) and its largest size (max). What the control plane counts is between them.",
+      (each) => [
+        [{ ...labelsOf(each), bound: "min" }, each.minUnitSeconds],
+        [{ ...labelsOf(each), bound: "max" }, each.maxUnitSeconds],
+      ],
+    ],
+    compute_endpoint_starts_total: [
+      "How often the compute of a resource has started.",
+      (each) => [[labelsOf(each), each.starts]],
+    ],
+  });
+  return {
+    read: (key: ResourceKey, totals: UsageTotals) => {
+      const known = shown.get(keyText(key));
+      const before = known?.sinceTime === totals.sinceTime ? known : totals;
+      shown.set(keyText(key), {
+        ...{ ...labelsOf(key), sinceTime: totals.sinceTime, starts: Math.max(before.starts, totals.starts) },
+        activeSeconds: Math.max(before.activeSeconds, totals.activeSeconds),
+        minUnitSeconds: Math.max(before.minUnitSeconds, totals.minUnitSeconds),
+        maxUnitSeconds: Math.max(before.maxUnitSeconds, totals.maxUnitSeconds),
+      });
+    },
+    forget: (key: ResourceKey) => shown.delete(keyText(key)),
   };
 }

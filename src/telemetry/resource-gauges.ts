@@ -64,6 +64,14 @@ export function registerResourceGauges(
         return ageOf(resource, Math.min(...begun.filter(Number.isFinite)), nowMs());
       },
     ],
+    compute_endpoint_unsuspended_seconds: [
+      "Time since the last start of a compute that runs, if its spec has a suspend delay.",
+      (resource) => {
+        const { usage } = resource.status;
+        const hasDelay = resource.spec.kind === "Valid" && (resource.spec.spec.suspend?.mode ?? "Never") !== "Never";
+        return usage?.isActive && hasDelay ? ageOf(resource, Date.parse(usage.asOfTime), nowMs()) : [];
+      },
+    ],
   });
   // An action that has appeared once keeps a series with 0, so that a graph shows no gap.
   const counts = new Map<string, number>();

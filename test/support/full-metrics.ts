@@ -16,6 +16,8 @@ export function fullMetrics(): Metrics {
   });
   metrics.operations.countEnded(endedOperation({ outcome: "succeeded", durationMs: 812 }));
   metrics.operations.countEnded(endedOperation({ outcome: "failed", durationMs: 2_000_000 }));
+  const totals = { sinceTime: "", activeSeconds: 3_600, minUnitSeconds: 900, maxUnitSeconds: 7_200, starts: 2 };
+  metrics.operations.usageRead({ namespace: "shop", name: "orders" }, totals);
   const route = "/projects/{project_id}/endpoints";
   const controlPlane = metrics.controlPlane.of("settings");
   controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
@@ -62,10 +64,17 @@ function busyResource(): ComputeEndpoint {
   const times = { createdTime: "2026-11-21T11:59:30Z", updatedTime: "2026-11-21T11:59:30Z" };
   return parseComputeEndpoint({
     metadata: { namespace: "shop", name: "orders", uid: "uid-orders", resourceVersion: "1" },
-    spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
+    spec: {
+      ...{ projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
+      suspend: { mode: "ServiceDefault" },
+    },
     status: {
       state: "active",
       pendingChange: { fields: [], hash: "3f9a", sinceTime: "2026-11-21T11:59:00Z" },
+      usage: {
+        ...{ sinceTime: "2026-11-21T10:00:00Z", asOfTime: "2026-11-21T11:00:00Z", isActive: true },
+        ...{ activeSeconds: 60, minUnitSeconds: 15, maxUnitSeconds: 120, starts: 1 },
+      },
       conditions: [
         {
           type: "LastOperationSucceeded",

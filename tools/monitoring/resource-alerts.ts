@@ -13,6 +13,9 @@ const unauthorized = `compute_endpoint_condition{type="CredentialsValid",status=
 /** The failure of one of these stops no database. */
 const harmlessActions = ["suspend_compute", "check_availability"];
 
+/** More starts than this within an hour cost more waiting than the suspends save. */
+const startsLimit = 20;
+
 const failures = "compute_endpoint_operation_failures_total";
 
 /**
@@ -103,6 +106,28 @@ export const resourceAlerts: readonly Alert[] = [
     description:
       `spec.disruption of the ComputeEndpoint ${resource} has held back a change for more than a week. ` +
       `The endpoint serves as before. The condition ChangePending says what ends the wait: ${describe}.`,
+  },
+  {
+    name: "ComputeEndpointNeverSuspends",
+    severity: "warning",
+    expr: `${fromLeader({ alert: "ComputeEndpointNeverSuspends", selector: "compute_endpoint_unsuspended_seconds" })} > 86400`,
+    for: "5m",
+    summary: `${resource} has not been idle for {{ $value | humanizeDuration }}`,
+    description:
+      `The compute of the ComputeEndpoint ${resource} has run without a pause, so each hour costs. ` +
+      "A connection that stays open, or a query at short intervals, keeps it active: look at pg_stat_activity. " +
+      "If it should run all the time, set spec.suspend.mode to Never: kubectl endpoints usage shows what it used.",
+  },
+  {
+    name: "ComputeEndpointStartsOften",
+    severity: "warning",
+    expr: `sum by (namespace, name) (increase(compute_endpoint_starts_total[1h])) > ${startsLimit}`,
+    for: "0s",
+    summary: `${resource} has started {{ $value | humanize }} times within an hour`,
+    description:
+      `The compute of the ComputeEndpoint ${resource} suspends and starts again and again. The first query after each ` +
+      "suspend waits for the start. Raise spec.suspend.afterSeconds above the pause between two visits of its clients. " +
+      "kubectl endpoints ops shows what caused the starts.",
   },
   {
     name: "DatabaseAccessNotReady",

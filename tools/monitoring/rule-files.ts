@@ -18,10 +18,29 @@ export function runbookUrl(name: string): string {
 /** Finds the address of a runbook in a rules file. Its group is the name of the alert. */
 export const runbookUrlPattern = "https://endpoint-operator[.]dev/runbooks/(\\w+)";
 
+/**
+ * The price of an hour of one compute unit. It is an example: docs/cost.md says how to use another one.
+ */
+const examplePrice = 0.16;
+
+/** Turns unit-seconds into money per hour: an estimate, with a lower and an upper bound. */
+const costRules: readonly RecordingRule[] = [
+  {
+    record: "compute_endpoint:cost_per_hour",
+    expr: `sum by (namespace, name, bound) (rate(compute_endpoint_unit_seconds_total[1h])) * ${examplePrice}`,
+  },
+];
+
 /** One group of a rules file, as Prometheus defines it. */
 export interface RuleGroup {
   readonly name: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly (Rule | RecordingRule)[];
+}
+
+/** A recording rule, as Prometheus defines it. */
+export interface RecordingRule {
+  readonly record: string;
+  readonly expr: string;
 }
 
 /** An alerting rule, as Prometheus defines it. */
@@ -39,6 +58,7 @@ export function ruleGroups(): readonly RuleGroup[] {
   return [
     { name: "endpoint-operator-resources", rules: resourceAlerts.map(ruleOf) },
     { name: "endpoint-operator", rules: operatorAlerts.map(ruleOf) },
+    { name: "endpoint-operator-cost", rules: costRules },
   ];
 }
 

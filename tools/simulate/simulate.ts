@@ -7,14 +7,14 @@ import { runTool, UsageError } from "../process/command-line.ts";
 import { type Range, runInThreads } from "./pool.ts";
 import { printRun } from "./print-run.ts";
 
-const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [--accesses | --planes | --amnesia | --disruption] [--known]
-       npm run simulate -- --seed SEED [--accesses | --planes | --amnesia | --disruption] [--whole] [--resource NAME]
+const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [WORKLOAD] [--known]
+       npm run simulate -- --seed SEED [WORKLOAD] [--whole] [--resource NAME]
        npm run simulate -- --faults | --transitions
 
 The first form runs random simulations and lists the seeds that break a promise; --known also lists known failures.
 With --accesses a project has DatabaseAccesses beside its ComputeEndpoints. With --planes resources use ControlPlanes
-and ClusterControlPlanes. With --amnesia the operator forgets everything about a project before some reconciles, in every
-workload. With --disruption changes wait for windows and approvals, over hours.
+and ClusterControlPlanes. With --usage computes start and suspend. With --amnesia the operator forgets everything about a
+project before some reconciles, in every workload. With --disruption changes wait for windows and approvals, over hours.
 The second form makes one run as short as it can be made, and prints what happens in it; --whole does not shorten it,
 --resource leaves out what concerns other resources only.
 The third form runs every single fault of every workload, or every transition of spec.`;
@@ -28,6 +28,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
       seeds: { type: "string" },
       accesses: { type: "boolean", default: false },
       planes: { type: "boolean", default: false },
+      usage: { type: "boolean", default: false },
       amnesia: { type: "boolean", default: false },
       disruption: { type: "boolean", default: false },
       from: { type: "string", default: "1" },
@@ -52,9 +53,10 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
 }
 
 function taskOf(
-  chosen: Readonly<Record<"accesses" | "planes" | "amnesia" | "disruption", boolean>>,
+  chosen: Readonly<Record<"accesses" | "planes" | "usage" | "amnesia" | "disruption", boolean>>,
 ): keyof typeof randomPlans {
   if (chosen.amnesia) return "Amnesia";
+  if (chosen.usage) return "Usage";
   if (chosen.disruption) return "Disruption";
   return chosen.planes ? "Planes" : chosen.accesses ? "Accesses" : "Seeds";
 }

@@ -9,7 +9,7 @@ import { chains, FreshCreates, runChain } from "../../test/simulation/workloads/
 
 /**
  * `Seeds`: random runs by seed. `Accesses`: the same with DatabaseAccesses. `Planes`: the same with control planes that
- * resources describe. `Amnesia`: any of them, while the operator forgets. `Faults`: units of single faults, by index. `Chains`: chains of transitions, by index.
+ * resources describe. `Usage`: computes that start and suspend. `Amnesia`: any of them, while the operator forgets. `Faults`: units of single faults, by index. `Chains`: chains of transitions, by index.
  */
 export type Task = keyof typeof randomPlans | "Faults" | "Chains";
 
@@ -42,6 +42,7 @@ async function reportOf(task: Task, at: number): Promise<Report> {
     case "Seeds":
     case "Accesses":
     case "Planes":
+    case "Usage":
     case "Amnesia":
     case "Disruption": {
       const plan = randomPlans[task](at);

@@ -10,11 +10,13 @@ import type { EndpointPlan } from "./plan.ts";
 import { type Records, rulesOf } from "./plan-table.ts";
 
 export function subjectOf(step: EndpointStep): LogSubject {
-  const { resource, memory } = step.facts;
+  const { resource, memory, nowMs: readMs } = step.facts;
+  const endpoint = latestEndpoint(step);
+  const sizes = [resource.status.compute, readEndpoint(step), endpoint].filter((each) => each !== undefined);
   return {
+    ...{ readMs, sizes, endpoint },
     ownership: recordsAfter(step).ownership,
     previousOwnership: resource.status.ownership,
-    endpoint: latestEndpoint(step),
     answeredIds: answeredOperations(step).map(({ id }) => id),
     answeredCause: step.plan?.kind === "UpdateEndpoint" && step.plan.isCorrection ? "Drift" : undefined,
     ownOperationIds: memory.ownOperationIds,
@@ -61,9 +63,10 @@ export function endpointPlan(plan: EndpointStep["plan"]): EndpointPlan | undefin
 export function latestEndpoint({ reads, plan, outcome, facts }: EndpointStep): ObservedEndpoint | undefined {
   const own = endpointPlan(plan);
   const shown = own && rulesOf(own).shownEndpoint(own, outcome);
-  if (shown !== undefined || outcome.kind === "Accepted") {
-    return shown;
-  }
+  return shown !== undefined || outcome.kind === "Accepted" ? shown : readEndpoint({ reads, facts });
+}
+
+function readEndpoint({ reads, facts }: Pick<EndpointStep, "reads" | "facts">): ObservedEndpoint | undefined {
   const endpointId = facts.resource.status.ownership?.endpointId;
   return endpointId === undefined ? undefined : reads.project?.snapshot?.endpoints.get(endpointId);
 }

@@ -22,15 +22,20 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
   const summary = summaryOf(step);
   const records = recordsAfter(step);
   const own = endpointPlan(step.plan);
-  const { operations, failedActions, bookkeeping } = log.state;
+  const { operations, failedActions, bookkeeping, usage } = log.state;
   const acknowledged = acknowledgedAfter(step);
   const isForgotten = records.ownership === undefined && resource.status.ownership !== undefined;
+  const fields = isForgotten ? noEndpoint : endpointFields(step, log, summary.kind === "Unchanged");
+  const { compute } = fields;
+  const latest = latestEndpoint(step);
+  // Usage is counted up to a change of size together with that size.
+  const isSizeKept = compute !== undefined && latest !== undefined && compute.size !== sizeText(latest);
   const status: ComputeEndpointStatus = {
     ...resource.status,
-    ...(isForgotten ? noEndpoint : endpointFields(step, log, summary.kind === "Unchanged")),
+    ...fields,
     ...(summary.kind !== "Unchanged" && comparisonAfter(step, summary)),
     ...records,
-    ...{ operations, failedActions },
+    ...{ operations, failedActions, usage: isSizeKept ? resource.status.usage : usage },
     bookkeeping: withoutEmpty({ ...bookkeeping, acknowledged: acknowledged && JSON.stringify(acknowledged) }),
     observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
     ...(own && rulesOf(own).echo(own, step.outcome)),
@@ -114,8 +119,8 @@ function keptPendingState(
 }
 
 /**
- * Keeps the stored values of `lastActiveTime` and of a watermark that counts nothing new, if nothing else changed.
- * Alone, they are not worth a write. While our own operation runs, state and pendingState are kept too; they are
+ * Keeps the stored values of `lastActiveTime`, `usage`, and a watermark that counts nothing new, if nothing else
+ * changed. Alone, they are not worth a write. While our own operation runs, state and pendingState are kept too; they are
  * written when it ends.
  */
 function keepQuietFields(
@@ -127,7 +132,7 @@ function keepQuietFields(
   const { operationWatermark } = previous.bookkeeping ?? {};
   const quiet = withoutEmpty({
     ...next,
-    lastActiveTime: previous.lastActiveTime,
+    ...{ lastActiveTime: previous.lastActiveTime, usage: previous.usage },
     ...(mustStore ? {} : { bookkeeping: withoutEmpty({ ...next.bookkeeping, operationWatermark }) }),
     ...(isOperationRunning ? { state: previous.state, pendingState: previous.pendingState } : {}),
   });

@@ -127,7 +127,11 @@ export function updateEndpoint(
   if (after.branchId !== before.branchId) requireFreeBranch(world, projectId, after.branchId);
   requireAllowed(after, world.project(projectId).plan, world.profile);
   const { actions, course, pendingState } = planUpdate(before, after);
-  const endpoint = world.saveEndpoint({ ...after, pendingState, updatedMs: world.nowMs });
+  const isResized = before.state === "active" && before.minUnits !== after.minUnits;
+  // The time before counts with the former size.
+  if (isResized) noteRunEnded(world, before);
+  const run = isResized ? { startedMs: world.nowMs } : {};
+  const endpoint = world.saveEndpoint({ ...after, ...run, pendingState, updatedMs: world.nowMs });
   if (endpoint.state === "active") armAutoSuspend(world, endpoint);
   armAvailabilityCheck(world, endpoint.branchId);
   return { endpoint, operations: startOperations(world, subjectOf(endpoint), { actions, course }) };

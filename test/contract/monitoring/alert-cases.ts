@@ -254,6 +254,45 @@ const accesses: readonly AlertCase[] = [
   },
 ];
 
+const unsuspended = (pod: string) => `compute_endpoint_unsuspended_seconds{${key},${pod}}`;
+const starts = (pod: string) => `compute_endpoint_starts_total{${key},${pod}}`;
+
+const costs: readonly AlertCase[] = [
+  {
+    alert: "ComputeEndpointNeverSuspends",
+    name: "a compute with a suspend delay runs for more than a day → fires; it suspends → resolves",
+    series: { [exported(podA)]: "1x60", [unsuspended(podA)]: "86100+30x30 stale" },
+    firing: { "5m": [], "11m": [{ labels: orders, value: "1d 0h 6m 0s" }], "16m": [] },
+  },
+  {
+    alert: "ComputeEndpointNeverSuspends",
+    name: "another replica takes over → goes on firing",
+    series: {
+      [exported(podA)]: "1x39 stale",
+      [unsuspended(podA)]: "90000+0x39 stale",
+      [exported(podB)]: "_x42 1x60",
+      [unsuspended(podB)]: "_x42 90000+0x60",
+    },
+    firing: {
+      "19m": [{ labels: orders, value: "1d 1h 0m 0s" }],
+      "20m30s": [{ labels: orders, value: "1d 1h 0m 0s" }],
+      "22m": [{ labels: orders, value: "1d 1h 0m 0s" }],
+    },
+  },
+  {
+    alert: "ComputeEndpointStartsOften",
+    name: "a start every two minutes → fires within an hour; it ends → resolves",
+    series: { [starts(podA)]: "5+0x119 5+1x30 35+0x240" },
+    firing: { "59m": [], "1h14m30s": [{ labels: orders, value: "27.73" }], "2h20m": [] },
+  },
+  {
+    alert: "ComputeEndpointStartsOften",
+    name: "another replica takes over and shows the same number → does not fire",
+    series: { [starts(podA)]: "500x60 stale", [starts(podB)]: "_x65 500x120" },
+    firing: { "30m": [], "34m": [], "1h": [] },
+  },
+];
+
 /** The cases of each alert: it fires, it does not fire, it resolves. */
 export const alertCases: readonly AlertCase[] = [
   ...failedBriefly,
@@ -261,5 +300,6 @@ export const alertCases: readonly AlertCase[] = [
   ...resources,
   ...accesses,
   ...pendingChanges,
+  ...costs,
   ...operatorAlertCases,
 ];

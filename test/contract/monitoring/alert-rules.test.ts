@@ -13,8 +13,10 @@ import type { AlertCase, Firing } from "./alert-series.ts";
 
 const rulesFile = fileURLToPath(new URL("../../../deploy/monitoring/rules.yaml", import.meta.url));
 const rules: ReadonlyMap<string, Rule> = new Map(
-  ruleGroups().flatMap((group) => group.rules.map((rule) => [rule.alert, rule])),
+  ruleGroups().flatMap((group) => group.rules.flatMap((rule) => ("alert" in rule ? [[rule.alert, rule]] : []))),
 );
+
+const rulesCount = ruleGroups().flatMap((group) => group.rules).length;
 
 /**
  * Runs promtool.
@@ -79,7 +81,7 @@ function testFile({ alert, series, firing }: AlertCase): object {
 describe("deploy/monitoring/rules.yaml", () => {
   test("promtool check rules → every rule is well formed", async (context) => {
     const binary = await monitoringTool("promtool", context);
-    expect(await promtool(binary, "check", "rules", rulesFile)).toContain(`SUCCESS: ${alerts.length} rules found`);
+    expect(await promtool(binary, "check", "rules", rulesFile)).toContain(`SUCCESS: ${rulesCount} rules found`);
   });
 
   test("the configuration that docs/monitoring.md shows → promtool accepts it, with these rules", async (context) => {
@@ -93,7 +95,7 @@ describe("deploy/monitoring/rules.yaml", () => {
     expect(config).toMatch(discovery);
     await writeFile(path.join(directory, "prometheus.yml"), config.replace(discovery, "static_configs: []"));
     const output = await promtool(binary, "check", "config", path.join(directory, "prometheus.yml"));
-    expect(output).toContain(`SUCCESS: ${alerts.length} rules found`);
+    expect(output).toContain(`SUCCESS: ${rulesCount} rules found`);
   });
 
   test.for(alertCases)("$alert, $name", async (alertCase, context) => {

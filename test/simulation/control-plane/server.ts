@@ -216,6 +216,11 @@ export class ControlPlaneServer {
     this.#engine.connect(endpointId, undefined);
   }
 
+  /** Returns for how long the computes of a branch have run, and with how many units. For oracles. */
+  usageOf(projectId: string, branchId: string) {
+    return this.#engine.restores.usage({ projectId, branchId }, { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER });
+  }
+
   suspend(projectId: string, endpointId: string): void {
     this.#engine.suspendEndpoint(projectId, endpointId);
   }

@@ -15,6 +15,7 @@ import { pausedIsLeftAlone } from "./paused-is-left-alone.ts";
 import { planes } from "./planes.ts";
 import { staysAlive } from "./stays-alive.ts";
 import { trueWords } from "./true-words.ts";
+import { usage } from "./usage.ts";
 import { withinBudget } from "./within-budget.ts";
 
 /** Every oracle of a run. */
@@ -35,5 +36,6 @@ export function createOracles(world: World): readonly Oracle[] {
     disruption(world),
     ...(world.options.hasAccesses === true ? [accesses(world)] : []),
     ...(world.options.hasPlanes === true ? [planes(world)] : []),
+    ...(world.options.hasUsage === true ? [usage(world)] : []),
   ];
 }

@@ -26,5 +26,5 @@ export interface Oracle {
   /** Any object has changed, in a run with control planes that resources describe. */
   onAnyObject?(change: Change): void;
   /** The run is over. The last fault was long ago, so every promise must hold. */
-  atEnd?(): void;
+  atEnd?(): void | Promise<void>;
 }

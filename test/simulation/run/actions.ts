@@ -54,6 +54,7 @@ export type Action =
   | { readonly kind: "PersonConnects"; readonly branchId: string }
   /** Annotates the resource with the hash of the change that waits. */
   | { readonly kind: "PersonApproves"; readonly name: string }
+  | { readonly kind: "PersonStarts"; readonly branchId: string }
   /** Deletes the endpoint, and creates another one of the same branch and type. */
   | { readonly kind: "PersonReplaces"; readonly branchId: string }
   /** The control plane checks the endpoint so many times. */

@@ -179,6 +179,10 @@ const ofControlPlanes = {
     ),
   PersonConnects: (world, { branchId }) =>
     onEndpoint(world, branchId, ({ controlPlane, endpointId }) => controlPlane.connect(endpointId)),
+  PersonStarts: (world, { branchId }) =>
+    onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
+      controlPlane.changePower(projectId, endpointId, "start"),
+    ),
   Maintain: (world, { branchId, count }) =>
     onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
       controlPlane.maintain(projectId, endpointId, count),

@@ -40,6 +40,6 @@ export async function run(plan: RunPlan, probes: readonly Probe[] = []): Promise
   if (world.isUnquietAtRest()) world.violate("L3", "the operator goes on writing although every resource is settled");
   for (const replica of world.replicas) replica.end();
   world.metricsPages = await Promise.all(world.lastPages);
-  for (const oracle of world.oracles) oracle.atEnd?.();
+  for (const oracle of world.oracles) await oracle.atEnd?.();
   return { world, violations: world.violations };
 }

@@ -21,6 +21,7 @@ export type Promised =
   | "L7"
   | "L8"
   | "Counting"
+  | "Usage"
   | "Conditions"
   | "Disruption";
 

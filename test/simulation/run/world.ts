@@ -54,6 +54,8 @@ export interface WorldOptions {
   readonly hasAccesses?: boolean;
   /** Whether resources may describe control planes, and a second account exists. @default false */
   readonly hasPlanes?: boolean;
+  /** Whether the usage is compared with what the control plane counts. Each branch has at most one endpoint. @default false */
+  readonly hasUsage?: boolean;
   readonly faults: FaultPlan;
   /** @default the operator forgets nothing */
   readonly amnesia?: Amnesia | undefined;

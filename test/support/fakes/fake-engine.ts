@@ -87,6 +87,7 @@ export class FakeEngine {
       metrics: {
         countEnded: (operation: EndedOperation) => void this.counted.push(operation),
         logCutShort: () => {},
+        usageRead: () => {},
         forgetResource: () => {},
       },
     };

@@ -7,6 +7,7 @@ const unexpected = async () => {
 
 /** Calls that all fail. */
 export const noBranchObjects: BranchObjects = {
+  branchUnitSeconds: unexpected,
   listRoles: unexpected,
   createRole: unexpected,
   deleteRole: unexpected,

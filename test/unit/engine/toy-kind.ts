@@ -123,6 +123,7 @@ function logOf(step: Step<ToyTypes>, projectId: string): OperationLogStep {
     endpoint: endpoint ?? reads.project?.snapshot?.endpoints.get(id ?? ""),
     answeredIds: operations.map((operation) => operation.id),
     ...{ ownOperationIds: facts.memory.ownOperationIds, acknowledgedOperationId: undefined },
+    ...{ sizes: [], readMs: facts.nowMs },
   });
 }
 

@@ -62,7 +62,10 @@ function countedAfter(...marks: readonly (Partial<StoredMark> | undefined)[]) {
   const counted: EndedOperation[] = [];
   const events: ResourceEvent[] = [];
   const targets = {
-    metrics: { countEnded: (each: EndedOperation) => void counted.push(each), logCutShort() {}, forgetResource() {} },
+    metrics: {
+      countEnded: (each: EndedOperation) => void counted.push(each),
+      ...{ logCutShort() {}, usageRead() {}, forgetResource() {} },
+    },
     events: { record: (_: unknown, event: ResourceEvent) => void events.push(event) },
   };
   const pending = new Map([["a", failed]]);

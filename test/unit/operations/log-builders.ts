@@ -62,6 +62,8 @@ export function subject(change: Partial<LogSubject> = {}): LogSubject {
     answeredIds: [],
     ownOperationIds: [],
     acknowledgedOperationId: undefined,
+    sizes: [],
+    readMs: nowMs,
     ...change,
   };
 }

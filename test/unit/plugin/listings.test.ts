@@ -1,7 +1,7 @@
 /** Tests names of objects, and manifests that adopt. */
 import { expect, test } from "vitest";
 import { endpointKind, explainedKinds, parseName, planeKinds } from "../../../src/plugin/kinds.ts";
-import { adoptionManifest, unownedEndpoints } from "../../../src/plugin/listings.ts";
+import { adoptionManifest, unownedEndpoints, usageOf, usageText, withTotals } from "../../../src/plugin/listings.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { endpoint } from "../kinds/endpoint/builders.ts";
 
@@ -52,4 +52,30 @@ test.each([
     spec: { ...spec, controlPlaneRef, ...adoption },
   });
   expect(adoptionManifest(seen, "shop", undefined)).toHaveProperty("spec", { ...spec, ...adoption });
+});
+
+test("usage of three resources in two namespaces → hours, the branch's own count, totals of each and of all", () => {
+  const hour = 3_600_000;
+  const used = (namespace: string, name: string, isActive: boolean) => {
+    const times = { sinceTime: "2026-11-21T10:00:00Z", asOfTime: "2026-11-21T11:00:00Z", isActive };
+    const usage = { ...times, activeSeconds: 7_200, minUnitSeconds: 1_800, maxUnitSeconds: 14_400, starts: 2 };
+    const status = { usage, compute: { minUnits: 0.25, maxUnits: 2, size: "0.25-2" } };
+    return parseComputeEndpoint({ metadata: { name, namespace, uid: name, resourceVersion: "1" }, status });
+  };
+  const nowMs = Date.parse("2026-11-21T11:01:00Z") + hour;
+  const given = [used("shop", "orders", true), used("shop", "billing", false), used("crm", "people", false)];
+  const rows = given.map((each, at) => usageOf(each, nowMs, at === 0 ? 5_400 : undefined));
+  const text = usageText(withTotals(rows.filter((row) => row !== undefined)));
+  expect(text.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([
+    [...["RESOURCE", "ACTIVE-HOURS", "UNIT-HOURS-MIN", "UNIT-HOURS-MAX", "STARTS"], "BRANCH-THIS-MONTH", "SINCE"],
+    ["shop/orders", "3", "0.75", "6", "2", "1.5", "2026-11-21T10:00:00Z"],
+    ["shop/billing", "2", "0.5", "4", "2", "2026-11-21T10:00:00Z"],
+    ["shop/ total", "5", "1.25", "10", "4"],
+    ["crm/people", "2", "0.5", "4", "2", "2026-11-21T10:00:00Z"],
+    ["crm/ total", "2", "0.5", "4", "2"],
+    ["total", "7", "1.75", "14", "6"],
+    [""],
+  ]);
+  const unseen = parseComputeEndpoint({ metadata: { name: "new", namespace: "shop", uid: "n", resourceVersion: "1" } });
+  expect(usageOf(unseen, nowMs)).toBeUndefined();
 });

@@ -72,6 +72,28 @@ describe("ended operations", () => {
   });
 });
 
+test("usage of a resource → shown after a read, never lower, and gone with the resource; counted anew, it begins anew", async () => {
+  const metrics = metricsOf();
+  const orders = { namespace: "shop", name: "orders" };
+  const totals = (activeSeconds: number, sinceTime = "a") => ({
+    ...{ sinceTime, activeSeconds, minUnitSeconds: activeSeconds / 4, maxUnitSeconds: activeSeconds * 2, starts: 3 },
+  });
+  const values = async () => (await metrics.lines()).filter((line) => /^compute_endpoint_.*name="orders"/.test(line));
+  expect(await values()).toEqual([]);
+  metrics.operations.usageRead(orders, totals(80));
+  metrics.operations.usageRead(orders, totals(40));
+  expect(await values()).toEqual([
+    'compute_endpoint_active_seconds_total{namespace="shop",name="orders"} 80',
+    'compute_endpoint_unit_seconds_total{namespace="shop",name="orders",bound="min"} 20',
+    'compute_endpoint_unit_seconds_total{namespace="shop",name="orders",bound="max"} 160',
+    'compute_endpoint_starts_total{namespace="shop",name="orders"} 3',
+  ]);
+  metrics.operations.usageRead(orders, totals(8, "b"));
+  expect((await values())[0]).toMatch(/ 8$/);
+  metrics.operations.forgetResource(orders);
+  expect(await values()).toEqual([]);
+});
+
 describe("gauges of resources", () => {
   test("several failed actions beyond the bound → one series for them all, not one twice", async () => {
     const failedActions = ["x", "y"].map((letter) => ({ action: letter.repeat(65), operationId: "o", time: "" }));
@@ -134,6 +156,21 @@ describe("gauges of resources", () => {
     );
     expect(await series("compute_endpoint_operation_oldest_in_flight_seconds")).toEqual([]);
   });
+});
+
+test.each([
+  ["After", true, 3_600],
+  ["ServiceDefault", true, 3_600],
+  ["After", false, undefined],
+  ["Never", true, undefined],
+  [undefined, true, undefined],
+])("suspend mode %s, running: %s → unsuspended for %s s", async (mode, isActive, seconds) => {
+  const suspend = { suspend: mode && { mode, ...(mode === "After" && { afterSeconds: 300 }) } };
+  const used = { activeSeconds: 0, minUnitSeconds: 0, maxUnitSeconds: 0, starts: 1 };
+  const usage = { ...used, isActive, sinceTime: "2026-11-21T10:00:00Z", asOfTime: "2026-11-21T11:00:00Z" };
+  const { series } = metricsOf({ resources: () => [resource("orders", { usage }, suspend)] });
+  const name = 'compute_endpoint_unsuspended_seconds{namespace="shop",name="orders"}';
+  expect(await series("compute_endpoint_unsuspended_seconds")).toEqual(seconds ? [`${name} ${seconds}`] : []);
 });
 
 describe("the process", () => {

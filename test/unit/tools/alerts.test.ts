@@ -29,6 +29,7 @@ async function exportedSeries(): Promise<readonly Series[]> {
     condition("LastOperationSucceeded", "False"),
     condition("CredentialsValid", "False"),
   ];
+  const totals = { sinceTime: time, activeSeconds: 0, minUnitSeconds: 0, maxUnitSeconds: 0, starts: 1 };
   const operation = { id: "op-1", action: "start_compute", status: "running", cause: "Other" };
   const status = {
     conditions,
@@ -36,10 +37,12 @@ async function exportedSeries(): Promise<readonly Series[]> {
     state: "idle",
     operations: [{ ...operation, createdTime: time, updatedTime: time }],
     failedActions: [{ action: "start_compute", operationId: "op-0", time }],
+    usage: { ...totals, asOfTime: time, isActive: true },
   };
+  const suspend = { mode: "ServiceDefault" };
   const resource = parseComputeEndpoint({
     metadata: { namespace: "shop", name: "orders", uid: "uid", resourceVersion: "1" },
-    spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" },
+    spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite", suspend },
     status,
   });
   const access = parseDatabaseAccess({
@@ -61,6 +64,7 @@ async function exportedSeries(): Promise<readonly Series[]> {
   });
   const ended = { operationId: "op-0", outcome: "failed", cause: "Other", durationMs: 1 } as const;
   metrics.operations.countEnded({ namespace: "shop", name: "orders", action: "start_compute", ...ended });
+  metrics.operations.usageRead(resource.key, totals);
   metrics.queue.taken(1);
   metrics.controlPlane.of("settings").requestEnded({ route: "/projects", method: "GET", code: "200", seconds: 1 });
   return parsePage(await metrics.render());
@@ -118,9 +122,8 @@ describe("every alert", () => {
     const headings = [...page.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
     expect(headings).toEqual(["Meaning", "Look at", "Do", "Silence"]);
     expect(page.split("## Look at")[1]?.split("## Do")[0]).toMatch(/^kubectl /m);
-    const rule = ruleGroups()
-      .flatMap(({ rules }) => rules)
-      .find(({ alert }) => alert === name);
+    const rules = ruleGroups().flatMap((group) => group.rules.filter((rule) => "alert" in rule));
+    const rule = rules.find(({ alert }) => alert === name);
     expect(rule?.annotations.runbook_url).toBe(`https://endpoint-operator.dev/runbooks/${name}`);
   });
 

@@ -1,0 +1,97 @@
+/** Compares the usage that the operator counts with what the control plane counts. */
+import type { StoredObject } from "../kubernetes/answers.ts";
+import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
+import { specOf } from "../run/stored-records.ts";
+import type { World } from "../run/world.ts";
+import { everlasting } from "../time/virtual-time.ts";
+import type { Oracle } from "./oracle.ts";
+
+const everyMs = 10_000;
+
+const unknownMs = 60_000;
+
+const series =
+  /^(?<metric>compute_endpoint_(?:active_seconds|unit_seconds|starts)_total)\{namespace="shop",name="(?<name>[^"]*)"(?:,bound="(?<bound>\w+)")?\} (?<value>\S+)$/gm;
+
+/** Both bounds contain the true unit-seconds. No series falls, also not when another process takes over. */
+export function usage(world: World): Oracle {
+  const scrapes: (Omit<Scraped, "page"> & { readonly page: Promise<string> })[] = [];
+  const scrape = () => {
+    for (const { process, parts } of world.replicas) {
+      if (process?.isDead === false && parts !== undefined) {
+        scrapes.push({ by: process.identity, truth: truthOf(world), page: parts.metrics.render() });
+      }
+    }
+    world.time.after(everyMs, everlasting, scrape);
+  };
+  world.time.after(everyMs, everlasting, scrape);
+  return {
+    async atEnd() {
+      const largest = new Map<string, number>();
+      for (const { page, ...scraped } of scrapes) judgePage(world, largest, { ...scraped, page: await page });
+      for (const resource of world.resources()) judgeStatus(world, resource);
+    },
+  };
+}
+
+interface Truth {
+  readonly activeSeconds: number;
+  readonly unitSeconds: number;
+}
+
+/** A time in the records has whole milliseconds. */
+const tolerance = 0.01;
+
+function truthOf(world: World): ReadonlyMap<string, Truth> {
+  return new Map(world.resources().map((resource) => [resource.metadata.name, truthOfOne(world, resource)]));
+}
+
+function truthOfOne({ controlPlane }: World, resource: StoredObject): Truth {
+  const { projectId, branchId } = specOf(resource);
+  const { activeMs, unitMs } = controlPlane.usageOf(String(projectId), String(branchId));
+  return { activeSeconds: activeMs / 1_000, unitSeconds: unitMs / 1_000 };
+}
+
+interface Scraped {
+  /** The process. */
+  readonly by: string;
+  readonly truth: ReadonlyMap<string, Truth>;
+  readonly page: string;
+}
+
+/** @param largest the largest values so far, by series, and by series and process */
+function judgePage(world: World, largest: Map<string, number>, { by, truth, page }: Scraped): void {
+  for (const { groups } of page.matchAll(series)) {
+    const { metric = "", name = "", bound = "", value: text } = groups ?? {};
+    const [id, value] = [`${metric} ${bound} of ${name}`, Number(text)];
+    // A process that has lost the Lease may show its last values for a while.
+    const before = largest.get(`${id} ${by}`) ?? largest.get(id) ?? 0;
+    if (value < before - tolerance) world.violate("Usage", `${id} falls from ${before} to ${value}`);
+    largest.set(`${id} ${by}`, value);
+    largest.set(id, Math.max(largest.get(id) ?? 0, value));
+    const most = bound === "min" ? truth.get(name)?.unitSeconds : undefined;
+    if (most !== undefined && value > most + tolerance)
+      world.violate("Usage", `${id} is ${value}, and the control plane counts ${most}`);
+  }
+}
+
+/** What happened within the last minute may be unknown: a suspend for the lower bound, a start for the upper one. */
+function judgeStatus(world: World, resource: StoredObject): void {
+  const used = isObject(resource.status) ? resource.status.usage : undefined;
+  const sizes = isObject(resource.status) ? resource.status.compute : undefined;
+  if (!isObject(used) || !isObject(sizes)) return;
+  const { unitSeconds } = truthOfOne(world, resource);
+  const [min, max] = [totalOf(world, used, "min", sizes), totalOf(world, used, "max", sizes)];
+  if (min > unitSeconds + tolerance || max < unitSeconds - tolerance)
+    world.violate(
+      "Usage",
+      `${resource.metadata.name} used ${unitSeconds} unit-seconds, and the bounds are ${min} and ${max}`,
+    );
+}
+
+function totalOf(world: World, used: JsonObject, bound: "min" | "max", sizes: JsonObject): number {
+  const untilMs = world.controlPlane.engineNowMs() - (bound === "min" ? unknownMs : 0);
+  const runMs = Math.max(0, untilMs - Date.parse(String(used.asOfTime)));
+  const sinceMs = used.isActive === true ? runMs : bound === "max" ? Math.min(unknownMs, runMs) : 0;
+  return Number(used[`${bound}UnitSeconds`]) + (sinceMs / 1_000) * Number(sizes[`${bound}Units`]);
+}
