@@ -13,6 +13,7 @@ test.each([
   { task: "Accesses", flag: "--accesses ", count: few, batch: 10 },
   { task: "Disruption", flag: "--disruption ", count: isLong ? 20_000 : 100, batch: 5 },
   { task: "Planes", flag: "--planes ", count: few, batch: 10 },
+  { task: "Usage", flag: "--usage ", count: isLong ? 20_000 : 1_000, batch: 25 },
 ] as const)(
   "$task: $count random runs → no promise is broken but by known failures",
   { timeout: 10_800_000 },
