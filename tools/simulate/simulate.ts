@@ -12,6 +12,7 @@ const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [WORKLOAD]
        npm run simulate -- --faults | --transitions
 
 The first form runs random simulations and lists the seeds that break a promise; --known also lists known failures.
+WORKLOAD is one of --accesses, --planes, --usage, --amnesia and --disruption.
 With --accesses a project has DatabaseAccesses beside its ComputeEndpoints. With --planes resources use ControlPlanes
 and ClusterControlPlanes. With --usage computes start and suspend. With --amnesia the operator forgets everything about a
 project before some reconciles, in every workload. With --disruption changes wait for windows and approvals, over hours.
