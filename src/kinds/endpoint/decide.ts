@@ -18,7 +18,7 @@ import { scheduledSpec } from "./schedules.ts";
  * Guarantees: a create is planned only together with an intent that is stored first. A change or deletion is planned
  * only for an endpoint that the records prove to belong to the resource, and that was read by id.
  */
-export function decide(facts: EndpointFacts, reads: Reads<EndpointTypes>, claims: () => ProjectClaims): Plan {
+export function decideEndpoint(facts: EndpointFacts, reads: Reads<EndpointTypes>, claims: () => ProjectClaims): Plan {
   const { project } = reads;
   const look: Plan = { kind: "Look", at: "Project" };
   if (project === undefined) {
@@ -35,7 +35,7 @@ export function decide(facts: EndpointFacts, reads: Reads<EndpointTypes>, claims
     const isWanted = !isBeingDeleted(resource) && resource.status.ownership !== undefined;
     return (isWanted ? planOperationWait({ operations, policy }) : undefined) ?? look;
   }
-  return planOf({ ...facts, project: snapshot, claims: claims(), operations });
+  return planFromSnapshot({ ...facts, project: snapshot, claims: claims(), operations });
 }
 
 /** Plans to store the answer to a create that no status holds yet. `undefined`: there is none. */
@@ -51,7 +51,7 @@ export function planAnswered(facts: EndpointFacts): Plan | undefined {
       };
 }
 
-export function planOf(observation: Observation): Plan {
+export function planFromSnapshot(observation: Observation): Plan {
   const { resource } = observation;
   const { ownership, createIntent: intent } = resource.status;
   if (isBeingDeleted(resource)) {

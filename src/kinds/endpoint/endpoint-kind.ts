@@ -12,7 +12,7 @@ import { finalizer } from "../../resource/names.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { claimOf, mayClaimAt, ProjectClaims } from "./claims.ts";
-import { decide } from "./decide.ts";
+import { decideEndpoint } from "./decide.ts";
 import { eventsFor, releaseEvents } from "./events-for.ts";
 import { endpointPlan, subjectOf } from "./log-subject.ts";
 import type { EndpointAnswer, EndpointFacts, EndpointStep, EndpointTypes } from "./observation.ts";
@@ -84,7 +84,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   }
 
   decide(facts: EndpointFacts, reads: Reads<EndpointTypes>): Plan {
-    const plan = decide(facts, reads, () => this.#projectClaims());
+    const plan = decideEndpoint(facts, reads, () => this.#projectClaims());
     if (plan.kind !== "RecordOwnership") {
       return plan;
     }

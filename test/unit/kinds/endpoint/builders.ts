@@ -7,7 +7,7 @@ import type { Posts } from "../../../../src/engine/posts.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { planStanding } from "../../../../src/engine/standing.ts";
 import { type Claim, ProjectClaims } from "../../../../src/kinds/endpoint/claims.ts";
-import { planAnswered, planOf } from "../../../../src/kinds/endpoint/decide.ts";
+import { planAnswered, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../../src/kinds/endpoint/desired-endpoint.ts";
 import { EndpointKind } from "../../../../src/kinds/endpoint/endpoint-kind.ts";
 import type {
@@ -290,7 +290,11 @@ export function planFor(given: Observation, problem?: PlaneProblem): Plan {
   const facts = { key: project, planeId: "", projectId: project, identity: ours, policy: used, problem };
   const times = { nowMs: now, monotonicMs: given.monotonicMs };
   const scope = kind.begin({ ...facts, ...times, grantOf: () => grant, answerOf: () => undefined });
-  return planStanding({ kind: scope, finalizer, project: { problem } }, given) ?? planAnswered(given) ?? planOf(given);
+  return (
+    planStanding({ kind: scope, finalizer, project: { problem } }, given) ??
+    planAnswered(given) ??
+    planFromSnapshot(given)
+  );
 }
 
 /** One row of a table of decisions. */

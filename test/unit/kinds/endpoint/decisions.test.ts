@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { noGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
-import { decide, planOf } from "../../../../src/kinds/endpoint/decide.ts";
+import { decideEndpoint, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
 import { formatMark } from "../../../../src/operations/counting.ts";
 import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
@@ -221,12 +221,12 @@ it.each([
   ["the same, being deleted → looks again", owned({}, { ...waiting, resource: deleting }), locked, { kind: "Look" }],
 ])("before the endpoints are listed, %s", (_, given, reads, want) => {
   const project = reads as unknown as ProjectReads;
-  expect(decide(given, reads === undefined ? {} : { project }, () => given.claims)).toMatchObject(want);
+  expect(decideEndpoint(given, reads === undefined ? {} : { project }, () => given.claims)).toMatchObject(want);
 });
 
 it("a living resource whose spec is invalid → the kind does not end it either", () => {
   const given = observation({ resource: resource({ brokenSpec: {}, status: { ownership: ownership() } }) });
-  expect(planOf(given)).toMatchObject({ kind: "Stall", reason: "InvalidSpec" });
+  expect(planFromSnapshot(given)).toMatchObject({ kind: "Stall", reason: "InvalidSpec" });
 });
 
 it.each([
