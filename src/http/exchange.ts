@@ -30,10 +30,8 @@ export interface Answered extends AnswerHead {
 
 export type HttpOutcome =
   | Answered
-  /** No byte of the request was sent, so it cannot have had an effect. */
-  | { readonly kind: "NotSent"; readonly timedOut: boolean; readonly cause?: unknown }
-  /** The server may have received the request, but no status came back. */
-  | { readonly kind: "Lost"; readonly timedOut: boolean; readonly cause?: unknown };
+  /** NotSent: no byte was sent, so it had no effect. Lost: the server may have received it, but no status came back. */
+  | { readonly kind: "NotSent" | "Lost"; readonly timedOut: boolean; readonly cause?: unknown };
 
 interface ExchangeLimits {
   readonly clock: Clock;

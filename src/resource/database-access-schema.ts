@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CelRule, celRules, objectName, optional, textOf, withRules } from "./spec-schema.ts";
+import { type CelRule, celRules, mapOf, objectName, optional, textOf, withRules } from "./spec-schema.ts";
 import { conditionsSchema, lastHandled, observedGeneration, recordedPlane, time } from "./status-schema.ts";
 
 /** The keys of the Secret that the operator writes, in the layout of the Service Binding specification. */
@@ -114,10 +114,6 @@ const password = withRules(
   },
 );
 
-const mostExtraKeys = 50;
-
-const mostLabels = 30;
-
 /** The name of a label or annotation: an optional DNS name and a slash, and a short name. */
 const metadataKeyPattern =
   "^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
@@ -126,37 +122,28 @@ const labelValuePattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$";
 /** Labels or annotations of the Secret. */
 const secretMetadata = (what: string, value: z.ZodString) =>
   optional(
-    z
-      .record(z.string().max(253).regex(new RegExp(metadataKeyPattern)), value)
-      .refine((entries) => Object.keys(entries).length <= mostLabels, `must not have more than ${mostLabels} entries`),
-    `${what} of the Secret, for instance because a policy asks for them. The operator restores them. One that you remove here stays on the Secret until you remove it there too.`,
-  ).meta({
-    maxProperties: mostLabels,
-    ...celRules({
+    mapOf(30, [z.string().max(253).regex(new RegExp(metadataKeyPattern)), value], {
       rule: `self.all(key, size(key) <= 253 && key.matches('${metadataKeyPattern}'))`,
       message: "a name must be a valid name of a label",
     }),
-  });
+    `${what} of the Secret, for instance because a policy asks for them. The operator restores them. One that you remove here stays on the Secret until you remove it there too.`,
+  );
+
+const extraKey = z
+  .string()
+  .max(253)
+  .regex(/^[-._a-zA-Z0-9]+$/)
+  .refine((key) => key !== "." && !key.startsWith(".."), "'.' and keys that begin with '..' are not allowed")
+  .refine((key) => !reservedKeys.includes(key), "a key of the binding is not allowed here");
+const template = z.string().max(1024).regex(new RegExp(templatePattern), "must contain only known placeholders");
 
 const secret = z
   .object({
     name: optional(objectName(), "Name of the Secret. Absent: the name of this resource."),
     extraKeys: optional(
-      z
-        .record(
-          z
-            .string()
-            .max(253)
-            .regex(/^[-._a-zA-Z0-9]+$/)
-            .refine((key) => key !== "." && !key.startsWith(".."), "'.' and keys that begin with '..' are not allowed")
-            .refine((key) => !reservedKeys.includes(key), "a key of the binding is not allowed here"),
-          z.string().max(1024).regex(new RegExp(templatePattern), "must contain only known placeholders"),
-        )
-        .refine((keys) => Object.keys(keys).length <= mostExtraKeys, `must not have more than ${mostExtraKeys} keys`),
-      `More keys of the Secret. The value is a text with placeholders, for instance DATABASE_URL with the value \${uri}. Known placeholders: ${bindingKeys.join(", ")}.`,
-    ).meta({
-      maxProperties: mostExtraKeys,
-      ...celRules(
+      mapOf(
+        50,
+        [extraKey, template],
         {
           rule: `self.all(key, self[key].matches('${templatePattern}'))`,
           message: `a template must contain only these placeholders: ${bindingKeys.join(", ")}`,
@@ -171,7 +158,8 @@ const secret = z
           message: "a key of the binding is not allowed as an extra key",
         },
       ),
-    }),
+      `More keys of the Secret. The value is a text with placeholders, for instance DATABASE_URL with the value \${uri}. Known placeholders: ${bindingKeys.join(", ")}.`,
+    ),
     labels: secretMetadata("Labels", z.string().max(63).regex(new RegExp(labelValuePattern))),
     annotations: secretMetadata("Annotations", z.string().max(4096)),
     includeReplicas: optional(

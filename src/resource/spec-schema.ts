@@ -109,24 +109,21 @@ const textUpTo = (most: number) =>
     .refine((text) => [...text].length <= most, `must not be longer than ${most} characters`)
     .meta({ maxLength: most });
 
-const mostSettings = 200;
+/** A map of texts. In the CRD the rules check the keys, because OpenAPI v3 has no propertyNames. */
+export const mapOf = (most: number, [key, value]: readonly [z.ZodString, z.ZodString], ...rules: readonly CelRule[]) =>
+  z
+    .record(key, value)
+    .refine((map) => Object.keys(map).length <= most, `must not have more than ${most} entries`)
+    .meta({ maxProperties: most, ...celRules(...rules) });
 
 const settings = z
   .object({
-    pgSettings: z
-      .record(textUpTo(128), textUpTo(1024))
-      .refine((map) => Object.keys(map).length <= mostSettings, `must not have more than ${mostSettings} settings`)
-      .describe(
-        "Postgres settings by name. The operator manages the whole map: a setting that is not listed is removed.",
-      )
-      .meta({
-        maxProperties: mostSettings,
-        // A CEL rule checks the keys, because OpenAPI v3 has no propertyNames.
-        ...celRules({
-          rule: "self.all(name, size(name) <= 128)",
-          message: "the name of a setting must not be longer than 128 characters",
-        }),
-      }),
+    pgSettings: mapOf(200, [textUpTo(128), textUpTo(1024)], {
+      rule: "self.all(name, size(name) <= 128)",
+      message: "the name of a setting must not be longer than 128 characters",
+    }).describe(
+      "Postgres settings by name. The operator manages the whole map: a setting that is not listed is removed.",
+    ),
   })
   .describe("Settings of the Postgres process. Absent: not managed.");
 

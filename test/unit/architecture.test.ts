@@ -289,9 +289,9 @@ test("the control plane of the settings → only src/planes and the form of the 
 
 /** Lines of TypeScript. A total may fall, and its limit with it. Issue 12 added 900 to the operator, and its tests 1,400. */
 test.each([
-  ["src", 19_500, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 19_470, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
-  ["tools", 10_160, () => true],
+  ["tools", 10_140, () => true],
   ["test", 46_800, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
