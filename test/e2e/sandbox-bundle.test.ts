@@ -38,19 +38,3 @@ test.each(["seed", "public"] as const)(
     expect(document).toEqual(await (await fetch(`${sources.controlUrl}/openapi.json`)).json());
   },
 );
-
-test("the bundle → serves the page at / with all that it asks for", async () => {
-  const origin = await startBundled("seed");
-  const page = await text(`${origin}/`, "text/html");
-  const paths = [...page.matchAll(/(?:href|src)="(\/[^"?#]+)"/g)].map(([, path = ""]) => path);
-  expect(paths.length).toBeGreaterThanOrEqual(3);
-  // The list grows by what each module imports.
-  for (const path of paths) {
-    const response = await fetch(`${origin}${path}`);
-    const content = await response.text();
-    expect({ path, status: response.status, isEmpty: content === "" }).toEqual({ path, status: 200, isEmpty: false });
-    const imports = [...content.matchAll(/from "\.(\/[\w-]+\.js)"/g)].map(([, name]) => `/page${name}`);
-    paths.push(...imports.filter((name) => !paths.includes(name)));
-  }
-  expect(paths).toContain("/page/library.js");
-});

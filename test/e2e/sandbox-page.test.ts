@@ -202,16 +202,6 @@ describe("the page in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("search → projects, branches and endpoints by name or id, as it is typed; nothing found says what to do", async () => {
-    const { page, complaints } = await openPage();
-    await page.getByRole("searchbox").fill("br-main");
-    await expect.poll(() => page.locator("#tree tr").count()).toBe(1);
-    await expect.poll(() => page.locator("#projects li").count()).toBe(1);
-    await page.getByRole("searchbox").fill("no such thing");
-    await page.getByText("Nothing found").first().waitFor();
-    expect(complaints).toEqual([]);
-  });
-
   test("a snapshot and a reset → saved, everything back to the fixture, and the snapshot put in again", async () => {
     const { page, control, advance, complaints } = await openPage();
     const id = await create(control, "br-main");

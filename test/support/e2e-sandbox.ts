@@ -134,12 +134,6 @@ export class SandboxProcess {
     };
   }
 
-  /** Ends every fault, and sets the clock to run. */
-  async endFaults(): Promise<void> {
-    await this.control.clearFaults();
-    await this.control.control("PUT", "/clock", { mode: "real" });
-  }
-
   /** Returns the requests about a project, oldest first, of the operator and of tests. */
   async requests(project: TestProject, method: string): Promise<readonly RequestEntry[]> {
     const { requests } = await this.control.control<{ requests: readonly RequestEntry[] }>("GET", "/requests?since=0");

@@ -124,13 +124,6 @@ export class SandboxControl {
     );
   }
 
-  /** Waits until this number of further requests has arrived. */
-  async untilRequests(count: number, since: number): Promise<void> {
-    await waitUntil(async () => ((await this.requests(since)).length >= count ? true : undefined), {
-      what: `${count} more requests`,
-    });
-  }
-
   /** Makes another API key. */
   async newKey(name: string): Promise<string> {
     const { key } = await this.control<{ key: string }>("POST", "/keys", { name });

@@ -8,47 +8,9 @@ import { parseSandboxArguments } from "../../../src/sandbox/index.ts";
 import { findAsset } from "../../../tools/assets/resolve-assets.ts";
 import { runCommand } from "../../../tools/assets/run-command.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { freshSandbox, latencyMs, type SandboxClient } from "./sandbox-client.ts";
+import { freshSandbox } from "./sandbox-client.ts";
 
 const rootFile = (name: string) => readFile(new URL(`../../../${name}`, import.meta.url), "utf8");
-
-/** Makes a project for one test and a key for this project only, as docs/sandbox.md describes. */
-async function isolated(client: SandboxClient, name: string) {
-  const { body } = await client.api("POST", "/projects", { body: { project: { name } } });
-  await client.advance(2 * latencyMs);
-  const projectId: string = body.project.id;
-  const made = await client.control("POST", "/keys", { name, scope: { projectId } });
-  return { projectId, key: made.body.key as string, path: `/projects/${projectId}` };
-}
-
-describe("a project and a key for each test", () => {
-  test("two tests on one sandbox → each lists its own project, and can neither read nor change the other's", async () => {
-    const client = await freshSandbox();
-    const [one, other] = [await isolated(client, "one"), await isolated(client, "other")];
-    for (const [mine, foreign] of [
-      [one, other],
-      [other, one],
-    ] as const) {
-      const { key } = mine;
-      const { projects } = (await client.api("GET", "/projects", { key })).body;
-      expect(projects.map(({ id }: { id: string }) => id)).toEqual([mine.projectId]);
-      expect((await client.api("GET", `${mine.path}/operations`, { key })).status).toBe(200);
-      expect((await client.api("GET", `${foreign.path}/operations`, { key })).status).toBe(403);
-      expect((await client.api("PATCH", foreign.path, { key, body: { project: { name: "x" } } })).status).toBe(403);
-    }
-  });
-
-  test("a fault on one test's project → does not meet the other test", async () => {
-    const client = await freshSandbox();
-    const [one, other] = [await isolated(client, "one"), await isolated(client, "other")];
-    await client.control("POST", "/faults", {
-      match: { path: `${one.path}/**` },
-      effect: { kind: "status", status: 503 },
-    });
-    expect((await client.api("GET", `${one.path}/branches`, { key: one.key })).status).toBe(503);
-    expect((await client.api("GET", `${other.path}/branches`, { key: other.key })).status).toBe(200);
-  });
-});
 
 /** Parses the options that the image's target `sandbox` gets from its entry point and from a user. */
 async function optionsOfImage(given: readonly string[]) {

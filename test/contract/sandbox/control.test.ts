@@ -197,20 +197,22 @@ describe("keys and reset", () => {
 });
 
 describe("access", () => {
-  test("bound to every address → the API answers, the control API only when a flag allows it", async () => {
+  test("bound to every address → the API answers, the control API and the page only when a flag allows it", async () => {
     const closed = await freshSandbox({ host: "0.0.0.0" });
     expect((await closed.control("GET", "/clock")).status).toBe(403);
     expect((await closed.control("POST", "/reset")).status).toBe(403);
     expect((await closed.api("GET", "/projects")).status).toBe(200);
     const open = await freshSandbox({ host: "0.0.0.0", allowRemoteControl: true });
     expect((await open.control("GET", "/clock")).status).toBe(200);
+    const page = ({ sandbox }: typeof open) => fetch(`http://127.0.0.1:${sandbox.port}/`);
+    expect([(await page(closed)).status, (await page(open)).status]).toEqual([403, 200]);
   });
 
-  test("another host name that leads to loopback → 403", async () => {
+  test.each(["/sandbox/v1/clock", "/"])("%s by another host name that leads to loopback → 403", async (path) => {
     const client = await freshSandbox();
     const { request } = await import("node:http");
     const status = await new Promise((resolve, reject) => {
-      const options = { host: "127.0.0.1", port: client.sandbox.port, path: "/sandbox/v1/clock" };
+      const options = { host: "127.0.0.1", port: client.sandbox.port, path };
       request({ ...options, headers: { host: "evil.example:80" } }, (answer) => resolve(answer.resume().statusCode))
         .on("error", reject)
         .end();

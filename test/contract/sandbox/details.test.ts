@@ -1,6 +1,5 @@
 /** Tests details of the sandbox that clients can notice. */
 import { describe, expect, test, vi } from "vitest";
-import { startSandbox } from "../../../src/sandbox/index.ts";
 import { branches, freshSandbox, latencyMs, paid } from "./sandbox-client.ts";
 import { runCommand } from "./sandbox-command.ts";
 
@@ -42,24 +41,6 @@ describe("cursor of operations", () => {
     expect(await ids("2001-01-01T00:00:00Z")).toEqual([]);
     expect(await ids("2999-01-01T00:00:00.5+02:00")).toHaveLength(3);
   });
-});
-
-test("built-in projects → an idle read-write endpoint on each primary branch, which a connection string names", async () => {
-  const sandbox = await startSandbox({ clock: "stepped" });
-  try {
-    for (const project of ["green-fox-123456", "tiny-owl-654321"]) {
-      const read = async (path: string) => {
-        const headers = { authorization: `Bearer ${sandbox.apiKey}` };
-        return (await fetch(`${sandbox.url}/projects/${project}${path}`, { headers })).json();
-      };
-      const { endpoints } = (await read("/endpoints")) as { endpoints: readonly { readonly host: string }[] };
-      expect(endpoints).toMatchObject([{ type: "read_write", current_state: "idle" }]);
-      const { uri } = (await read("/connection_uri?database_name=maindb&role_name=maindb_owner")) as { uri: string };
-      expect(new URL(uri).hostname).toBe(endpoints[0]?.host);
-    }
-  } finally {
-    await sandbox.stop();
-  }
 });
 
 test.each([

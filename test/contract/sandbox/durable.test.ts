@@ -70,20 +70,6 @@ describe("stopped and started again on the same directory", () => {
     );
   });
 
-  test("→ ids and latencies are drawn on as if it had never stopped", async () => {
-    const [stopped, plain] = [await restartable({ seed: 11 }), await freshSandbox({ seed: 11 })];
-    const make = async (each: SandboxClient, branch: string) => {
-      const endpoint = { branch_id: branch, type: "read_write" };
-      const { body } = await each.api("POST", `${paid}/endpoints`, { body: { endpoint } });
-      await each.advance(latencyMs);
-      return [body.endpoint.id, body.operations[0].id];
-    };
-    await make(stopped.client(), branches.orders);
-    const again = await stopped.restart();
-    await make(plain, branches.orders);
-    expect(await make(again, branches.staging)).toEqual(await make(plain, branches.staging));
-  });
-
   test("→ its fixture, its profile and its clock's mode, whatever the defaults are", async () => {
     const { client, restart } = await restartable({ profile: "public" });
     await client().api("POST", `${paid}/endpoints`, create);
@@ -142,24 +128,6 @@ describe("keys", () => {
     expect((await list(again, key)).status).toBe(401);
   });
 
-  test("none given, then a snapshot of another sandbox → the one of before is good, now and after a restart", async () => {
-    const { client, restart } = await restartable();
-    const other = await freshSandbox({ apiKey: "another-fake-key" });
-    const snapshot = (await other.control("GET", "/snapshot")).body;
-    const again = await restart({});
-    await again.control("PUT", "/clock", { now: (await other.control("GET", "/clock")).body.now });
-    expect((await again.control("PUT", "/snapshot", snapshot)).status).toBe(200);
-    const own = (await again.control("GET", "/snapshot")).body;
-    for (let round = 0; round < 2; round += 1) {
-      expect((await again.control("PUT", "/snapshot", own)).status).toBe(200);
-      expect((await again.control("GET", "/keys")).body.keys).toHaveLength(2);
-    }
-    await restart({});
-    expect((await list(client(), apiKey)).status).toBe(200);
-    await restart({ apiKey: "third-fake-key" });
-    expect((await list(client(), apiKey)).status).toBe(401);
-  });
-
   test("another one given → it replaces the one of before; a revoked key stays revoked", async () => {
     const { client, restart } = await restartable();
     const { key, id } = (await client().control("POST", "/keys", { name: "foreign" })).body;
@@ -177,15 +145,6 @@ describe("keys", () => {
     expect(files.length).toBeGreaterThan(0);
     for (const bytes of files) for (const each of [apiKey, key]) expect(bytes.includes(each)).toBe(false);
   });
-});
-
-test("reset, then started again → the fixture, and nothing of before", async () => {
-  const { client, restart } = await restartable();
-  await client().api("POST", `${paid}/endpoints`, create);
-  await client().control("POST", "/reset");
-  const again = await restart();
-  expect((await again.api("GET", `${paid}/endpoints`)).body.endpoints).toEqual([]);
-  expect((await again.api("GET", `${paid}/operations`)).body.operations).toEqual([]);
 });
 
 describe("endpoint-operator sandbox --data", () => {

@@ -18,50 +18,6 @@ const packageRoot = fileURLToPath(new URL("../../../", import.meta.url));
 /** Each client is a process of its own, and the machine may be busy. */
 const patienceMs = 300_000;
 
-/** The Go modules are downloaded and built. */
-const buildMs = 600_000;
-
-/** The module of a Terraform provider that can call any address. It uses the HTTP transport of every provider in Go. */
-const httpProvider = "github.com/terraform-providers/terraform-provider-http";
-
-const goClient = `package main
-
-import (
-	"io"
-	"net/http"
-	"os"
-)
-
-func main() {
-	request, _ := http.NewRequest("GET", os.Args[1], nil)
-	request.Header.Set("Authorization", "Bearer "+os.Args[2])
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		panic(err)
-	}
-	io.Copy(os.Stdout, answer.Body)
-}
-`;
-
-/**
- * Builds a Go program.
- * @param target a package of another module, which is downloaded
- * @returns its file
- */
-async function buildGo(
-  folder: string,
-  name: string,
-  files: Readonly<Record<string, string>>,
-  target?: string,
-): Promise<string> {
-  const options = { cwd: folder, env: process.env, timeout: buildMs };
-  for (const [file, text] of Object.entries(files)) await writeFile(path.join(folder, file), text);
-  await writeFile(path.join(folder, "go.mod"), "module client\n\ngo 1.24\n");
-  if (target !== undefined) await run("go", ["get", `${target}@v1.2.0`], options);
-  await run("go", ["build", "-o", name, target ?? "."], options);
-  return path.join(folder, name);
-}
-
 /**
  * Starts a sandbox with https on its port and through its proxy, and writes its authority to a file.
  * @returns the environment of a client that trusts the authority
@@ -162,17 +118,6 @@ describe("--tls", () => {
     expect((await fetch(`http://127.0.0.1:${sandbox.port}/sandbox/v1/clock`)).status).toBe(403);
   });
 
-  test("kept under a data directory → the same authority after a restart", async () => {
-    const data = temporaryFolder("sandbox-https-data");
-    const certificates: string[] = [];
-    for (const _start of [1, 2]) {
-      const sandbox = await startSandbox({ data, tls: true });
-      certificates.push(await (await fetch(`${sandbox.controlUrl}/ca.crt`)).text());
-      await sandbox.stop();
-    }
-    expect(certificates[1]).toBe(certificates[0]);
-  });
-
   test("bytes that are no handshake, or none at all → cost one connection, and a stop does not wait for them", async () => {
     const sandbox = await startSandbox({ tls: true });
     const closed = [Buffer.of(), Buffer.of(0x16), Buffer.of(0x16, 3, 1, 0xff, 0xff), Buffer.alloc(50_000, 0x16)].map(
@@ -239,41 +184,6 @@ describe("the proxy", () => {
     const { stdout } = await run(process.execPath, ["node_modules/neonctl/bin/cli.js", ...args], options);
     expect(JSON.stringify(JSON.parse(stdout))).toContain("green-fox-123456");
   });
-
-  if (process.env.LONG === "1") {
-    test("Go's own HTTP client with SSL_CERT_FILE → reaches the sandbox", { timeout: buildMs }, async () => {
-      const { environment, caFile, key, folder } = await encryptedSandbox();
-      const program = await buildGo(folder, "client", { "main.go": goClient });
-      const env = { ...environment, SSL_CERT_FILE: caFile };
-      const { stdout } = await run(program, [`https://console.neon.tech/api/v2${paid}`, key], { env, timeout: 60_000 });
-      expect(JSON.parse(stdout).project.id).toBe("green-fox-123456");
-    });
-
-    test("Terraform with an unmodified provider and SSL_CERT_FILE → the sandbox's answer is in its outputs", {
-      timeout: buildMs,
-    }, async (context) => {
-      if (spawnSync("terraform", ["version"]).status !== 0) context.skip("terraform is not installed");
-      const { environment, caFile, key, folder } = await encryptedSandbox();
-      await buildGo(folder, "terraform-provider-http", {}, httpProvider);
-      await writeFile(
-        path.join(folder, "main.tf"),
-        `data "http" "project" {
-  url             = "${address}"
-  request_headers = { Authorization = "Bearer ${key}" }
-}
-output "project" { value = jsondecode(data.http.project.body).project.id }
-`,
-      );
-      const settings = path.join(folder, "terraform.rc");
-      const overrides = `dev_overrides { "hashicorp/http" = ${JSON.stringify(folder)} }`;
-      await writeFile(settings, `provider_installation {\n${overrides}\ndirect {}\n}\n`);
-      const env = { ...environment, SSL_CERT_FILE: caFile, TF_CLI_CONFIG_FILE: settings, CHECKPOINT_DISABLE: "1" };
-      const options = { env, cwd: folder, timeout: patienceMs };
-      await run("terraform", ["apply", "-auto-approve", "-no-color"], options);
-      const { stdout } = await run("terraform", ["output", "-raw", "project"], options);
-      expect(stdout).toBe("green-fox-123456");
-    });
-  }
 
   test("another host name, another port, no address → 403 with words that name the target", async () => {
     const { sandbox } = await encryptedSandbox();

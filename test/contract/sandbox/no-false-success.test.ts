@@ -104,18 +104,6 @@ describe("branch", () => {
     expect((await client.api("GET", `${paid}/branches/${id}`)).status).toBe(404);
   });
 
-  test("annotation_value → shown with the branch and in the list", async () => {
-    const client = await freshSandbox();
-    const body = { branch: { name: "noted" }, annotation_value: { "github-commit-ref": "main" } };
-    const { id } = (await client.api("POST", `${paid}/branches`, { body })).body.branch;
-    const wanted = { object: { type: "console/branch", id }, value: body.annotation_value };
-    expect((await client.api("GET", `${paid}/branches/${id}`)).body.annotation).toMatchObject(wanted);
-    const plain = await client.api("GET", `${paid}/branches/${branches.orders}`);
-    expect(plain.body.annotation).toMatchObject({ object: { id: branches.orders }, value: {} });
-    const { annotations } = (await client.api("GET", `${paid}/branches`)).body;
-    expect(annotations).toEqual({ [id]: expect.objectContaining(wanted) });
-  });
-
   test("init_source → kept; schema-only makes a root branch", async () => {
     const client = await freshSandbox();
     const make = (source: string) =>
