@@ -1,6 +1,7 @@
 /** Tests a sandbox with real PostgreSQL servers: wake, suspend, resize, move and delete. */
 import { readFile } from "node:fs/promises";
 import pg from "pg";
+import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ComputeScene, mainBranch, primary, psql, replica } from "./compute-scene.ts";
 
@@ -42,13 +43,6 @@ describe("a sandbox with computes", () => {
     expect(await psql(replicaUri, "SELECT count(*) FROM greeting")).toBe("2");
     await psql(uri, "INSERT INTO greeting VALUES ('after its return')");
     await scene.until("streamed again", async () => (await psql(replicaUri, "SELECT count(*) FROM greeting")) === "3");
-  });
-
-  test("suspended → sessions end; woken again → the data is there", async () => {
-    const session = await openSession(uri);
-    expect((await scene.power(primary, "suspend")).ended).toEqual(["suspend_compute finished"]);
-    await session.ended;
-    expect(await psql(uri, "SELECT count(*) FROM greeting")).toBe("3");
   });
 
   test("suspended while connections are open, direct and pooled → they end, and none starts the compute again", async () => {
@@ -129,6 +123,14 @@ describe("a sandbox with computes", () => {
       project: { pg_version: body.project.pg_version - 1 },
     });
     expect(refused.status).toBe(422);
+  });
+
+  test("postgres.js → connects; more connections than there may be → 53300", async () => {
+    const pools = Array.from({ length: 130 }, () => postgres(uri, { max: 1, onnotice: () => {}, connect_timeout: 15 }));
+    const outcomes = await Promise.allSettled(pools.map((sql) => sql`SELECT 1`));
+    const refusals = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason.code] : []));
+    expect(new Set(refusals)).toEqual(new Set(["53300"]));
+    await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })));
   });
 
   test("a new database → its schema public is empty; without that schema, the file cache statistics are still there", async () => {

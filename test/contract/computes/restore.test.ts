@@ -110,24 +110,6 @@ describe("restore, reset, recovery and schemas with real data", () => {
     expect(await psql(await scene.uri(made.body.endpoint.id), names)).toBe("of main, of the child");
   });
 
-  test("neonctl branches reset, branches restore → the data of the branch named", async () => {
-    await psql(await scene.uri(child.endpointId), "DELETE FROM item");
-    await cli(scene, "branches", "reset", "feature", "--parent");
-    const count = "SELECT count(*) FROM item";
-    await scene.until(
-      "reset",
-      async () => (await scene.api("GET", `/branches/${child.id}`)).body.branch.current_state === "ready",
-    );
-    await scene.until("started", async () => (await scene.endpointState(child.endpointId)) === "active");
-    expect(await psql(await scene.uri(child.endpointId), count)).toBe("2");
-    await cli(scene, "branches", "restore", "feature", "feature-old");
-    await scene.until(
-      "started again",
-      async () =>
-        (await psql(await scene.uri(child.endpointId), "SELECT name FROM item WHERE id = 2")) === "of the child",
-    );
-  });
-
   test("a deleted project is recovered → its branches have their data", async () => {
     await scene.api("DELETE", "");
     // The project is locked until its computes have ended.

@@ -34,23 +34,6 @@ describe("extensions", () => {
   });
 });
 
-/** The questions that Prisma and drizzle-kit ask about a schema. */
-const introspection = [
-  "SELECT nspname FROM pg_namespace WHERE nspname = 'public'",
-  `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`,
-  `SELECT viewname FROM pg_views WHERE schemaname = 'public'`,
-  `SELECT c.conname FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
-   WHERE n.nspname = 'public' AND c.contype = 'p'`,
-];
-
-test("introspection → only the user's own objects", async () => {
-  const { uri } = await started();
-  await psql(uri, "CREATE TABLE item (id int PRIMARY KEY)");
-  const seen = [];
-  for (const question of introspection) seen.push(await psql(uri, question));
-  expect(seen).toEqual(["public", "item", "", "item_pkey"]);
-});
-
 /** A folder with files and the packages of this repository, and how a Node program of a package runs in it. */
 async function folderWith(controlUrl: string, files: Readonly<Record<string, string>>) {
   const folder = temporaryFolder("migrations");
