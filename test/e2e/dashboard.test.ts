@@ -13,7 +13,6 @@ import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { monitoringTool } from "../support/monitoring-tools.ts";
 import { type Choice, panelQueries, substitute } from "../support/panel-queries.ts";
-import { queryRange } from "../support/prometheus-matrix.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const job = "endpoint-operator";
@@ -163,8 +162,11 @@ async function numbersOf(
   sinceSeconds: number,
 ): Promise<readonly number[]> {
   if (query.target.instant) return (await prometheus.query(query.expr)).map(({ value }) => value);
-  const range = { startSeconds: sinceSeconds, endSeconds: Date.now() / 1_000, stepSeconds: 1 };
-  return (await queryRange(prometheus, query.expr, range)).flatMap(({ values }) => values);
+  const range = { query: query.expr, start: `${sinceSeconds}`, end: `${Date.now() / 1_000}`, step: "1" };
+  const { result } = (await prometheus.api(`/api/v1/query_range?${new URLSearchParams(range)}`)) as {
+    readonly result: readonly { readonly values: readonly (readonly [seconds: number, value: string])[] }[];
+  };
+  return result.flatMap(({ values }) => values.map(([, text]) => Number(text.replace("Inf", "Infinity"))));
 }
 
 /** Returns the values of `label_values(SELECTOR, LABEL)`, asked for in the way in which Grafana does. */

@@ -120,28 +120,7 @@ function expectInOrder(output: string, patterns: readonly RegExp[]): void {
 }
 
 /**
- * The output of the step with the application: it connects by each address, before and after an automatic suspend, and
- * after a rotation.
- */
-const found = /^ {2}hello from before the suspend$/m;
-const connected: readonly RegExp[] = [
-  /^ {2}databaseaccess\S+\/orders-app condition met$/m,
-  /^> host CREATE TABLE greeting/m,
-  /^> pooled-host SELECT text FROM greeting$/m,
-  found,
-  /^> read-host SELECT text FROM greeting$/m,
-  found,
-  /cpe\/orders --timeout/m,
-  /^> host SELECT text FROM greeting$/m,
-  found,
-  /rotate-requested-at=now$/m,
-  /^ {2}the password is refused: the application reads its Secret again$/m,
-  found,
-  /^ok {2}it connected, woke the endpoint and survived the rotation/m,
-];
-
-/**
- * Checks the output of the whole demo.
+ * The output of the whole demo. A step writes its line `ok` after it has checked what it shows.
  * @param hasComputes true: there is one part more, with a client of a real database
  */
 const storyOf = (hasComputes: boolean): readonly RegExp[] => {
@@ -149,38 +128,12 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
   const heading = (number: number) => new RegExp(`^${number}/${total} {2}`, "m");
   const later = (number: number) => heading(hasComputes ? number + 1 : number);
   return [
-    heading(1),
-    /^ok {2}a real kube-apiserver with its etcd runs/m,
-    /^\$ kubectl apply -k deploy\/base$/m,
-    /^ok {2}the operator is ready/m,
-    heading(2),
-    /^ {2}orders +False +\S+ +init +start_compute +running$/m,
-    /^ {2}orders +True +UpToDate +active +start_compute +finished$/m,
-    /^ok {2}Ready; start_compute was seen in flight \(\d+\.\d s\)/m,
-    heading(3),
-    /^ok {2}all three are Ready/m,
-    heading(4),
-    /^ {2}orders +False +\S+ +\S+ +suspend_compute +\S+$/m,
-    /^ {2}orders +False +\S+ +\S+ +start_compute +\S+$/m,
-    /^ {2}orders +True +UpToDate +active +\S+ +finished$/m,
-    /^ {2}EndpointRestarting +\S/m,
-    heading(5),
-    /^ {2}orders-replica-3 .* idle +0\.25 +True +UpToDate/m,
-    ...(hasComputes ? [heading(6), ...connected] : []),
-    later(6),
-    /^\$ curl .*"action":"start_compute"/m,
-    /^ {2}orders +ReadWrite .* True +OperationFailed/m,
-    /^ {2}Failed: start_compute/m,
-    /^ {2}Warning +OperationFailed +\S/m,
-    /^ {2}compute_endpoint_operation_failed\{namespace="shop",name="orders",action="start_compute"\} 1$/m,
-    later(7),
-    /condition=LastOperationSucceeded cpe\/orders/,
-    later(8),
-    /"orders-app" deleted/,
-    /"orders-replica-3" deleted/,
-    /^ {2}\{"endpoints":\[\{"id":"ep-quiet-dawn-123456"/m,
-    /^ok {2}the four endpoints are gone; ep-quiet-dawn-123456, which the project had before, is still there/m,
-    later(9),
+    ...[heading(1), /^ok {2}a real kube-apiserver with its etcd runs/m, /^ok {2}the operator is ready/m],
+    ...[heading(2), /^ {2}orders +False +\S+ +init +start_compute +running$/m, /^ok {2}Ready; start_compute was seen/m],
+    ...[heading(3), /^ok {2}all three are Ready/m, heading(4), /^ {2}EndpointRestarting +\S/m, heading(5)],
+    ...(hasComputes ? [heading(6), /^ok {2}it connected, woke the endpoint and survived the rotation/m] : []),
+    ...[later(6), /^ {2}Failed: start_compute/m, /^ {2}compute_endpoint_operation_failed\{.*name="orders".*\} 1$/m],
+    ...[later(7), later(8), /^ok {2}the four endpoints are gone; ep-quiet-dawn-123456, .* is still there/m, later(9)],
   ];
 };
 

@@ -36,31 +36,6 @@ test("a control plane that is not there yet → the condition says so, the opera
   expect(operator.exit).toBeUndefined();
 });
 
-test.each([
-  [
-    "a page of HTML",
-    { contentType: "text/html", body: "<html><body>Service temporarily moved</body></html>", status: 200 },
-  ],
-  ["truncated JSON", { contentType: "application/json", body: '{"endpoints": [{"id": "ep-', status: 200 }],
-  ["wrong types", { contentType: "application/json", body: '{"endpoints": {"id": 7}, "operations": 3}', status: 200 }],
-])("a control plane that answers %s → the condition names it, Ready once it makes sense", async (_, garbage) => {
-  const sandbox = await startSandbox();
-  const world = await E2eWorld.start(sandbox);
-  const [scene] = scenesOf(sandbox, world);
-  if (scene === undefined) throw new Error("there is no scene");
-  const nonsense = await sandbox.fault(
-    { method: "*", project: scene.project, tail: "/**" },
-    { kind: "garbage", ...garbage },
-  );
-  const operator = await world.startOperator();
-  await world.apply(scene.name, scene.project, { type: scene.type });
-  await world.untilReadyReason(scene.name, "UnreadableAnswer");
-  expect((await operator.probe("/livez")).status).toBe(200);
-  await nonsense.remove();
-  await expectExactlyOne(scene);
-  expect(operator.exit).toBeUndefined();
-});
-
 test("a key that the control plane refuses → CredentialsValid False; a new one in its file → Ready without a restart", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

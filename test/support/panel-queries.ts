@@ -13,32 +13,11 @@ export interface Choice {
   readonly scrapeSeconds: number;
 }
 
-/** A query of a panel that Prometheus can run. */
-export interface PanelQuery {
-  readonly panel: Panel;
-  readonly target: Dataquery;
-  /** PromQL without variables. */
-  readonly expr: string;
-}
-
-/**
- * Returns every query of a dashboard as Grafana would send it.
- * @throws Error that names a variable that the dashboard does not have.
- */
-export function panelQueries(dashboard: Pick<Dashboard, "panels">, choice: Choice): readonly PanelQuery[] {
-  return panelsOf(dashboard).flatMap((panel) =>
-    targetsOf(panel).map((target) => ({ panel, target, expr: substitute(target.expr, choice) })),
+/** Returns every query of a dashboard as Grafana would send it: PromQL without variables. */
+export function panelQueries({ panels = [] }: Pick<Dashboard, "panels">, choice: Choice) {
+  return (panels as Panel[]).flatMap((panel) =>
+    ((panel.targets ?? []) as Dataquery[]).map((target) => ({ panel, target, expr: substitute(target.expr, choice) })),
   );
-}
-
-/** Returns the panels and rows of a dashboard. A row has no queries. */
-export function panelsOf({ panels = [] }: Pick<Dashboard, "panels">): readonly Panel[] {
-  return panels as Panel[];
-}
-
-/** Returns the queries of a panel. */
-export function targetsOf(panel: Panel): readonly Dataquery[] {
-  return (panel.targets ?? []) as Dataquery[];
 }
 
 /** Replaces variables by values. Grafana computes `$__rate_interval` from step and scrape interval. */
