@@ -70,34 +70,6 @@ describe("charts/endpoint-operator", () => {
     });
   }
 
-  test("the values that are lists or maps → stand in the Deployment", async (context) => {
-    const helm = await helmOf(context);
-    const values = ["nodeSelector.disk=ssd", "podLabels.team=db", "podAnnotations.note=x", "priorityClassName=high"];
-    const image = ["image.repository=registry.example.com/op", `image.digest=sha256:${"a".repeat(64)}`];
-    const sets = [`controlPlane.url=${url}`, ...values, ...image, "controlPlane.apiKeySecret.key=key", "replicas=3"];
-    const objects = await chartObjects(helm, "endpoint-operator", sets);
-    const { spec } = objects.find(({ kind }) => kind === "Deployment");
-    expect(spec.replicas).toBe(3);
-    expect(spec.template.metadata).toMatchObject({ labels: { team: "db" }, annotations: { note: "x" } });
-    expect(spec.template.spec).toMatchObject({ nodeSelector: { disk: "ssd" }, priorityClassName: "high" });
-    const [container] = spec.template.spec.containers;
-    expect(container.image).toBe(`registry.example.com/op@sha256:${"a".repeat(64)}`);
-    expect(container.env[0].value).toBe("/etc/endpoint-operator/control-plane/key");
-  });
-
-  test("metricsAuth with monitoring → the PodMonitor sends the token of the named Secret; without a name refused", async (context) => {
-    const helm = await helmOf(context);
-    const values = [`controlPlane.url=${url}`, "monitoring.enabled=true", "metricsAuth.enabled=true"];
-    const objects = await chartObjects(helm, "endpoint-operator", [
-      ...values,
-      "metricsAuth.tokenSecret.name=prometheus",
-    ]);
-    const { spec } = objects.find(({ kind }) => kind === "PodMonitor");
-    const authorization = { credentials: { name: "prometheus", key: "token" } };
-    expect(spec.podMetricsEndpoints).toEqual([{ port: "metrics", honorLabels: true, authorization }]);
-    expect(await refusalOf(chartObjects(helm, "endpoint-operator", values))).toContain("metricsAuth.tokenSecret.name");
-  });
-
   test("a large number in a file of values → stands in the settings with all its digits", async (context) => {
     const helm = await helmOf(context);
     const file = path.join(await mkdtemp(path.join(tmpdir(), "endpoint-operator-values-")), "values.yaml");
@@ -108,17 +80,6 @@ describe("charts/endpoint-operator", () => {
     const objects = objectsIn(await helm([...chart, "--values", file]));
     const { data } = objects.find(({ kind }) => kind === "ConfigMap");
     expect(data.CONTROL_PLANE_REQUESTS_PER_MINUTE).toBe("1000000");
-  });
-
-  test("monitoring.runbookUrl → the link of every alert", async (context) => {
-    const helm = await helmOf(context);
-    const link = "https://docs.example.com/runbooks/{name}/";
-    const values = [`controlPlane.url=${url}`, "monitoring.enabled=true", `monitoring.runbookUrl=${link}`];
-    const objects = await chartObjects(helm, "endpoint-operator", values);
-    const { spec } = objects.find(({ kind }) => kind === "PrometheusRule");
-    const rules = spec.groups.flatMap((group: { rules: readonly unknown[] }) => group.rules);
-    expect(rules.length).toBeGreaterThan(5);
-    for (const { alert, annotations } of rules) expect(annotations.runbook_url).toBe(link.replace("{name}", alert));
   });
 
   test.each([
@@ -144,6 +105,11 @@ describe("charts/endpoint-operator", () => {
       "a runbook link without the alert's name",
       [`controlPlane.url=${url}`, "monitoring.runbookUrl=x"],
       "/monitoring/runbookUrl",
+    ],
+    [
+      "no Secret with the token of Prometheus",
+      [`controlPlane.url=${url}`, "monitoring.enabled=true", "metricsAuth.enabled=true"],
+      "metricsAuth.tokenSecret.name",
     ],
     ["a digest that is none", [`controlPlane.url=${url}`, "image.digest=latest"], "/image/digest"],
   ])("%s → refused, and the message names it", async (_, values, named) => {

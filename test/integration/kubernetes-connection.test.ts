@@ -4,13 +4,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { QueuedEventRecorder } from "../../src/kubernetes/events/event-recorder.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { type CredentialSource, loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { readClusterId } from "../../src/kubernetes/http/objects.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
-import { adminKubectl, createTestNamespace, sharedApiServer } from "../support/api-server.ts";
-import { quietLogger } from "../support/quiet-logger.ts";
+import { sharedApiServer } from "../support/api-server.ts";
 
 const serviceAccountPath = "var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -62,40 +60,5 @@ describe("the connection of a pod, on a real API server", () => {
     await expect(readClusterId(connect(loadPod()))).rejects.toMatchObject({ reason: "Unauthorized" });
     await writeFile(path.join(directory, "ca.crt"), "");
     await expect(readClusterId(connect(loadPod()))).rejects.toMatchObject({ reason: "Unavailable" });
-  });
-
-  it("events, repeated → shown by kubectl with their count", async () => {
-    const namespace = await createTestNamespace("events");
-    const recorder = new QueuedEventRecorder({
-      random: Math.random,
-      connection: connect(loadPod()),
-      fence: { mayStartEffect: () => true },
-      clock: systemClock,
-      logger: quietLogger,
-      instance: "pod-1",
-    });
-    const resource = { key: { namespace, name: "orders" }, uid: "u1", resourceVersion: "7" };
-    const event = {
-      type: "Warning",
-      reason: "OperationFailed",
-      action: "Observe",
-      note: "start_compute failed",
-    } as const;
-    recorder.record(resource, event);
-    expect(await recorder.flush(60_000)).toBe(true);
-    recorder.record(resource, event);
-    recorder.record(resource, event);
-    expect(await recorder.flush(60_000)).toBe(true);
-    const { items } = await adminKubectl().getJson<{ items: object[] }>([
-      "get",
-      "events.events.k8s.io",
-      "-n",
-      namespace,
-    ]);
-    expect(items).toHaveLength(1);
-    expect(items[0]).toMatchObject({ ...event, reportingController: "endpoint-operator", series: { count: 3 } });
-    expect(await adminKubectl().run(["events", "-n", namespace])).toMatch(
-      /OperationFailed +ComputeEndpoint\/orders +start_compute failed/,
-    );
   });
 });

@@ -2,11 +2,10 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, type TestContext, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
 import type { AuditEvent } from "../support/api-server.ts";
-import { helmOf } from "../support/helm.ts";
 import { type OwnApiServer, startOwnApiServer } from "../support/own-api-server.ts";
 import { PlaneWorld } from "../support/plane-world.ts";
 import { secret } from "../support/secrets.ts";
@@ -14,6 +13,8 @@ import { waitUntil } from "../support/wait-until.ts";
 import { branches, startTestSandbox, startWorldAt, type World } from "../support/world.ts";
 
 const account = "endpoint-operator";
+/** The namespace of the operator. */
+const home = "endpoint-operator-system";
 /** The namespace that deploy/namespaced names. */
 const namespace = "shop";
 const orders = { branchId: branches.orders, type: "ReadWrite" };
@@ -25,41 +26,17 @@ const platform = "platform";
 
 /** One of the shipped ways to install the operator. */
 interface Variant {
-  /** The namespace of the operator. */
-  readonly home: string;
-  /** Returns the manifests. */
-  readonly render: (own: OwnApiServer, context: TestContext) => Promise<readonly string[]>;
+  /** Folders of deploy/. The Helm chart has the same objects: test/integration/charts.test.ts. */
+  readonly folders: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Returns folders of deploy/, rendered by kustomize. */
-function folders(...names: readonly string[]): Pick<Variant, "home" | "render"> {
-  const render: Variant["render"] = ({ kubectl }) =>
-    Promise.all(names.map((name) => kubectl.run(["kustomize", pathOf(`deploy/${name}`)])));
-  return { home: "endpoint-operator-system", render };
-}
-
-/** Returns the Helm chart with these values, in a namespace of another name. */
-function chart(...values: readonly string[]): Pick<Variant, "home" | "render"> {
-  const home = "data-platform";
-  const sets = ["controlPlane.url=https://control-plane.example.com/api/v2", "image.repository=x", ...values];
-  const args = ["template", "endpoint-operator", pathOf("charts/endpoint-operator"), "--namespace", home];
-  const render: Variant["render"] = async (_, context) => {
-    const helm = await helmOf(context);
-    return [await helm([...args, ...sets.flatMap((value) => ["--set", value])])];
-  };
-  return { home, render };
-}
-
-const ofCluster = { WATCH_NAMESPACES: "" };
-const ofNamespace = { WATCH_NAMESPACES: namespace };
+const ofCluster: Variant = { folders: ["base"], environment: { WATCH_NAMESPACES: "" } };
+const ofNamespace: Variant = { folders: ["namespaced"], environment: { WATCH_NAMESPACES: namespace } };
 const secretsEverywhere: Variant = {
-  ...folders("metrics-auth", "secrets-everywhere"),
-  environment: { ...ofCluster, METRICS_AUTH: "Token" },
+  folders: ["metrics-auth", "secrets-everywhere"],
+  environment: { ...ofCluster.environment, METRICS_AUTH: "Token" },
 };
-
-/** An API server with the objects of a variant. */
-interface Installed extends OwnApiServer, Pick<Variant, "home"> {}
 
 /** A right of the operator's account: one verb on one resource, in one place, of one name where the rule names it. */
 type Right = string;
@@ -80,7 +57,7 @@ interface RbacObject {
 }
 
 /** Returns every right that a binding gives to the operator's account, as the API server stores it. */
-async function rightsOf({ kubectl, home }: Installed): Promise<readonly Right[]> {
+async function rightsOf({ kubectl }: OwnApiServer): Promise<readonly Right[]> {
   const kinds = "roles,clusterroles,rolebindings,clusterrolebindings";
   const { items } = await kubectl.getJson<{ readonly items: readonly RbacObject[] }>([
     "get",
@@ -119,7 +96,7 @@ function rightsFor({ verb, objectRef, requestURI }: AuditEvent): readonly Right[
   );
 }
 
-async function requestsOf({ apiServer, home }: Installed): Promise<readonly AuditEvent[]> {
+async function requestsOf({ apiServer }: OwnApiServer): Promise<readonly AuditEvent[]> {
   const user = `system:serviceaccount:${home}:${account}`;
   const lines = (await readFile(apiServer.auditLogFile, "utf8")).split("\n").slice(0, -1);
   const events = lines.map((line) => JSON.parse(line) as AuditEvent);
@@ -127,13 +104,13 @@ async function requestsOf({ apiServer, home }: Installed): Promise<readonly Audi
 }
 
 /** Returns the rights that no request has needed so far. */
-async function unusedRights(own: Installed, rights: readonly Right[]): Promise<readonly Right[]> {
+async function unusedRights(own: OwnApiServer, rights: readonly Right[]): Promise<readonly Right[]> {
   const used = new Set((await requestsOf(own)).flatMap(rightsFor));
   return rights.filter((right) => !used.has(right));
 }
 
 /** Makes the files with which the operator is started: the kubeconfig of its account, and the API key. */
-async function operatorFiles({ apiServer, kubectl, home }: Installed) {
+async function operatorFiles({ apiServer, kubectl }: OwnApiServer) {
   const token = (await kubectl.run(["--namespace", home, "create", "token", account])).trim();
   const folder = await mkdtemp(path.join(path.dirname(apiServer.kubeconfigFile), "operator-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -212,7 +189,7 @@ async function expectClusterEvents({ kubectl }: OwnApiServer, { environment }: V
   await waitUntil(isThere, { what: "the event of the ClusterControlPlane" });
 }
 
-async function startOperator(own: Installed, { environment }: Variant): Promise<World> {
+async function startOperator(own: OwnApiServer, { environment }: Variant): Promise<World> {
   const { kubeconfig, keyFile } = await operatorFiles(own);
   await writeFile(keyFile, "");
   const place = { namespace, kubectl: own.kubectl, kubeconfigFile: own.apiServer.kubeconfigFile };
@@ -225,19 +202,16 @@ async function startOperator(own: Installed, { environment }: Variant): Promise<
   });
   const key = await world.sandbox.newKey("of the Secret");
   const create = ["create", "secret", "generic", "control-plane-api-key", `--from-literal=api-key=${key}`];
-  await own.kubectl.run(["-n", own.home, ...create]);
+  await own.kubectl.run(["-n", home, ...create]);
   return world;
 }
 
 /** Starts an API server with the objects of a variant, and the operator with exactly the rights that they give. */
-async function startVariant(variant: Variant, context: TestContext) {
-  const { home, render } = variant;
-  const own: Installed = { ...(await startOwnApiServer()), home };
-  const manifests = await render(own, context);
-  // deploy/ has the namespace of the operator, the chart leaves it to its user.
-  for (const name of [namespace, platform, home]) await own.kubectl.run(["create", "namespace", name]);
-  for (const stdin of manifests) {
-    await own.kubectl.run(["apply", "--server-side", "--force-conflicts", "-f", "-"], { stdin });
+async function startVariant(variant: Variant) {
+  const own = await startOwnApiServer();
+  for (const name of [namespace, platform]) await own.kubectl.run(["create", "namespace", name]);
+  for (const folder of variant.folders) {
+    await own.kubectl.run(["apply", "--server-side", "--force-conflicts", "-k", pathOf(`deploy/${folder}`)]);
   }
   const world = await startOperator(own, variant);
   const second = await startTestSandbox();
@@ -247,7 +221,7 @@ async function startVariant(variant: Variant, context: TestContext) {
   return { own, planes };
 }
 
-async function expectEachRightUsed(own: Installed): Promise<void> {
+async function expectEachRightUsed(own: OwnApiServer): Promise<void> {
   const rights = (await rightsOf(own)).filter((right) => !isReadAfterDoubt(right));
   expect(rights.length).toBeGreaterThan(20);
   let unused: readonly Right[] = rights;
@@ -261,17 +235,17 @@ async function expectEachRightUsed(own: Installed): Promise<void> {
 }
 
 /** Returns the requests that the API server answered with 403. */
-async function refusedRequests(own: Installed): Promise<readonly string[]> {
+async function refusedRequests(own: OwnApiServer): Promise<readonly string[]> {
   const refused = (await requestsOf(own)).filter(({ responseStatus }) => responseStatus?.code === 403);
   return [...new Set(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`))].sort();
 }
 
 test.for([
-  ["the whole cluster", { ...folders("base"), environment: ofCluster }],
-  ["some namespaces", { ...folders("namespaced"), environment: ofNamespace }],
+  ["the whole cluster", ofCluster],
+  ["some namespaces", ofNamespace],
   ["Secrets everywhere, scrapes with a token", secretsEverywhere],
-] as const)("an operator for %s → its stories need every shipped right, and no other", async ([, variant], context) => {
-  const { own, planes } = await startVariant(variant, context);
+] as const)("an operator for %s → its stories need every shipped right, and no other", async ([, variant]) => {
+  const { own, planes } = await startVariant(variant);
   const isEverywhere = variant === secretsEverywhere;
   if (!isEverywhere) await planes.access.allowSecrets();
   await tellOfEndpoints(planes);
@@ -279,7 +253,7 @@ test.for([
   await expectClusterEvents(own, variant);
   await deleteAll(own);
   if (isEverywhere) {
-    const token = await own.kubectl.run(["--namespace", own.home, "create", "token", account]);
+    const token = await own.kubectl.run(["--namespace", home, "create", "token", account]);
     expect((await planes.world.scrape(secret(token.trim()))).status).toBe(403);
   }
   await expectEachRightUsed(own);
@@ -293,12 +267,12 @@ async function runRemedies({ kubectl }: OwnApiServer, messages: readonly (string
 }
 
 test.for([
-  ["the whole cluster", { ...chart(), environment: ofCluster }],
-  ["some namespaces", { ...chart(`watchNamespaces={${namespace}}`), environment: ofNamespace }],
+  ["the whole cluster", ofCluster],
+  ["some namespaces", ofNamespace],
 ] as const)(
-  "an operator for %s, installed by the Helm chart, without rights on Secrets → endpoints work, each condition names the right, its command is the remedy",
-  async ([, variant], context) => {
-    const { own, planes } = await startVariant(variant, context);
+  "an operator for %s, without rights on Secrets → endpoints work, each condition names the right, its command is the remedy",
+  async ([, variant]) => {
+    const { own, planes } = await startVariant(variant);
     const { access, world } = planes;
     await tellOfEndpoints(planes);
     await access.apply("app", {});

@@ -1,17 +1,15 @@
 /** Tests the start, the restart and the end of an API server. */
-import { rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../../tools/api-server/api-server.ts";
-import { writeKubeconfig } from "../../../tools/api-server/kubeconfig.ts";
 import { findFreePorts } from "../../../tools/process/free-ports.ts";
 import { startGuardedProcess } from "../../../tools/process/guarded-process.ts";
 import { isAnswering } from "../../../tools/process/wait-until.ts";
 import { sharedApiServer } from "../../support/api-server.ts";
 import { createKubectl, type Kubectl } from "../../support/kubectl.ts";
-import { isAlive, waitUntilGone } from "../../support/processes.ts";
+import { waitUntilGone } from "../../support/processes.ts";
 
 const launcher = fileURLToPath(new URL("../../../tools/api-server/api-server.ts", import.meta.url));
 
@@ -23,36 +21,7 @@ async function start(options: Partial<ApiServerOptions> = {}): Promise<{ apiServ
   return { apiServer, kubectl: createKubectl({ binary: kubectl, kubeconfigFile: apiServer.kubeconfigFile }) };
 }
 
-const exists = (file: string) =>
-  stat(file).then(
-    () => true,
-    () => false,
-  );
-
 describe("startApiServer", () => {
-  it("restart → same address, same objects, tokens from before still work; stop → all of it is gone", async () => {
-    const { apiServer, kubectl } = await start();
-    await kubectl.run(["create", "serviceaccount", "keeper"]);
-    const uid = await kubectl.run(["get", "serviceaccount", "keeper", "--output=jsonpath={.metadata.uid}"]);
-    const token = (await kubectl.run(["create", "token", "keeper"])).trim();
-    const before = apiServer.processIds;
-    await apiServer.restart();
-    expect(apiServer.processIds).not.toEqual(before);
-    expect(await kubectl.run(["get", "serviceaccount", "keeper", "--output=jsonpath={.metadata.uid}"])).toBe(uid);
-    const { url, caFile, dataDirectory } = apiServer;
-    const kubeconfigFile = path.join(dataDirectory, "keeper.yaml");
-    await writeKubeconfig(kubeconfigFile, { server: url, caFile, token });
-    const keeper = createKubectl({ binary: sharedApiServer().assets.kubectl, kubeconfigFile });
-    expect(await keeper.run(["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"])).toBe(
-      "system:serviceaccount:default:keeper",
-    );
-    const pids = Object.values(apiServer.processIds);
-    expect(pids).toHaveLength(2);
-    await apiServer.stop();
-    expect(pids.filter(isAlive)).toEqual([]);
-    expect(await exists(dataDirectory)).toBe(false);
-  });
-
   it("a port is taken → other ports are tried", async () => {
     const [etcdClient = 0, etcdPeer = 0] = await findFreePorts(2);
     const squatter = createServer();
