@@ -108,15 +108,6 @@ describe("list and watch over HTTP", () => {
     });
   }
 
-  it("a line that cannot be read, then good ones → none of them is heard, so none moves the version", async () => {
-    const good = line("MODIFIED", stored("a", 9));
-    const { events, error } = await follow((response) =>
-      response.end(`${line("ADDED", stored("a", 6))}{"type\n${good}`),
-    );
-    expect(events).toEqual([{ type: "ADDED", object: stored("a", 6) }]);
-    expect(error).toMatchObject({ reason: "UnreadableAnswer" });
-  });
-
   it("a connection cut in the middle of a line → Unavailable", async () => {
     const { events, error } = await follow((response) => {
       response.write(`${line("ADDED", stored("a", 6))}{"type":`, () => setImmediate(() => response.destroy()));

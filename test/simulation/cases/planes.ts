@@ -7,8 +7,8 @@ import { branch, readWrite } from "../workloads/specs.ts";
 import { at, type NamedCase } from "./named-case.ts";
 
 const own = { controlPlaneRef: { kind: controlPlaneNames.kind, name: "own" } };
-const apply = (atMs: number, name: string, more = {}) =>
-  ({ atMs, action: { kind: "Apply", name, spec: readWrite(branch(1), more) } }) as const;
+const apply = (atMs: number, name: string) =>
+  ({ atMs, action: { kind: "Apply", name, spec: readWrite(branch(1), own) } }) as const;
 const ownSpec = { url: northUrl, apiKeySecretRef: { name: "own-key", key: "api-key" } };
 
 /** A ControlPlane with its key. */
@@ -23,16 +23,6 @@ const world = { hasPlanes: true } as const;
 /** What happens to a control plane while resources use it. */
 export const planeCases: readonly NamedCase[] = [
   {
-    id: "one project id in two accounts",
-    name: "two accounts have projects and branches of the same ids → each resource gets its own endpoint in its own account",
-    why: "a team's resource takes over the database of another account",
-    plan: planOf({ world, steps: [...described, apply(1_000, "orders"), apply(1_000, "billing", own)] }),
-    judge: ({ controlPlanes }) => {
-      const counts = controlPlanes.map((controlPlane) => controlPlane.live("green-fox-1").length);
-      return counts.join() === "1,1" ? [] : [`endpoints in the accounts: ${counts.join()}`];
-    },
-  },
-  {
     id: "plane goes last",
     name: "a control plane and its Secret are deleted, then their resource → the resource ends first, and nothing is left",
     why: "the endpoint can no longer be deleted, or the namespace can never be removed",
@@ -40,7 +30,7 @@ export const planeCases: readonly NamedCase[] = [
       world,
       steps: [
         ...described,
-        apply(1_000, "orders", own),
+        apply(1_000, "orders"),
         at(60_000, { kind: "DeletePlane", plane: "own" }),
         at(61_000, { kind: "DeleteKey", plane: "own" }),
         at(120_000, { kind: "Delete", name: "orders" }),

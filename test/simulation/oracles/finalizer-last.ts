@@ -17,7 +17,7 @@ export function finalizerLast(world: World): Oracle {
       if (isUnrecorded(world, object)) return;
       released.set(object.metadata.uid, object);
       if (isLetGo(object)) return;
-      if (ownEndpoints(world, object.metadata.uid).length > 0) {
+      if (world.madeFor(object.metadata.uid).length > 0) {
         world.violate("S4", "a resource was let go while the endpoint that it created is there");
       }
       const open = world.history
@@ -27,7 +27,7 @@ export function finalizerLast(world: World): Oracle {
     },
     atEnd() {
       for (const [uid, object] of released) {
-        if (!world.history.robbed.has(uid) && !isLetGo(object) && ownEndpoints(world, uid).length > 0) {
+        if (!world.history.robbed.has(uid) && !isLetGo(object) && world.madeFor(uid).length > 0) {
           world.violate("S4", "an endpoint lives on that was created for a resource which is gone");
         }
       }
@@ -39,11 +39,4 @@ export function finalizerLast(world: World): Oracle {
 function isUnrecorded({ history }: World, object: StoredObject): boolean {
   const isEmpty = ownershipOf(object) === undefined && intentOf(object) === undefined;
   return isEmpty && history.statusLost.has(object.metadata.uid);
-}
-
-function ownEndpoints(world: World, uid: string) {
-  return world.endpoints().filter(({ id }) => {
-    const creator = world.controlPlane.creators.get(id);
-    return creator?.by === "Operator" && creator.uid === uid;
-  });
 }

@@ -23,10 +23,7 @@ export function oneEndpointEach(world: World): Oracle {
     onControlPlaneApplied({ creator }) {
       if (creator.by !== "Operator" || creator.uid === "") return;
       const { uid } = creator;
-      const own = world.endpoints().filter(({ id }) => {
-        const made = world.controlPlane.creators.get(id);
-        return made?.by === "Operator" && made.uid === uid;
-      });
+      const own = world.madeFor(uid);
       if (own.length > 1 && !mayForget(world, uid)) {
         world.violate("S2", `${own.length} live endpoints were made for one resource`);
       }
@@ -35,7 +32,7 @@ export function oneEndpointEach(world: World): Oracle {
 }
 
 /** Whether the resource may have lost the record of its create: a person released it, or its records were lost. */
-function mayForget({ history }: World, uid: string): boolean {
+export function mayForget({ history }: World, uid: string): boolean {
   const resource = history.lastStored.get(uid);
   return history.robbed.has(uid) || (resource !== undefined && isLetGo(resource));
 }

@@ -3,8 +3,9 @@
 import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
-import { adoptionOf, isLetGo, ownershipOf, resolutionOf, specOf } from "../run/stored-records.ts";
+import { adoptionOf, ownershipOf, resolutionOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
+import { mayForget } from "./one-endpoint-each.ts";
 import type { Oracle } from "./oracle.ts";
 
 /**
@@ -124,7 +125,7 @@ function mayPresume(world: World, resource: StoredObject, endpointId: string): b
   const isOneProcess = world.history.deaths === 0 && world.replicas.length === 1 && world.options.amnesia === undefined;
   if (post === undefined && isOneProcess) return false;
   const creator = world.controlPlane.creators.get(endpointId);
-  if (creator?.by === "Operator" && !isAbandoned(world, creator.uid)) return false;
+  if (creator?.by === "Operator" && !mayForget(world, creator.uid)) return false;
   const hasSmallBudget = world.options.settings.CONTROL_PLANE_REQUESTS_PER_MINUTE !== undefined;
   const snapshotMs = intent.storedAtMs - longestReconcileMs - (hasSmallBudget ? longestBudgetWaitMs : 0);
   const isLater = world.controlPlane.madeAtMs(endpoint) >= snapshotMs;
@@ -132,15 +133,6 @@ function mayPresume(world: World, resource: StoredObject, endpointId: string): b
   const isEqual =
     !isObject(compute) || (endpoint.minUnits === compute.minUnits && endpoint.maxUnits === compute.maxUnits);
   return isLater && isEqual;
-}
-
-/**
- * Whether a person released a resource while its create had no answer. The late endpoint then looks like the endpoint
- * of any other client.
- */
-function isAbandoned({ history }: World, uid: string): boolean {
-  const last = history.lastStored.get(uid);
-  return history.robbed.has(uid) || (last !== undefined && isLetGo(last));
 }
 
 /** The time from the first read of a reconcile to the write of its intent, if nothing is slow. */

@@ -177,6 +177,14 @@ export class World {
     );
   }
 
+  /** Returns every live endpoint that the operator created for a resource. */
+  madeFor(uid: string): readonly EndpointRecord[] {
+    return this.endpoints().filter(({ id }) => {
+      const creator = this.controlPlane.creators.get(id);
+      return creator?.by === "Operator" && creator.uid === uid;
+    });
+  }
+
   /** The control planes of all accounts. The first is that of the settings. */
   get controlPlanes(): readonly ControlPlaneServer[] {
     return [...this.accounts.values()].map(({ controlPlane }) => controlPlane);

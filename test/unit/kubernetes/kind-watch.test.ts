@@ -96,15 +96,4 @@ describe("an event of a watch", () => {
     await connection.send("MODIFIED", damaged("22"));
     expect(errors).toHaveLength(1);
   });
-
-  it("a newer version of the object → is taken over", async () => {
-    await watch.store.patchStatus(current(), { state: "active" });
-    await connection.send("MODIFIED", stored("22", { generation: 2 }));
-    expect(current()).toMatchObject({ resourceVersion: "22", generation: 2, status: {} });
-  });
-
-  it("another object of the name, with a newer version → is taken over", async () => {
-    await connection.send("ADDED", stored("22", { uid: "u2" }));
-    expect(current()).toMatchObject({ uid: "u2", resourceVersion: "22" });
-  });
 });
