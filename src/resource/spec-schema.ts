@@ -232,9 +232,8 @@ const scheduleName = textOf(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/).describe("Nam
 const schedules = z
   .array(recurring(60, { name: scheduleName, compute: compute.optional(), suspend: suspend.optional() }))
   .max(16)
-  .describe(
-    "Values of compute and suspend for some times. The last schedule that matches now counts, else spec itself.",
-  )
+  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, "two schedules have one name")
+  .describe("Values of compute and suspend at some times. The last schedule that matches counts, else spec itself.")
   .meta(mapBy("name"));
 
 /** An absent field is not managed: the operator neither sends it nor reports drift. */

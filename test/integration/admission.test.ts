@@ -9,6 +9,14 @@ import { waitUntil } from "../support/wait-until.ts";
 const base = { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite" } as const;
 const replica = { ...base, type: "ReadOnly" } as const;
 
+const nightly = { schedule: "0 3 * * 0", durationSeconds: 7200, timeZone: "Europe/Berlin" };
+const office = {
+  name: "office",
+  schedule: "0 8 * * 1-5",
+  durationSeconds: 36_000,
+  compute: { minUnits: 1, maxUnits: 4 },
+};
+
 /**
  * Specs that the API server must refuse. Each has words that the message must contain, so that a person knows what is
  * right.
@@ -54,6 +62,27 @@ const invalid: readonly (readonly [what: string, spec: unknown, words: RegExp])[
     { ...replica, adoption: { policy: "AdoptOnly" } },
     /endpointId is required to adopt a ReadOnly/,
   ],
+  ["InWindow without windows", { ...base, disruption: { when: "InWindow" } }, /windows is required with when InWindow/],
+  ["a short window", { ...base, disruption: { windows: [{ ...nightly, durationSeconds: 899 }] } }, /900/],
+  [
+    "a cron expression of four fields",
+    { ...base, disruption: { windows: [{ ...nightly, schedule: "0 3 * *" }] } },
+    /schedule/,
+  ],
+  ["the zone Local", { ...base, disruption: { windows: [{ ...nightly, timeZone: "Local" }] } }, /timeZone must be/],
+  [
+    "a zone that does not exist",
+    { ...base, disruption: { windows: [{ ...nightly, timeZone: "Mars/Olympus" }] } },
+    /time ?zone/i,
+  ],
+  ["a forced end within a minute", { ...base, disruption: { forceAfterSeconds: 59 } }, /60/],
+  ["a schedule whose size spec does not set", { ...base, schedules: [office] }, /must not set compute or suspend/],
+  [
+    "a size by a schedule with InWindow",
+    { ...base, compute: office.compute, disruption: { when: "InWindow", windows: [nightly] }, schedules: [office] },
+    /not allowed with disruption.when InWindow/,
+  ],
+  ["two schedules of one name", { ...base, compute: office.compute, schedules: [office, office] }, /[Dd]uplicate/],
   ["an unknown deletion policy", { ...base, deletionPolicy: "Orphan" }, /Retain/],
   ["disabled in words", { ...base, disabled: "no" }, /boolean/],
 ];
@@ -75,6 +104,15 @@ const valid: readonly (readonly [what: string, spec: object])[] = [
   ["an empty map of settings", { ...base, settings: { pgSettings: {} } }],
   ["adoption of the branch's endpoint", { ...base, adoption: { policy: "AdoptOrCreate" } }],
   ["adoption of a replica", { ...replica, adoption: { policy: "AdoptOnly", endpointId: "ep-cool-dawn-123456" } }],
+  ["nothing about disruption", { ...base, disruption: {} }],
+  [
+    "windows, approval, and an end by force",
+    {
+      ...base,
+      disruption: { when: "InWindow", windows: [nightly], approval: "Required", forceAfterSeconds: 604_800 },
+    },
+  ],
+  ["a schedule", { ...base, compute: { minUnits: 0.25, maxUnits: 2 }, schedules: [office] }],
   ["disabled and retained", { ...base, disabled: true, deletionPolicy: "Retain" }],
 ];
 

@@ -64,6 +64,7 @@ describe("manifests", () => {
       "own-control-plane.yaml",
       ["controlplane.endpoint-operator.dev/own", "computeendpoint.endpoint-operator.dev/orders-own"],
     ],
+    ["office-hours.yaml", ["computeendpoint.endpoint-operator.dev/orders"]],
     ["analytics-control-plane.yaml", ["clustercontrolplane.endpoint-operator.dev/analytics"]],
   ])("the sample %s on a real API server → accepted whole, without a warning", async (name, objects) => {
     const dryRun = ["apply", "--dry-run=server", "--validate=strict", "--filename", pathOf(`deploy/samples/${name}`)];

@@ -1,0 +1,169 @@
+/** Tests spec.disruption with real connections: real PostgreSQL behind the sandbox, and a real API server. */
+import { setTimeout } from "node:timers/promises";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { conditionOf } from "../../src/resource/conditions.ts";
+import type { StoredResource } from "../support/stored-resource.ts";
+import { branches, project, startWorld, type World } from "../support/world.ts";
+
+const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
+const small = { minUnits: 0.25, maxUnits: 0.25 };
+const large = { minUnits: 1, maxUnits: 1 };
+/** One minute of the sandbox is one second. */
+const timeScale = 60;
+const suspend = { mode: "After", afterSeconds: 60 } as const;
+
+/** An hour of office time: an application connects, writes for a minute and leaves, twelve times. */
+const visits = 12;
+const visitMs = 1_000;
+const pauseMs = 4_000;
+
+const pendingReason = ({ status }: StoredResource) => conditionOf(status.conditions, "ChangePending")?.reason;
+const isSize = (units: number) => (resource: StoredResource) => resource.status.compute?.minUnits === units;
+
+function startWithComputes(): Promise<World> {
+  return startWorld({ sandbox: { profile: "public", compute: { port: 0 }, timeScale, operationLatencyMs: 0 } });
+}
+
+async function uriOf(world: World): Promise<string> {
+  const endpointId = (await world.untilReady("orders")).status.ownership?.endpointId ?? "";
+  const query = new URLSearchParams({
+    ...{ endpoint_id: endpointId, branch_id: branches.orders, database_name: "neondb", role_name: "neondb_owner" },
+  });
+  const { uri } = await world.sandbox.api<{ uri: string }>("GET", `/projects/${project}/connection_uri?${query}`);
+  return uri.replace("sslmode=require", "sslmode=no-verify");
+}
+
+/** An application with one connection. It counts the connections that the server ended. */
+class Application {
+  readonly #uri: string;
+  #client: pg.Client | undefined;
+  losses = 0;
+
+  constructor(uri: string) {
+    this.#uri = uri;
+    onTestFinished(() => this.leave());
+  }
+
+  async connect(): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#uri });
+    client.on("error", () => {
+      if (this.#client === client) this.losses += 1;
+      if (this.#client === client) this.#client = undefined;
+    });
+    await client.connect();
+    this.#client = client;
+    await client.query("CREATE TABLE IF NOT EXISTS notes (at timestamptz DEFAULT now())");
+  }
+
+  get isConnected(): boolean {
+    return this.#client !== undefined;
+  }
+
+  async write(): Promise<void> {
+    await this.#client?.query("INSERT INTO notes DEFAULT VALUES");
+  }
+
+  async leave(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end();
+  }
+}
+
+async function sizesSent(world: World): Promise<number> {
+  const requests = await world.sandbox.requests();
+  return requests.filter(({ method, path }) => method === "PATCH" && path.includes("/endpoints/")).length;
+}
+
+describe("a new size with open connections", () => {
+  test("WhenIdle, and an application that comes and goes for an hour → it loses no connection, and the size changes once", async () => {
+    const world = await startWithComputes();
+    const disruption = { when: "WhenIdle" };
+    await world.apply("orders", { ...orders, compute: small, suspend, disruption });
+    const application = new Application(await uriOf(world));
+    let written = 0;
+    for (let visit = 0; visit < visits; visit += 1) {
+      await application.connect();
+      if (visit === 1) await world.apply("orders", { ...orders, compute: large, suspend, disruption });
+      for (const endMs = performance.now() + visitMs; performance.now() < endMs; written += 1) {
+        await application.write();
+        await setTimeout(20);
+      }
+      if (visit === 1)
+        await world.until("orders", "the size waits", (resource) => pendingReason(resource) === "WaitingForIdle");
+      expect(application.isConnected, `visit ${visit}`).toBe(true);
+      await application.leave();
+      await setTimeout(pauseMs);
+    }
+    const { status } = await world.until("orders", "the new size", isSize(1));
+    expect(application.losses).toBe(0);
+    expect(written).toBeGreaterThan(visits);
+    expect(await sizesSent(world)).toBe(1);
+    expect(status.pendingChange).toBeUndefined();
+    await world.untilEventsWith("orders", "ChangeHeld", "ChangeSent");
+  });
+
+  test("InWindow, and an application that stays → it loses exactly one connection, in the window", async () => {
+    const world = await startWithComputes();
+    const closed = new Date(Date.now() + 12 * 3_600_000);
+    const window = (schedule: string) => ({ when: "InWindow", windows: [{ schedule, durationSeconds: 900 }] });
+    const tonight = window(`0 ${closed.getUTCHours()} * * *`);
+    await world.apply("orders", { ...orders, compute: small, suspend, disruption: tonight });
+    const application = new Application(await uriOf(world));
+    await application.connect();
+    await world.apply("orders", { ...orders, compute: large, suspend, disruption: tonight });
+    const waiting = await world.until("orders", "waits", (resource) => pendingReason(resource) === "WaitingForWindow");
+    expect(conditionOf(waiting.status.conditions, "Ready")).toMatchObject({ status: "True", reason: "ChangePending" });
+    expect(new Date(waiting.status.pendingChange?.nextTime ?? "").getUTCHours()).toBe(closed.getUTCHours());
+    await application.write();
+    expect(application.losses).toBe(0);
+
+    await world.apply("orders", { ...orders, compute: large, suspend, disruption: window("* * * * *") });
+    await world.until("orders", "the new size", isSize(1));
+    await expect.poll(() => application.losses).toBe(1);
+    await application.connect();
+    await world.untilReady("orders");
+    await application.write();
+    expect(application.losses).toBe(1);
+    expect(await sizesSent(world)).toBe(1);
+  });
+});
+
+test("approval → the size waits for the hash of status, which counts once; InSync says when it is there", async () => {
+  const world = await startWorld();
+  const disruption = { approval: "Required" };
+  await world.apply("orders", { ...orders, compute: small, disruption });
+  await world.untilReady("orders");
+  await world.apply("orders", { ...orders, compute: large, disruption });
+  const held = await world.until("orders", "waits", (resource) => pendingReason(resource) === "WaitingForApproval");
+  const { hash = "" } = held.status.pendingChange ?? {};
+  await world.annotate("orders", "approveChange", "0123456789abcdef");
+  await world.reconcile("orders");
+  expect((await world.get("orders"))?.status.compute?.minUnits).toBe(0.25);
+  await world.annotate("orders", "approveChange", hash);
+  const done = await world.until("orders", "the new size", (resource) => {
+    return isSize(1)(resource) && conditionOf(resource.status.conditions, "InSync")?.reason !== "OperationInFlight";
+  });
+  expect(done.status.lastHandledApproval).toBe(hash);
+  await world.apply("orders", { ...orders, compute: small, disruption });
+  const again = await world.until(
+    "orders",
+    "waits again",
+    (resource) => pendingReason(resource) === "WaitingForApproval",
+  );
+  expect(again.status.pendingChange?.hash).not.toBe(hash);
+  expect(await sizesSent(world)).toBe(1);
+});
+
+test("a schedule that begins now → its size, and spec stays as it is; after it is taken out → the size of spec", async () => {
+  const world = await startWorld();
+  const schedules = [{ name: "always", schedule: "* * * * *", durationSeconds: 3600, compute: large }];
+  await world.apply("orders", { ...orders, compute: small, schedules });
+  const active = await world.untilReady("orders");
+  expect(active.status).toMatchObject({ activeSchedule: "always", compute: { size: "1" } });
+  expect(active.spec).toMatchObject({ compute: small });
+  await world.apply("orders", { ...orders, compute: small, schedules: null });
+  const { status } = await world.until("orders", "the size of spec", isSize(0.25));
+  expect(status.activeSchedule).toBeUndefined();
+});
