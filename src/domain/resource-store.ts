@@ -137,6 +137,7 @@ export const eventReasons = {
   DatabaseAccess: {
     Normal: [
       "ConnectionChanged",
+      "ConnectionsMayDrop",
       "DatabaseCreated",
       "DatabaseDeleted",
       "PasswordRotated",

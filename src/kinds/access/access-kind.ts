@@ -1,6 +1,6 @@
 /** The kind DatabaseAccess. */
 import type { ControlPlane } from "../../domain/control-plane.ts";
-import { KubernetesError, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
+import { KubernetesError, normal, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
 import type { CommonPlan, Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
@@ -109,12 +109,14 @@ class AccessesInProject implements KindInProject<AccessTypes> {
 
   traitsOf(plan: AccessPlan): PlanTraits {
     switch (plan.kind) {
-      case "CreateObject":
-        return { shape: "Change", name: nameOf(plan), attempt: attemptOf(plan.object) };
+      case "CreateObject": {
+        const announced = plan.object.type === "Role" ? [mayDrop] : [];
+        return { shape: "Change", name: nameOf(plan), attempt: attemptOf(plan.object), announced };
+      }
       case "DeleteObject":
         return { shape: "Change", name: nameOf(plan) };
       case "ResetPassword":
-        return { shape: "Change" };
+        return { shape: "Change", announced: [mayDrop] };
       default:
         return { shape: plan.kind === "WriteSecret" ? "Apply" : "Rest" };
     }
@@ -126,13 +128,13 @@ class AccessesInProject implements KindInProject<AccessTypes> {
   }
 
   async tryWrites(step: AccessStep): Promise<AppliedSecret | undefined> {
-    const observation = observationOf(this.#context, step.facts, step.reads.own);
+    const observation = observationOf(this.#context, step.facts, step.reads);
     const isReset = step.plan?.kind === "ResetPassword";
     return isReset && observation !== undefined ? await trySecret(this.#context, observation) : undefined;
   }
 
   noteOf(step: AccessStep): DatabaseAccessStatus | undefined {
-    const observation = observationOf(this.#context, step.facts, step.reads.own);
+    const observation = observationOf(this.#context, step.facts, step.reads);
     return observation && accessNote(this.#context, step, observation);
   }
 
@@ -192,6 +194,8 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return next === undefined ? releaseEvents(this.#context, step) : accessEvents(step);
   }
 }
+
+const mayDrop = normal("ConnectionsMayDrop", "Update", "A role changes, and the control plane may drop connections.");
 
 function nameOf({ object }: { readonly object: AccessObject }): string {
   return `${attemptOf(object)} ${object.name}`;

@@ -16,6 +16,7 @@ import { boundTo, type NamedEndpoint, referenceOf } from "./endpoint-reference.t
 import { observationOf } from "./observation-of.ts";
 import { configMarkOf } from "./observe-access.ts";
 import { planAccess } from "./plan-access.ts";
+import { policyFor } from "./rotation.ts";
 
 type Plan = AccessPlan | CommonPlan;
 type AccessReadsSoFar = Reads<AccessTypes>;
@@ -71,8 +72,19 @@ function decideWith(
   if (own === undefined && (isHeld || isSame)) {
     return { kind: "Idle", dueInMs: undefined };
   }
-  const observation = observationOf(context, facts, own);
-  return observation === undefined ? { kind: "Look", at: "Own" } : planAccess(observation);
+  const observation = observationOf(context, facts, { project, ...(own && { own }) });
+  if (observation === undefined) {
+    return { kind: "Look", at: "Own" };
+  }
+  // A list may be out of date. Only a read by id proves that the compute is idle.
+  const isRead = project.snapshot.readsById.has(endpoint.endpointId);
+  const look: Plan = { kind: "Look", at: "Endpoint", endpointId: endpoint.endpointId };
+  const plan = planAccess(observation);
+  return plan.kind === "ResetPassword" && isForIdle(context, facts) && !isRead ? look : plan;
+}
+
+function isForIdle(context: AccessContext, { resource }: AccessFacts): boolean {
+  return policyFor(context, resource).when === "WhenIdle";
 }
 
 /** Describes everything of the project that the Secret is made from. */

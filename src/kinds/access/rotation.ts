@@ -1,6 +1,8 @@
 /** When the password of a DatabaseAccess is to be reset. */
 import { isSameStored } from "../../domain/same-stored.ts";
-import type { DatabaseAccess } from "../../resource/database-access.ts";
+import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
+import { type DatabaseAccess, endpointKeyOf } from "../../resource/database-access.ts";
+import { type DisruptionPolicy, isHoldingBack, timingOf } from "../../resource/disruption.ts";
 import { annotations } from "../../resource/names.ts";
 import { type AccessContext, type AccessObservation, validSpecOf } from "./access-types.ts";
 
@@ -15,11 +17,37 @@ export function isRotationAsked({ annotations: given, status }: DatabaseAccess):
   return asked !== undefined && asked !== status.lastHandledRotateAt;
 }
 
-/** In epoch milliseconds; Infinity: never. The period belongs to the role, so rotations by other resources count. */
-export function rotationDueMs(
-  { store, nowMs }: Pick<AccessContext, "store" | "nowMs">,
-  resource: DatabaseAccess,
-): number {
+/**
+ * In epoch milliseconds; Infinity: never, or not before the compute is idle. A rotation by age waits for
+ * `spec.disruption` of the ComputeEndpoint. In place of an approval, a person asks for the rotation.
+ * @param isIdle whether the compute is idle. @default as the ComputeEndpoint's status says, which only asks for a look
+ */
+export function rotationDueMs(context: DueContext, resource: DatabaseAccess, isIdle?: boolean): number {
+  const { nowMs } = context;
+  const dueMs = ageDueMs(context, resource);
+  const policy = policyFor(context, resource);
+  if (dueMs > nowMs || !isHoldingBack(policy)) {
+    return dueMs;
+  }
+  const isShownIdle = endpointOf(context, resource)?.status.state === "idle";
+  const { isNow, nextMs = Infinity } = timingOf(policy, { nowMs, sinceMs: dueMs, isIdle: isIdle ?? isShownIdle });
+  return policy.approval === "Required" ? Infinity : isNow ? dueMs : nextMs;
+}
+
+export function policyFor(context: DueContext, resource: DatabaseAccess): DisruptionPolicy {
+  const spec = endpointOf(context, resource)?.spec;
+  return (spec?.kind === "Valid" && spec.spec.disruption) || {};
+}
+
+function endpointOf({ findEndpoint }: DueContext, resource: DatabaseAccess): ComputeEndpoint | undefined {
+  const key = endpointKeyOf(resource);
+  return key && findEndpoint(key);
+}
+
+type DueContext = Pick<AccessContext, "store" | "nowMs" | "findEndpoint">;
+
+/** The period belongs to the role, so rotations by other resources count. */
+function ageDueMs({ store, nowMs }: DueContext, resource: DatabaseAccess): number {
   const afterMs = (validSpecOf(resource)?.password?.rotateAfterSeconds ?? Infinity) * 1_000;
   const { rotatedTime, knownSinceTime } = resource.status.password ?? {};
   const own = [rotatedTime, knownSinceTime].flatMap((time) => time ?? []).map((time) => Date.parse(time));

@@ -133,7 +133,7 @@ describe("what status holds before a change is sent", () => {
     ["a reset because of the age", noted({ startedTime: now }), resets(knowing())],
     ["the next try of a reset", noted(started), resets(knowing({ rotation: started }))],
   ])("%s → %j", (_, want, step) => {
-    const seen = observationOf(context(), step.facts, step.reads.own);
+    const seen = observationOf(context(), step.facts, step.reads);
     expect(seen && accessNote(context(), step, seen)).toMatchObject(want);
   });
 });

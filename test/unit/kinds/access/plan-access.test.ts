@@ -5,9 +5,11 @@ import { planAccess } from "../../../../src/kinds/access/plan-access.ts";
 import { rotationDueMs } from "../../../../src/kinds/access/rotation.ts";
 import {
   access,
+  computeEndpoint,
   context,
   type Given,
   known,
+  main,
   nowMs,
   observation,
   other,
@@ -136,5 +138,30 @@ describe("when the password is too old", () => {
   ])("%s", (_, spec, status, sharing, dueMs) => {
     const accesses = "name" in sharing ? [access(sharing)] : [];
     expect(rotationDueMs(context({ accesses }), access({ ...spec, ...status }))).toBe(dueMs);
+  });
+
+  const due = Date.parse(dayAgo) + 60_000;
+  const idle = { state: "idle" };
+  test.each([
+    ["no policy", {}, {}, due],
+    ["WhenIdle, active", { when: "WhenIdle" }, {}, Number.POSITIVE_INFINITY],
+    ["WhenIdle, idle by status", { when: "WhenIdle" }, idle, due],
+    ["WhenIdle, active for longer than the forced end", { when: "WhenIdle", forceAfterSeconds: 3_600 }, {}, due],
+    [
+      "InWindow, closed",
+      { when: "InWindow", windows: [{ schedule: "0 13 * * *", durationSeconds: 900 }] },
+      {},
+      nowMs + 3_600_000,
+    ],
+    ["InWindow, open", { when: "InWindow", windows: [{ schedule: "55 11 * * *", durationSeconds: 900 }] }, {}, due],
+    ["approval is required", { when: "WhenIdle", approval: "Required" }, idle, Number.POSITIVE_INFINITY],
+  ])("the policy of the endpoint: %s", (_, disruption, status, dueMs) => {
+    const endpoint = computeEndpoint("orders", main);
+    const { spec } = endpoint;
+    if (spec.kind !== "Valid") throw new Error(spec.problems);
+    const policy = { ...spec, spec: { ...spec.spec, disruption: disruption as object } };
+    const findEndpoint = () => ({ ...endpoint, spec: policy, status: { state: "active", ...status } });
+    const given = access({ ...period(60), ...password({}) });
+    expect(rotationDueMs({ ...context(), findEndpoint }, given)).toBe(dueMs);
   });
 });
