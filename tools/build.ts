@@ -1,5 +1,5 @@
 /** Bundles the program into one folder: `npm run build`. */
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Metafile, type OutputFile, type Plugin } from "esbuild";
@@ -132,6 +132,8 @@ async function writePlugin(outDir: string): Promise<void> {
   ];
   await writeFile(file, `${lines.join("\n")}\n`);
   await chmod(file, 0o755);
+  // kubectl finds the program that completes its command line by this name.
+  await copyFile(join(root, "tools/kubectl_complete-endpoints"), join(outDir, "kubectl_complete-endpoints"));
 }
 
 /** The package from which `src/sandbox/http/specification/public-api.json` is made. Its licence asks for a notice. */

@@ -122,6 +122,7 @@ export const eventReasons = {
       "FieldReleased",
     ],
     Warning: [
+      "AnnotationIgnored",
       "CannotBecomeIdle",
       "CreateAbandoned",
       "CredentialsRejected",
@@ -145,7 +146,7 @@ export const eventReasons = {
       "RoleDeleted",
       "SecretCreated",
     ],
-    Warning: ["ProjectGone", "RoleRetained", "SecretRestored"],
+    Warning: ["AnnotationIgnored", "ProjectGone", "RoleRetained", "SecretRestored"],
   },
   ControlPlane: { Normal: ["ControlPlaneReady"], Warning: [] },
 } as const;

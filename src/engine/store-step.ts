@@ -5,6 +5,7 @@ import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { Target } from "./decision.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
+import { eventsOfIgnored, withIgnored } from "./ignored-annotations.ts";
 import { commonPlan, type Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { eventsOfTrouble, logStep, publish, resourceFields, traceStep } from "./report.ts";
@@ -28,7 +29,7 @@ export async function storeStep<T extends KindTypes>(
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = step.facts;
     const log = readLog(target, step);
-    const status = target.decision.scope.statusOf(step, log);
+    const status = withIgnored(step, (plain) => target.decision.scope.statusOf(plain, log));
     try {
       const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
@@ -69,7 +70,8 @@ function report<T extends KindTypes>(
   if (hasChanged || hasWritten) {
     const cause = step.outcome.kind === "Failed" ? failureStallOf(step.outcome.error, patienceMs) : undefined;
     const troubles = eventsOfTrouble(resource.status.conditions, status.conditions, cause);
-    publish(context, resource, [...(decision.scope.eventsOf?.(step, status) ?? []), ...troubles]);
+    const ignored = eventsOfIgnored(resource.status, status);
+    publish(context, resource, [...(decision.scope.eventsOf?.(step, status) ?? []), ...troubles, ...ignored]);
   }
   logStep(context, step, { log, hasChanged });
 }

@@ -51,7 +51,7 @@ function compareForReading(a: StatusOperation, b: StatusOperation): number {
 }
 
 function isUnchanged(stored: StatusOperation, operation: Operation): boolean {
-  const isSame = stored.status === operation.status && stored.failuresCount === operation.failuresCount;
+  const isSame = stored.status === operation.status && (stored.failuresCount ?? 0) === operation.failuresCount;
   return isSame || !isBelieved(stored, operation);
 }
 
@@ -62,7 +62,7 @@ function statusOperation(operation: AttributedOperation, stored?: StatusOperatio
     id: operation.id,
     action: operation.action,
     status: operation.status,
-    failuresCount: operation.failuresCount,
+    ...(operation.failuresCount > 0 && { failuresCount: operation.failuresCount }),
     cause: stored?.cause ?? operation.cause,
     createdTime: operation.createdTime,
     updatedTime: operation.updatedTime,

@@ -12,8 +12,6 @@ import { ApiKey, keyIn, keyInFile } from "../planes/api-key.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { endpointKind, type ReadKind } from "./kinds.ts";
 
-type Call = Omit<KubernetesCall, "timeoutMs">;
-
 const timeoutMs = 10_000;
 
 export class Cluster {
@@ -29,17 +27,13 @@ export class Cluster {
     this.#connection = createConnection({ credentials, clock: systemClock, userAgent });
   }
 
-  clusterId(): Promise<string> {
-    return readClusterId(this.#connection);
-  }
-
-  close(): Promise<void> {
-    return this.#connection.close();
-  }
+  readonly clusterId = () => readClusterId(this.#connection);
+  readonly close = () => this.#connection.close();
 
   async get<Resource>({ kind, plural, parse }: ReadKind<Resource>, key: ResourceKey): Promise<Resource> {
     const what = `read ${kind} ${key.namespace === "" ? key.name : keyText(key)}`;
-    return parse(await this.#request({ what, method: "GET", path: objectPath(plural, key.namespace, key.name) }));
+    const path = objectPath(plural, key.namespace, key.name);
+    return parse(await this.#connection.request({ what, method: "GET", path, timeoutMs }));
   }
 
   /** Each list is read once. @param namespace `undefined`: all namespaces */
@@ -48,7 +42,7 @@ export class Cluster {
     namespace?: string,
     labelSelector = "",
   ): Promise<readonly Resource[]> {
-    const call = { what: `list ${plural}`, method: "GET", path: objectPath(plural, namespace) } as const;
+    const call = { what: `list ${plural}`, method: "GET", path: objectPath(plural, namespace), timeoutMs } as const;
     const id = `${call.path} ${labelSelector}`;
     const list = this.#lists.get(id) ?? this.#pages(call, { limit: "500", labelSelector }, parse);
     this.#lists.set(id, list);
@@ -59,26 +53,23 @@ export class Cluster {
   tryWrite(key: ResourceKey, method: "POST" | "PUT", body: object): Promise<unknown> {
     const path = objectPath(endpointKind.plural, key.namespace, method === "PUT" ? key.name : undefined);
     const query = { dryRun: "All", fieldValidation: "Strict", fieldManager: "kubectl-endpoints" };
-    return this.#request({ what: `apply ComputeEndpoint ${keyText(key)}`, method, path, query, body });
+    const what = `apply ComputeEndpoint ${keyText(key)}`;
+    return this.#connection.request({ what, method, path, query, body, timeoutMs });
   }
 
   /** The plugin's only write. */
   async annotate(key: ResourceKey, annotations: Readonly<Record<string, string | null>>): Promise<void> {
     const patch = mergePatch({ metadata: { annotations } });
     const path = objectPath(endpointKind.plural, key.namespace, key.name);
-    await this.#request({ what: `annotate ComputeEndpoint ${keyText(key)}`, path, ...patch });
+    await this.#connection.request({ what: `annotate ComputeEndpoint ${keyText(key)}`, path, ...patch, timeoutMs });
   }
 
-  async #pages(call: Call, query: object, parse: (stored: unknown) => unknown): Promise<readonly unknown[]> {
-    const answer = await this.#request({ ...call, query: { ...query } });
+  async #pages(call: KubernetesCall, query: object, parse: (stored: unknown) => unknown): Promise<readonly unknown[]> {
+    const answer = await this.#connection.request({ ...call, query: { ...query } });
     const { items, metadata } = answer as { items: readonly unknown[]; metadata: { continue?: string } };
     const page = items.map((item) => parse(item));
     const next = metadata.continue;
     return next ? [...page, ...(await this.#pages(call, { ...query, continue: next }, parse))] : page;
-  }
-
-  #request(call: Call): Promise<unknown> {
-    return this.#connection.request({ ...call, timeoutMs });
   }
 }
 
@@ -87,9 +78,8 @@ export async function orRefusal<Result>(request: Promise<Result>): Promise<Resul
   try {
     return await request;
   } catch (error) {
-    if (!(error instanceof KubernetesError)) throw error;
-    if (error.reason === "Forbidden") return "Forbidden";
-    if (error.reason === "NotFound" || error.reason === "NotServed") return "Absent";
+    if (error instanceof KubernetesError && error.reason === "Forbidden") return "Forbidden";
+    if (error instanceof KubernetesError && error.reason === "NotFound") return "Absent";
     throw error;
   }
 }

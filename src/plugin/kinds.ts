@@ -9,16 +9,13 @@ import type { Explained } from "./why.ts";
 export interface ReadKind<Resource> {
   readonly kind: string;
   readonly plural: string;
-  readonly parse: (stored: unknown) => Resource;
-}
-
-export interface NamedKind<Resource> extends ReadKind<Resource> {
   readonly shortName: string;
+  readonly parse: (stored: unknown) => Resource;
 }
 
 const { kind, plural, shortName } = names;
 
-export const endpointKind: NamedKind<ComputeEndpoint> = { kind, plural, shortName, parse: parseComputeEndpoint };
+export const endpointKind: ReadKind<ComputeEndpoint> = { kind, plural, shortName, parse: parseComputeEndpoint };
 
 export const planeKinds = {
   ControlPlane: { ...names.controlPlaneNames, parse: parseControlPlane },
@@ -27,14 +24,14 @@ export const planeKinds = {
 
 const accessKind = { ...names.databaseAccessNames, parse: parseDatabaseAccess };
 
-export const explainedKinds: readonly NamedKind<Explained>[] = [endpointKind, accessKind, ...Object.values(planeKinds)];
+export const explainedKinds: readonly ReadKind<Explained>[] = [endpointKind, accessKind, ...Object.values(planeKinds)];
 
-export const namespaceKind = { kind: "Namespace", plural: "namespaces", parse: parseNamespace };
+export const namespaceKind = { kind: "Namespace", plural: "namespaces", shortName: "ns", parse: parseNamespace };
 
 /** Parses `NAME` or `KIND/NAME`. @param kinds a name alone is of the first kind. @throws Error for another kind */
-export function parseName<Resource>(text: string, namespace: string, kinds: readonly NamedKind<Resource>[]) {
+export function parseName<Resource>(text: string, namespace: string, kinds: readonly ReadKind<Resource>[]) {
   const [, word, name = ""] = /^(?:([a-z]+)(?:\.[^/]*)?\/)?([^/]+)$/i.exec(text) ?? [];
-  const isMeant = (each: NamedKind<Resource>) =>
+  const isMeant = (each: ReadKind<Resource>) =>
     word === undefined || [each.plural, each.kind.toLowerCase(), each.shortName].includes(word.toLowerCase());
   const kind = kinds.find(isMeant);
   if (name === "" || kind === undefined) {

@@ -6,14 +6,17 @@ import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
 import { group, kind, version } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 
-export function operationsText(resources: readonly ComputeEndpoint[]): string {
+/** @param isEverywhere the resources are of several namespaces. @default false */
+export function operationsText(resources: readonly ComputeEndpoint[], isEverywhere = false): string {
   const rows = resources.flatMap(({ key, status }) =>
     (status.operations ?? []).map(({ durationMilliseconds: ms, createdTime, action, status: state, ...operation }) => {
       const took = ms === undefined ? "" : `${(ms / 1_000).toFixed(1)} s`;
-      return [key.name, createdTime, action, state, took, operation.cause, operation.id, operation.error ?? ""];
+      const { cause, id, error = "" } = operation;
+      return [key.namespace, key.name, createdTime, action, state, took, cause, id, error];
     }),
   );
-  return tableText(["NAME", "CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"], rows);
+  const header = ["NAMESPACE", "NAME", "CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"];
+  return tableText([header, ...rows].map((row) => (isEverywhere ? row : row.slice(1))));
 }
 
 const sums = ["activeHours", "minUnitHours", "maxUnitHours", "starts"] as const;
@@ -57,7 +60,7 @@ export function usageText(rows: readonly Used[]): string {
       String,
     );
   });
-  return tableText([...header, "BRANCH-THIS-MONTH", "SINCE"], cells);
+  return tableText([[...header, "BRANCH-THIS-MONTH", "SINCE"], ...cells]);
 }
 
 /** `serviceUrl`: the control plane that listed the endpoints. Another one may have an endpoint of the same id. */
@@ -73,7 +76,7 @@ export function unownedEndpoints(
 
 export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
   const rows = endpoints.map(({ id, projectId, branchId, type, state }) => [projectId, id, type, branchId, state]);
-  return tableText(["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"], rows);
+  return tableText([["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"], ...rows]);
 }
 
 /**
@@ -99,9 +102,8 @@ function suspendOf(seconds: number): NonNullable<ComputeEndpointSpec["suspend"]>
   return seconds < 0 ? { mode: "Never" } : { mode: "After", afterSeconds: seconds };
 }
 
-function tableText(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));
-  const lines = all.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("   "));
+function tableText(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("   "));
   return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
 }

@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseAllDocuments } from "yaml";
+import { keyText } from "../domain/resource-store.ts";
 import { parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { type Cluster, orRefusal } from "./cluster.ts";
 import { endpointKind } from "./kinds.ts";
@@ -14,18 +15,19 @@ export interface Manifest {
   readonly status?: unknown;
 }
 
-const storedKind = { ...endpointKind, parse: (stored: unknown) => stored as Manifest };
+/** Returns the manifests of a folder. A file, or `-`, stands for itself. */
+export async function filesIn(name: string): Promise<readonly string[]> {
+  if (name === "-" || !(await stat(name)).isDirectory()) return [name];
+  const files = (await readdir(name)).filter((file) => /\.(?:ya?ml|json)$/.test(file)).sort();
+  return files.map((file) => join(name, file));
+}
 
-/** @param name a file, a folder, or `-` for `input`. @throws Error when it cannot be read or is not YAML */
+/** @param name a file, or `-` for `input`. @throws Error when it cannot be read or is not YAML */
 export async function readManifests(name: string, input: NodeJS.ReadableStream): Promise<readonly Manifest[]> {
-  if (name !== "-" && (await stat(name)).isDirectory()) {
-    const files = (await readdir(name)).filter((file) => /\.(?:ya?ml|json)$/.test(file)).sort();
-    return (await Promise.all(files.map((file) => readManifests(join(name, file), input)))).flat();
-  }
   const content = name === "-" ? await text(input) : await readFile(name, "utf8");
   return parseAllDocuments(content).flatMap((document) => {
     const [problem] = document.errors;
-    if (problem !== undefined) throw new Error(`${name} is not YAML: ${problem.message}`);
+    if (problem !== undefined) throw new Error(`not YAML: ${problem.message}`);
     const object = document.toJS() as Manifest | null;
     return (object?.items ?? [object]).filter((each) => each !== null);
   });
@@ -43,8 +45,8 @@ export async function applied(
   const { name, namespace = defaultNamespace, annotations } = manifest.metadata ?? {};
   if (name === undefined) throw new Error("A ComputeEndpoint has no name.");
   const key = { namespace, name };
-  const found = await orRefusal(cluster.get(storedKind, key));
-  if (found === "Forbidden") throw new Error(`You may not read ComputeEndpoint ${namespace}/${name}.`);
+  const found = await orRefusal(cluster.get({ ...endpointKind, parse: (stored) => stored as Manifest }, key));
+  if (found === "Forbidden") throw new Error(`You may not read ComputeEndpoint ${keyText(key)}.`);
   const before = found === "Absent" ? undefined : found;
   const both = { ...before?.metadata?.annotations, ...annotations };
   const metadata = { ...before?.metadata, ...manifest.metadata, namespace, annotations: both };
@@ -53,6 +55,6 @@ export async function applied(
   if (answer === "Absent") throw new Error(`There is no Namespace ${namespace}.`);
   const isChecked = answer !== "Forbidden";
   const result = isChecked ? (answer as Manifest) : object;
-  const made = { uid: "not-stored-yet", resourceVersion: "0", creationTimestamp: new Date().toISOString() };
+  const made = { uid: `new ${keyText(key)}`, resourceVersion: "0", creationTimestamp: new Date().toISOString() };
   return { resource: parseComputeEndpoint({ ...result, metadata: { ...made, ...result.metadata } }), isChecked };
 }

@@ -29,6 +29,8 @@ export interface PlanReads {
   readonly controlPlane: ControlPlane;
   readonly settings: Pick<Config, keyof Policy | "clusterId" | "projectGrants" | "watchNamespaces">;
   readonly clock: Clock;
+  /** Resources as files will leave them. They count in place of what is stored. @default none */
+  readonly latest?: readonly ComputeEndpoint[];
 }
 
 /**
@@ -36,12 +38,13 @@ export interface PlanReads {
  * while it sends another change first.
  * @throws KubernetesError, ControlPlaneError, and Error when CONTROL_PLANE_URL is of another control plane
  */
-export async function planNow({ cluster, controlPlane, settings, clock }: PlanReads, resource: ComputeEndpoint) {
+export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
+  const { cluster, controlPlane, settings, clock, latest = [] } = reads;
   const { namespace } = resource.key;
   const id = planeOf(resource);
   const plane = await readPlane(cluster, id);
   requireUrl(controlPlane.serviceUrl, plane, resource);
-  const known = await readGrants({ cluster, settings }, plane, namespace);
+  const known = await readGrants(reads, plane, namespace);
   // The operator's latest result stands in for Namespaces that the user may not read.
   const isRefused = conditionOf(resource.status.conditions, "Stalled")?.reason === "ProjectNotGranted";
   const grantOf = known ?? (() => (isRefused ? noGrant : fullGrant));
@@ -49,11 +52,11 @@ export async function planNow({ cluster, controlPlane, settings, clock }: PlanRe
   const identity = { clusterId, serviceUrl: controlPlane.serviceUrl, controlPlane: recordedName(id) };
   const listed = await orRefusal(cluster.list(endpointKind));
   const seen = typeof listed === "string" ? await cluster.list(endpointKind, namespace) : listed;
-  const others = seen.filter(({ uid }) => uid !== resource.uid);
+  const byUid = new Map([...seen, ...latest, resource].map((each) => [each.uid, each]));
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   noteRefusedCreate(projects, resource, clock);
   const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
-  const begin = (project: ProjectFacts) => new EndpointsInProject(project, [...others, resource].filter(isNamed));
+  const begin = (project: ProjectFacts) => new EndpointsInProject(project, [...byUid.values()].filter(isNamed));
   const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
   const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
   const step = await dryRun<EndpointTypes>(context, resource, controlPlane);

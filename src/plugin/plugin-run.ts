@@ -1,14 +1,13 @@
 /** What the commands of `kubectl endpoints` do. */
 import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
-import type { ControlPlane } from "../domain/control-plane.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, planeOf, projectIdOf } from "../resource/compute-endpoint.ts";
-import { type ControlPlaneRef, idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
+import { idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { Cluster, openService } from "./cluster.ts";
-import { endpointKind, explainedKinds, type NamedKind, parseName, planeKinds } from "./kinds.ts";
+import { endpointKind, explainedKinds, parseName, planeKinds, type ReadKind } from "./kinds.ts";
 import {
   adoptionManifest,
   endpointsText,
@@ -18,7 +17,7 @@ import {
   usageText,
   withTotals,
 } from "./listings.ts";
-import { applied, readManifests } from "./manifests.ts";
+import { applied, filesIn, readManifests } from "./manifests.ts";
 import { planNow, planned } from "./plan.ts";
 import { requireUrl } from "./plane.ts";
 import { exitCodes, explained, type Result, worstOf } from "./why.ts";
@@ -38,6 +37,9 @@ export interface Options {
   readonly controlPlane?: string;
   readonly project?: readonly string[];
 }
+
+/** What to read, and its name for a message about a failure. */
+type Target<Read> = { readonly what: string; readonly read: () => Promise<Read> };
 
 /** The annotation that asks for something, and the field of status that repeats a handled value. */
 const powers = {
@@ -69,35 +71,35 @@ export class PluginRun {
   }
 
   async why(names: readonly string[]): Promise<void> {
-    await this.#report(await this.#selected(names, explainedKinds), async ({ read }) => explained(await read()));
+    await this.#report(await this.#selected(names, explainedKinds), explained);
   }
 
   async ops(names: readonly string[]): Promise<void> {
-    const found = await this.#each(await this.#selected(names, [endpointKind]), ({ read }) => read());
+    const found = await this.#each(await this.#selected(names, [endpointKind]));
     const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
-    this.#print(value, operationsText(found));
+    this.#print(value, operationsText(found, this.#options.allNamespaces));
   }
 
   /** With CONTROL_PLANE_URL, it also reads what the control plane counts for each branch, where it is shown. */
   async usage(names: readonly string[]): Promise<void> {
     const service = this.#io.env.CONTROL_PLANE_URL === undefined ? undefined : this.#service().controlPlane;
-    const rows = await this.#each(await this.#selected(names, [endpointKind]), async ({ read }) => {
-      const resource = await read();
+    const show = async (resource: ComputeEndpoint) => {
       const { ownership } = resource.status;
       const isThere = ownership !== undefined && ownership.serviceUrl === service?.serviceUrl;
       const branch = isThere && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
       return usageOf(resource, systemClock.nowMs(), branch && (await service?.branchUnitSeconds(branch)));
-    });
+    };
+    const rows = await this.#each(mapped(await this.#selected(names, [endpointKind]), show));
     const all = withTotals(rows.filter((row) => row !== undefined));
     this.#print(all, usageText(all));
   }
 
   async plan(names: readonly string[]): Promise<void> {
     const { filename: files } = this.#options;
-    if (files !== undefined && names.length > 0) throw new Error("Name resources, or files with -f, but not both.");
-    const targets = await (files ? this.#inFiles(files) : this.#selected(names, [endpointKind]));
-    const reads = { cluster: this.#cluster, clock: systemClock, ...this.#service() };
-    await this.#report(targets, async ({ read }) => planned(await planNow(reads, await read())));
+    const latest = await this.#each(await (files ? this.#inFiles(files) : this.#selected(names, [endpointKind])));
+    const reads = { cluster: this.#cluster, clock: systemClock, latest, ...this.#service() };
+    const targets = latest.map((resource) => ({ what: keyText(resource.key), read: () => planNow(reads, resource) }));
+    await this.#report(targets, planned);
   }
 
   async adopt(): Promise<void> {
@@ -112,15 +114,21 @@ export class PluginRun {
     this.#print(endpoints, endpointsText(endpoints));
   }
 
-  /** The operator acts once for each new value of the annotation. */
+  /** The operator acts once for each new value of the annotation. The last command counts: it withdraws an earlier one. */
   async askFor(action: keyof typeof powers, names: readonly string[]): Promise<void> {
     const [annotation, handled] = powers[action];
     const value = new Date().toISOString();
-    await this.#report(await this.#selected(names, [endpointKind]), async ({ key, read }) => {
-      // The last command counts: one that the operator has not handled yet is withdrawn.
-      const others = Object.values(powers).map(([name]) => [name, null] as const);
-      await this.#cluster.annotate(key, { ...Object.fromEntries(others), [annotation]: value });
-      if (this.#options.wait === true) return await untilHandled(read, ({ status }) => status[handled] === value);
+    const withdrawn = Object.fromEntries(Object.values(powers).map(([name]) => [name, null]));
+    await this.#report(await this.#selected(names, [endpointKind]), async ({ key, spec }) => {
+      if (action === "wake" && spec.kind === "Valid" && spec.spec.disabled === true)
+        throw new Error("spec.disabled is true, so the operator would not start it.");
+      await this.#cluster.annotate(key, { ...withdrawn, [annotation]: value });
+      if (this.#options.wait === true) {
+        return untilHandled(
+          () => this.#cluster.get(endpointKind, key),
+          ({ status }) => status[handled] === value,
+        );
+      }
       const resource = keyText(key);
       const text = `${resource}: asked to ${action} with ${annotation}=${value}\n`;
       return { value: { resource, action, annotation, value }, text, exitCode: exitCodes.ok };
@@ -130,30 +138,31 @@ export class PluginRun {
   /** A name selects one object. Without names, options select objects of the first kind. */
   async #selected<Resource extends { readonly key: ResourceKey }>(
     names: readonly string[],
-    kinds: readonly NamedKind<Resource>[],
-  ) {
+    kinds: readonly ReadKind<Resource>[],
+  ): Promise<readonly Target<Resource>[]> {
     const cluster = this.#cluster;
     const { allNamespaces, selector } = this.#options;
     if (names.length > 0) {
       const named = names.map((what) => ({ what, ...parseName(what, this.#namespace, kinds) }));
-      return named.map(({ what, kind, key }) => ({ what, key, read: () => cluster.get(kind, key) }));
+      return named.map(({ what, kind, key }) => ({ what, read: () => cluster.get(kind, key) }));
     }
     const [first] = kinds;
     const found = first ? await cluster.list(first, allNamespaces ? undefined : this.#namespace, selector) : [];
     if (found.length === 0) this.#io.stderr.write("No ComputeEndpoints found.\n");
-    return found.map((resource) => ({ what: keyText(resource.key), key: resource.key, read: async () => resource }));
+    return found.map((resource) => ({ what: keyText(resource.key), read: async () => resource }));
   }
 
-  async #inFiles(files: readonly string[]) {
-    const named = files.map((what) => ({ what, read: () => readManifests(what, this.#io.stdin) }));
-    const manifests = (await this.#each(named, ({ read }) => read())).flat();
-    const found = manifests.filter(({ kind }) => kind === endpointKind.kind);
-    if (found.length === 0) throw new Error(`${files.join(", ")}: no ComputeEndpoint found.`);
+  async #inFiles(names: readonly string[]): Promise<readonly Target<ComputeEndpoint>[]> {
+    const files = await this.#each(names.map((what) => ({ what, read: () => filesIn(what) })));
+    const { stdin, stderr } = this.#io;
+    const targets = files.flat().map((what) => ({ what, read: () => readManifests(what, stdin) }));
+    const found = (await this.#each(targets)).flat().filter(({ kind }) => kind === endpointKind.kind);
+    if (found.length === 0) throw new Error(`${names.join(", ")}: no ComputeEndpoint found.`);
     return found.map((manifest) => {
       const what = manifest.metadata?.name ?? "a ComputeEndpoint without a name";
       const read = async () => {
         const { resource, isChecked } = await applied(manifest, this.#cluster, this.#namespace);
-        if (!isChecked) this.#io.stderr.write(`${what}: you may not write it, so the API server has not checked it\n`);
+        if (!isChecked) stderr.write(`${what}: you may not write it, so the API server has not checked it\n`);
         return resource;
       };
       return { what, read };
@@ -166,24 +175,18 @@ export class PluginRun {
    */
   async #unowned(namespace?: string) {
     const { controlPlane: service } = this.#service();
-    const ref = await this.#listedPlane(service);
+    const { controlPlane: name } = this.#options;
+    const named = name === undefined ? undefined : parseName(name, this.#namespace, Object.values(planeKinds));
+    const resource = named && (await this.#cluster.get(named.kind, named.key));
+    if (resource) requireUrl(service.serviceUrl, { id: idOfPlane(resource), resource });
+    const ref = resource && { kind: resource.kind, name: resource.key.name };
     const resources = await this.#cluster.list(endpointKind);
     const isNamed = ({ key }: ComputeEndpoint) => namespace === undefined || key.namespace === namespace;
     const there = resources.filter((each) => planeOf(each) === planeIdOf(ref, this.#namespace) && isNamed(each));
     const projects = this.#options.project ?? [...new Set(there.flatMap((each) => projectIdOf(each) ?? []))].sort();
-    const targets = projects.map((what) => ({ what, read: () => service.listEndpoints(what) }));
-    const lists = await this.#each(targets, ({ read }) => read());
+    const lists = await this.#each(projects.map((what) => ({ what, read: () => service.listEndpoints(what) })));
     const listed = lists.flatMap(({ endpoints }) => endpoints);
     return { endpoints: unownedEndpoints(listed, resources, service.serviceUrl), ref };
-  }
-
-  /** `undefined`: no option names one. @throws Error when it does not exist, is unreadable, or has another URL */
-  async #listedPlane({ serviceUrl }: ControlPlane): Promise<ControlPlaneRef | undefined> {
-    if (this.#options.controlPlane === undefined) return undefined;
-    const { kind, key } = parseName(this.#options.controlPlane, this.#namespace, Object.values(planeKinds));
-    const resource = await this.#cluster.get(kind, key);
-    requireUrl(serviceUrl, { id: idOfPlane(resource), resource });
-    return { kind: resource.kind, name: key.name };
   }
 
   #service() {
@@ -191,29 +194,23 @@ export class PluginRun {
     return this.#opened;
   }
 
-  /** Does the work for each, also after one that failed. */
-  async #each<Item extends { readonly what: string }, Value>(
-    items: readonly Item[],
-    work: (item: Item) => Promise<Value>,
-  ): Promise<readonly Value[]> {
-    const values: Value[] = [];
-    for (const item of items) {
+  /** Reads each, also after one that failed. */
+  async #each<Read>(targets: readonly Target<Read>[]): Promise<readonly Read[]> {
+    const found: Read[] = [];
+    for (const { what, read } of targets) {
       try {
-        values.push(await work(item));
+        found.push(await read());
       } catch (error) {
-        this.#io.stderr.write(`${item.what}: ${error instanceof Error ? error.message : error}\n`);
+        this.#io.stderr.write(`${what}: ${error instanceof Error ? error.message : error}\n`);
         this.exitCode = exitCodes.failed;
       }
     }
-    return values;
+    return found;
   }
 
   /** Shows one result for each. The worst exit code counts. */
-  async #report<Item extends { readonly what: string }>(
-    items: readonly Item[],
-    work: (item: Item) => Promise<Result>,
-  ): Promise<void> {
-    const results = await this.#each(items, work);
+  async #report<Read>(targets: readonly Target<Read>[], show: (read: Read) => Result | Promise<Result>): Promise<void> {
+    const results = await this.#each(mapped(targets, show));
     this.exitCode = worstOf([this.exitCode, ...results.map(({ exitCode }) => exitCode)]);
     const values = results.map(({ value }) => value);
     this.#print(values.length === 1 ? values[0] : values, results.map(({ text }) => text).join(""));
@@ -222,6 +219,10 @@ export class PluginRun {
   #print(value: unknown, text: string): void {
     this.#io.stdout.write(this.#options.output === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : text);
   }
+}
+
+function mapped<Read, Value>(targets: readonly Target<Read>[], work: (read: Read) => Value | Promise<Value>) {
+  return targets.map(({ what, read }) => ({ what, read: async () => work(await read()) }));
 }
 
 /** Waits until the operator has done it, or a person must act first. @throws Error after two minutes */

@@ -40,8 +40,8 @@ function commandsOf({ stdout, stderr }: Io, start: Start): Command {
       .addOption(new Option("-o, --output <format>", "format").choices(formats).default(formats[0]));
   const selecting = (usage: string, description: string) =>
     command(`${usage} [names...]`, `${description}; without a name, every ComputeEndpoint of the namespace`)
-      .option("-A, --all-namespaces", "ComputeEndpoints of all namespaces")
-      .option("-l, --selector <labels>", "ComputeEndpoints with these labels");
+      .addOption(new Option("-A, --all-namespaces", "ComputeEndpoints of all namespaces").conflicts("filename"))
+      .addOption(new Option("-l, --selector <labels>", "ComputeEndpoints with these labels").conflicts("filename"));
   const listing = (usage: string, description: string, formats?: string[]) =>
     command(usage, description, formats)
       .option("--control-plane <name>", "cpl/NAME or ccpl/NAME. Default: that of the operator's settings")
@@ -49,8 +49,15 @@ function commandsOf({ stdout, stderr }: Io, start: Start): Command {
   /** Commander gives a command its names, if it takes any, then its options and itself. */
   const on =
     (work: (run: PluginRun, names: readonly string[]) => Promise<void>) =>
-    (...given: readonly unknown[]) =>
-      start(given.at(-2) as Options, (run) => work(run, given[0] as readonly string[]));
+    async (...given: readonly unknown[]) => {
+      const [options, command] = given.slice(-2) as [Options, Command];
+      const names = given.length > 2 ? (given[0] as readonly string[]) : [];
+      const beside = names.length > 0 ? options : undefined;
+      if (beside?.filename) command.error("error: name cannot be provided when a path is specified");
+      if (beside?.selector) command.error("error: name cannot be provided when a selector is specified");
+      if (beside?.allNamespaces) command.error("error: a resource cannot be retrieved by name across all namespaces");
+      await start(options, (run) => work(run, names));
+    };
   const why = "says why a resource is in its state, and what to do (also dba/NAME, cpl/NAME, ccpl/NAME)";
   selecting("why", why).action(on((run, names) => run.why(names)));
   selecting("ops", "lists the operations of a resource").action(on((run, names) => run.ops(names)));

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { StoredIdentity } from "../domain/resource-store.ts";
-import { annotations } from "./names.ts";
+import { annotations, group } from "./names.ts";
 
 export interface StoredObject extends StoredIdentity {
   readonly generation: number;
@@ -8,7 +8,7 @@ export interface StoredObject extends StoredIdentity {
   /** When its deletion was requested, RFC 3339; `undefined`: it is not being deleted. */
   readonly deletionTimestamp?: string | undefined;
   readonly finalizers: readonly string[];
-  /** The annotations that `names.ts` lists. All others are left out to save memory. */
+  /** The annotations of our prefix. All others are left out to save memory. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -25,8 +25,6 @@ interface StoredParts {
   readonly spec: unknown;
   readonly status: unknown;
 }
-
-const ownAnnotations: ReadonlySet<string> = new Set(Object.values(annotations));
 
 /** In the scope `Cluster`, the namespace of each key is "". @throws ZodError when kind or metadata do not fit */
 export function storedObjectParser(
@@ -52,7 +50,7 @@ export function storedObjectParser(
   return (stored) => {
     const { metadata, spec, status } = schema.parse(stored);
     const { namespace, name, annotations: all, ...rest } = metadata;
-    const own = Object.entries(all).filter(([name]) => ownAnnotations.has(name));
+    const own = Object.entries(all).filter(([name]) => name.startsWith(`${group}/`));
     return { object: { ...rest, key: { namespace, name }, annotations: Object.fromEntries(own) }, spec, status };
   };
 }

@@ -1,10 +1,11 @@
 /** Tests the commands of `kubectl endpoints`. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import type { Plan } from "../../src/kinds/endpoint/plan.ts";
+import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { readAuditEvents, serviceAccountAccess, sharedApiServer } from "../support/api-server.ts";
 import { bareEnvironment, startProgram } from "../support/e2e-program.ts";
 import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
@@ -99,7 +100,10 @@ describe("kubectl endpoints", () => {
     const why = await endpoints(world, "why", "orders");
     expect(why).toMatchObject({ code: 0, err: "" });
     expect(why.out).toContain(`${world.namespace}/orders: Ready=True UpToDate`);
-    expect((await endpoints(world, "ops", "orders")).out).toMatch(/start_compute +finished/);
+    expect((await endpoints(world, "ops", "orders")).out).toMatch(/^NAME .*\norders .*start_compute +finished/);
+    expect((await endpoints(world, "ops", "-A")).out).toMatch(
+      new RegExp(`^NAMESPACE +NAME .*\n(.*\n)*${world.namespace} +orders `),
+    );
     expect(await planOf(world, "orders")).toMatchObject({ kind: "Settled" });
     const foreign = await sandbox.control.createForeign(project.id, project.branches[1]);
     const orphans = await endpoints(world, "orphans", "--project", project.id);
@@ -139,9 +143,11 @@ describe("kubectl endpoints", () => {
     const [{ sequence: before = 0 } = {}] = (await sandbox.control.requests()).slice(-1);
     const typo = await manifestFile(world, project, { comput: compute });
     const moved = await manifestFile(world, sandbox.takeProject(), {});
+    await writeFile(path.join(path.dirname(file), "broken.yaml"), "a: [b");
     const several = await endpoints(world, "plan", "-f", typo, "-f", moved, "-f", path.dirname(file));
     expect(several.code).toBe(1);
-    expect(several.err).toMatch(/^orders: .*unknown field "spec.comput"\norders: .*projectId cannot be changed/);
+    expect(several.err).toMatch(/broken\.yaml: not YAML: /);
+    expect(several.err).toMatch(/\norders: .*unknown field "spec.comput"\norders: .*projectId cannot be changed/);
     expect(several.out).toContain(`${world.namespace}/orders: UpdateEndpoint ${endpointId} {`);
     expect(several.out).toContain("the compute restarts and drops its connections");
     await world.kubectl.run(["apply", "-f", file]);
@@ -149,6 +155,44 @@ describe("kubectl endpoints", () => {
     const sent = (await sandbox.control.requests(before)).filter(({ method }) => method !== "GET");
     expect(sent.map(({ method, path: at }) => `${method} ${at.split("/").at(-1)}`)).toEqual([`PATCH ${endpointId}`]);
     expect((await planOf(world, "-f", file)).kind).toBe("Settled");
+
+    const fresh = sandbox.takeProject();
+    const spec = { projectId: fresh.id, branchId: fresh.branches[1], type: "ReadWrite" };
+    const items = ["one", "two"].map((name) => ({
+      ...{ apiVersion: "endpoint-operator.dev/v1alpha1", kind: "ComputeEndpoint", metadata: { name }, spec },
+    }));
+    await writeFile(typo, JSON.stringify({ kind: "List", items }));
+    const both = JSON.parse((await endpoints(world, "plan", "-f", typo, "-o", "json")).out) as readonly Plan[];
+    expect(both.map(({ kind }) => kind).sort(), "one branch has one read-write endpoint").toEqual([
+      "CreateEndpoint",
+      "Stall",
+    ]);
+  });
+
+  test("the words of a command line → kubectl completes commands, names, options, formats and files", async () => {
+    const { world } = await readyOrders();
+    const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-path-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const bundle = path.dirname(inject("bundledProgram"));
+    const { kubectl } = await resolveAssets(["kubectl"]);
+    await symlink(path.join(bundle, "kubectl-endpoints.js"), path.join(folder, "kubectl-endpoints"));
+    await symlink(path.join(bundle, "kubectl_complete-endpoints"), path.join(folder, "kubectl_complete-endpoints"));
+    await symlink(kubectl, path.join(folder, "kubectl"));
+    const PATH = [folder, path.dirname(process.execPath), bareEnvironment.PATH].join(":");
+    const env = { ...bareEnvironment, PATH, HOME: folder, KUBECONFIG: sharedApiServer().kubeconfigFile };
+    async function completed(...words: readonly string[]): Promise<readonly string[]> {
+      const program = await startProgram({ command: kubectl, args: ["__complete", "endpoints", ...words], env });
+      await program.exited;
+      return program.stdout().trim().split("\n");
+    }
+    expect(await completed("")).toEqual(
+      expect.arrayContaining(["why", "ops", "plan", "orphans", "adopt", "wake", ":4"]),
+    );
+    expect(await completed("why", "-n", world.namespace, "")).toEqual(["orders", ":4"]);
+    expect(await completed("why", "-n", "")).toContain(world.namespace);
+    expect(await completed("plan", "--f")).toContain("--filename");
+    expect(await completed("adopt", "--output", "")).toEqual(["yaml", "json", ":4"]);
+    expect(await completed("plan", "-f", "")).toEqual([":0"]);
   });
 
   test("a resource of another control plane → plan needs its URL, adopt names it, orphans and why know it", async () => {
@@ -258,12 +302,23 @@ describe("kubectl endpoints", () => {
     await world.annotate("orders", "paused", "true");
     await world.untilReadyReason("orders", "Paused");
     expect((await endpoints(world, "wake", "orders", "--wait")).code).toBe(4);
+    await world.apply("orders", project, { type: "ReadWrite", disabled: true });
+    const disabled = await endpoints(world, "wake", "orders", "--wait");
+    expect(disabled).toMatchObject({ code: 1, err: expect.stringContaining("spec.disabled is true") });
     expect(await endpoints(world, "wake", "nothing")).toMatchObject({ code: 1, out: "" });
   });
 
   test.each([
     ["an unknown name", ["why", "nothing"], 1, "nothing"],
-    ["a name and a file", ["plan", "orders", "-f", "-"], 1, "not both"],
+    ["a name and a file", ["plan", "orders", "-f", "-"], 2, "error: name cannot be provided when a path is specified"],
+    [
+      "a name and a selector",
+      ["why", "orders", "-l", "a=b"],
+      2,
+      "name cannot be provided when a selector is specified",
+    ],
+    ["a name and -A", ["ops", "orders", "-A"], 2, "cannot be retrieved by name across all namespaces"],
+    ["a file and -A", ["plan", "-f", "-", "-A"], 2, "cannot be used with option '-f, --filename <file>'"],
     ["a file that does not exist", ["plan", "-f", "/nowhere.yaml"], 1, "/nowhere.yaml: "],
     ["a wrong format", ["why", "-o", "wide"], 2, "Allowed choices are table, json"],
     ["no name where one is needed", ["wake"], 2, "missing required argument"],

@@ -73,7 +73,7 @@ describe("parseConfig", () => {
       CREATE_SETTLE_SECONDS: "2",
       CONTROL_PLANE_REQUESTS_PER_MINUTE: "1200",
       CONTROL_PLANE_REQUESTS_PER_SECOND: "60",
-      HTTPS_PROXY: "http://me:fake@proxy.example:3128",
+      HTTPS_PROXY: "me:fake@proxy.example:3128",
       NO_PROXY: ".svc,.cluster.local",
       TENANT_CONTROL_PLANE_HOSTS: "Control.example., *.north.example,127.1,[0:0::1]",
       DATABASE_PORT: "6432",

@@ -11,6 +11,23 @@ const refused = (reason: ControlPlaneReason) => new ControlPlaneError(reason, "n
 const lost = () => new ControlPlaneError("ConnectionLost", "the connection broke", { effect: "Unknown" });
 const minuteMs = 60_000;
 
+test("annotations that mean nothing → the message of Ready names them, with one Warning; taken away → it does not", async () => {
+  const scene = new ToyScene();
+  scene.apply(1, { annotations: { "endpoint-operator.dev/pausd": "true", "endpoint-operator.dev/paused": "yes" } });
+  await scene.pass(minuteMs, 5_000);
+  const text = 'The operator ignores these annotations: pausd="true", paused="yes".';
+  const messageNow = () => scene.toy?.status.conditions?.find(({ type }) => type === "Ready")?.message;
+  expect(messageNow()).toBe(`The object exists. ${text}`);
+  const before = scene.steps.length;
+  await scene.pass(30 * minuteMs, 5_000);
+  expect(scene.steps.slice(before)).toEqual([]);
+  const warnings = scene.engine.events.filter((event) => event.includes("AnnotationIgnored"));
+  expect(warnings).toEqual([expect.stringContaining(text)]);
+  scene.store.edit({ namespace: "shop", name: "toy" }, () => ({ annotations: {} }));
+  await scene.pass(minuteMs, 5_000);
+  expect(messageNow()).toBe("The object exists.");
+});
+
 describe("finalizer", () => {
   test("a new resource → finalizer, note, create, result; at rest nothing is written", async () => {
     const scene = await ToyScene.ready();

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { KubernetesError, type KubernetesReason } from "../../../src/domain/resource-store.ts";
 import type { ReadKind } from "../../../src/plugin/kinds.ts";
-import { applied, readManifests } from "../../../src/plugin/manifests.ts";
+import { applied, filesIn, readManifests } from "../../../src/plugin/manifests.ts";
 
 const named = (name: string) => `kind: ComputeEndpoint\nmetadata: { name: ${name} }\n`;
 
@@ -17,8 +17,11 @@ describe("the documents of files", () => {
     for (const [name, text] of Object.entries(files)) await writeFile(path.join(made, name), text);
     return made;
   }
-  const namesIn = async (where: string, input = "") =>
-    (await readManifests(where, Readable.from([input]))).map(({ metadata }) => metadata?.name);
+  async function namesIn(where: string, input = "") {
+    const files = await filesIn(where);
+    const read = await Promise.all(files.map((file) => readManifests(file, Readable.from([input]))));
+    return read.flat().map(({ metadata }) => metadata?.name);
+  }
 
   test("a folder → each document and each item of a list, by file name; other files are left out", async () => {
     const items = [{ metadata: { name: "c" } }, { metadata: { name: "d" } }];
@@ -30,10 +33,10 @@ describe("the documents of files", () => {
     expect(await namesIn(where)).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("- → standard input; broken YAML → refused with the name of the file", async () => {
+  test("- → standard input; broken YAML → refused", async () => {
     expect(await namesIn("-", `${named("a")}---\n${named("b")}`)).toEqual(["a", "b"]);
     const where = await folder({ "broken.yaml": "a: [b" });
-    await expect(namesIn(where)).rejects.toThrow(/broken.yaml is not YAML/);
+    await expect(namesIn(where)).rejects.toThrow(/^not YAML: /);
   });
 });
 
@@ -58,7 +61,7 @@ describe("a manifest, as it would be stored", () => {
     const writes: string[] = [];
     const cluster = {
       async get<Resource>(kind: ReadKind<Resource>) {
-        if (typeof stored === "string") throw new KubernetesError(stored, "no");
+        if (typeof stored === "string") throw new KubernetesError(stored, `it is ${stored}`);
         return kind.parse(stored);
       },
       async tryWrite(_: unknown, method: string, body: object) {
@@ -74,7 +77,7 @@ describe("a manifest, as it would be stored", () => {
   test.each([
     ["a new one → it is created", "NotFound", undefined, ["POST"], "uid-new", true],
     ["a stored one → its spec is replaced", before, undefined, ["PUT"], "uid-1", true],
-    ["a new one, and the user may not create it", "NotFound", "Forbidden", ["POST"], "not-stored-yet", false],
+    ["a new one, and the user may not create it", "NotFound", "Forbidden", ["POST"], "new shop/orders", false],
     ["a stored one, and the user may not change it", before, "Forbidden", ["PUT"], "uid-1", false],
   ] as const)("%s", async (_name, stored, refusal, writes, uid, isChecked) => {
     const found = await plannedOn(stored, refusal);
@@ -90,6 +93,7 @@ describe("a manifest, as it would be stored", () => {
 
   test("refused or unreadable → the words of the API server", async () => {
     await expect(plannedOn("NotFound", "WriteRefused")).rejects.toThrow('unknown field "spec.comput"');
+    await expect(plannedOn("NotServed"), "the CRDs are missing").rejects.toThrow("it is NotServed");
     await expect(plannedOn("Forbidden")).rejects.toThrow("You may not read ComputeEndpoint shop/orders");
   });
 });
