@@ -114,7 +114,13 @@ const settings = {
   requestsPerMinute: ["CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
   requestsPerSecond: ["CONTROL_PLANE_REQUESTS_PER_SECOND", wholeNumber(1, 100_000).default(40)],
   /** May hold a password, so it is never logged. `undefined`: control planes are reached directly. */
-  httpsProxy: ["HTTPS_PROXY", setting("must be an http or https URL", parseProxy).optional()],
+  httpsProxy: [
+    "HTTPS_PROXY",
+    setting(
+      "must be an http or https URL",
+      (text) => httpUrl(/^\w+:\/\//.test(text) ? text : `http://${text}`)?.href,
+    ).optional(),
+  ],
   noProxy: ["NO_PROXY", z.string().default("")],
   /** In lower case; `*.` stands for every subdomain. `undefined`: all hosts except loopback and link-local ones. */
   tenantHosts: [
@@ -205,12 +211,6 @@ function numberWithin(text: string, least: number, most: number, form: RegExp): 
 function httpUrl(text: string): URL | undefined {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
-}
-
-/** Adds the scheme http if there is none, as curl does. */
-function parseProxy(text: string): string | undefined {
-  const url = text.includes("://") ? text : `http://${text}`;
-  return httpUrl(url) && url;
 }
 
 /** Without a trailing slash; `undefined`: it is not http or https, or has a user, a query or a fragment. */

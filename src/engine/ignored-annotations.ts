@@ -11,7 +11,7 @@ const meaningful: Readonly<Record<string, RegExp>> = {
   [annotations.resolveCreate]: /^(?:adopt|abandon)=./,
 };
 
-const begin = " The operator ignores these annotations: ";
+const begin = " The operator ignores these annotations:";
 
 /** Adds them to the message of Ready. @param statusOf computes the status from a step that does not show them */
 export function withIgnored<T extends KindTypes>(step: Step<T>, statusOf: (step: Step<T>) => T["status"]): T["status"] {
@@ -19,7 +19,7 @@ export function withIgnored<T extends KindTypes>(step: Step<T>, statusOf: (step:
   const plain = { ...step, facts: { ...step.facts, resource: { ...resource, status: noting(resource.status, "") } } };
   const wrong = Object.entries(resource.annotations).filter(([name, value]) => !meaningful[name]?.test(value));
   const texts = wrong.map(([name, value]) => `${name.slice(group.length + 1)}=${JSON.stringify(value.slice(0, 40))}`);
-  return noting(statusOf(plain), wrong.length === 0 ? "" : `${begin}${texts.join(", ")}.`.slice(0, 300));
+  return noting(statusOf(plain), wrong.length === 0 ? "" : `${begin} ${texts.join(", ")}.`.slice(0, 300));
 }
 
 function noting<Status extends KindStatus>(status: Status, note: string): Status {
@@ -33,7 +33,6 @@ const noteIn = ({ conditions }: KindStatus) => conditionOf(conditions, "Ready")?
 
 /** One Warning when they appear. @param next the status that was stored */
 export function eventsOfIgnored(before: KindStatus, next: KindStatus): readonly ResourceEvent[] {
-  const note = noteIn(next);
-  const isNew = note !== undefined && note !== noteIn(before);
-  return isNew ? [warning("AnnotationIgnored", "Reconcile", `${begin.trim()} ${note}`)] : [];
+  const [known, note] = [before, next].map(noteIn);
+  return note === undefined || note === known ? [] : [warning("AnnotationIgnored", "Reconcile", begin.trim() + note)];
 }

@@ -1,13 +1,10 @@
-/** The plan of one resource: the operator's engine decides, and nothing is written. */
-import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
 import { keyText } from "../domain/resource-store.ts";
 import { dryRun } from "../engine/dry-run.ts";
 import { isFailureStall } from "../engine/failures.ts";
 import { fullGrant, noGrant } from "../engine/grant.ts";
 import type { ProjectFacts } from "../engine/kind.ts";
-import { memoryOf, type Policy, Projects } from "../engine/memory.ts";
+import { memoryOf, Projects } from "../engine/memory.ts";
 import { EndpointsInProject } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
@@ -19,19 +16,10 @@ import { type ComputeEndpoint, planeOf, projectsOf, workKeyOf, workProjectOf } f
 import { conditionOf } from "../resource/conditions.ts";
 import { planeName, recordedName } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
-import { type Cluster, orRefusal } from "./cluster.ts";
+import { orRefusal } from "./cluster.ts";
 import { endpointKind } from "./kinds.ts";
-import { problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
+import { type PlanReads, problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
 import { exitCodes, type Result } from "./why.ts";
-
-export interface PlanReads {
-  readonly cluster: Pick<Cluster, "clusterId" | "get" | "list">;
-  readonly controlPlane: ControlPlane;
-  readonly settings: Pick<Config, keyof Policy | "clusterId" | "projectGrants" | "watchNamespaces">;
-  readonly clock: Clock;
-  /** Resources as files will leave them. They count in place of what is stored. @default none */
-  readonly latest?: readonly ComputeEndpoint[];
-}
 
 /**
  * Returns what an operator would do that starts now. The running one may wait where this plan acts: after a failure, or

@@ -1,6 +1,9 @@
 /** The control plane of a resource, and the grants for it, as far as the user may read them. */
 import type { Config } from "../config.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { ControlPlane } from "../domain/control-plane.ts";
 import { fullGrant, type GrantOf, type PlaneProblem } from "../engine/grant.ts";
+import type { Policy } from "../engine/memory.ts";
 import { planeGrantOf } from "../planes/grants.ts";
 import { planeProblems } from "../planes/plane-status.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
@@ -56,14 +59,18 @@ function specOf({ resource }: ReadPlane): ControlPlaneSpec | undefined {
   return typeof resource !== "string" && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
 }
 
-export interface GrantReads {
-  readonly cluster: Pick<Cluster, "get" | "list">;
-  readonly settings: Pick<Config, "projectGrants" | "watchNamespaces">;
+export interface PlanReads {
+  readonly cluster: Pick<Cluster, "clusterId" | "get" | "list">;
+  readonly controlPlane: ControlPlane;
+  readonly settings: Pick<Config, keyof Policy | "clusterId" | "projectGrants" | "watchNamespaces">;
+  readonly clock: Clock;
+  /** Resources as files will leave them. They count in place of what is stored. @default none */
+  readonly latest?: readonly ComputeEndpoint[];
 }
 
 /** @returns what a namespace may do; `undefined`: the user may read too little to know. @throws KubernetesError */
 export async function readGrants(
-  { cluster, settings }: GrantReads,
+  { cluster, settings }: Pick<PlanReads, "settings"> & { readonly cluster: Pick<Cluster, "get" | "list"> },
   plane: ReadPlane,
   namespace: string,
 ): Promise<GrantOf | undefined> {

@@ -103,7 +103,7 @@ describe("parseConfig", () => {
       createSettleMs: 2_000,
       requestsPerMinute: 1_200,
       requestsPerSecond: 60,
-      httpsProxy: "http://me:fake@proxy.example:3128",
+      httpsProxy: "http://me:fake@proxy.example:3128/",
       noProxy: ".svc,.cluster.local",
       tenantHosts: ["control.example", "*.north.example", "127.0.0.1", "[::1]"],
       databasePort: 6432,

@@ -8,6 +8,7 @@ import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resourc
 import { parseClusterControlPlane, unreadablePlane } from "../../../src/resource/control-plane-resource.ts";
 import { grantAnnotation } from "../../../src/resource/names.ts";
 import { everyPlaneReason, planeSaying, planeWaits, resourceSaying } from "../../support/status-saying.ts";
+import { policy } from "../kinds/endpoint/builders.ts";
 
 const url = "https://control-plane.example.com/api/v2";
 const other = "https://other.example.com/api/v2";
@@ -119,7 +120,7 @@ describe("the grant of a namespace", () => {
       full,
     ],
   ])("%s", async (_name, namespaces, mayList, mayGet, projectGrants, watchNamespaces, wanted) => {
-    const settings = { projectGrants, watchNamespaces };
+    const settings = { ...policy, clusterId: "cluster-a", projectGrants, watchNamespaces };
     const cluster = clusterOf(namespaces, mayList, mayGet);
     const grantOf = await readGrants({ cluster, settings }, { id: "", resource: "None" }, "shop");
     expect(grantOf?.("shop", "p-1")).toEqual(wanted);
@@ -141,7 +142,7 @@ describe("the grant of a namespace", () => {
     ["the user may not read it", { id, resource: "Forbidden" }, true, undefined],
   ])("by a control plane: %s", async (_name, named, mayRead, wanted) => {
     const cluster = clusterOf({ shop: "p-1" }, mayRead, mayRead ? ["shop"] : []);
-    const settings = { projectGrants: "Required" as const, watchNamespaces: [] };
+    const settings = { ...policy, clusterId: "cluster-a", projectGrants: "Required" as const, watchNamespaces: [] };
     const grantOf = await readGrants({ cluster, settings }, named, "shop");
     expect(grantOf?.("shop", "p-1")).toEqual(wanted);
   });
