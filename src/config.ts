@@ -64,6 +64,8 @@ const oneOf = <Value extends string>(...values: readonly Value[]) =>
 
 const urlRule = "must be an http or https URL that ends in /v2, without user, query or fragment";
 const serviceUrl = setting(urlRule, (text) => parsePlainUrl(text)?.match(/.*\/v2$/)?.[0]);
+/** Without a scheme it is http, as for curl. */
+const proxyUrl = (text: string) => httpUrl(/^\w+:\/\//.test(text) ? text : `http://${text}`)?.href;
 const address = setting("must be host:port, for instance 0.0.0.0:8080 or [::]:8080", parseAddress);
 
 /** Each setting: the name of its environment variable, and its schema. A duration is in milliseconds. */
@@ -114,13 +116,7 @@ const settings = {
   requestsPerMinute: ["CONTROL_PLANE_REQUESTS_PER_MINUTE", wholeNumber(10, 1_000_000).default(700)],
   requestsPerSecond: ["CONTROL_PLANE_REQUESTS_PER_SECOND", wholeNumber(1, 100_000).default(40)],
   /** May hold a password, so it is never logged. `undefined`: control planes are reached directly. */
-  httpsProxy: [
-    "HTTPS_PROXY",
-    setting(
-      "must be an http or https URL",
-      (text) => httpUrl(/^\w+:\/\//.test(text) ? text : `http://${text}`)?.href,
-    ).optional(),
-  ],
+  httpsProxy: ["HTTPS_PROXY", setting("must be an http or https URL", proxyUrl).optional()],
   noProxy: ["NO_PROXY", z.string().default("")],
   /** In lower case; `*.` stands for every subdomain. `undefined`: all hosts except loopback and link-local ones. */
   tenantHosts: [
