@@ -70,6 +70,7 @@ export function advanceMark(before: LogMark, { operations, newestMs, answeredIds
   const isDue = (operation: Operation) =>
     before.unfinishedIds.includes(operation.id) ||
     (!before.counted.has(operation.id) && createdMsOf(operation) > before.floorMs);
+  const hasEnded = (operation: Operation) => ["Succeeded", "Failed"].includes(outcomeOf(operation));
   const ended = operations.filter((operation) => hasEnded(operation) && isDue(operation));
   const inFlightIds = operations
     .filter((operation) => isInFlight(operation) && (isDue(operation) || answeredIds.includes(operation.id)))
@@ -84,11 +85,6 @@ export function advanceMark(before: LogMark, { operations, newestMs, answeredIds
     unfinishedIds: [...inFlightIds, ...unseenIds].slice(0, idsLimit).sort(),
   };
   return { mark, ended };
-}
-
-function hasEnded(operation: Operation): boolean {
-  const outcome = outcomeOf(operation);
-  return outcome === "Succeeded" || outcome === "Failed";
 }
 
 /** Forgets the operations at or below the floor. If too many are left, the floor rises to the newest forgotten one. */

@@ -109,7 +109,7 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
         ...mergePatch({ ...changes }, resource),
       });
     } catch (error) {
-      if (leavesDoubt(error)) {
+      if (error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError)) {
         this.#doubtful.add(this.#nameOf(key));
       }
       throw error;
@@ -130,10 +130,6 @@ export class KindStore<Resource extends StoredResource<Status>, Status extends o
   #nameOf({ namespace, name }: ResourceKey): string {
     return `${this.#options.kind.kind} ${namespace}/${name}`;
   }
-}
-
-function leavesDoubt(error: unknown): boolean {
-  return error instanceof KubernetesError ? reasonsOfDoubt.has(error.reason) : !(error instanceof LeaderFenceError);
 }
 
 /** After these failures the cache may be wrong: the write may have been stored, or the cache is known to be old. */
