@@ -54,10 +54,6 @@ export function durationMsOf({ totalDurationMs, createdTime, updatedTime }: Oper
   return Number.isFinite(durationMs) ? Math.min(Math.max(0, durationMs), Number.MAX_SAFE_INTEGER) : undefined;
 }
 
-export function isLater(a: string, b: string): boolean {
-  return Date.parse(a) > Date.parse(b);
-}
-
 /** Compares two operations, newest first. Operations of one request have the same time, so then the id decides. */
 export function compareNewestFirst(a: Operation, b: Operation): number {
   const byTime = Date.parse(b.createdTime) - Date.parse(a.createdTime);

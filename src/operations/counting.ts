@@ -10,13 +10,7 @@ import {
   type OperationMetrics,
   outcomeOf,
 } from "../domain/operation.ts";
-import {
-  type EventRecorder,
-  type ResourceEvent,
-  type ResourceKey,
-  type StoredIdentity,
-  warning,
-} from "../domain/resource-store.ts";
+import { type EventRecorder, type ResourceKey, type StoredIdentity, warning } from "../domain/resource-store.ts";
 import { type Keeper, watermarkIn } from "../resource/bookkeeping.ts";
 import type { HistoryRange } from "./reader.ts";
 import { createdMsOf } from "./snapshot.ts";
@@ -108,29 +102,21 @@ export function countStored(
   pending: Map<string, CountedOperation>,
   resource: StoredIdentity & { readonly status: Keeper },
 ): void {
-  for (const operation of pending.values()) {
-    if (holds(resource.status, operation)) {
-      pending.delete(operation.operationId);
-      metrics.countEnded({ ...resource.key, ...operation });
-      if (operation.outcome === "failed") {
-        events.record(resource, eventOfFailure(operation));
-      }
+  const mark = pending.size === 0 ? undefined : parseMark(resource.status);
+  for (const operation of mark === undefined ? [] : [...pending.values()].filter((each) => holds(mark, each))) {
+    const { operationId, action, outcome, error } = operation;
+    pending.delete(operationId);
+    metrics.countEnded({ ...resource.key, ...operation });
+    if (outcome === "failed") {
+      // Failures of one action with one error text become a series of one event.
+      const note = `Operation ${action} failed${error === undefined ? "" : `: ${error}`}`;
+      events.record(resource, warning("OperationFailed", "Observe", note));
     }
   }
 }
 
-function holds(stored: Keeper, { operationId, createdMs }: CountedOperation): boolean {
-  const mark = parseMark(stored);
-  return (
-    mark !== undefined &&
-    !mark.unfinishedIds.includes(operationId) &&
-    (mark.counted.has(operationId) || createdMs <= mark.floorMs)
-  );
-}
-
-/** Failures of one action with one error text become a series of one event. */
-function eventOfFailure({ action, error }: CountedOperation): ResourceEvent {
-  return warning("OperationFailed", "Observe", `Operation ${action} failed${error === undefined ? "" : `: ${error}`}`);
+function holds({ floorMs, counted, unfinishedIds }: LogMark, { operationId, createdMs }: CountedOperation): boolean {
+  return !unfinishedIds.includes(operationId) && (counted.has(operationId) || createdMs <= floorMs);
 }
 
 /** Reads the stored form of a mark. @returns `undefined` if there is none, or it cannot be parsed */

@@ -4,7 +4,6 @@ import {
   compareNewestFirst,
   durationMsOf,
   isInFlight,
-  isLater,
   type Operation,
   type OperationCause,
   outcomeOf,
@@ -210,7 +209,8 @@ const isOurs = ({ cause }: { readonly cause: OperationCause }) => cause === "Spe
 
 /** An operation that names no endpoint belongs to the read-write endpoint of its branch, if that is older. */
 function isOfBranch({ branchId, createdTime }: Operation, endpoint: ObservedEndpoint | undefined): boolean {
-  return endpoint?.type === "ReadWrite" && endpoint.branchId === branchId && isLater(createdTime, endpoint.createdTime);
+  const isOfMain = endpoint?.type === "ReadWrite" && endpoint.branchId === branchId;
+  return isOfMain && Date.parse(createdTime) > Date.parse(endpoint.createdTime);
 }
 
 /**

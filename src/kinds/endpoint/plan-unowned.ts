@@ -13,17 +13,13 @@ import type { Plan } from "./plan.ts";
 
 export function planUnowned(spec: ComputeEndpointSpec, observation: Observation): Plan {
   return (
-    planLostStatus(spec, observation) ??
+    // Its status was lost: the endpoint carries the resource's token, and has no owner.
+    planOwnToken(observation, candidatesOf(observation, { ...spec, preIds: [] }).own) ??
     planNamedAdoption(observation, spec) ??
     planReadWritePlace(observation, spec) ??
     planAdoptOnlyMiss(spec) ??
     createUnder(observation, spec, undefined)
   );
-}
-
-/** Plans to record the endpoint of a resource whose status was lost: it carries the resource's token, and has no owner. */
-function planLostStatus(spec: ComputeEndpointSpec, observation: Observation): Plan | undefined {
-  return planOwnToken(observation, candidatesOf(observation, { ...spec, preIds: [] }).own);
 }
 
 /**

@@ -66,7 +66,9 @@ export class QueuedEventRecorder implements EventRecorder {
 
   record({ kind, key, uid, resourceVersion }: StoredIdentity, event: ResourceEvent): void {
     const nowMs = this.#options.clock.nowMs();
-    const id = idOf(uid, event);
+    // Equal events have the same id. It is a hash, because the text would stay in memory as long as it is remembered.
+    const { type, reason, action, note } = event;
+    const id = hash("sha256", JSON.stringify([uid, type, reason, action, note]), "base64");
     const waiting = this.#waiting.get(id);
     if (waiting !== undefined) {
       waiting.count += 1;
@@ -158,12 +160,4 @@ export class QueuedEventRecorder implements EventRecorder {
       );
     }
   }
-}
-
-/**
- * Returns the id of an event. Equal events have the same id: the same object, type, reason, action and note. The id is
- * a hash, because the text would stay in memory as long as the event is remembered.
- */
-function idOf(uid: string, { type, reason, action, note }: ResourceEvent): string {
-  return hash("sha256", JSON.stringify([uid, type, reason, action, note]), "base64");
 }
