@@ -124,8 +124,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: "what has ended is counted",
     file: "operations/counting.ts",
-    find: "if (holds(",
-    replace: "if (!holds(",
+    find: "=> holds(mark",
+    replace: "=> !holds(mark",
     caughtBy: { workload: "create" },
   },
   {
