@@ -11,14 +11,14 @@ const throttledReasons: readonly ThrottledReason[] = ["TooManyRequests", "HeldBa
 
 export interface ControlPlaneSources {
   readonly unreadableCount: () => number;
-  /** Returns which control planes accept their API key. Those that have not answered yet are left out. */
-  readonly keysAccepted: () => readonly (readonly [controlPlane: string, isAccepted: boolean])[];
+  /** What each control plane says about its API key. */
+  readonly credentials: () => readonly (readonly [controlPlane: string, state: "Accepted" | "Refused" | "Unknown"])[];
 }
 
 /** The labels have few different values: route templates, methods, codes. */
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
-  { unreadableCount, keysAccepted }: ControlPlaneSources,
+  { unreadableCount, credentials }: ControlPlaneSources,
 ): ControlPlaneMetrics {
   const labelNames = ["route", "method", "code"];
   const total = registry.counter(
@@ -44,7 +44,7 @@ export function createControlPlaneMetrics(
   );
   const unreadable = "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.";
   registry.values({ control_plane_unreadable_objects: [unreadable, unreadableCount] });
-  const ofPlane = createPlaneMetrics(registry, keysAccepted);
+  const ofPlane = createPlaneMetrics(registry, credentials);
   return {
     of: (label) => ({
       ...ofPlane.of(label),
@@ -60,7 +60,7 @@ export function createControlPlaneMetrics(
 }
 
 /** The metrics that name their control plane. */
-function createPlaneMetrics(registry: MetricsRegistry, keysAccepted: ControlPlaneSources["keysAccepted"]) {
+function createPlaneMetrics(registry: MetricsRegistry, credentials: ControlPlaneSources["credentials"]) {
   const throttled = registry.counter(
     "control_plane_throttled_total",
     "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
@@ -74,7 +74,10 @@ function createPlaneMetrics(registry: MetricsRegistry, keysAccepted: ControlPlan
   registry.computed(
     "control_plane_credentials_valid",
     "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
-    () => keysAccepted().map(([control_plane, isAccepted]) => [{ control_plane }, Number(isAccepted)]),
+    () =>
+      credentials().flatMap(([control_plane, state]) =>
+        state === "Unknown" ? [] : [[{ control_plane }, Number(state === "Accepted")]],
+      ),
   );
   // A control plane has its series from its first call, with 0: Prometheus does not see the rise of a counter that first
   // appears at 1.

@@ -1,12 +1,8 @@
-import type { Config } from "../config.ts";
-import { type ConnectOptions, connectControlPlane, type PlaneTarget } from "../control-plane/connection.ts";
+import { connectControlPlane, type PlaneTarget } from "../control-plane/connection.ts";
 import { writeTimeoutMs } from "../control-plane/http-call.ts";
 import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
-import type { Clock } from "../domain/clock.ts";
 import type { Urgency } from "../domain/control-plane.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
-import type { Logger, Tracer } from "../domain/logger.ts";
-import type { KindGaps } from "../domain/resource-store.ts";
 import type { EngineContext } from "../engine/context.ts";
 import { Projects } from "../engine/memory.ts";
 import { reconcileProject } from "../engine/project-reconciler.ts";
@@ -14,8 +10,6 @@ import { AccessKind } from "../kinds/access/access-kind.ts";
 import { endpointIndex, indexesOf } from "../kinds/access/endpoint-reference.ts";
 import { EndpointKind } from "../kinds/endpoint/endpoint-kind.ts";
 import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
-import type { KubernetesConnection } from "../kubernetes/http/connection.ts";
-import type { CredentialSource } from "../kubernetes/http/credentials.ts";
 import { RequestLimit } from "../kubernetes/http/request-limit.ts";
 import { type Leadership, soleLeadership } from "../kubernetes/lease/leadership.ts";
 import { createLeaseClient } from "../kubernetes/lease/lease-client.ts";
@@ -38,44 +32,13 @@ import { WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { createControlPlanes, queueKeyOf } from "./control-planes.ts";
-
-/** The options of the operator. Everything that differs between tests and production is passed in here. */
-export interface OperatorOptions {
-  readonly config: Config;
-  readonly credentials: CredentialSource;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly version: string;
-  readonly instance: string;
-  readonly random: () => number;
-  /** Called with each API key that is used, so that logs leave it out. @default nothing */
-  readonly onKey?: ((key: string) => void) | undefined;
-  /** Makes what sends the requests to a control plane; tests pass it in. @default HTTP */
-  readonly callOf?: ConnectOptions["callOf"];
-  /** The certificate authority of the databases as PEM. @default public authorities */
-  readonly databaseAuthority?: string | undefined;
-  readonly tracer?: Tracer | undefined;
-  /** Whether to forget a project before its next reconcile. Only the simulation sets it. @default never */
-  readonly forgets?: (() => boolean) | undefined;
-  readonly flushTraces?: (() => Promise<void>) | undefined;
-}
+import type { Foundation } from "./operator-options.ts";
 
 /** The pause if the Lease ends too soon for an effect, or a request was put off. */
 const notPermittedPauseMs = 1_000;
 
 /** For Namespaces that are read by name, so that a withdrawn grant soon has an effect. */
 const longestReadAgainMs = 10_000;
-
-export type Foundation = OperatorOptions & {
-  readonly connection: KubernetesConnection;
-  readonly leaseConnection: KubernetesConnection;
-  readonly clusterId: string;
-  readonly identity: string;
-  /** The service account of the operator, as `namespace:name`. */
-  readonly account: string;
-  /** Where the operator does not watch the kinds that it can do without, by the name of the kind. */
-  readonly gaps: ReadonlyMap<string, KindGaps>;
-};
 
 /** A part is made after the parts that its constructor gets; callbacks reach parts that are made later. */
 export class OperatorParts {
@@ -246,11 +209,7 @@ export class OperatorParts {
       accesses: () => this.#accesses.resources(),
       orphanCount: () => planes().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
       unreadableCount: () => this.#unreadable.count(),
-      keysAccepted: () =>
-        planes().flatMap(({ id, health }) => {
-          const { credentials } = health.state;
-          return credentials === "Unknown" ? [] : [[planeLabel(id), credentials === "Accepted"] as const];
-        }),
+      credentials: () => planes().map(({ id, health }) => [planeLabel(id), health.state.credentials]),
       operationsAges: () =>
         planes().flatMap(({ id, projects }) =>
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),

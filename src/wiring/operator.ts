@@ -13,7 +13,8 @@ import { endOnUnhandledErrors, type ShutdownStep, shutDown } from "../runtime/sh
 import { systemClock } from "../runtime/system-clock.ts";
 import { createPinoLogger } from "../telemetry/pino-logger.ts";
 import { startHealthServer, startMetricsServer, watchChecks } from "../telemetry/telemetry-servers.ts";
-import { type OperatorOptions, OperatorParts } from "./operator-parts.ts";
+import type { OperatorOptions } from "./operator-options.ts";
+import { OperatorParts } from "./operator-parts.ts";
 
 export interface RunningOperator {
   readonly metricsPort: number;

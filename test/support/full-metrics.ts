@@ -11,7 +11,7 @@ export function fullMetrics(): Metrics {
     resources: () => [busyResource()],
     accesses: () => [readyAccess()],
     unreadableCount: () => 1,
-    keysAccepted: () => [["settings", false]],
+    credentials: () => [["settings", "Refused"]],
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),
   });
   metrics.operations.countEnded(endedOperation({ outcome: "succeeded", durationMs: 812 }));

@@ -57,7 +57,7 @@ async function exportedSeries(): Promise<readonly Series[]> {
     nowMs: () => nowMs,
     operationsAges: () => [],
     unreadableCount: () => 0,
-    keysAccepted: () => [["settings", false]],
+    credentials: () => [["settings", "Refused"]],
     queueStats: () => ({ unfinishedWorkSeconds: 0, longestRunningSeconds: 0 }),
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 10, lists: 1, watches: 1 }),
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
