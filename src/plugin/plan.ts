@@ -9,7 +9,7 @@ import { EndpointsInProject } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
 import type { EndpointTypes } from "../kinds/endpoint/observation.ts";
-import type { Plan } from "../kinds/endpoint/plan.ts";
+import { type Plan, rulingIn } from "../kinds/endpoint/plan.ts";
 import { rulesOf } from "../kinds/endpoint/plan-table.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import { type ComputeEndpoint, planeOf, projectsOf, workKeyOf, workProjectOf } from "../resource/compute-endpoint.ts";
@@ -80,8 +80,12 @@ export function planned({ resource, plan, afterOperation, notes }: Awaited<Retur
   return {
     value: { resource: name, ...plan, afterOperation, notes },
     text: `${lines.join("\n  ")}\n`,
-    exitCode: kind === "Stall" ? exitCodes.personMustAct : kind === "Settled" ? exitCodes.ok : exitCodes.goesOn,
+    exitCode: kind === "Stall" ? exitCodes.personMustAct : isDone(plan) ? exitCodes.ok : exitCodes.goesOn,
   };
+}
+
+function isDone(plan: Plan): boolean {
+  return plan.kind === "Settled" && plan.ruling?.wait === undefined;
 }
 
 /** What events and status will say. */
@@ -92,5 +96,10 @@ function textsOf(plan: Plan, { status }: ComputeEndpoint): readonly string[] {
     plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && rulesOf(own).announced(own);
   const summary = own && rulesOf(own).summary(own);
   const then = summary && "reason" in summary ? [`then ${summary.reason}: ${summary.message}`] : [];
-  return [...(events ?? []).map(({ note }) => note), ...then];
+  const { wait, change } = rulingIn(own) ?? {};
+  const held = wait !== undefined && plan.kind !== "Settled" ? [wait.message] : [];
+  const isStored = change?.hash === status.pendingChange?.hash;
+  const hint =
+    wait && !isStored ? ["The operator has not stored this wait yet. Then its hash will be another one."] : [];
+  return [...(events ?? []).map(({ note }) => note), ...then, ...held, ...hint];
 }

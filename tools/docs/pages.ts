@@ -15,7 +15,10 @@ const inDocs = (...names: readonly string[]) => names.map((name) => `docs/${name
 
 export const groups: readonly Group[] = [
   { text: "Start", pages: ["README.md", ...inDocs("concepts")] },
-  { text: "Use", pages: inDocs("using", "connect", "guides/clients", "rotate", "plugin", "troubleshooting") },
+  {
+    text: "Use",
+    pages: inDocs("using", "changes", "connect", "guides/clients", "rotate", "plugin", "troubleshooting"),
+  },
   {
     text: "Run",
     pages: ["charts/endpoint-operator/README.md", ...inDocs("settings", "upgrades", "gitops")],

@@ -83,6 +83,17 @@ describe("the cause", () => {
     expect(steps.at(-1)?.ended).toMatchObject([{ cause: "SpecChange" }]);
   });
 
+  it("of a correction → Drift, also after a restart, and it still counts as our own work", () => {
+    const running = operation("a", -9, { action: "apply_config", status: "running" });
+    const steps = reduceAll([
+      { listed: [running], subject: { answeredIds: ["a"], answeredCause: "Drift" } },
+      { listed: [running] },
+      { listed: [operation("a", -9, { action: "apply_config" })] },
+    ]);
+    expect(steps.map(({ ownInFlight }) => ownInFlight.length)).toEqual([1, 1, 0]);
+    expect(steps.at(-1)?.ended).toMatchObject([{ cause: "Drift" }]);
+  });
+
   const ofOther = { endpointId: "ep-else-2" };
   it.each<[string, string, Partial<Operation>, Partial<LogSubject>, OperationCause]>([
     ["a suspend, and another client's change of this endpoint", "suspend_compute", {}, {}, "Other"],
