@@ -69,8 +69,6 @@ const ownSteps: Readonly<Record<string, string>> = {
   OperationFailed:
     "Start the compute with kubectl endpoints wake, or change spec. If nothing will repeat the operation, acknowledge it.",
   WaitingForApproval: "Run the command to approve the change, or take the change back in spec.",
-  WaitingForIdle: "Wait. The endpoint serves as before.",
-  WaitingForWindow: "Wait. The endpoint serves as before.",
 };
 
 /** Stalled, else a deletion that waits (`InUse`). Of a Ready resource a failed operation or a change that waits. Else Ready. */

@@ -13,18 +13,14 @@ export interface Moment {
   readonly nowMs: number;
   /** Since when the change waits, in epoch milliseconds. */
   readonly sinceMs: number;
-  /** Whether a read of this reconcile proves that the compute is idle. */
   readonly isIdle: boolean;
 }
 
-/** What the policy says about the time of a change. Approval is not part of it. */
-export interface Timing {
-  readonly isNow: boolean;
-  /** When it may next be sent, in epoch milliseconds; `undefined`: now, or when the compute is idle. */
-  readonly nextMs: number | undefined;
-}
-
-export function timingOf(policy: DisruptionPolicy, { nowMs, sinceMs, isIdle }: Moment): Timing {
+/**
+ * Whether the change may be sent now. Approval is not part of it.
+ * @returns nextMs when it may next be sent, in epoch milliseconds; `undefined`: now, or when the compute is idle
+ */
+export function timingOf(policy: DisruptionPolicy, { nowMs, sinceMs, isIdle }: Moment) {
   const { when = "Immediately", windows = [], forceAfterSeconds = Infinity } = policy;
   const forceMs = sinceMs + forceAfterSeconds * 1_000;
   const isOpen = {

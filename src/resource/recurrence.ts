@@ -11,17 +11,12 @@ export interface Recurrence {
 }
 
 /** Whether a cron expression can be read, and ever begins. */
-export function isCron(schedule: string): boolean {
-  try {
-    return nextStartMs({ schedule, durationSeconds: 0 }, 0) !== undefined;
-  } catch {
-    return false;
-  }
-}
+export const isCron = (schedule: string) => isReadable(() => nextStartMs({ schedule, durationSeconds: 0 }, 0));
+export const isTimeZone = (timeZone: string) => isReadable(() => new Intl.DateTimeFormat("en", { timeZone }));
 
-export function isTimeZone(timeZone: string): boolean {
+function isReadable(read: () => unknown): boolean {
   try {
-    return new Intl.DateTimeFormat("en", { timeZone }) !== undefined;
+    return read() !== undefined;
   } catch {
     return false;
   }

@@ -19,10 +19,7 @@ export const groups: readonly Group[] = [
     text: "Use",
     pages: inDocs("using", "changes", "connect", "guides/clients", "rotate", "plugin", "troubleshooting"),
   },
-  {
-    text: "Run",
-    pages: ["charts/endpoint-operator/README.md", ...inDocs("settings", "upgrades", "gitops")],
-  },
+  { text: "Run", pages: ["charts/endpoint-operator/README.md", ...inDocs("settings", "upgrades", "gitops")] },
   { text: "Watch", pages: inDocs("monitoring", "dashboard", "metrics", "cost", "tracing") },
   { text: "Share", pages: [...inDocs("tenants", "security-model"), "SECURITY.md"] },
   { text: "Guides", pages: inDocs("guides/terraform", "guides/air-gapped", "guides/openshift", "guides/velero") },

@@ -1,5 +1,6 @@
 /** In which fields an endpoint differs from spec, in words for people. */
 import type { EndpointChanges, ObservedEndpoint } from "../../domain/endpoint.ts";
+import { withoutEmpty } from "../../engine/summary.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { FieldDifference } from "../../resource/status-schema.ts";
 import { type DesiredField, diffEndpoint } from "./desired-endpoint.ts";
@@ -32,11 +33,8 @@ function settingsDrift(actual: Settings, desired: Settings): readonly FieldDiffe
 const valueLimit = 64;
 
 function difference(field: string, actual: string | undefined, desired: string | undefined): FieldDifference {
-  return {
-    field: `spec.${field}`,
-    ...(actual !== undefined && { actual: actual.slice(0, valueLimit) }),
-    ...(desired !== undefined && { desired: desired.slice(0, valueLimit) }),
-  };
+  const values = { actual: actual?.slice(0, valueLimit), desired: desired?.slice(0, valueLimit) };
+  return withoutEmpty({ field: `spec.${field}`, ...values });
 }
 
 type Settings = Readonly<Record<string, string>>;

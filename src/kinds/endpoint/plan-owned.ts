@@ -48,9 +48,10 @@ export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, obser
     case "Listed": {
       const plan = planPresent(observation, spec, remote.endpoint);
       // A list may be out of date. It is proof enough only if nothing is to be done, and nothing else was asked for last.
+      const mayBeIdle = observation.operations.isSuspended && remote.endpoint.state !== "idle";
       const isProven =
         plan.kind === "Settled"
-          ? isKnown(observation, spec, plan) && !(plan.ruling && hasJustSuspended(observation, remote.endpoint))
+          ? isKnown(observation, spec, plan) && !(plan.ruling && mayBeIdle)
           : plan.kind === "Wait" && plan.reason === "OperationInFlight";
       return isProven ? plan : lookAt(endpointId);
     }
@@ -66,11 +67,6 @@ function isKnown({ resource }: Observation, spec: ComputeEndpointSpec, { ruling 
   return ruling?.change === undefined
     ? acknowledged === undefined || acknowledged.hash === hashOf(desiredChanges(spec))
     : pendingChange?.hash === ruling.change.hash && observedGeneration === resource.generation;
-}
-
-/** Whether the compute may be idle although the list does not show it yet. */
-function hasJustSuspended({ operations }: Observation, { state }: ObservedEndpoint): boolean {
-  return operations.isSuspended && state !== "idle";
 }
 
 interface Ruled extends Observation {
