@@ -1,8 +1,11 @@
 /** Tests spec.disruption with real connections: real PostgreSQL behind the sandbox, and a real API server. */
+import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { conditionOf } from "../../src/resource/conditions.ts";
+import { adminKubectl } from "../support/api-server.ts";
 import type { StoredResource } from "../support/stored-resource.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
@@ -166,4 +169,48 @@ test("a schedule that begins now → its size, and spec stays as it is; after it
   await world.apply("orders", { ...orders, compute: small, schedules: null });
   const { status } = await world.until("orders", "the size of spec", isSize(0.25));
   expect(status.activeSchedule).toBeUndefined();
+});
+
+test("the sample policy → only the group of approvers may approve a change, or end the need for approval", async () => {
+  const world = await startWorld();
+  await world.apply("orders", { ...orders, compute: small, disruption: { approval: "Required" } });
+  const text = await readFile(new URL("../../deploy/samples/approve-change-policy.yaml", import.meta.url), "utf8");
+  const [policy, binding] = parseAllDocuments(text).map((document) => document.toJS());
+  const name = `${world.namespace}.example`;
+  const only = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": world.namespace } } };
+  const items = [
+    { ...policy, metadata: { name } },
+    { ...binding, metadata: { name }, spec: { ...binding.spec, policyName: name, matchResources: only } },
+  ];
+  onTestFinished(async () => {
+    for (const { kind } of items) await adminKubectl().run(["delete", kind, name]);
+  });
+  await adminKubectl().run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+
+  const as = (groups: readonly string[]) => [
+    "--as",
+    "dana",
+    ...["system:masters", ...groups].flatMap((group) => ["--as-group", group]),
+  ];
+  const [editor, approver] = [as([]), as(["database-approvers"])];
+  const approve = [
+    "-n",
+    world.namespace,
+    "annotate",
+    "--overwrite",
+    "cpe",
+    "orders",
+    "endpoint-operator.dev/approve-change=3f9a",
+  ];
+  const dryRun = "--dry-run=server";
+  // The API server takes a moment to enforce a new policy.
+  await expect
+    .poll(async () => (await adminKubectl().tryRun([...approve, dryRun, ...editor])).stderr)
+    .toContain("may approve a change");
+  const patch = ["-n", world.namespace, "patch", "cpe", "orders", "--type=merge", dryRun, "-p"];
+  const withoutApproval = [...patch, '{"spec":{"disruption":{"approval":null}}}'];
+  expect((await adminKubectl().tryRun([...withoutApproval, ...editor])).stderr).toContain("spec.disruption.approval");
+  expect((await adminKubectl().tryRun([...patch, '{"spec":{"disabled":false}}', ...editor])).code).toBe(0);
+  expect((await adminKubectl().tryRun([...withoutApproval, ...approver])).code).toBe(0);
+  expect((await adminKubectl().tryRun([...approve, dryRun, ...approver])).code).toBe(0);
 });

@@ -24,13 +24,14 @@ export function comparisonAfter(step: EndpointStep, summary: Summary): Partial<C
   const { status, annotations: given } = step.facts.resource;
   const { active, nextMs } = wantedOf(step.facts) ?? {};
   const { drift = status.drift } = isRunning(summary) ? status : (compared(step) ?? {});
-  const isApprovalUsed = isCarriedOut(step) && given[annotations.approveChange] === status.pendingChange?.hash;
+  const approval = given[annotations.approveChange];
+  const isApprovalUsed = isCarriedOut(step) && approval === rulingIn(endpointPlan(step.plan))?.change?.hash;
   return {
     drift: drift?.slice(0, driftLimit),
     pendingChange: pendingAfter(step),
     activeSchedule: active,
     nextScheduleTime: nextMs === undefined ? undefined : secondsTime(nextMs),
-    ...(isApprovalUsed && { lastHandledApproval: given[annotations.approveChange] }),
+    ...(isApprovalUsed && { lastHandledApproval: approval }),
   };
 }
 

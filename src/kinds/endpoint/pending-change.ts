@@ -20,8 +20,9 @@ import { isScheduledSize } from "./schedules.ts";
  */
 export function rulingOf(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Ruling {
   const { disruption = {} } = spec;
-  const fields = driftOf(spec, endpoint).filter(({ field }) => field === branchField || field === sizeField);
-  if (!isHoldingBack(disruption) || fields.length === 0) {
+  const isDisruptive = ({ field }: FieldDifference) => field === branchField || field === sizeField;
+  const fields = isHoldingBack(disruption) ? driftOf(spec, endpoint).filter(isDisruptive) : [];
+  if (fields.length === 0) {
     return { held: [] };
   }
   const { resource, nowMs, operations } = observation;
