@@ -130,6 +130,7 @@ export const eventReasons = {
       "EndpointPresumed",
       "EndpointRestarting",
       "EndpointSuspending",
+      "FieldsIgnored",
       "OperationFailed",
       "ProjectGone",
       "WindowMissed",

@@ -34,7 +34,7 @@ export interface PlaneProblem {
 export function notGrantedMessage(
   namespace: string,
   projectId: string,
-  what: "change" | "adopt" | "deleteAdopted",
+  what: "change" | "adopt" | "deleteAdopted" | "observe",
 ): string {
   const ask = `Ask an administrator of the cluster to add ${projectId} to the annotation ${grantAnnotation} of Namespace ${namespace}, or to spec.projects of the ClusterControlPlane if it has that list`;
   switch (what) {
@@ -42,6 +42,8 @@ export function notGrantedMessage(
       return `Namespace ${namespace} has no grant for project ${projectId}, so the operator creates and changes nothing there. ${ask}.`;
     case "adopt":
       return `Namespace ${namespace} has no grant for project ${projectId}, and an adoption needs one. ${ask}, or remove spec.adoption.`;
+    case "observe":
+      return `Namespace ${namespace} has no grant for project ${projectId}, and to observe an endpoint needs one. ${ask}.`;
     case "deleteAdopted":
       return `This deletion concerns something that the operator may not have created. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not delete it. ${ask}, or set the deletionPolicy to Retain.`;
   }

@@ -47,6 +47,8 @@ export interface KindInProject<T extends KindTypes> {
   markOf?(resource: T["resource"]): string;
   /** Whether a deletion has something to do in the control plane. `Retained`: it has, but spec keeps it. */
   heldBy(resource: T["resource"]): "Nothing" | "Retained" | "Something";
+  /** Whether the finalizer is stored before anything is read. A resource for which nothing is sent needs none. @default true */
+  isGuarded?(resource: T["resource"]): boolean;
   /** The remedy if the records in status prove nothing; `undefined`: they do, or there are none. */
   unprovenRecords?(resource: T["resource"]): string | undefined;
   /** The right that the resource needs and does not have, as a message; `undefined`: none is missing. */
@@ -156,7 +158,7 @@ export interface ProjectFacts {
   readonly answerOf: (uid: string) => unknown;
 }
 
-export type ReleaseCause = "Gone" | "Retained" | "NeverCreated" | "ProjectGone";
+export type ReleaseCause = "Gone" | "Retained" | "NeverCreated" | "ProjectGone" | "Observed";
 
 /** The next step of one resource. One plan has at most one effect on the control plane. */
 export type CommonPlan =

@@ -92,7 +92,7 @@ export class ResourceReconcile<T extends KindTypes> {
   wantsRead(): "Needed" | "Useful" | "No" {
     const { plan, shownLog } = this.#decision;
     // Without the finalizer nothing is decided from reads: nothing may be created outside the cluster before it is stored.
-    const isUnguarded = !isBeingDeleted(this.#resource) && !this.#hasFinalizer();
+    const isUnguarded = !isBeingDeleted(this.#resource) && this.#lacksFinalizer();
     if (this.#isDone || isUnguarded || (plan.kind !== "Look" && shownLog === undefined)) {
       return "No";
     }
@@ -150,14 +150,15 @@ export class ResourceReconcile<T extends KindTypes> {
   /** Nothing is created outside the cluster before the finalizer is stored. */
   async #addFinalizer(): Promise<void> {
     const isWanted = this.plan.kind === "Look" && !isBeingDeleted(this.#resource);
-    if (isWanted && !this.#hasFinalizer()) {
+    if (isWanted && this.#lacksFinalizer()) {
       this.#take(await this.#target.kind.store.addFinalizer(this.#resource));
       this.#target.context.logger.info(resourceFields(this.#resource), "finalizer added");
     }
   }
 
-  #hasFinalizer(): boolean {
-    return this.#resource.finalizers.includes(this.#target.kind.finalizer);
+  #lacksFinalizer(): boolean {
+    const isGuarded = this.#decision.scope.isGuarded?.(this.#resource) ?? true;
+    return isGuarded && !this.#resource.finalizers.includes(this.#target.kind.finalizer);
   }
 
   async decideWithReads(from: ControlPlane, reads: ProjectReads): Promise<void> {

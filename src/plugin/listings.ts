@@ -81,17 +81,21 @@ export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
 
 /**
  * The resource changes nothing, because spec has the present values, and the endpoint stays after it.
- * @param controlPlaneRef `undefined`: the control plane of the settings
+ * @param controlPlaneRef `undefined`: the control plane of the settings. With `isObserved` the operator only reads.
  */
 export function adoptionManifest(
   endpoint: ObservedEndpoint,
   namespace: string,
-  controlPlaneRef: ControlPlaneRef | undefined,
+  {
+    controlPlaneRef,
+    isObserved,
+  }: { readonly controlPlaneRef: ControlPlaneRef | undefined; readonly isObserved: boolean },
 ): object {
   const { id, projectId, branchId, type, minUnits, maxUnits, suspendTimeoutSeconds } = endpoint;
   const suspend = suspendTimeoutSeconds === undefined ? undefined : suspendOf(suspendTimeoutSeconds);
   const present = { projectId, branchId, type, compute: { minUnits, maxUnits }, ...(suspend && { suspend }) };
-  const adopting = { adoption: { policy: "AdoptOnly", endpointId: id }, deletionPolicy: "Retain" };
+  const adoption = { policy: "AdoptOnly", endpointId: id };
+  const adopting = isObserved ? { management: "Observe", adoption } : { adoption, deletionPolicy: "Retain" };
   const spec = { ...present, ...(controlPlaneRef && { controlPlaneRef }), ...adopting };
   return { apiVersion: `${group}/${version}`, kind, metadata: { name: id, namespace }, spec };
 }

@@ -34,6 +34,7 @@ export interface Options {
   readonly selector?: string;
   readonly filename?: readonly string[];
   readonly wait?: true;
+  readonly observe?: true;
   readonly controlPlane?: string;
   readonly project?: readonly string[];
 }
@@ -104,7 +105,8 @@ export class PluginRun {
 
   async adopt(): Promise<void> {
     const { endpoints, ref } = await this.#unowned(this.#namespace);
-    const items = endpoints.map((endpoint) => adoptionManifest(endpoint, this.#namespace, ref));
+    const how = { controlPlaneRef: ref, isObserved: this.#options.observe === true };
+    const items = endpoints.map((endpoint) => adoptionManifest(endpoint, this.#namespace, how));
     const list = { apiVersion: "v1", kind: "List", items };
     this.#print(list, stringify(list));
   }

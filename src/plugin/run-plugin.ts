@@ -68,6 +68,7 @@ function commandsOf({ stdout, stderr }: Io, start: Start): Command {
     .action(on((run, names) => run.plan(names)));
   listing("adopt", "writes manifests that adopt every endpoint that no resource owns", ["yaml", "json"])
     .requiredOption("--all", "every endpoint")
+    .option("--observe", "only observe them: management: Observe")
     .action(on((run) => run.adopt()));
   listing("orphans", "lists the endpoints that no resource of this cluster owns").action(on((run) => run.orphans()));
   for (const power of ["wake", "suspend"] as const) {

@@ -18,6 +18,7 @@ export type ParsedSpec =
       readonly controlPlaneRef: ControlPlaneRef | "Unreadable" | undefined;
       readonly projectId: string | undefined;
       readonly deletionPolicy: "Delete" | "Retain" | undefined;
+      readonly management: "Manage" | "Observe" | undefined;
     });
 
 export interface ComputeEndpoint extends StoredObject {
@@ -49,6 +50,11 @@ export function parseComputeEndpoint(stored: unknown, expected?: ComputeEndpoint
 /** Returns the fields of spec that a deletion needs, even if the rest of spec is invalid. */
 export function deletionFieldsOf({ spec }: ComputeEndpoint) {
   return spec.kind === "Valid" ? spec.spec : spec;
+}
+
+/** Whether the operator only reads the endpoint, and changes nothing. */
+export function isObserved(resource: ComputeEndpoint): boolean {
+  return deletionFieldsOf(resource).management === "Observe";
 }
 
 /** Returns the project id in spec, even if the rest of spec is invalid; `undefined`: there is none. */
@@ -109,6 +115,7 @@ function parseSpec(spec: unknown): ParsedSpec {
     controlPlaneRef: readableRef(fields.controlPlaneRef),
     projectId: specSchema.shape.projectId.safeParse(fields.projectId).data,
     deletionPolicy: specSchema.shape.deletionPolicy.safeParse(fields.deletionPolicy).data,
+    management: specSchema.shape.management.safeParse(fields.management).data,
   };
 }
 

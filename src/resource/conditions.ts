@@ -74,7 +74,8 @@ export type WaitReason = (typeof waitReasons)[number];
 /** Reasons of Ready and of the conditions beside it that report neither a stall nor work in progress. */
 export const otherReasons = [
   ...waitReasons,
-  ...(["Accepted", "Drift", "NoFailure", "NotCompared", "NotShown", "OperationFailed", "UpToDate"] as const),
+  ...(["Accepted", "Drift", "NoFailure", "NotCompared", "NotShown", "Observed", "OperationFailed"] as const),
+  "UpToDate",
 ] as const;
 export type OtherReason = (typeof otherReasons)[number];
 

@@ -251,6 +251,10 @@ export const specSchema = withRules(
         .describe("ReadWrite: the one writable endpoint of its branch. ReadOnly: a read replica. Cannot be changed.")
         .meta(celRules(immutable("type"))),
       controlPlaneRef: controlPlaneRef.optional(),
+      management: optional(
+        z.enum(["Manage", "Observe"]),
+        "Observe: the operator shows the endpoint that spec.adoption.endpointId or the branch names, and its difference from spec. It changes nothing, and a deletion deletes nothing. Absent: Manage.",
+      ),
       compute: compute.optional(),
       suspend: suspend.optional(),
       pooler: pooler.optional(),

@@ -59,6 +59,14 @@ describe("manifests", () => {
 
   test.each([
     ["adopt-main.yaml", ["computeendpoint.endpoint-operator.dev/main"]],
+    ["observe-main.yaml", ["computeendpoint.endpoint-operator.dev/main"]],
+    [
+      "migrate-orders.yaml",
+      [
+        ...["serviceaccount/migrate-orders", "role.rbac.authorization.k8s.io/migrate-orders"],
+        ...["rolebinding.rbac.authorization.k8s.io/migrate-orders", "job.batch/migrate-orders"],
+      ],
+    ],
     ["orders-app.yaml", ["databaseaccess.endpoint-operator.dev/orders-app"]],
     [
       "own-control-plane.yaml",

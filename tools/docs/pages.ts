@@ -17,7 +17,10 @@ export const groups: readonly Group[] = [
   { text: "Start", pages: ["README.md", ...inDocs("concepts")] },
   {
     text: "Use",
-    pages: inDocs("using", "changes", "connect", "guides/clients", "rotate", "plugin", "troubleshooting"),
+    pages: [
+      ...inDocs("using", "changes", "connect", "guides/clients", "guides/migrations", "rotate", "plugin"),
+      ...inDocs("troubleshooting"),
+    ],
   },
   { text: "Run", pages: ["charts/endpoint-operator/README.md", ...inDocs("settings", "upgrades", "gitops")] },
   { text: "Watch", pages: inDocs("monitoring", "dashboard", "metrics", "cost", "tracing") },

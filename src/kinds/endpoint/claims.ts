@@ -1,7 +1,7 @@
 /** The claims of a project's resources, and which of two competing resources comes first. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import type { ResourceKey } from "../../domain/resource-store.ts";
-import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, isObserved } from "../../resource/compute-endpoint.ts";
 import { isTrue } from "../../resource/conditions.ts";
 import { type Identity, isIntentOf, ownershipToken } from "../../resource/identity.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
@@ -20,8 +20,8 @@ export interface Claim {
   /** The intent of the resource, if it was made for this resource: the create has no result yet. */
   readonly intent: CreateIntent | undefined;
   /**
-   * The valid spec of the resource. `undefined`: the resource asks for nothing, because it is Stalled, paused, invalid
-   * or being deleted.
+   * The valid spec of the resource. `undefined`: the resource asks for nothing, because it is Stalled, paused, invalid,
+   * being deleted, or only observes.
    */
   readonly wish: ComputeEndpointSpec | undefined;
 }
@@ -128,7 +128,8 @@ function recordedEndpointId(resource: ComputeEndpoint, identity: Identity): stri
 }
 
 function wishOf(resource: ComputeEndpoint): ComputeEndpointSpec | undefined {
-  const mayAsk = !isBeingDeleted(resource) && !isPaused(resource) && !isTrue(resource.status.conditions, "Stalled");
+  const isIdle = isBeingDeleted(resource) || isPaused(resource) || isObserved(resource);
+  const mayAsk = !isIdle && !isTrue(resource.status.conditions, "Stalled");
   return mayAsk && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
 }
 

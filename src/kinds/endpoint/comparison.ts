@@ -1,5 +1,6 @@
 /** What status says about the comparison of endpoint and spec: drift, a change that waits, schedules, and InSync. */
 import type { Summary } from "../../engine/summary.ts";
+import { isObserved } from "../../resource/compute-endpoint.ts";
 import { type ConditionDraft, conditionOf, secondsTime } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
 import { type ComputeEndpointStatus, driftLimit, type PendingChange } from "../../resource/status-schema.ts";
@@ -13,7 +14,11 @@ import { type Scheduled, scheduledSpec } from "./schedules.ts";
 
 /** What spec asks for now; `undefined`: it is invalid. */
 export function wantedOf({ resource, nowMs }: EndpointFacts): Scheduled | undefined {
-  return resource.spec.kind === "Valid" ? scheduledSpec(resource.spec.spec, nowMs) : undefined;
+  if (resource.spec.kind === "Invalid") {
+    return undefined;
+  }
+  const { spec } = resource.spec;
+  return isObserved(resource) ? { spec, active: undefined, nextMs: undefined } : scheduledSpec(spec, nowMs);
 }
 
 /** Members that are `undefined` are removed from status. */
@@ -37,7 +42,8 @@ export function comparisonAfter(step: EndpointStep, summary: Summary): Partial<C
 
 /** A resource without an endpoint, or one that is being deleted, has nothing to compare. */
 function isComparable(step: EndpointStep): boolean {
-  return recordsAfter(step).ownership !== undefined && !isBeingDeleted(step.facts.resource);
+  const hasEndpoint = recordsAfter(step).ownership !== undefined || step.plan?.kind === "Observe";
+  return hasEndpoint && !isBeingDeleted(step.facts.resource);
 }
 
 /** Before its own operation has ended, the operator does not call a difference drift. */
@@ -61,7 +67,7 @@ function pendingAfter(step: EndpointStep): PendingChange | undefined {
   const plan = endpointPlan(step.plan);
   const isRuled = plan?.kind === "Settled" || plan?.kind === "UpdateEndpoint" || plan?.kind === "MoveEndpoint";
   const { pendingChange } = step.facts.resource.status;
-  return isCarriedOut(step) ? undefined : isRuled ? plan.ruling?.change : pendingChange;
+  return isCarriedOut(step) || plan?.kind === "Observe" ? undefined : isRuled ? plan.ruling?.change : pendingChange;
 }
 
 /** Whether the control plane has accepted the last field of the change. */

@@ -2,12 +2,14 @@
 
 import type { Reads } from "../../engine/kind.ts";
 import { invalidSpec } from "../../engine/standing.ts";
+import { isObserved } from "../../resource/compute-endpoint.ts";
 import { ownershipOf } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import type { ProjectClaims } from "./claims.ts";
 import { operationFactsOf } from "./log-subject.ts";
 import type { EndpointFacts, EndpointTypes, Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
+import { planLettingGo, planObserve } from "./plan-observe.ts";
 import { planOpenCreate } from "./plan-open-create.ts";
 import { planDeletion, planOperationWait, planOwned } from "./plan-owned.ts";
 import { planUnowned } from "./plan-unowned.ts";
@@ -19,6 +21,10 @@ import { scheduledSpec } from "./schedules.ts";
  * only for an endpoint that the records prove to belong to the resource, and that was read by id.
  */
 export function decideEndpoint(facts: EndpointFacts, reads: Reads<EndpointTypes>, claims: () => ProjectClaims): Plan {
+  const released = planLettingGo(facts);
+  if (released !== undefined) {
+    return released;
+  }
   const { project } = reads;
   const look: Plan = { kind: "Look", at: "Project" };
   if (project === undefined) {
@@ -59,6 +65,9 @@ export function planFromSnapshot(observation: Observation): Plan {
   }
   if (resource.spec.kind === "Invalid") {
     return invalidSpec(resource.spec.problems);
+  }
+  if (isObserved(resource)) {
+    return planObserve(resource.spec.spec, observation);
   }
   const { spec } = scheduledSpec(resource.spec.spec, observation.nowMs);
   if (ownership !== undefined) {

@@ -5,7 +5,7 @@ import type { ResourceStore } from "../../domain/resource-store.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads, ShownLog } from "../../engine/kind.ts";
 import { parseMark } from "../../operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
-import { type ComputeEndpoint, planeOf, workKeyOf } from "../../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, isObserved, planeOf, workKeyOf } from "../../resource/compute-endpoint.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { isIdentityProven, isIntentOf, isTokenOfCluster, ownershipToken, tokenIn } from "../../resource/identity.ts";
 import { finalizer } from "../../resource/names.ts";
@@ -65,6 +65,10 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     return heldBy(resource);
   }
 
+  isGuarded(resource: ComputeEndpoint): boolean {
+    return !isObserved(resource);
+  }
+
   unprovenRecords(resource: ComputeEndpoint): string | undefined {
     const { identity } = this.#project;
     return isIdentityProven(resource, identity) ? undefined : unprovenMessage(resource, identity);
@@ -78,8 +82,9 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   shownLog(resource: ComputeEndpoint): ShownLog | undefined {
     const { problem, identity, grantOf, projectId } = this.#project;
     const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, identity);
-    const mayRead = isBeingDeleted(resource) || grantOf(resource.key.namespace, projectId).mayChange;
-    const isShown = problem === undefined && isProven && mayRead;
+    const { mayChange, mayAdopt } = grantOf(resource.key.namespace, projectId);
+    const mayRead = isProven && (isBeingDeleted(resource) || mayChange);
+    const isShown = problem === undefined && (isObserved(resource) ? mayAdopt : mayRead);
     return isShown ? { since: parseMark(resource.status) } : undefined;
   }
 

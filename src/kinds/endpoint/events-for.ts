@@ -17,6 +17,7 @@ export function eventsFor(step: EndpointStep, next: ComputeEndpointStatus): read
     ...conditionEvents(previous, next),
     ...fieldEvents(previous, next),
     ...waitEvents(step, next),
+    ...ignoredEvents(step, next),
   ];
 }
 
@@ -81,6 +82,7 @@ export function releaseEvents(
     case "Retained":
       return [normal("EndpointRetained", "Delete", "The operator left the endpoint as it is.")];
     case "NeverCreated":
+    case "Observed":
       return [];
   }
 }
@@ -121,6 +123,14 @@ function conditionEvents(previous: ComputeEndpointStatus, next: ComputeEndpointS
     events.push(normal("EndpointReady", "Reconcile", ready.message));
   }
   return events;
+}
+
+/** Reports once what an observed resource asks for in vain. */
+function ignoredEvents({ plan, facts }: EndpointStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
+  const { message = "" } = conditionOf(next.conditions, "Ready") ?? {};
+  const isKnown = conditionOf(facts.resource.status.conditions, "Ready")?.message === message;
+  const isNews = plan?.kind === "Observe" && plan.ignored.length > 0 && !isKnown;
+  return isNews ? [warning("FieldsIgnored", "Observe", message)] : [];
 }
 
 /** Returns an event if managed fields left spec: the control plane keeps their last values. */

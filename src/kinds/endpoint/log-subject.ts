@@ -4,6 +4,7 @@ import { type Operation, outcomeOf } from "../../domain/operation.ts";
 import { ownPlan, type Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
 import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
+import { ownershipOf } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import type { EndpointFacts, EndpointStep, EndpointTypes, OperationFacts } from "./observation.ts";
 import type { EndpointPlan } from "./plan.ts";
@@ -12,11 +13,15 @@ import { type Records, rulesOf } from "./plan-table.ts";
 export function subjectOf(step: EndpointStep): LogSubject {
   const { resource, memory, nowMs: readMs } = step.facts;
   const endpoint = latestEndpoint(step);
+  const { plan, facts } = step;
+  const observed = plan?.kind === "Observe" ? ownershipOf(facts, plan.endpoint, "Adopted") : undefined;
+  // The host of an endpoint has its id.
+  const isSame = resource.status.host === endpoint?.host;
   const sizes = [resource.status.compute, readEndpoint(step), endpoint].filter((each) => each !== undefined);
   return {
     ...{ readMs, sizes, endpoint },
-    ownership: recordsAfter(step).ownership,
-    previousOwnership: resource.status.ownership,
+    ownership: recordsAfter(step).ownership ?? observed,
+    previousOwnership: resource.status.ownership ?? (isSame ? observed : undefined),
     answeredIds: answeredOperations(step).map(({ id }) => id),
     answeredCause: step.plan?.kind === "UpdateEndpoint" && step.plan.isCorrection ? "Drift" : undefined,
     ownOperationIds: memory.ownOperationIds,

@@ -112,6 +112,12 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
     request: () => ({ kind: "Forgotten" }),
     events: ({ endpointId }) => [warning("EndpointGone", "Observe", goneText(endpointId))],
   },
+  Observe: {
+    ...usual,
+    summary: ({ ignored }) => ({ kind: "Ready", reason: "Observed", message: observedText(ignored) }),
+    nextLookMs: () => undefined,
+    shownEndpoint: ({ endpoint }) => endpoint,
+  },
   UpdateEndpoint: {
     ...change,
     name: ({ endpointId, hash }) => `${endpointId} ${hash}`,
@@ -161,6 +167,11 @@ export function rulesOf(plan: EndpointPlan): PlanRules<EndpointPlan> {
 
 function progressing(reason: ProgressReason, message: string): Summary {
   return { kind: "Progressing", reason, message };
+}
+
+function observedText(ignored: readonly string[]): string {
+  const rest = ignored.length === 0 ? "" : ` ${ignored.join(", ")} is ignored.`;
+  return `The endpoint exists. By spec.management the operator changes nothing.${rest}`;
 }
 
 function goneText(endpointId: string): string {

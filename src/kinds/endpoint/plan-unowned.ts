@@ -104,7 +104,7 @@ function planAdoptOnlyMiss(spec: ComputeEndpointSpec): Plan | undefined {
   );
 }
 
-function readWriteEndpointOf({ project }: Observation, branchId: string): ObservedEndpoint | undefined {
+export function readWriteEndpointOf({ project }: Observation, branchId: string): ObservedEndpoint | undefined {
   return [...project.endpoints.values()].find(
     (endpoint) => endpoint.branchId === branchId && endpoint.type === "ReadWrite",
   );

@@ -37,6 +37,8 @@ export type EndpointPlan =
       readonly acknowledgedHash: string | undefined;
     }
   | { readonly kind: "ForgetEndpoint"; readonly endpointId: string }
+  /** Only shows the endpoint. `ignored`: what spec and annotations ask for in vain. */
+  | { readonly kind: "Observe"; readonly endpoint: ObservedEndpoint; readonly ignored: readonly string[] }
   | {
       readonly kind: "UpdateEndpoint";
       readonly endpointId: string;

@@ -1,18 +1,21 @@
 /** What a deletion of a ComputeEndpoint has to do, and which rights and proofs its resource needs. */
 import { notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
-import { type ComputeEndpoint, deletionFieldsOf, workProjectOf } from "../../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, deletionFieldsOf, isObserved, workProjectOf } from "../../resource/compute-endpoint.ts";
 import { planeName } from "../../resource/control-plane-resource.ts";
 import type { Identity } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { hasConsent } from "./claims.ts";
 
-/** `Retained`: by `deletionPolicy`; without one, an adopted or presumed endpoint stays. */
+/** `Retained`: by `deletionPolicy`, or because the endpoint is only observed; without a policy, an adopted or presumed endpoint stays. */
 export function heldBy(resource: ComputeEndpoint): "Nothing" | "Retained" | "Something" {
   const { uid, status, isOwnershipReadable } = resource;
   if (isOwnershipReadable && status.ownership?.resourceUid !== uid && status.createIntent === undefined) {
     return "Nothing";
   }
   const origin = status.ownership?.origin;
+  if (isObserved(resource)) {
+    return "Retained";
+  }
   const usual = origin === "Adopted" || origin === "Presumed" ? "Retain" : "Delete";
   return (deletionFieldsOf(resource).deletionPolicy ?? usual) === "Retain" ? "Retained" : "Something";
 }
@@ -25,11 +28,14 @@ export function missingGrant(resource: ComputeEndpoint, grant: ProjectGrant): st
 function missingRight(
   resource: ComputeEndpoint,
   { mayChange, mayAdopt }: ProjectGrant,
-): "change" | "adopt" | "deleteAdopted" | undefined {
+): "change" | "adopt" | "deleteAdopted" | "observe" | undefined {
   const { ownership, createIntent } = resource.status;
   if (isBeingDeleted(resource)) {
     const isForeign = ownership !== undefined && ownership.origin !== "Created";
     return isForeign && !mayAdopt ? "deleteAdopted" : undefined;
+  }
+  if (isObserved(resource)) {
+    return mayAdopt ? undefined : "observe";
   }
   if (!mayChange) {
     return "change";

@@ -24,7 +24,8 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
   const own = endpointPlan(step.plan);
   const { operations, failedActions, bookkeeping, usage } = log.state;
   const acknowledged = acknowledgedAfter(step);
-  const isForgotten = records.ownership === undefined && resource.status.ownership !== undefined;
+  const isMissing = step.plan?.kind === "Stall" && step.plan.reason === "AdoptionTargetMissing";
+  const isForgotten = records.ownership === undefined && (resource.status.ownership !== undefined || isMissing);
   const fields = isForgotten ? noEndpoint : endpointFields(step, log, summary.kind === "Unchanged");
   const { compute } = fields;
   const latest = latestEndpoint(step);

@@ -283,7 +283,7 @@ const costs: readonly AlertCase[] = [
     alert: "ComputeEndpointStartsOften",
     name: "a start every two minutes → fires within an hour; it ends → resolves",
     series: { [starts(podA)]: "5+0x119 5+1x30 35+0x240" },
-    firing: { "59m": [], "1h14m30s": [{ labels: orders, value: "27.73" }], "2h20m": [] },
+    firing: { "59m": [], "1h14m30s": [{ labels: orders, value: "29" }], "2h20m": [] },
   },
   {
     alert: "ComputeEndpointStartsOften",

@@ -93,6 +93,8 @@ function effectOf(
     case "Wait":
     case "Stall":
       return { ...nothing, reason: plan.reason };
+    case "Observe":
+      return { ...nothing, reason: "Observed" };
     case "Settled":
       return { ...nothing, reason: "UpToDate" };
   }

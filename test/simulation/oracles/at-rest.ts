@@ -3,7 +3,7 @@ import type { EndpointRecord } from "../control-plane/engine.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";
 import { conditionOf, isPausedByPerson, isSettled } from "../run/settled.ts";
-import { ownershipOf, pendingOf, specOf } from "../run/stored-records.ts";
+import { isObserved, ownershipOf, pendingOf, specOf } from "../run/stored-records.ts";
 import type { Promised } from "../run/violation.ts";
 import type { World } from "../run/world.ts";
 import { wantedSpecOf, whyForgotten } from "./disruption.ts";
@@ -56,6 +56,12 @@ function pausedProblem(world: World, resource: StoredObject): Problem | undefine
 }
 
 function readyProblem(world: World, resource: StoredObject): Problem | undefined {
+  if (isObserved(resource)) {
+    const { finalizers } = resource.metadata;
+    return !Array.isArray(finalizers) || finalizers.length === 0
+      ? undefined
+      : { promise: "L1", text: "is only observed, and keeps its finalizer" };
+  }
   const endpointId = ownershipOf(resource)?.endpointId;
   const endpoint = world.endpoints().find(({ id }) => id === endpointId);
   if (endpoint === undefined) return { promise: "S8", text: "is Ready, and there is no endpoint" };

@@ -1,6 +1,6 @@
-/** Checks that nothing is sent for a paused resource. */
+/** Checks that nothing is sent for a paused or only observed resource. */
 import { isPausedByPerson } from "../run/settled.ts";
-import { ownershipOf } from "../run/stored-records.ts";
+import { isObserved, ownershipOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import type { Oracle } from "./oracle.ts";
 
@@ -16,7 +16,7 @@ export function pausedIsLeftAlone(world: World): Oracle {
   return {
     onObject({ object }) {
       const { uid } = object.metadata;
-      if (!isPausedByPerson(object)) pausedMs.delete(uid);
+      if (!isPausedByPerson(object) && !isObserved(object)) pausedMs.delete(uid);
       else if (!pausedMs.has(uid)) pausedMs.set(uid, world.time.nowMs());
     },
     onControlPlaneCall({ call, creator }) {
@@ -25,7 +25,7 @@ export function pausedIsLeftAlone(world: World): Oracle {
       const uid = creator.by === "Operator" ? creator.uid : owner?.metadata.uid;
       const sinceMs = pausedMs.get(uid ?? "");
       if (sinceMs !== undefined && world.time.nowMs() - sinceMs > newsMs) {
-        world.violate("S6", `a ${call.method} was sent for a paused resource`);
+        world.violate("S6", `a ${call.method} was sent for a paused or observed resource`);
       }
     },
   };

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from "../kubernetes/merge-patch.ts";
 import type { SentPost } from "../run/history.ts";
 import { conditionOf } from "../run/settled.ts";
 import { isGranted } from "../run/stored-planes.ts";
-import { ownershipOf, specOf } from "../run/stored-records.ts";
+import { isObserved, ownershipOf, specOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";
 import { isPlaneElsewhere, isPlaneMissing, isPlaneWithoutKey } from "./planes.ts";
 
@@ -125,7 +125,10 @@ const judges: Readonly<Record<string, { readonly isTrue: Judge; readonly otherwi
     otherwise: "every create of it had a known outcome, and every endpoint can be parsed",
   },
   AdoptionMismatch: { isTrue: mayAdopt, otherwise: "it does not adopt" },
-  AdoptionTargetMissing: { isTrue: mayAdopt, otherwise: "it does not adopt" },
+  AdoptionTargetMissing: {
+    isTrue: (world, resource) => mayAdopt(world, resource) || isObserved(resource),
+    otherwise: "it does not adopt",
+  },
   EndpointGone: { isTrue: mayAdopt, otherwise: "it has adopted nothing" },
   OwnedElsewhere: {
     isTrue: (world, resource) => mayAdopt(world, resource) || isOtherClusterOnBranch(world, resource),

@@ -67,9 +67,15 @@ export function isLetGo(resource: StoredObject): boolean {
   return isRetained(resource) || resolutionOf(resource).startsWith("abandon=");
 }
 
+/** Whether the operator only reads the endpoint. */
+export function isObserved(resource: StoredObject): boolean {
+  return specOf(resource).management === "Observe";
+}
+
 /** Whether a deletion of the resource retains its endpoint. */
 export function isRetained(resource: StoredObject): boolean {
   const { deletionPolicy } = specOf(resource);
+  if (isObserved(resource)) return true;
   if (typeof deletionPolicy === "string") return deletionPolicy === "Retain";
   const origin = ownershipOf(resource)?.origin;
   return origin === "Adopted" || origin === "Presumed";

@@ -168,6 +168,7 @@ const actionKinds = [
   "PersonMoves",
   "PersonReplaces",
   "OtherCluster",
+  "Observe",
 ] as const;
 type ActionKind = (typeof actionKinds)[number];
 
@@ -204,6 +205,8 @@ function randomAction(random: SeededRandom, kind: ActionKind, { name, spec }: Su
       return { kind: "Apply", name, spec: { ...spec, ...size(random.pick([0.25, 0.5, 1, 2, 4])) } };
     case "Move":
       return { kind: "Apply", name, spec: { ...spec, branchId } };
+    case "Observe":
+      return { kind: "Apply", name, spec: { ...spec, management: random.pick(["Observe", "Observe", "Manage"]) } };
     case "Delete":
       return { kind: "Delete", name };
     case "Recreate":

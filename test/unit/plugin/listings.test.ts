@@ -47,11 +47,17 @@ test.each([
   const controlPlaneRef = { kind: "ClusterControlPlane", name: "analytics" } as const;
   const spec = { projectId, branchId, type, compute: { minUnits: 0.5, maxUnits: 2 }, ...(suspend && { suspend }) };
   const adoption = { adoption: { policy: "AdoptOnly", endpointId: id }, deletionPolicy: "Retain" };
-  expect(adoptionManifest(seen, "shop", controlPlaneRef)).toMatchObject({
+  expect(adoptionManifest(seen, "shop", { controlPlaneRef, isObserved: false })).toMatchObject({
     metadata: inShop(id),
     spec: { ...spec, controlPlaneRef, ...adoption },
   });
-  expect(adoptionManifest(seen, "shop", undefined)).toHaveProperty("spec", { ...spec, ...adoption });
+  const here = { controlPlaneRef: undefined, isObserved: false };
+  expect(adoptionManifest(seen, "shop", here)).toHaveProperty("spec", { ...spec, ...adoption });
+  const observing = { management: "Observe", adoption: adoption.adoption };
+  expect(adoptionManifest(seen, "shop", { ...here, isObserved: true })).toHaveProperty("spec", {
+    ...spec,
+    ...observing,
+  });
 });
 
 test("usage of three resources in two namespaces → hours, the branch's own count, totals of each and of all", () => {

@@ -120,7 +120,7 @@ export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledg
 }
 
 /** The differences to a plain resource that has its finalizer and is not being deleted. */
-interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
+export interface ResourceChange extends Partial<Omit<ComputeEndpoint, "spec">> {
   readonly spec?: Partial<ComputeEndpointSpec>;
   /** A stored spec that does not fit the schema. */
   readonly brokenSpec?: { readonly deletionPolicy?: "Delete" | "Retain" };
@@ -153,6 +153,7 @@ export function resource(change: ResourceChange = {}): ComputeEndpoint {
             controlPlaneRef: undefined,
             projectId: project,
             deletionPolicy: brokenSpec.deletionPolicy,
+            management: undefined,
           },
   };
 }

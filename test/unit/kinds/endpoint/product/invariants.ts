@@ -147,6 +147,7 @@ const releasesOnlyWhenDone: Invariant = ({ factors, plan }) => {
     Gone: isOwned(factors) && remote === "Absent",
     NeverCreated: ownership === "None" && intent === "None",
     ProjectGone: false,
+    Observed: false,
   };
   const isAllowed = isDeleting(factors) && factors.hasFinalizer && reasons[plan.cause];
   return !isAllowed && "lets the finalizer go too early";
