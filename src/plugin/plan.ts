@@ -85,7 +85,7 @@ export function planned({ resource, plan, afterOperation, notes }: Awaited<Retur
 }
 
 function isDone(plan: Plan): boolean {
-  return plan.kind === "Settled" && plan.ruling?.wait === undefined;
+  return plan.kind === "Observe" || (plan.kind === "Settled" && plan.ruling?.wait === undefined);
 }
 
 /** What events and status will say. */

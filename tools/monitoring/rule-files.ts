@@ -18,9 +18,7 @@ export function runbookUrl(name: string): string {
 /** Finds the address of a runbook in a rules file. Its group is the name of the alert. */
 export const runbookUrlPattern = "https://endpoint-operator[.]dev/runbooks/(\\w+)";
 
-/**
- * The price of an hour of one compute unit. It is an example: docs/cost.md says how to use another one.
- */
+/** The price of an hour of one compute unit. It is an example: docs/cost.md says how to use another one. */
 const examplePrice = 0.16;
 
 /** Turns unit-seconds into money per hour: an estimate, with a lower and an upper bound. */

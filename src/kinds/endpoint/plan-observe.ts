@@ -1,6 +1,6 @@
 /** Plans the next step of a resource with `management: Observe`. No plan here sends anything. */
 import { stall } from "../../engine/kind.ts";
-import { isObserved } from "../../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, isObserved } from "../../resource/compute-endpoint.ts";
 import { annotations, finalizer } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
@@ -39,11 +39,15 @@ export function planObserve(spec: ComputeEndpointSpec, observation: Observation)
   // Only a read by id proves a difference.
   return remote.kind === "Unknown" || (remote.kind === "Listed" && driftOf(spec, remote.endpoint).length > 0)
     ? lookAt(endpointId ?? "")
-    : { kind: "Observe", endpoint: remote.endpoint, ignored: ignoredOf(spec, resource.annotations) };
+    : { kind: "Observe", endpoint: remote.endpoint, ignored: ignoredOf(spec, resource) };
 }
 
-function ignoredOf(spec: ComputeEndpointSpec, given: Readonly<Record<string, string>>): readonly string[] {
+function ignoredOf(spec: ComputeEndpointSpec, { annotations: given, status }: ComputeEndpoint): readonly string[] {
   const fields = (["deletionPolicy", "disruption", "schedules"] as const).filter((field) => spec[field] !== undefined);
-  const asked = [annotations.wakeRequestedAt, annotations.suspendRequestedAt].filter((name) => name in given);
-  return [...fields.map((field) => `spec.${field}`), ...asked];
+  const { lastHandledWakeAt: woken, lastHandledSuspendAt: suspended } = status;
+  const asked = [
+    ...(given[annotations.wakeRequestedAt] === woken ? [] : [annotations.wakeRequestedAt]),
+    ...(given[annotations.suspendRequestedAt] === suspended ? [] : [annotations.suspendRequestedAt]),
+  ];
+  return [...fields.map((field) => `spec.${field}`), ...asked.filter((name) => name in given)];
 }
