@@ -5,8 +5,8 @@ import { planOf } from "../run/plain-plan.ts";
 import { conditionOf } from "../run/settled.ts";
 import { ownershipOf } from "../run/stored-records.ts";
 import { rightClock } from "../time/machine.ts";
-import { branch, readWrite } from "../workloads/specs.ts";
-import { apply, at, type NamedCase, wasReadyBy } from "./named-case.ts";
+import { branch, readWrite, size } from "../workloads/specs.ts";
+import { apply, at, type NamedCase, remove, wasReadyBy } from "./named-case.ts";
 
 const byHand = (atMs: number, branchId: string) =>
   ({
@@ -50,6 +50,29 @@ export const guardCases: readonly NamedCase[] = [
       const stored = world.stored("orders");
       const reason = stored && conditionOf(stored, "Stalled")?.reason;
       return reason === "EndpointGone" ? [] : [`S10: Stalled is ${reason}`];
+    },
+  },
+  {
+    id: "observed",
+    name: "a managed endpoint is only observed from now on, a person resizes it, the resource is deleted → nothing is sent",
+    why: "a person asked the operator to look only, and it restarts or deletes the database",
+    plan: planOf({
+      steps: [
+        apply(1_000, "orders", readWrite(branch(1), size(1))),
+        apply(30_000, "orders", readWrite(branch(1), { ...size(2), management: "Observe", deletionPolicy: "Delete" })),
+        at(60_000, { kind: "PersonChanges", branchId: branch(1), changes: { minUnits: 0.5, maxUnits: 0.5 } }),
+        remove(120_000, "orders"),
+      ],
+    }),
+    judge: (world) => {
+      const late = world.log.entries.filter(
+        ({ atMs, text }) => atMs > 30_000 && /to (update|delete) the endpoint/.test(text),
+      );
+      const sizes = world.endpoints().map(({ minUnits }) => minUnits);
+      const isGone = world.stored("orders") === undefined;
+      return late.length === 0 && isGone && sizes.length === 1 && sizes[0] === 0.5
+        ? []
+        : [`S1: ${late.length} ${sizes}`];
     },
   },
   {
