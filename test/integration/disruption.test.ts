@@ -12,14 +12,14 @@ import { branches, project, startWorld, type World } from "../support/world.ts";
 const orders = { branchId: branches.orders, type: "ReadWrite" } as const;
 const small = { minUnits: 0.25, maxUnits: 0.25 };
 const large = { minUnits: 1, maxUnits: 1 };
-/** One minute of the sandbox is one second. */
-const timeScale = 60;
+/** One minute of the sandbox is half a second. */
+const timeScale = 120;
 const suspend = { mode: "After", afterSeconds: 60 } as const;
 
 /** An hour of office time: an application connects, writes for a minute and leaves, twelve times. */
 const visits = 12;
-const visitMs = 1_000;
-const pauseMs = 4_000;
+const visitMs = 500;
+const pauseMs = 2_500;
 
 const pendingReason = ({ status }: StoredResource) => conditionOf(status.conditions, "ChangePending")?.reason;
 const isSize = (units: number) => (resource: StoredResource) => resource.status.compute?.minUnits === units;
@@ -51,8 +51,9 @@ class Application {
   async connect(): Promise<void> {
     const client = new pg.Client({ connectionString: this.#uri });
     client.on("error", () => {
-      if (this.#client === client) this.losses += 1;
-      if (this.#client === client) this.#client = undefined;
+      if (this.#client !== client) return;
+      this.losses += 1;
+      this.#client = undefined;
     });
     await client.connect();
     this.#client = client;
@@ -169,6 +170,16 @@ test("a schedule that begins now → its size, and spec stays as it is; after it
   await world.apply("orders", { ...orders, compute: small, schedules: null });
   const { status } = await world.until("orders", "the size of spec", isSize(0.25));
   expect(status.activeSchedule).toBeUndefined();
+});
+
+test("a minute that does not exist, which the API server cannot know → Stalled InvalidSpec, and an edit mends it", async () => {
+  const world = await startWorld();
+  const schedules = [{ name: "office", schedule: "61 8 * * *", durationSeconds: 3600, compute: large }];
+  await world.apply("orders", { ...orders, compute: small, schedules });
+  const { status } = await world.untilStalled("orders", "InvalidSpec");
+  expect(conditionOf(status.conditions, "Stalled")?.message).toContain("spec.schedules.0.schedule");
+  await world.apply("orders", { ...orders, compute: small, schedules: null });
+  await world.untilReady("orders");
 });
 
 test("the sample policy → only the group of approvers may approve a change, or end the need for approval", async () => {
