@@ -1,7 +1,20 @@
-/** Answers the requests of the operator from the simulated control plane, as JSON. */
-import type { Mutation, Request } from "../ports.ts";
+/** Answers the requests of the operator as the sandbox does: with its engine, its schemas and its views. */
+import type { z } from "zod";
+import { profiles } from "../../../src/sandbox/engine/profile.ts";
+import { databaseView, newRoleView, roleView } from "../../../src/sandbox/http/codecs/branch-objects.ts";
+import {
+  changesOf,
+  createBody,
+  endpointView,
+  listedEndpointView,
+  movingEndpointView,
+  mutationView,
+  updateBody,
+} from "../../../src/sandbox/http/codecs/endpoint.ts";
+import { operationView } from "../../../src/sandbox/http/codecs/operation.ts";
+import type { Request } from "../ports.ts";
+import { type Mutation, type OperationRecord, Refusal } from "./engine.ts";
 import type { ControlPlaneServer, Creator } from "./server.ts";
-import { changesFromWire, creationFromWire, endpointToWire, mutationToWire, operationToWire } from "./wire.ts";
 
 /** A request that has reached the control plane. */
 export interface Arrived {
@@ -10,115 +23,136 @@ export interface Arrived {
   readonly creator: Creator;
 }
 
-export interface Answered {
-  readonly json: unknown;
-  /** What changed, for a write to an endpoint. */
-  readonly mutation?: Mutation;
-}
+type Answer = (arrived: Arrived, ids: readonly [string, string, string]) => object;
 
-/** A read of an endpoint of which clients can parse only id and name. */
-export class UnreadableError extends Error {}
+/** More than any run has. */
+const allOperations = 50_000;
 
-type Answer = (ids: readonly [string, string, string], arrived: Arrived) => Answered;
+const bodies = {
+  seed: { create: createBody(profiles.seed), update: updateBody(profiles.seed) },
+  public: { create: createBody(profiles.public), update: updateBody(profiles.public) },
+};
 
-const endpoint = "/projects/{project_id}/endpoints/{endpoint_id}";
-const branch = "/projects/{project_id}/branches/{branch_id}";
+const project = "/projects/{project_id}";
+const endpoint = `${project}/endpoints/{endpoint_id}`;
+const branch = `${project}/branches/{branch_id}`;
 const role = `${branch}/roles/{role_name}`;
 
-const answers: Readonly<Record<string, Answer>> = {
-  "GET /projects/{project_id}/endpoints": ([projectId], { server }) => {
-    const { endpoints, unreadableIds } = server.list(projectId);
-    return { json: { endpoints: [...endpoints.map(endpointToWire), ...unreadableIds.map((id) => ({ id }))] } };
+const ofEndpoints: Readonly<Record<string, Answer>> = {
+  [`GET ${project}/endpoints`]: ({ server: { engine, unreadable } }, [projectId]) => ({
+    endpoints: engine
+      .endpoints(projectId)
+      .map((record) => (unreadable.has(record.id) ? { id: record.id } : listedEndpointView(record, engine.profile))),
+  }),
+  [`POST ${project}/endpoints`]: ({ server, request, creator }, [projectId]) => {
+    const fields = parsed(request.body, bodies[server.engine.profile.name].create).endpoint;
+    const creation = { ...changesOf(fields), branchId: fields.branch_id, type: fields.type };
+    return changed(server, server.create(projectId, creation, creator));
   },
-  "POST /projects/{project_id}/endpoints": ([projectId], { server, request, creator }) =>
-    changed(server.create(projectId, creationFromWire(request.body), creator)),
-  [`GET ${endpoint}`]: ([projectId, id], { server }) => {
-    if (server.unreadable.has(id)) throw new UnreadableError();
-    return { json: { endpoint: endpointToWire(server.endpoint(projectId, id)) } };
+  [`GET ${endpoint}`]: ({ server: { engine } }, [projectId, id]) => ({
+    endpoint: movingEndpointView(engine.endpoint(projectId, id), engine.profile),
+  }),
+  [`PATCH ${endpoint}`]: ({ server, request }, [projectId, endpointId]) => {
+    const { engine } = server;
+    const changes = changesOf(parsed(request.body, bodies[engine.profile.name].update).endpoint);
+    return changed(server, engine.updateEndpoint(projectId, { endpointId, changes }));
   },
-  [`PATCH ${endpoint}`]: ([projectId, id], { server, request }) =>
-    changed(server.update(projectId, id, changesFromWire(request.body))),
-  [`POST ${endpoint}/start`]: ([projectId, id], { server }) => changed(server.changePower(projectId, id, "start")),
-  [`POST ${endpoint}/suspend`]: ([projectId, id], { server }) => changed(server.changePower(projectId, id, "suspend")),
-  [`DELETE ${endpoint}`]: ([projectId, id], { server }) => changed(server.delete(projectId, id)),
-  "GET /projects/{project_id}/operations": ([projectId], { server, request: { query = {} } }) => {
-    const all = server.operations(projectId);
+  [`POST ${endpoint}/start`]: ({ server }, [projectId, id]) =>
+    changed(server, server.engine.startEndpoint(projectId, id)),
+  [`POST ${endpoint}/suspend`]: ({ server }, [projectId, id]) =>
+    changed(server, server.engine.suspendEndpoint(projectId, id)),
+  [`DELETE ${endpoint}`]: ({ server }, [projectId, id]) => {
+    const mutation = server.engine.deleteEndpoint(projectId, id);
+    return { ...changed(server, mutation), endpoint: endpointView(mutation.endpoint, server.engine.profile) };
+  },
+};
+
+const ofOperations: Readonly<Record<string, Answer>> = {
+  [`GET ${project}/operations`]: ({ server, request: { query = {} } }, [projectId]) => {
+    const { engine, calendar } = server;
+    // Newest first by the times that are shown.
+    const all = engine
+      .operations(projectId, { limit: allOperations, after: undefined })
+      .toSorted((a, b) => calendar.shownMs(b.createdMs) - calendar.shownMs(a.createdMs));
     const { limit = "", cursor } = query;
     const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
     const operations = all.slice(from, from + Number(limit));
     const next = from + Number(limit) < all.length ? operations.at(-1)?.id : undefined;
-    return { json: { operations: operations.map(operationToWire), pagination: { cursor: next } } };
+    return { operations: operations.map((record) => shown(server, record)), pagination: { cursor: next } };
   },
-  "GET /projects/{project_id}/operations/{operation_id}": ([projectId, id], { server }) => ({
-    json: { operation: operationToWire(server.operation(projectId, id)) },
+  [`GET ${project}/operations/{operation_id}`]: ({ server }, [projectId, id]) => ({
+    operation: shown(server, server.engine.operation(projectId, id)),
   }),
-  [`GET ${branch}/roles`]: ([projectId, branchId], { server }) => ({
-    json: { roles: server.roles(projectId, branchId).map((each) => roleToWire(branchId, each)) },
+};
+
+const ofObjects: Readonly<Record<string, Answer>> = {
+  [`GET ${branch}/roles`]: ({ server }, [projectId, branchId]) => ({
+    roles: server.engine.objects.roles(projectId, branchId).map(roleView),
   }),
-  [`POST ${branch}/roles`]: ([projectId, branchId], { server, request }) =>
-    roleChanged(branchId, server.createRole({ projectId, branchId, roleName: roleOf(request) })),
-  [`DELETE ${role}`]: ([projectId, branchId, roleName], { server }) =>
-    roleChanged(branchId, {
-      role: { name: roleName, updatedTime: "" },
-      ...server.deleteRole({ projectId, branchId, roleName }),
-    }),
-  [`GET ${role}/reveal_password`]: ([projectId, branchId, roleName], { server }) => ({
-    json: { password: server.passwordOf({ projectId, branchId, roleName }) },
+  [`POST ${branch}/roles`]: ({ server, request }, [projectId, branchId]) => {
+    const path = { projectId, branchId, roleName: roleOf(request) };
+    const made = server.engine.objects.createRole(path, { canLogIn: true });
+    return { ...started(server, made), role: newRoleView(made.role) };
+  },
+  [`DELETE ${role}`]: ({ server }, ids) => {
+    const deleted = server.engine.objects.deleteRole(named(ids));
+    return { ...started(server, deleted), role: roleView(deleted.role) };
+  },
+  [`GET ${role}/reveal_password`]: ({ server }, ids) => ({ password: server.engine.objects.password(named(ids)) }),
+  [`POST ${role}/reset_password`]: ({ server }, ids) => {
+    const reset = server.engine.objects.resetPassword(named(ids));
+    return { ...started(server, reset), role: newRoleView(reset.role) };
+  },
+  [`GET ${branch}/databases`]: ({ server }, [projectId, branchId]) => ({
+    databases: server.engine.objects.databases(projectId, branchId).map(databaseView),
   }),
-  [`POST ${role}/reset_password`]: ([projectId, branchId, roleName], { server }) =>
-    roleChanged(branchId, server.resetPassword({ projectId, branchId, roleName })),
-  [`GET ${branch}/databases`]: ([projectId, branchId], { server }) => ({
-    json: {
-      databases: server
-        .databases(projectId, branchId)
-        .map(({ name, ownerName }) => ({ name, branch_id: branchId, owner_name: ownerName })),
-    },
-  }),
-  [`POST ${branch}/databases`]: ([projectId, branchId], { server, request }) => {
+  [`POST ${branch}/databases`]: ({ server, request }, [projectId, branchId]) => {
     const { database } = request.body as { readonly database: { readonly name: string; readonly owner_name: string } };
     const path = { projectId, branchId, databaseName: database.name };
-    return databaseChanged(path, server.createDatabase(path, database.owner_name));
+    const made = server.engine.objects.createDatabase(path, database.owner_name);
+    return { ...started(server, made), database: databaseView(made.database) };
   },
-  [`DELETE ${branch}/databases/{database_name}`]: ([projectId, branchId, databaseName], { server }) => {
-    const path = { projectId, branchId, databaseName };
-    return databaseChanged(path, server.deleteDatabase(path));
+  [`DELETE ${branch}/databases/{database_name}`]: ({ server }, ids) => {
+    const deleted = server.engine.objects.deleteDatabase(named(ids));
+    return { ...started(server, deleted), database: databaseView(deleted.database) };
   },
 };
 
-/** @throws Refusal; UnreadableError */
-export function answerOf(arrived: Arrived): Answered {
+const answers = { ...ofEndpoints, ...ofOperations, ...ofObjects };
+
+/** @throws Refusal */
+export function answerOf(arrived: Arrived): unknown {
   const { method, template, ids } = arrived.request;
   const answer = answers[`${method} ${template}`];
   if (answer === undefined) throw new Error(`the simulated control plane has no ${method} ${template}`);
-  return answer(ids as Parameters<Answer>[0], arrived);
+  return arrived.server.calendar.dated(answer(arrived, ids as Parameters<Answer>[1]));
 }
 
 export function roleOf({ body }: Pick<Request<unknown>, "body">): string {
   return (body as { readonly role: { readonly name: string } }).role.name;
 }
 
-function changed(mutation: Mutation): Answered {
-  return { json: mutationToWire(mutation), mutation };
+function named([projectId, branchId, name]: Parameters<Answer>[1]) {
+  return { projectId, branchId, roleName: name, databaseName: name };
 }
 
-type RoleChanged = ReturnType<ControlPlaneServer["deleteRole"]> & {
-  readonly role: ReturnType<ControlPlaneServer["createRole"]>["role"];
-  readonly password?: string;
-};
-
-function roleChanged(branchId: string, { role: changedRole, password, operations }: RoleChanged): Answered {
-  const wire = { ...roleToWire(branchId, changedRole), password };
-  return { json: { role: wire, operations: operations.map(operationToWire) } };
+/** @throws Refusal Invalid, as the sandbox's HTTP layer does */
+function parsed<Body>(body: unknown, schema: z.ZodType<Body>): Body {
+  const { data, error } = schema.safeParse(body);
+  if (data === undefined) throw new Refusal("Invalid", `${error?.issues[0]?.message}`);
+  return data;
 }
 
-function roleToWire(branchId: string, { name, updatedTime }: RoleChanged["role"]) {
-  return { name, branch_id: branchId, updated_at: updatedTime };
+function changed(server: ControlPlaneServer, mutation: Mutation) {
+  server.noteStarted(mutation.operations);
+  return { ...mutationView(mutation, server.engine.profile), ...started(server, mutation) };
 }
 
-function databaseChanged(
-  { branchId, databaseName }: { readonly branchId: string; readonly databaseName: string },
-  { operations }: ReturnType<ControlPlaneServer["deleteDatabase"]>,
-): Answered {
-  const database = { name: databaseName, branch_id: branchId, owner_name: "" };
-  return { json: { database, operations: operations.map(operationToWire) } };
+function started(server: ControlPlaneServer, { operations }: Pick<Mutation, "operations">) {
+  return { operations: operations.map((record) => shown(server, record)) };
+}
+
+function shown({ engine, disguises }: ControlPlaneServer, record: OperationRecord) {
+  const view = operationView(record, engine.profile);
+  return { ...view, status: disguises.get(record.id)?.status ?? view.status };
 }

@@ -17,6 +17,8 @@ export const rightControlPlaneClock: ControlPlaneClock = {
   wholeSeconds: false,
 };
 
+const timeFields: readonly string[] = ["created_at", "updated_at", "last_active"];
+
 /** Converts the engine's time into the time that the control plane's clock shows. */
 export class ControlPlaneCalendar {
   readonly #clock: ControlPlaneClock;
@@ -25,12 +27,23 @@ export class ControlPlaneCalendar {
     this.#clock = clock;
   }
 
-  /** Returns a time as RFC 3339, in the form in which the control plane writes it into a record. */
-  text(engineMs: number): string {
+  /** Returns the time that the control plane writes into a record. */
+  shownMs(engineMs: number): number {
     const { offsetMs, secondMachineMs, wholeSeconds } = this.#clock;
     const machineMs = Math.floor(engineMs / 7) % 2 === 1 ? secondMachineMs : 0;
     const shownMs = engineMs + offsetMs + machineMs;
-    const text = new Date(wholeSeconds ? Math.floor(shownMs / 1_000) * 1_000 : shownMs).toISOString();
-    return wholeSeconds ? text.replace(".000Z", "Z") : text;
+    return wholeSeconds ? Math.floor(shownMs / 1_000) * 1_000 : shownMs;
+  }
+
+  /** Returns an answer as JSON, with the times that the clock shows. */
+  dated(answer: object): unknown {
+    return JSON.parse(JSON.stringify(answer), (field, value) =>
+      timeFields.includes(field) && typeof value === "string" ? this.#text(Date.parse(value)) : value,
+    );
+  }
+
+  #text(engineMs: number): string {
+    const text = new Date(this.shownMs(engineMs)).toISOString();
+    return this.#clock.wholeSeconds ? text.replace(".000Z", "Z") : text;
   }
 }

@@ -3,16 +3,18 @@
  * contain.
  */
 
-import type { DatabasePath, RolePath } from "../../../src/sandbox/engine/branch-contents.ts";
+import type { RolePath } from "../../../src/sandbox/engine/branch-contents.ts";
+import type { EndpointCreation } from "../../../src/sandbox/engine/endpoint-changes.ts";
+import type { Mutation } from "../../../src/sandbox/engine/endpoints.ts";
 import { makeEngine } from "../../../src/sandbox/engine/engine.ts";
 import { type Fixture, parseFixture } from "../../../src/sandbox/engine/fixture.ts";
 import { type Profile, profiles } from "../../../src/sandbox/engine/profile.ts";
-import type { EndpointRecord, OperationRecord, RoleRecord, StoreContent } from "../../../src/sandbox/engine/records.ts";
+import type { EndpointRecord, OperationRecord } from "../../../src/sandbox/engine/records.ts";
 import { Refusal } from "../../../src/sandbox/engine/refusal.ts";
 import { defaultEngineSettings } from "../../../src/sandbox/engine/settings.ts";
 import { Store } from "../../../src/sandbox/engine/store.ts";
 
-export type { DatabasePath, EndpointRecord, OperationRecord, Profile, RolePath, RoleRecord, StoreContent };
+export type { EndpointCreation, EndpointRecord, Mutation, OperationRecord, RolePath };
 export { Refusal };
 export type ProfileName = Profile["name"];
 

@@ -1,29 +1,28 @@
 /** The operator's port to the simulated control plane, with faults. */
+import { changesOf, type EndpointFields } from "../../../src/sandbox/http/codecs/endpoint.ts";
 import type { Fault, PlannedCall } from "../faults/fault.ts";
 import type { Network } from "../network/exchange.ts";
 import {
-  type EndpointChanges,
-  type EndpointCreation,
   type KeyedCall,
   type LeaderFence,
   LeaderFenceError,
-  type Mutation,
   Password,
   type Request,
+  type RequestWords,
 } from "../ports.ts";
 import type { Process } from "../replica/process.ts";
-import { type Answered, answerOf, roleOf, UnreadableError } from "./answers.ts";
+import { answerOf, roleOf } from "./answers.ts";
 import { Refusal } from "./engine.ts";
-import { type CallWords, failureOfLoss, failureOfPage, failureOfRefusal, failureOfStatus } from "./failures.ts";
+import { failureOfAnswer, failureOfLoss, failureOfPage, failureOfRefusal, unreadable } from "./failures.ts";
 import type { ControlPlaneServer, Creator } from "./server.ts";
-import { changesFromWire, creationFromWire } from "./wire.ts";
 
 /** One call of the operator to the control plane. */
-export interface ControlPlaneCall extends CallWords {
+export interface ControlPlaneCall extends RequestWords {
   readonly projectId: string;
   readonly endpointId?: string;
-  readonly creation?: EndpointCreation;
-  readonly changes?: EndpointChanges;
+  /** The name that a create gives its endpoint. */
+  readonly newName?: string;
+  readonly changes?: ReturnType<typeof changesOf>;
   /** The kind of object, if it is not an endpoint: `role`. */
   readonly object?: string;
   /** The role that is to be created or deleted. */
@@ -42,10 +41,13 @@ export interface DescribedPlane {
 export interface ControlPlaneTap {
   sent(call: ControlPlaneCall, process: Process, plane: DescribedPlane | undefined): SentCall;
   /** The call has taken effect, or the control plane has refused it. At most once for each call. */
-  applied(call: SentCall, outcome: Mutation | Refusal | undefined): void;
+  applied(call: SentCall, outcome: Outcome): void;
   /** The caller has an answer, or knows that it gets none. */
   settled(call: SentCall, error: Error | undefined): void;
 }
+
+/** What the control plane has answered, as far as somebody looks at it. */
+export type Outcome = Refusal | { readonly endpoint?: { readonly id: string } };
 
 /** A call that is not answered yet. */
 export interface SentCall {
@@ -90,7 +92,7 @@ export function simulatedCall(options: SimControlPlaneOptions): KeyedCall {
     // The HTTP client asks the fence right before it sends.
     if (request.method !== "GET" && !fence.mayStartEffect(writeTimeoutMs)) throw new LeaderFenceError();
     const plane = described && { planeId: described.planeId, url: described.url, key };
-    const { json } = await carry(request, options, plane);
+    const json = await carry(request, options, plane);
     return request.read(json, { clean: (text) => text, password: (text) => new Password(text) });
   };
 }
@@ -99,12 +101,12 @@ function carry(
   request: Request<unknown>,
   options: SimControlPlaneOptions,
   plane: DescribedPlane | undefined,
-): Promise<Answered> {
+): Promise<unknown> {
   const { process, network, faultOf, latencyMs, tap, server } = options;
   const call = callOf(request);
   const sent = tap.sent(call, process, plane);
   let isAbsence = false;
-  const settled = network.carry<Answered>({
+  const settled = network.carry({
     process,
     fault: faultOf(sent.planned),
     latencyMs: latencyMs(),
@@ -113,20 +115,19 @@ function carry(
       refuse(sent, request, options);
       try {
         const answered = answerOf({ server, request, creator: sent.creator });
-        tap.applied(sent, answered.mutation);
+        tap.applied(sent, answered as Outcome);
         return answered;
       } catch (error) {
-        if (error instanceof UnreadableError) throw failureOfLoss(call, "UnreadableAnswer");
         if (!(error instanceof Refusal)) throw error;
         isAbsence = isAbsenceOf(request, error);
-        tap.applied(sent, isAbsence ? undefined : error);
+        tap.applied(sent, isAbsence ? {} : error);
         throw failureOfRefusal(call, error);
       }
     },
     refusal: ({ status, retryAfter }) =>
-      failureOfStatus(call, status, { message: "refused", retryAfterSeconds: retryAfter?.seconds }),
+      failureOfAnswer(call, { status, message: "refused", retryAfterSeconds: retryAfter?.seconds }),
     page: (status) => failureOfPage(call, status),
-    lost: (loss) => failureOfLoss(call, loss === "GivenUp" ? "ConnectionLost" : loss),
+    lost: (loss) => failureOfLoss(call, loss),
   });
   settled.then(
     () => tap.settled(sent, undefined),
@@ -139,15 +140,16 @@ function carry(
 function refuse({ call, plane }: SentCall, { ids }: Request<unknown>, options: SimControlPlaneOptions): void {
   const { server, described } = options;
   if (plane !== undefined && described?.accepts(plane.key) === false) {
-    throw failureOfStatus(call, 401, { message: "not authorized" });
+    throw failureOfAnswer(call, { status: 401, message: "not authorized" });
   }
   const status = server.transferred.get(call.projectId);
   if (status !== undefined) {
-    throw failureOfStatus(call, status, { message: status === 404 ? "project not found" : "not allowed" });
+    throw failureOfAnswer(call, { status, message: status === 404 ? "project not found" : "not allowed" });
   }
   if (server.disguises.get(ids[1] ?? "")?.isBroken === true) {
-    throw failureOfStatus(call, 500, { message: "internal error" });
+    throw failureOfAnswer(call, { status: 500, message: "internal error" });
   }
+  if (call.method === "GET" && server.unreadable.has(ids[1] ?? "")) throw unreadable(call);
 }
 
 /** A read by id of what does not exist is for the oracles a read that succeeded. */
@@ -168,10 +170,12 @@ function callOf(request: Request<unknown>): ControlPlaneCall {
   }
   if (object !== undefined) return { ...words, object };
   if (!template.includes("{endpoint_id}")) {
-    return method === "POST" ? { ...words, creation: creationFromWire(body) } : words;
+    const { endpoint } = (body ?? {}) as { readonly endpoint?: { readonly name: string } };
+    return endpoint === undefined ? words : { ...words, newName: endpoint.name };
   }
-  const changes = method === "PATCH" ? { changes: changesFromWire(body) } : {};
-  return { ...words, endpointId: second, ...changes };
+  if (method !== "PATCH") return { ...words, endpointId: second };
+  const { endpoint: fields } = body as { readonly endpoint: EndpointFields };
+  return { ...words, endpointId: second, changes: changesOf(fields) };
 }
 
 function objectOf({ method, template }: Request<unknown>): string | undefined {

@@ -67,7 +67,9 @@ function secretProblem(world: World, access: StoredObject): Problem | undefined 
     return { promise: "S8", text: "is Ready, and its Secret does not hold the password" };
   }
   const { name } = partOf(access, "database");
-  const database = world.controlPlane.databases(role.projectId, role.branchId).find((each) => each.name === name);
+  const database = world.controlPlane.engine.objects
+    .databases(role.projectId, role.branchId)
+    .find((each) => each.name === name);
   if (database?.ownerName !== role.roleName) {
     return { promise: "S8", text: "is Ready, and its database is not there" };
   }
@@ -188,7 +190,7 @@ function heldIn(world: World, secretName: string, key: string): string | undefin
 /** Returns the password that PostgreSQL accepts; `undefined`: there is no such role. */
 export function passwordOf(world: World, role: RolePath): string | undefined {
   try {
-    return world.controlPlane.passwordOf(role);
+    return world.controlPlane.engine.objects.password(role);
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;

@@ -18,7 +18,7 @@ const rateTolerance = 0.99;
 export function oneEndpointEach(world: World): Oracle {
   return {
     onControlPlaneCall(sent) {
-      if (sent.call.creation !== undefined) judgePost(world, sent);
+      if (sent.call.newName !== undefined) judgePost(world, sent);
     },
     onControlPlaneApplied({ creator }) {
       if (creator.by !== "Operator" || creator.uid === "") return;

@@ -1,9 +1,8 @@
 /** The interface of an oracle: it watches a run for one promise. */
-import type { Refusal } from "../control-plane/engine.ts";
-import type { SentCall } from "../control-plane/sim-control-plane.ts";
+import type { Outcome, SentCall } from "../control-plane/sim-control-plane.ts";
 import type { Answer } from "../kubernetes/answers.ts";
 import type { Change } from "../kubernetes/object-store.ts";
-import type { KubernetesCall, Mutation } from "../ports.ts";
+import type { KubernetesCall } from "../ports.ts";
 import type { Process } from "../replica/process.ts";
 
 /**
@@ -14,7 +13,7 @@ export interface Oracle {
   /** The operator sends a call to the control plane. */
   onControlPlaneCall?(sent: SentCall): void;
   /** The control plane has carried the call out, or refused it. */
-  onControlPlaneApplied?(sent: SentCall, outcome: Mutation | Refusal | undefined): void;
+  onControlPlaneApplied?(sent: SentCall, outcome: Outcome): void;
   /** The operator has the answer to the call. */
   onControlPlaneSettled?(sent: SentCall, error: Error | undefined): void;
   /** The operator sends a call to the API server. */

@@ -143,7 +143,7 @@ function hasSureReads({ options: { faults } }: World): boolean {
 /** The resource for which a write is sent; `undefined`: none that exists. */
 function senderOf(world: World, { call, creator }: SentCall): StoredObject | undefined {
   return world.resources().find((resource) => {
-    if (call.creation !== undefined) return creator.by === "Operator" && creator.uid === resource.metadata.uid;
+    if (call.newName !== undefined) return creator.by === "Operator" && creator.uid === resource.metadata.uid;
     const record = ownershipOf(resource);
     return record?.endpointId === call.endpointId && record?.resourceUid === resource.metadata.uid;
   });

@@ -4,6 +4,7 @@ import type { Creator } from "../control-plane/server.ts";
 import {
   type ControlPlaneCall,
   type DescribedPlane,
+  type Outcome,
   type SentCall,
   simulatedCall,
 } from "../control-plane/sim-control-plane.ts";
@@ -196,7 +197,7 @@ function controlPlaneTap(world: World) {
     sent(call: ControlPlaneCall, process: Process, plane: DescribedPlane | undefined): SentCall {
       const replica = process.machine.name;
       const creator: Creator =
-        call.creation === undefined ? { by: "Person" } : world.history.creatorOf(call.creation.name, replica);
+        call.newName === undefined ? { by: "Person" } : world.history.creatorOf(call.newName, replica);
       const what = `${call.method} ${call.object ?? call.endpointId ?? call.subject.toLowerCase()} of ${call.projectId}`;
       const planned: PlannedCall = {
         replica,
@@ -213,7 +214,7 @@ function controlPlaneTap(world: World) {
       for (const oracle of world.oracles) oracle.onControlPlaneCall?.(sent);
       return sent;
     },
-    applied(sent: SentCall, outcome: Parameters<NonNullable<World["oracles"][number]["onControlPlaneApplied"]>>[1]) {
+    applied(sent: SentCall, outcome: Outcome) {
       world.history.noteApplied(sent, outcome);
       for (const oracle of world.oracles) oracle.onControlPlaneApplied?.(sent, outcome);
     },

@@ -1,10 +1,9 @@
 /** Remembers intents and POSTs of a run, for the oracles. */
 import { Refusal } from "../control-plane/engine.ts";
 import type { Creator } from "../control-plane/server.ts";
-import type { SentCall } from "../control-plane/sim-control-plane.ts";
+import type { Outcome, SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import type { Change } from "../kubernetes/object-store.ts";
-import type { Mutation } from "../ports.ts";
 import { conditionOf } from "./settled.ts";
 import { intentOf, ownershipOf } from "./stored-records.ts";
 
@@ -127,17 +126,18 @@ export class History {
   }
 
   noteSent(sent: SentCall): void {
-    if (sent.call.creation === undefined) return;
+    if (sent.call.newName === undefined) return;
     const uid = sent.creator.by === "Operator" ? sent.creator.uid : "";
     this.posts.push({ sent, uid, sentAtMs: this.#nowMs(), knownAs: undefined, endpointId: undefined });
   }
 
-  noteApplied(sent: SentCall, outcome: Mutation | Refusal | undefined): void {
-    if (outcome === undefined || outcome instanceof Refusal) return;
+  noteApplied(sent: SentCall, outcome: Outcome): void {
+    if (outcome instanceof Refusal || outcome.endpoint === undefined) return;
+    const { id } = outcome.endpoint;
     const post = this.posts.find((each) => each.sent === sent);
-    if (post !== undefined) post.endpointId = outcome.endpoint.id;
-    if (post !== undefined) this.forgetFormer(outcome.endpoint.id);
-    if (sent.call.method === "DELETE") this.goneMs.set(outcome.endpoint.id, this.#nowMs());
+    if (post !== undefined) post.endpointId = id;
+    if (post !== undefined) this.forgetFormer(id);
+    if (sent.call.method === "DELETE") this.goneMs.set(id, this.#nowMs());
   }
 
   /** @param listLagMs how far lists lag behind at this time */

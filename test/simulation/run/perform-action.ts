@@ -154,34 +154,36 @@ const ofControlPlanes = {
     for (const key of keys) account.keys.add(planeKey(key));
   },
   PersonCreates({ history, controlPlane }, { projectId, creation }) {
-    history.forgetFormer(controlPlane.create(projectId, creation, { by: "Person" }).endpoint.id);
+    const type = creation.type === "ReadWrite" ? "read_write" : "read_only";
+    history.forgetFormer(controlPlane.create(projectId, { ...creation, type }, { by: "Person" }).endpoint.id);
   },
   OtherClusterCreates({ controlPlane }, { branchId, name }) {
-    controlPlane.create(places.project, { branchId, type: "ReadWrite", name }, { by: "OtherCluster" });
+    controlPlane.create(places.project, { branchId, type: "read_write", name }, { by: "OtherCluster" });
   },
   PersonChanges: (world, { branchId, changes }) =>
     onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) => {
-      controlPlane.update(projectId, endpointId, changes);
+      controlPlane.engine.updateEndpoint(projectId, { endpointId, changes });
       noteUnrecognizable(world, endpointId);
     }),
   PersonDeletes: (world, { branchId }) => onEndpoint(world, branchId, (found) => deleteFound(world, found)),
   PersonReplaces: (world, { branchId }) => onEndpoint(world, branchId, (found) => replaceFound(world, found)),
   PersonCreatesRole({ controlPlane, history }, action) {
-    controlPlane.createRole({ projectId: places.project, branchId: action.branchId, roleName: action.roleName });
+    const path = { projectId: places.project, branchId: action.branchId, roleName: action.roleName };
+    controlPlane.engine.objects.createRole(path, { canLogIn: true });
     history.personsRoles.push(action);
   },
   PersonResets({ controlPlane }, { branchId, roleName }) {
-    controlPlane.resetPassword({ projectId: places.project, branchId, roleName });
+    controlPlane.engine.objects.resetPassword({ projectId: places.project, branchId, roleName });
   },
   PersonSuspends: (world, { branchId }) =>
     onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
-      controlPlane.suspend(projectId, endpointId),
+      controlPlane.engine.suspendEndpoint(projectId, endpointId),
     ),
   PersonConnects: (world, { branchId }) =>
-    onEndpoint(world, branchId, ({ controlPlane, endpointId }) => controlPlane.connect(endpointId)),
+    onEndpoint(world, branchId, ({ controlPlane, endpointId }) => controlPlane.engine.connect(endpointId, undefined)),
   PersonStarts: (world, { branchId }) =>
     onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
-      controlPlane.changePower(projectId, endpointId, "start"),
+      controlPlane.engine.startEndpoint(projectId, endpointId),
     ),
   Maintain: (world, { branchId, count }) =>
     onEndpoint(world, branchId, ({ controlPlane, projectId, endpointId }) =>
@@ -222,14 +224,13 @@ function applyPlane(
 }
 
 function deleteFound(world: World, { controlPlane, projectId, endpointId }: FoundEndpoint): void {
-  controlPlane.delete(projectId, endpointId);
+  controlPlane.engine.deleteEndpoint(projectId, endpointId);
   world.history.goneMs.set(endpointId, world.time.nowMs());
 }
 
 function replaceFound(world: World, found: FoundEndpoint): void {
   const { controlPlane, projectId, endpointId } = found;
-  const { branchId, type } = controlPlane.endpoint(projectId, endpointId);
-  if (type !== "ReadWrite" && type !== "ReadOnly") return;
+  const { branchId, type } = controlPlane.engine.endpoint(projectId, endpointId);
   deleteFound(world, found);
   // If the create of the first one has no answer yet, and no names are shown, no client can tell the two apart.
   const maker = controlPlane.creators.get(endpointId);

@@ -121,7 +121,10 @@ function problemsAtEnd(world: World): readonly string[] {
     ["the DatabaseAccess", store.get(databaseAccesses, namespace, "app")],
     ["the Secret", store.get(secretsCollection, namespace, "app")],
     ["the role", passwordOf(world, role)],
-    ["the database", world.controlPlane.databases(role.projectId, role.branchId).find(({ name }) => name === "orders")],
+    [
+      "the database",
+      world.controlPlane.engine.objects.databases(role.projectId, role.branchId).find(({ name }) => name === "orders"),
+    ],
   ] as const;
   return left.flatMap(([what, object]) => (object === undefined ? [] : [`${what} is left after the deletion`]));
 }
