@@ -62,6 +62,9 @@ function readyAccess(): DatabaseAccess {
 
 function busyResource(): ComputeEndpoint {
   const times = { createdTime: "2026-11-21T11:59:30Z", updatedTime: "2026-11-21T11:59:30Z" };
+  const condition = (type: string, status: string) => ({
+    ...{ type, status, observedGeneration: 1, lastTransitionTime: "", reason: "OperationFailed", message: "" },
+  });
   return parseComputeEndpoint({
     metadata: { namespace: "shop", name: "orders", uid: "uid-orders", resourceVersion: "1" },
     spec: {
@@ -76,14 +79,11 @@ function busyResource(): ComputeEndpoint {
         ...{ activeSeconds: 60, minUnitSeconds: 15, maxUnitSeconds: 120, starts: 1 },
       },
       conditions: [
-        {
-          type: "LastOperationSucceeded",
-          status: "False",
-          observedGeneration: 1,
-          lastTransitionTime: "",
-          reason: "OperationFailed",
-          message: "",
-        },
+        condition("Ready", "False"),
+        condition("Stalled", "True"),
+        condition("ChangePending", "True"),
+        condition("LastOperationSucceeded", "False"),
+        condition("CredentialsValid", "False"),
       ],
       failedActions: [{ action: "suspend_compute", operationId: "o", time: "" }],
       operations: [{ id: "o", action: "start_compute", status: "running", cause: "SpecChange", ...times }],

@@ -12,6 +12,7 @@ export type ReceiverMood = "Takes" | "Refuses" | "Hangs";
 /** A receiver of traces on loopback, until the test ends: OTLP, protobuf over HTTP, at `/v1/traces`. */
 export class OtlpReceiver {
   readonly #spans: ReceivedSpan[] = [];
+  readonly #bodies: Buffer[] = [];
   /** The headers of every request, in order. */
   readonly headers: IncomingMessage["headers"][] = [];
   mood: ReceiverMood = "Takes";
@@ -58,9 +59,7 @@ export class OtlpReceiver {
 
   /** Returns everything that has arrived, as text. */
   text(): string {
-    return this.spans()
-      .map((span) => JSON.stringify(span, (_, value) => (typeof value === "bigint" ? String(value) : value)))
-      .join("\n");
+    return Buffer.concat(this.#bodies).toString();
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -72,7 +71,9 @@ export class OtlpReceiver {
       response.writeHead(400).end(this.refusal);
       return;
     }
-    this.#spans.push(...decodeTraces(Buffer.concat(chunks)));
+    const body = Buffer.concat(chunks);
+    this.#bodies.push(body);
+    this.#spans.push(...decodeTraces(body));
     response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
   }
 }

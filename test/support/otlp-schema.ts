@@ -2,51 +2,43 @@
 import protobuf from "protobufjs";
 
 /**
- * The parts of an export request that the tests read, with the field numbers of the protocol.
+ * The parts of an export request that the tests read.
  * @see https://github.com/open-telemetry/opentelemetry-proto, collector/trace/v1 and trace/v1 (read 2026-11-21)
  */
-const messages = {
-  ExportTraceServiceRequest: { fields: { resourceSpans: { rule: "repeated", type: "ResourceSpans", id: 1 } } },
-  ResourceSpans: {
-    fields: { resource: { type: "Resource", id: 1 }, scopeSpans: { rule: "repeated", type: "ScopeSpans", id: 2 } },
-  },
-  Resource: { fields: { attributes: { rule: "repeated", type: "KeyValue", id: 1 } } },
-  ScopeSpans: { fields: { spans: { rule: "repeated", type: "Span", id: 2 } } },
-  Span: {
-    fields: {
-      traceId: { type: "bytes", id: 1 },
-      spanId: { type: "bytes", id: 2 },
-      parentSpanId: { type: "bytes", id: 4 },
-      name: { type: "string", id: 5 },
-      kind: { type: "int32", id: 6 },
-      startTimeUnixNano: { type: "fixed64", id: 7 },
-      endTimeUnixNano: { type: "fixed64", id: 8 },
-      attributes: { rule: "repeated", type: "KeyValue", id: 9 },
-      events: { rule: "repeated", type: "Event", id: 11 },
-      status: { type: "Status", id: 15 },
-    },
-  },
-  Event: { fields: { name: { type: "string", id: 2 }, attributes: { rule: "repeated", type: "KeyValue", id: 3 } } },
-  Status: { fields: { message: { type: "string", id: 2 }, code: { type: "int32", id: 3 } } },
-  KeyValue: { fields: { key: { type: "string", id: 1 }, value: { type: "AnyValue", id: 2 } } },
-  AnyValue: {
-    oneofs: { value: { oneof: ["stringValue", "boolValue", "intValue", "doubleValue", "arrayValue"] } },
-    fields: {
-      stringValue: { type: "string", id: 1 },
-      boolValue: { type: "bool", id: 2 },
-      intValue: { type: "int64", id: 3 },
-      doubleValue: { type: "double", id: 4 },
-      arrayValue: { type: "ArrayValue", id: 5 },
-    },
-  },
-  ArrayValue: { fields: { values: { rule: "repeated", type: "AnyValue", id: 1 } } },
-};
+const { root } = protobuf.parse(`
+  syntax = "proto3";
+  message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }
+  message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
+  message Resource { repeated KeyValue attributes = 1; }
+  message ScopeSpans { repeated Span spans = 2; }
+  message Span {
+    bytes trace_id = 1;
+    bytes span_id = 2;
+    bytes parent_span_id = 4;
+    string name = 5;
+    fixed64 start_time_unix_nano = 7;
+    fixed64 end_time_unix_nano = 8;
+    repeated KeyValue attributes = 9;
+    Status status = 15;
+  }
+  message Status { int32 code = 3; }
+  message KeyValue { string key = 1; AnyValue value = 2; }
+  message AnyValue {
+    oneof value {
+      string string_value = 1;
+      bool bool_value = 2;
+      int64 int_value = 3;
+      double double_value = 4;
+      ArrayValue array_value = 5;
+    }
+  }
+  message ArrayValue { repeated AnyValue values = 1; }
+`);
 
 /** A value of an attribute. Whole numbers become numbers, and bytes are ignored. */
-export type AttributeValue = string | number | boolean | readonly AttributeValue[];
+type AttributeValue = string | number | boolean | readonly AttributeValue[];
 
-/** Attributes by name. */
-export type Attributes = Readonly<Record<string, AttributeValue>>;
+type Attributes = Readonly<Record<string, AttributeValue>>;
 
 /** A span as it arrived. */
 export interface ReceivedSpan {
@@ -56,13 +48,10 @@ export interface ReceivedSpan {
   /** The id of the parent span; `undefined`: the span is the first of its trace. */
   readonly parentSpanId: string | undefined;
   readonly name: string;
-  /** 1 internal, 3 client. */
-  readonly kind: number;
   /** The time in epoch nanoseconds. */
   readonly startNanos: bigint;
   readonly endNanos: bigint;
   readonly attributes: Attributes;
-  readonly events: readonly { readonly name: string; readonly attributes: Attributes }[];
   /** Whether it is marked as failed. */
   readonly isFailed: boolean;
   /** The attributes of the process that sent it. */
@@ -70,47 +59,33 @@ export interface ReceivedSpan {
 }
 
 interface AnyValue {
-  readonly value?: "stringValue" | "boolValue" | "intValue" | "doubleValue" | "arrayValue";
-  readonly stringValue?: string;
-  readonly boolValue?: boolean;
   readonly intValue?: string;
-  readonly doubleValue?: number;
-  readonly arrayValue?: { readonly values?: readonly AnyValue[] };
+  readonly arrayValue?: { readonly values: readonly AnyValue[] };
+  readonly [other: string]: unknown;
 }
 
-type KeyValues = readonly { readonly key: string; readonly value?: AnyValue }[];
+interface Attributed {
+  readonly attributes: readonly { readonly key: string; readonly value: AnyValue }[];
+}
 
-interface WireSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: number;
+interface WireSpan extends Attributed, Record<"traceId" | "spanId" | "parentSpanId" | "name", string> {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
-  readonly attributes?: KeyValues;
-  readonly events?: readonly { readonly name: string; readonly attributes?: KeyValues }[];
   readonly status?: { readonly code?: number };
 }
 
-interface WireRequest {
-  readonly resourceSpans?: readonly {
-    readonly resource?: { readonly attributes?: KeyValues };
-    readonly scopeSpans?: readonly { readonly spans?: readonly WireSpan[] }[];
-  }[];
+interface WireResourceSpans {
+  readonly resource: Attributed;
+  readonly scopeSpans: readonly { readonly spans: readonly WireSpan[] }[];
 }
 
-const requestType = protobuf.Root.fromJSON({ nested: messages }).lookupType("ExportTraceServiceRequest");
+const requestType = root.lookupType("ExportTraceServiceRequest");
 
-/**
- * Parses the body of an export request.
- * @throws Error when it is no export request
- */
+/** @throws Error when the body is no export request */
 export function decodeTraces(body: Uint8Array): readonly ReceivedSpan[] {
-  const options = { longs: String, bytes: String, oneofs: true };
-  const request = requestType.toObject(requestType.decode(body), options) as WireRequest;
-  return (request.resourceSpans ?? []).flatMap(({ resource, scopeSpans = [] }) =>
-    scopeSpans.flatMap(({ spans = [] }) => spans.map((span) => spanOf(span, attributesOf(resource?.attributes)))),
+  const request = requestType.toObject(requestType.decode(body), { longs: String, bytes: String, arrays: true });
+  return (request.resourceSpans as readonly WireResourceSpans[]).flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) => spans.map((span) => spanOf(span, attributesOf(resource)))),
   );
 }
 
@@ -118,28 +93,25 @@ function spanOf(span: WireSpan, resource: Attributes): ReceivedSpan {
   return {
     traceId: hexOf(span.traceId),
     spanId: hexOf(span.spanId),
-    parentSpanId: span.parentSpanId ? hexOf(span.parentSpanId) : undefined,
+    parentSpanId: hexOf(span.parentSpanId) || undefined,
     name: span.name,
-    kind: span.kind,
     startNanos: BigInt(span.startTimeUnixNano),
     endNanos: BigInt(span.endTimeUnixNano),
-    attributes: attributesOf(span.attributes),
-    events: (span.events ?? []).map(({ name, attributes }) => ({ name, attributes: attributesOf(attributes) })),
+    attributes: attributesOf(span),
     isFailed: span.status?.code === 2,
     resource,
   };
 }
 
-function attributesOf(pairs: KeyValues = []): Attributes {
-  return Object.fromEntries(pairs.map(({ key, value }) => [key, readValue(value ?? {})]));
+function attributesOf({ attributes }: Attributed): Attributes {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, readValue(value)]));
 }
 
-function readValue(any: AnyValue): AttributeValue {
-  if (any.arrayValue !== undefined) return (any.arrayValue.values ?? []).map(readValue);
-  if (any.intValue !== undefined) return Number(any.intValue);
-  return any.stringValue ?? any.boolValue ?? any.doubleValue ?? "";
+function readValue({ arrayValue, intValue, ...other }: AnyValue): AttributeValue {
+  if (arrayValue !== undefined) return arrayValue.values.map(readValue);
+  return intValue === undefined ? (Object.values(other)[0] as string | number | boolean) : Number(intValue);
 }
 
-function hexOf(base64: string): string {
+function hexOf(base64 = ""): string {
   return Buffer.from(base64, "base64").toString("hex");
 }

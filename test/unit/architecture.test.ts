@@ -80,19 +80,15 @@ const rules: Readonly<Record<string, Rules>> = {
 /** Hashing only computes. Every other module of Node reaches outside. */
 const pureBuiltins = ["node:crypto"];
 
-interface Import {
-  readonly specifier: string;
-}
-
 /** Finds imports in the text: `import … from`, `export … from`, bare imports, and `import(…)`. */
-function importsOf(source: string): readonly Import[] {
+function importsOf(source: string): readonly string[] {
   const code = withoutComments(source);
   const statements = code.matchAll(/^[ \t]*(?:import|export)\b[^"';]*?\bfrom\s*["']([^"']+)["']/gm);
   const bare = code.matchAll(/^[ \t]*import\s*["']([^"']+)["']/gm);
   const dynamic = code.matchAll(/\bimport\s*\(\s*(?:["'`]([^"'`$]+)["'`])?/g);
   return [
-    ...[...statements, ...bare].map(([, specifier = ""]) => ({ specifier })),
-    ...[...dynamic].map(([, specifier = "(computed)"]) => ({ specifier })),
+    ...[...statements, ...bare].map(([, specifier = ""]) => specifier),
+    ...[...dynamic].map(([, specifier = "(computed)"]) => specifier),
   ];
 }
 
@@ -121,27 +117,18 @@ function violationsOf(files: ReadonlyMap<string, string>): readonly string[] {
   });
 }
 
-function importProblem(path: string, item: Import, own: Rules): string | undefined {
-  if (item.specifier.startsWith(".")) {
-    return relativeProblem(path, item, own);
+function importProblem(path: string, specifier: string, own: Rules): string | undefined {
+  if (specifier.startsWith(".")) {
+    const target = join(dirname(path), specifier);
+    if (target.startsWith("..")) return `${specifier} leaves src`;
+    const part = partOf(target);
+    return part === partOf(path) || own.folders.includes(part) ? undefined : `imports ${part}`;
   }
-  if (item.specifier.startsWith("node:")) {
-    const isAllowed = !own.isPure || pureBuiltins.includes(item.specifier);
-    return isAllowed ? undefined : `${item.specifier} in a part that only computes`;
+  if (specifier.startsWith("node:")) {
+    const isAllowed = !own.isPure || pureBuiltins.includes(specifier);
+    return isAllowed ? undefined : `${specifier} in a part that only computes`;
   }
-  return own.packages.includes(packageOf(item.specifier)) ? undefined : `package ${item.specifier}`;
-}
-
-function relativeProblem(path: string, { specifier }: Import, own: Rules): string | undefined {
-  const target = join(dirname(path), specifier);
-  if (target.startsWith("..")) {
-    return `${specifier} leaves src`;
-  }
-  const part = partOf(target);
-  if (part === partOf(path) || own.folders.includes(part)) {
-    return undefined;
-  }
-  return `imports ${part}`;
+  return own.packages.includes(packageOf(specifier)) ? undefined : `package ${specifier}`;
 }
 
 function packageOf(specifier: string): string {
@@ -183,8 +170,8 @@ type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 function fileGraph(files: ReadonlyMap<string, string>): Graph {
   const targetsOf = (path: string, source: string) =>
     importsOf(source)
-      .filter(({ specifier }) => specifier.startsWith("."))
-      .map(({ specifier }) => join(dirname(path), specifier));
+      .filter((specifier) => specifier.startsWith("."))
+      .map((specifier) => join(dirname(path), specifier));
   return new Map([...files].map(([path, source]) => [path, new Set(targetsOf(path, source))]));
 }
 
@@ -234,7 +221,7 @@ describe("architecture", () => {
   test("the sources → every part that imports something is seen to import it", async () => {
     const files = await readSources();
     const seen = new Set(
-      [...files].flatMap(([path, source]) => importsOf(source).map((item) => `${partOf(path)} ${item.specifier}`)),
+      [...files].flatMap(([path, source]) => importsOf(source).map((item) => `${partOf(path)} ${item}`)),
     );
     for (const expected of ["resource zod", "http undici", "telemetry pino", "telemetry prom-client"]) {
       expect(seen).toContain(expected);
@@ -251,7 +238,7 @@ function sandboxCircles(files: ReadonlyMap<string, string>): readonly string[] {
   const seen = new Set<string>();
   for (const [path, source] of files) {
     const from = roomOf(path);
-    for (const { specifier } of from === undefined ? [] : importsOf(source)) {
+    for (const specifier of from === undefined ? [] : importsOf(source)) {
       const to = specifier.startsWith(".") ? (roomOf(join(dirname(path), specifier)) ?? "its root") : from;
       if (to !== from) seen.add(`${from} ${to}`);
     }
@@ -316,36 +303,20 @@ describe("the checker itself", () => {
   test.each([
     ["domain/a.ts", 'import { z } from "zod";', "package zod"],
     ["domain/a.ts", 'import type { X } from "../resource/x.ts";', "imports resource"],
-    ["domain/a.ts", 'export { x } from "../engine/x.ts";', "imports engine"],
     ["domain/a.ts", 'export * from "../engine/x.ts";', "imports engine"],
     ["resource/a.ts", 'import {\n  x,\n  y,\n} from "../engine/x.ts";', "imports engine"],
     ["engine/a.ts", 'import "../kubernetes/x.ts";', "imports kubernetes"],
     ["engine/a.ts", 'import { readFile } from "node:fs/promises";', "node:fs/promises in a part that only computes"],
     ["engine/a.ts", "const t = Date.now();", "reads a clock"],
-    ["engine/a.ts", "const t = new Date();", "reads a clock"],
-    ["engine/a.ts", 'import { c } from "../control-plane/c.ts";', "imports control-plane"],
     ["engine/a.ts", "setTimeout(run, 5);", "sets a timer"],
     ["engine/a.ts", "const r = Math.random();", "draws at random"],
-    ["engine/a.ts", 'import { systemClock } from "../runtime/system-clock.ts";', "imports runtime"],
-    ["kubernetes/a.ts", 'const m = await import("../kinds/access/r.ts");', "imports kinds/access"],
     ["kinds/endpoint/a.ts", 'import { r } from "../access/r.ts";', "imports kinds/access"],
     ["kubernetes/a.ts", "const m = await import(name);", "package (computed)"],
-    [
-      "control-plane/a.ts",
-      'import k from "@kubernetes/client-node/dist/x.js";',
-      "package @kubernetes/client-node/dist/x.js",
-    ],
-    ["runtime/a.ts", 'import type { R } from "../resource/r.ts";', "imports resource"],
-    ["telemetry/a.ts", 'import { q } from "../runtime/work-queue.ts";', "imports runtime"],
     ["telemetry/a.ts", "const url = process.env.URL;", "reads process.env"],
     ["telemetry/a.ts", "const { env } = process;", "reads process.env"],
     ["telemetry/a.ts", "process.exit(1);", "ends the process"],
-    ["telemetry/a.ts", "process.exitCode = 1;", "ends the process"],
     ["sandbox/http/a.ts", 'import type { E } from "../../domain/e.ts";', "imports domain"],
-    ["sandbox/a.ts", 'import type { Clock } from "../domain/clock.ts";', "imports domain"],
     ["control-plane/a.ts", 'import { s } from "../sandbox/s.ts";', "imports sandbox"],
-    ["config.ts", 'import { x } from "./domain/x.ts";', "imports domain"],
-    ["main.ts", 'import { z } from "zod";', "package zod"],
     ["main.ts", 'import { x } from "../test/x.ts";', "../test/x.ts leaves src"],
     ["main.ts", 'console.log("x");', "writes to the console"],
     ["domain/a.ts", "export default 1;", "has a default export"],
@@ -358,7 +329,6 @@ describe("the checker itself", () => {
 
   test.each([
     ["engine/a.ts", 'import type { Clock } from "../domain/clock.ts";'],
-    ["kubernetes/a.ts", 'import type { Logger } from "../domain/logger.ts";'],
     ["engine/deep/a.ts", 'import { x } from "../b.ts";\nimport { y } from "../../domain/y.ts";'],
     ["engine/a.ts", 'import { createHash } from "node:crypto";\nconst t = new Date(nowMs).toISOString();'],
     [

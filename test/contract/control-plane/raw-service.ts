@@ -20,6 +20,8 @@ export interface RawService extends AsyncDisposable {
   /** The base URL, which ends in /v2. */
   readonly url: string;
   readonly requests: readonly SeenRequest[];
+  /** How many connections there have been. */
+  connections(): number;
   /** Sets the answer to every later request. */
   answerWith(answer: Answer): void;
   /** Closes every open connection, idle ones too. */
@@ -52,6 +54,7 @@ export async function startRawService(first: Answer = json(200, {})): Promise<Ra
   return {
     url: `http://127.0.0.1:${port}/api/v2`,
     requests,
+    connections: () => connections.size,
     answerWith: (next) => {
       answer = next;
     },

@@ -68,7 +68,7 @@ describe("a connection", () => {
   it("one call after the other → sockets are kept, not one for each", async () => {
     server.answer((_request, response) => sendJson(response, 200, {}));
     for (let count = 0; count < 20; count += 1) await connection.request(call());
-    expect(new Set(server.requests.map((request) => request.remotePort)).size).toBeLessThanOrEqual(2);
+    expect(new Set(server.requests.map((request) => request.connection)).size).toBeLessThanOrEqual(2);
   });
 
   it("a server with a path of its own → is kept before the call's", async () => {
@@ -236,7 +236,7 @@ describe("a connection", () => {
 
   describe("as time goes by", () => {
     const clock = new FakeClock();
-    const ports = () => server.requests.map(({ remotePort }) => remotePort);
+    const ports = () => server.requests.map(({ connection }) => connection);
 
     it("a stream that is open → outlives the time it had to open", async () => {
       const gate = Promise.withResolvers<void>();

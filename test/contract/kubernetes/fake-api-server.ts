@@ -1,18 +1,14 @@
 /** A server in place of the API server. It gives the answers that a test sets. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import type { CredentialSource } from "../../../src/kubernetes/http/credentials.ts";
+import { type SeenRequest, startRawService } from "../control-plane/raw-service.ts";
 
 /** A request that has arrived. */
-export interface ReceivedRequest {
-  readonly method: string;
+export interface ReceivedRequest extends Omit<SeenRequest, "body" | "url"> {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  readonly headers: IncomingMessage["headers"];
   /** The parsed body; `undefined` when there was none. */
   readonly body: unknown;
-  /** The port of the client's socket. Equal ports mean the same connection. */
-  readonly remotePort: number | undefined;
 }
 
 /** An HTTP server on loopback. It gives the answers that a test sets. */
@@ -28,8 +24,8 @@ export interface FakeApiServer {
 export async function startFakeApiServer(): Promise<FakeApiServer> {
   const requests: ReceivedRequest[] = [];
   let handler: Parameters<FakeApiServer["answer"]>[0] = (_request, response) => response.writeHead(404).end();
-  const server = createServer(async (incoming, response) => {
-    const request = await receive(incoming);
+  const service = await startRawService((response, seen) => {
+    const request = received(seen);
     requests.push(request);
     if (request.path === "/apis/endpoint-operator.dev/v1alpha1") {
       sendJson(response, 200, { resources: [{ name: "computeendpoints" }] });
@@ -37,17 +33,13 @@ export async function startFakeApiServer(): Promise<FakeApiServer> {
       handler(request, response);
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: new URL(service.url).origin,
     requests,
     answer(next) {
       handler = next;
     },
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop: async () => service[Symbol.asyncDispose](),
   };
 }
 
@@ -78,17 +70,7 @@ export function countingCredentials(server: string): CredentialSource & { reload
   };
 }
 
-async function receive(incoming: IncomingMessage): Promise<ReceivedRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString("utf8");
-  const url = new URL(incoming.url ?? "/", "http://fake");
-  return {
-    method: incoming.method ?? "",
-    path: url.pathname,
-    query: Object.fromEntries(url.searchParams),
-    headers: incoming.headers,
-    body: text === "" ? undefined : JSON.parse(text),
-    remotePort: incoming.socket.remotePort,
-  };
+function received({ url, body, ...rest }: SeenRequest): ReceivedRequest {
+  const { pathname: path, searchParams } = new URL(url, "http://fake");
+  return { ...rest, path, query: Object.fromEntries(searchParams), body: body === "" ? undefined : JSON.parse(body) };
 }

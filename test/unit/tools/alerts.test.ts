@@ -2,11 +2,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
-import { parseDatabaseAccess } from "../../../src/resource/database-access.ts";
-import { createMetrics } from "../../../src/telemetry/metrics.ts";
 import { alerts, ruleGroups } from "../../../tools/monitoring/rule-files.ts";
-import { parsePage, type Series } from "../../support/metrics-page.ts";
+import { fullMetrics } from "../../support/full-metrics.ts";
+import { parsePage } from "../../support/metrics-page.ts";
 import { readExpression } from "../../support/promql.ts";
 
 const root = new URL("../../../", import.meta.url);
@@ -15,60 +13,7 @@ const textOf = (name: string) => readFile(new URL(name, root), "utf8");
 /** Labels that Prometheus adds to every scraped series. */
 const targetLabels = ["job", "instance"];
 
-/** Returns the metrics of an operator to which everything has happened that an alert looks for. */
-async function exportedSeries(): Promise<readonly Series[]> {
-  const nowMs = Date.parse("2026-11-21T12:00:00Z");
-  const time = "2026-11-21T11:59:30Z";
-  const condition = (type: string, status: string) => ({
-    ...{ type, status, observedGeneration: 1, lastTransitionTime: time, reason: "Accepted", message: "" },
-  });
-  const conditions = [
-    condition("Ready", "False"),
-    condition("Stalled", "True"),
-    condition("ChangePending", "True"),
-    condition("LastOperationSucceeded", "False"),
-    condition("CredentialsValid", "False"),
-  ];
-  const totals = { sinceTime: time, activeSeconds: 0, minUnitSeconds: 0, maxUnitSeconds: 0, starts: 1 };
-  const operation = { id: "op-1", action: "start_compute", status: "running", cause: "Other" };
-  const status = {
-    conditions,
-    pendingChange: { fields: [], hash: "3f9a", sinceTime: "2026-11-20T10:00:00Z" },
-    state: "idle",
-    operations: [{ ...operation, createdTime: time, updatedTime: time }],
-    failedActions: [{ action: "start_compute", operationId: "op-0", time }],
-    usage: { ...totals, asOfTime: time, isActive: true },
-  };
-  const suspend = { mode: "ServiceDefault" };
-  const resource = parseComputeEndpoint({
-    metadata: { namespace: "shop", name: "orders", uid: "uid", resourceVersion: "1" },
-    spec: { projectId: "green-fox-123456", branchId: "br-quiet-sun-123456", type: "ReadWrite", suspend },
-    status,
-  });
-  const access = parseDatabaseAccess({
-    metadata: { namespace: "shop", name: "app", uid: "uid-2", resourceVersion: "1" },
-  });
-  const metrics = createMetrics({
-    version: "1.2.3",
-    workers: 16,
-    resources: () => [resource],
-    accesses: () => [access],
-    orphanCount: () => 0,
-    nowMs: () => nowMs,
-    operationsAges: () => [],
-    unreadableCount: () => 0,
-    credentials: () => [["settings", "Refused"]],
-    queueStats: () => ({ unfinishedWorkSeconds: 0, longestRunningSeconds: 0 }),
-    watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 10, lists: 1, watches: 1 }),
-    leader: { leaseName: "endpoint-operator", isLeader: () => true },
-  });
-  const ended = { operationId: "op-0", outcome: "failed", cause: "Other", durationMs: 1 } as const;
-  metrics.operations.countEnded({ namespace: "shop", name: "orders", action: "start_compute", ...ended });
-  metrics.operations.usageRead(resource.key, totals);
-  metrics.queue.taken(1);
-  metrics.controlPlane.of("settings").requestEnded({ route: "/projects", method: "GET", code: "200", seconds: 1 });
-  return parsePage(await metrics.render());
-}
+const exportedSeries = async () => parsePage(await fullMetrics().render());
 
 describe("every expression", () => {
   test.each(alerts)("$name → each selector in it finds a series that the operator exports", async ({ name, expr }) => {
