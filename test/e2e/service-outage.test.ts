@@ -1,12 +1,7 @@
-/** Tests the operator with a control plane that is away or refuses its key. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { findFreePorts } from "../../tools/process/free-ports.ts";
 import { newApiKey, SandboxProcess, type SandboxProcessOptions } from "../support/e2e-sandbox.ts";
-import { expectExactlyOne, scenesOf } from "../support/e2e-scene.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 
 async function startSandbox(options: SandboxProcessOptions = {}): Promise<SandboxProcess> {
@@ -33,26 +28,5 @@ test("a control plane that is not there yet → the condition says so, the opera
   const sandbox = await startSandbox({ port, apiKey });
   const ready = await world.untilReady("early");
   expect(await sandbox.endpointIdsEver(sandbox.takeProject())).toEqual([ready.status.ownership?.endpointId]);
-  expect(operator.exit).toBeUndefined();
-});
-
-test("a key that the control plane refuses → CredentialsValid False; a new one in its file → Ready without a restart", async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), "endpoint-operator-key-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const keyFile = path.join(folder, "api-key");
-  const wrongKey = newApiKey();
-  await writeFile(keyFile, `${wrongKey}\n`, { mode: 0o600 });
-
-  const sandbox = await startSandbox();
-  const world = await E2eWorld.start(sandbox);
-  const [scene] = scenesOf(sandbox, world);
-  if (scene === undefined) throw new Error("there is no scene");
-  const operator = await world.startOperator({ CONTROL_PLANE_API_KEY: undefined, CONTROL_PLANE_API_KEY_FILE: keyFile });
-  await world.apply(scene.name, scene.project, { type: scene.type });
-  const { status } = await world.untilReadyReason(scene.name, "Unauthorized");
-  expect(conditionOf(status.conditions, "CredentialsValid")?.status).toBe("False");
-  await writeFile(keyFile, `${sandbox.apiKey}\n`);
-  const ready = await expectExactlyOne(scene);
-  expect(conditionOf(ready.status.conditions, "CredentialsValid")?.status).toBe("True");
   expect(operator.exit).toBeUndefined();
 });

@@ -82,36 +82,29 @@ describe("charts/endpoint-operator", () => {
     expect(data.CONTROL_PLANE_REQUESTS_PER_MINUTE).toBe("1000000");
   });
 
+  const withUrl = (...values: readonly string[]) => [`controlPlane.url=${url}`, ...values];
   test.each([
     ["no URL", [], "controlPlane.url is required"],
-    ["no image", [`controlPlane.url=${url}`, "image.repository="], "image.repository is required"],
+    ["no image", withUrl("image.repository="), "image.repository is required"],
     [
-      "neither a service account of its own nor the name of one",
-      [`controlPlane.url=${url}`, "serviceAccount.create=false"],
+      "no service account, and no name of one",
+      withUrl("serviceAccount.create=false"),
       "serviceAccount.name is required",
     ],
     ["a URL that does not end in /v2", ["controlPlane.url=https://x/v1"], "/controlPlane/url"],
-    ["a setting that does not exist", [`controlPlane.url=${url}`, "settings.LOGLEVEL=info"], "LOGLEVEL"],
-    ["a setting that another value states", [`controlPlane.url=${url}`, "settings.HEALTH_ADDR=:1"], "HEALTH_ADDR"],
-    [
-      "no leader election with two replicas",
-      [`controlPlane.url=${url}`, "settings.LEADER_ELECTION=false"],
-      "LEADER_ELECTION",
-    ],
-    ["a lease that the Role does not name", [`controlPlane.url=${url}`, "settings.LEASE_NAME=x"], "LEASE_NAME"],
-    ["a cluster id that is a number", [`controlPlane.url=${url}`, "settings.CLUSTER_ID=20261122"], "CLUSTER_ID"],
-    ["an unknown value", [`controlPlane.url=${url}`, "replica=1"], "replica"],
-    [
-      "a runbook link without the alert's name",
-      [`controlPlane.url=${url}`, "monitoring.runbookUrl=x"],
-      "/monitoring/runbookUrl",
-    ],
+    ["a setting that does not exist", withUrl("settings.LOGLEVEL=info"), "LOGLEVEL"],
+    ["a setting that another value states", withUrl("settings.HEALTH_ADDR=:1"), "HEALTH_ADDR"],
+    ["no leader election with two replicas", withUrl("settings.LEADER_ELECTION=false"), "LEADER_ELECTION"],
+    ["a lease that the Role does not name", withUrl("settings.LEASE_NAME=x"), "LEASE_NAME"],
+    ["a cluster id that is a number", withUrl("settings.CLUSTER_ID=20261122"), "CLUSTER_ID"],
+    ["an unknown value", withUrl("replica=1"), "replica"],
+    ["a runbook link without the alert's name", withUrl("monitoring.runbookUrl=x"), "/monitoring/runbookUrl"],
     [
       "no Secret with the token of Prometheus",
-      [`controlPlane.url=${url}`, "monitoring.enabled=true", "metricsAuth.enabled=true"],
+      withUrl("monitoring.enabled=true", "metricsAuth.enabled=true"),
       "metricsAuth.tokenSecret.name",
     ],
-    ["a digest that is none", [`controlPlane.url=${url}`, "image.digest=latest"], "/image/digest"],
+    ["a digest that is none", withUrl("image.digest=latest"), "/image/digest"],
   ])("%s → refused, and the message names it", async (_, values, named) => {
     const helm = await helmOf({ skip: (note) => expect.unreachable(note) });
     expect(await refusalOf(chartObjects(helm, "endpoint-operator", values))).toContain(named);

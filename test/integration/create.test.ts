@@ -53,19 +53,3 @@ describe.each(profiles)("profile %s", (profile) => {
     expect(status.ownership).toMatchObject({ endpointId: foreignId, origin: "Adopted" });
   });
 });
-
-test("two resources for the read-write place of one branch → the older has it, the other follows when it goes", async () => {
-  const world = await startWorld();
-  await world.apply("first", { branchId: branches.orders, type: "ReadWrite" });
-  const first = await world.untilReady("first");
-  await world.apply("second", { branchId: branches.orders, type: "ReadWrite" });
-  const second = await world.untilStalled("second", "ClaimedByAnother");
-  expect(conditionOf(second.status.conditions, "Stalled")?.message).toContain("ComputeEndpoint first");
-  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-
-  await world.delete("first");
-  await world.untilGone("first");
-  const heir = await world.untilReady("second");
-  expect(heir.status.ownership?.endpointId).not.toBe(first.status.ownership?.endpointId);
-  expect(await world.sandbox.endpoints(project)).toHaveLength(1);
-});

@@ -84,26 +84,3 @@ test("the demo's endpoint is Ready → describe has at most 76 lines, of which t
   expect(shown).toMatch(/\n {2}Bookkeeping:\n.*\n.*\n {2}Compute:/);
   expect(shown.trimEnd().split("\n").length).toBeLessThanOrEqual(76);
 });
-
-test("stalled → kubectl says what a person must do; at rest → events are quiet", async () => {
-  const world = await startWorld();
-  const foreignId = await world.sandbox.createForeign(project, branches.orders);
-  await world.apply("orders", orders);
-  await world.untilStalled("orders", "EndpointExists");
-  expect(await columnsOf(world, "orders")).toMatchObject({ READY: "False", REASON: "EndpointExists", STATE: "" });
-  const remedy = `To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${foreignId}}.`;
-  await world.untilEventsWith("orders", "EndpointExists");
-  const shown = await describe(world, "orders");
-  expect(shown).toContain(remedy);
-  expect(shown, "the event").toMatch(/Warning +EndpointExists +.*To take it over/);
-
-  await world.apply("orders", { ...orders, adoption: { policy: "AdoptOrCreate", endpointId: foreignId } });
-  await world.untilReady("orders");
-  await world.reconcile("orders");
-  const before = ["EndpointExists", "EndpointAdopted", "EndpointReady"];
-  await world.untilEvents("orders", before);
-  for (const _ of [1, 2, 3]) await world.reconcile("orders");
-  await world.restartOperator();
-  await world.reconcile("orders");
-  expect(await world.eventReasons("orders")).toEqual(before);
-});

@@ -49,33 +49,6 @@ describe.each(["seed", "public"] as const)("profile %s", (profile) => {
     await world.untilEventsWith("orders", "FieldReleased");
     expect(await world.sandbox.endpoints(project)).toMatchObject([{ settings: { pg_settings: { work_mem: "64MB" } } }]);
   });
-
-  test("another branch → the same endpoint moves there", async () => {
-    const world = await startWorld({ sandbox: { profile } });
-    await world.apply("orders", orders);
-    const before = await world.untilReady("orders");
-    await world.apply("orders", { ...orders, branchId: branches.staging });
-    const after = await world.untilReady("orders");
-
-    expect(after.status.ownership?.endpointId).toBe(before.status.ownership?.endpointId);
-    expect(await world.sandbox.endpoints(project)).toMatchObject([
-      { id: before.status.ownership?.endpointId, branch_id: branches.staging },
-    ]);
-  });
-});
-
-test("the endpoint is deleted by another hand → a new one, and an event", async () => {
-  const world = await startWorld();
-  await world.apply("orders", orders);
-  const before = await world.untilReady("orders");
-  await world.sandbox.api("DELETE", `/projects/${project}/endpoints/${before.status.ownership?.endpointId}`);
-  const after = await world.until("orders", "another endpoint", ({ status }) => {
-    const id = status.ownership?.endpointId;
-    return id !== undefined && id !== before.status.ownership?.endpointId;
-  });
-  await world.untilReady("orders");
-  expect((await world.sandbox.endpoints(project)).map(({ id }) => id)).toEqual([after.status.ownership?.endpointId]);
-  await world.untilEventsWith("orders", "EndpointGone");
 });
 
 test("a move that the control plane refuses, because the branch has a replica → the remedy at once, and Ready when it is gone", async () => {

@@ -81,27 +81,3 @@ test("timers put, replaced and removed in any order → next is always the earli
     }),
   );
 });
-
-test("a page → newest first, after a position, up to a position", () => {
-  const store = new Store();
-  for (const [sequence, createdMs] of [
-    [1, 10],
-    [2, 10],
-    [3, 20],
-    [4, 30],
-  ] as const) {
-    store.operations.put(operation(sequence, { createdMs }));
-  }
-  const ids = (query: object) =>
-    store.operations
-      .page({ projectId: "p", limit: 10, after: undefined, upTo: undefined, ...query })
-      .map(({ sequence }) => sequence);
-  expect(ids({})).toEqual([4, 3, 2, 1]);
-  expect(ids({ limit: 2 })).toEqual([4, 3]);
-  expect(ids({ after: { createdMs: 20, sequence: 3 } })).toEqual([2, 1]);
-  expect(ids({ after: { createdMs: 10, sequence: 2 } })).toEqual([1]);
-  expect(ids({ after: { createdMs: 10, sequence: 1 } })).toEqual([]);
-  expect(ids({ upTo: { createdMs: 20, sequence: 99 } })).toEqual([3, 2, 1]);
-  expect(ids({ upTo: { createdMs: 10, sequence: 1 } })).toEqual([1]);
-  expect(ids({ projectId: "q" })).toEqual([]);
-});
