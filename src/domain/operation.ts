@@ -77,14 +77,10 @@ export interface OperationsAge {
   readonly ageMs: number;
 }
 
+type UsageSum = "activeSeconds" | "minUnitSeconds" | "maxUnitSeconds" | "starts";
+
 /** What a compute used since a time. */
-export interface UsageTotals {
-  readonly sinceTime: string;
-  readonly activeSeconds: number;
-  readonly minUnitSeconds: number;
-  readonly maxUnitSeconds: number;
-  readonly starts: number;
-}
+export type UsageTotals = { readonly sinceTime: string } & Readonly<Record<UsageSum, number>>;
 
 /** Never throws. The caller counts each operation once: it stores the watermark before it calls this. */
 export interface OperationMetrics {

@@ -11,7 +11,6 @@ type Sizes = Pick<ObservedEndpoint, "minUnits" | "maxUnits">;
 /** Lists are late by at most this many milliseconds, so a read proves nothing about the time after that. */
 export const largestLagMs = 60_000;
 
-/** What one reconcile knows. */
 export interface UsageInput {
   readonly before: Usage | undefined;
   /** In the order in which they were seen, the one that status holds first. */

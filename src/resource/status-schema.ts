@@ -90,9 +90,7 @@ const usage = z
     isActive: z.boolean().describe("Whether the compute has run since asOfTime. That time is not counted yet."),
     activeSeconds: z.number().describe("How long the compute ran."),
     minUnitSeconds: z.number().describe("The same, times the smallest size in compute units."),
-    maxUnitSeconds: z
-      .number()
-      .describe("The same, times the largest size. The control plane counted a value between both."),
+    maxUnitSeconds: z.number().describe("The same, times the largest size. The control plane counts between both."),
     starts: z.int().describe("How often the compute started."),
   })
   .describe("An estimate of what the endpoint used, from the operation log. It is no bill: see docs/cost.md.");

@@ -59,22 +59,20 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
 function createUsageMetrics(registry: MetricsRegistry) {
   const shown = new Map<string, ResourceKey & UsageTotals>();
   const labelsOf = ({ namespace, name }: ResourceKey) => ({ namespace, name });
+  const active = "An estimate of how long the compute ran.";
+  const units =
+    "The same, times its smallest (min) and its largest size (max). What the control plane counts is between them.";
+  const starts = "How often the compute has started.";
   registry.ofEach(() => [...shown.values()], {
-    compute_endpoint_active_seconds_total: [
-      "An estimate of how long the compute of a resource has run.",
-      (each) => [[labelsOf(each), each.activeSeconds]],
-    ],
+    compute_endpoint_active_seconds_total: [active, (each) => [[labelsOf(each), each.activeSeconds]]],
     compute_endpoint_unit_seconds_total: [
-      "The same, times its smallest (min) and its largest size (max). What the control plane counts is between them.",
+      units,
       (each) => [
         [{ ...labelsOf(each), bound: "min" }, each.minUnitSeconds],
         [{ ...labelsOf(each), bound: "max" }, each.maxUnitSeconds],
       ],
     ],
-    compute_endpoint_starts_total: [
-      "How often the compute of a resource has started.",
-      (each) => [[labelsOf(each), each.starts]],
-    ],
+    compute_endpoint_starts_total: [starts, (each) => [[labelsOf(each), each.starts]]],
   });
   return {
     read: (key: ResourceKey, totals: UsageTotals) => {

@@ -276,7 +276,7 @@ test("the control plane of the settings → only src/planes and the form of the 
 
 /** Lines of TypeScript. A total may fall, and its limit with it. Issue 12 added 900 to the operator, and its tests 1,400. */
 test.each([
-  ["src", 19_650, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 19_635, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_140, () => true],
   ["test", 44_700, () => true],

@@ -30,11 +30,8 @@ export function planObserve(spec: ComputeEndpointSpec, observation: Observation)
   const remote = endpointId === undefined ? undefined : remoteStateOf(project, endpointId);
   if (remote === undefined || remote.kind === "Absent") {
     const what = endpointId === undefined ? `no ${spec.type} endpoint that spec names` : `no endpoint ${endpointId}`;
-    const remedy = "Correct spec.branchId or spec.adoption.endpointId, or set spec.management to Manage";
-    return stall(
-      "AdoptionTargetMissing",
-      `Project ${spec.projectId} has ${what}, so there is nothing to observe. ${remedy}.`,
-    );
+    const remedy = "Correct spec.branchId or spec.adoption.endpointId, or set spec.management to Manage.";
+    return stall("AdoptionTargetMissing", `Project ${spec.projectId} has ${what} to observe. ${remedy}`);
   }
   // Only a read by id proves a difference.
   return remote.kind === "Unknown" || (remote.kind === "Listed" && driftOf(spec, remote.endpoint).length > 0)
