@@ -133,7 +133,7 @@ async function writePlugin(outDir: string): Promise<void> {
   await writeFile(file, `${lines.join("\n")}\n`);
   await chmod(file, 0o755);
   // kubectl finds the program that completes its command line by this name.
-  await copyFile(join(root, "tools/kubectl_complete-endpoints"), join(outDir, "kubectl_complete-endpoints"));
+  await copyFile(join(root, "src/plugin/kubectl_complete-endpoints"), join(outDir, "kubectl_complete-endpoints"));
 }
 
 /** The package from which `src/sandbox/http/specification/public-api.json` is made. Its licence asks for a notice. */
