@@ -1,5 +1,4 @@
 /** Tests that the simulated API server answers like a real one. */
-import { KubeConfig } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { createConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
@@ -7,7 +6,7 @@ import { systemClock } from "../../src/runtime/system-clock.ts";
 import { type ApiRequest, ApiServer } from "../simulation/kubernetes/api-server.ts";
 import { isObject, type Json } from "../simulation/kubernetes/merge-patch.ts";
 import { errorForStatus, parseStatusAnswer } from "../simulation/ports.ts";
-import { createTestNamespace, sharedApiServer } from "../support/api-server.ts";
+import { createTestNamespace, kubeConfigOf, sharedApiServer } from "../support/api-server.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 
 const requests = 400;
@@ -123,11 +122,7 @@ function comparable(answer: Json, name: string, seen: Map<string, readonly [stri
 
 test(`${requests} random requests → the model of the simulation answers as the real API server does`, async () => {
   const namespace = await createTestNamespace("model");
-  const credentials = loadCredentialSource(() => {
-    const config = new KubeConfig();
-    config.loadFromFile(sharedApiServer().kubeconfigFile);
-    return config;
-  });
+  const credentials = loadCredentialSource(() => kubeConfigOf(sharedApiServer().kubeconfigFile));
   const connection = createConnection({ credentials, clock: systemClock, userAgent: "endpoint-operator-model-test" });
   const model = new ApiServer({ wallMs: () => Date.UTC(2026, 0, 1), onChange() {} });
   const real: Side = {

@@ -1,18 +1,19 @@
 /** Compares what the API server says about a spec with what the operator's own schema says. */
-import { KubeConfig } from "@kubernetes/client-node";
-import { afterAll } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import type { KubernetesError } from "../../src/domain/resource-store.ts";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
 import { objectPath } from "../../src/kubernetes/http/objects.ts";
 import { group, version } from "../../src/resource/names.ts";
 import { systemClock } from "../../src/runtime/system-clock.ts";
-import { createTestNamespace, sharedApiServer } from "./api-server.ts";
+import { createTestNamespace, kubeConfigOf, sharedApiServer } from "./api-server.ts";
 
 /** One kind of resource, and the operator's parser of it. */
 export interface AdmittedKind {
   readonly kind: string;
   readonly plural: string;
+  /** Whether its objects are in no namespace. @default false */
+  readonly isOfCluster?: boolean;
   readonly parse: (stored: unknown) => { readonly spec: { readonly kind: string } };
 }
 
@@ -20,6 +21,13 @@ export interface AdmittedKind {
 interface Judgement {
   readonly problem: string | undefined;
   readonly isReadable: boolean;
+}
+
+export interface AdmissionCases {
+  readonly valid: readonly (readonly [what: string, spec: object])[];
+  readonly invalid: readonly (readonly [what: string, spec: unknown, words: RegExp])[];
+  /** Specs with values at and near each bound. @default none */
+  readonly edgeCases?: readonly object[];
 }
 
 /** The apiVersion of all kinds of the operator. */
@@ -41,15 +49,15 @@ export class Admission {
   /** Makes the namespace. The connection is closed after the last test of the file. @param prefix of its name */
   static async open(kind: AdmittedKind, prefix: string): Promise<Admission> {
     const namespace = await createTestNamespace(prefix);
-    const load = () => {
-      const config = new KubeConfig();
-      config.loadFromFile(sharedApiServer().kubeconfigFile);
-      return config;
-    };
-    const credentials = loadCredentialSource(load);
+    const credentials = loadCredentialSource(() => kubeConfigOf(sharedApiServer().kubeconfigFile));
     const connection = createConnection({ credentials, clock: systemClock, userAgent: `${prefix}-test` });
     afterAll(() => connection.close());
     return new Admission(kind, namespace, connection);
+  }
+
+  /** Returns the admission of another kind. */
+  of(kind: AdmittedKind): Admission {
+    return new Admission(kind, this.namespace, this.#connection);
   }
 
   /**
@@ -57,10 +65,11 @@ export class Admission {
    * schema what would have been stored.
    */
   async judge(spec: unknown): Promise<Judgement> {
-    const { kind, plural, parse } = this.#kind;
-    const metadata = { name: "tried", namespace: this.namespace };
+    const { kind, plural, parse, isOfCluster } = this.#kind;
+    const place = isOfCluster ? {} : { namespace: this.namespace };
+    const metadata = { name: "tried", ...place };
     const body = { apiVersion, kind, metadata, spec };
-    const path = objectPath(plural, this.namespace);
+    const path = objectPath(plural, place.namespace);
     // kubectl sends this value by default.
     const query = { dryRun: "All", fieldValidation: "Strict" };
     const answer = await this.#connection
@@ -70,18 +79,32 @@ export class Admission {
     return { problem: answer.problem, isReadable: parse(read).spec.kind === "Valid" };
   }
 
-  /** Judges all specs. @returns one text for each spec about which the two disagree, and how many were accepted */
-  async judgeAll(specs: readonly object[]): Promise<{ readonly disagreements: string[]; readonly accepted: number }> {
-    const disagreements: string[] = [];
-    let accepted = 0;
-    for (const spec of specs) {
+  /**
+   * Defines the tests of the kind: specs that both accept, specs that both refuse with words that say what is right, and
+   * many specs with values at the bounds, about which the two must never disagree.
+   */
+  defineTests({ valid, invalid, edgeCases = [] }: AdmissionCases): void {
+    test.each(valid)("%s → accepted by both", async (_what, spec) => {
+      expect(await this.judge(spec)).toEqual({ problem: undefined, isReadable: true });
+    });
+
+    test.each(invalid)("%s → refused by both, with what would be right", async (what, spec, words) => {
       const { problem, isReadable } = await this.judge(spec);
-      accepted += problem === undefined ? 1 : 0;
-      if ((problem === undefined) !== isReadable) {
-        disagreements.push(`${JSON.stringify(spec).slice(0, 200)}: ${problem ?? "accepted"}`);
-      }
-    }
-    return { disagreements, accepted };
+      expect(problem).toMatch(words);
+      // This version must still be able to read a field of a later version.
+      expect(isReadable).toBe(what === "an unknown field");
+    });
+
+    if (edgeCases.length === 0) return;
+    test("each combination of values at the bounds → the API server and the operator's schema never disagree", async () => {
+      const verdicts = [];
+      for (const spec of edgeCases) verdicts.push({ spec, ...(await this.judge(spec)) });
+      expect(verdicts.filter(({ problem, isReadable }) => (problem === undefined) !== isReadable)).toEqual([]);
+      // Each result must occur often. Otherwise an answer that is always the same would not be noticed.
+      const accepted = verdicts.filter(({ isReadable }) => isReadable).length;
+      expect(accepted).toBeGreaterThan(40);
+      expect(edgeCases.length - accepted).toBeGreaterThan(100);
+    });
   }
 }
 

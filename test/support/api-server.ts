@@ -1,7 +1,9 @@
 /** Access to the shared API server: namespaces, service accounts, audit log. */
+
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, readFile } from "node:fs/promises";
 import path from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
 import { inject } from "vitest";
 import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
 import type { SharedApiServer } from "./api-server-setup.ts";
@@ -96,4 +98,10 @@ async function auditEvents(): Promise<readonly AuditEvent[]> {
   const lines = (await readFile(sharedApiServer().auditLogFile, "utf8")).split("\n");
   // The last piece is empty, or an incomplete line.
   return lines.slice(0, -1).map((line) => JSON.parse(line) as AuditEvent);
+}
+
+export function kubeConfigOf(file: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  return config;
 }

@@ -1,7 +1,6 @@
 /** A world in one process: a sandbox, an operator, and a namespace of a real API server. */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished } from "vitest";
 import { createConnection, type KubernetesConnection } from "../../src/kubernetes/http/connection.ts";
 import { loadCredentialSource } from "../../src/kubernetes/http/credentials.ts";
@@ -15,6 +14,7 @@ import {
   adminKubectl,
   createTestNamespace,
   isWrite,
+  kubeConfigOf,
   readAuditEvents,
   serviceAccountAccess,
   sharedApiServer,
@@ -324,12 +324,6 @@ export async function startTestSandbox(options: SandboxOptions = {}): ReturnType
     expect(bugs, "bugs that the sandbox reported").toEqual([]);
   });
   return sandbox;
-}
-
-function kubeConfigOf(file: string): KubeConfig {
-  const config = new KubeConfig();
-  config.loadFromFile(file);
-  return config;
 }
 
 function connectionOf(file: string, userAgent: string): KubernetesConnection {
