@@ -4,8 +4,6 @@ import {
   type MonitoringStackOptions,
   startMonitoringStack,
 } from "../../tools/prometheus/monitoring-stack.ts";
-import type { OperatorProcess } from "../support/e2e-operator.ts";
-import { Replicas } from "../support/e2e-replicas.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
 import { monitoringTool } from "../support/monitoring-tools.ts";
@@ -90,52 +88,6 @@ describe("a real Prometheus and Alertmanager", () => {
     const own = await stack.prometheus.query("workqueue_depth");
     expect(own[0]?.labels.namespace, "a series without a namespace of its own").toBe("endpoint-operator-system");
   });
-});
-
-/** The value of this series is the time since which the alert has been active. */
-const activeSince = 'ALERTS_FOR_STATE{alertname="ComputeEndpointOperationFailed"}';
-
-/** The ways in which the leader ends. `hasGap`: there must be a time in which no replica exports the resource. */
-const ends = [
-  { how: "is stopped", end: (leader: OperatorProcess) => leader.stop(), hasGap: false },
-  // This takes as long as the lease lasts.
-  ...(process.env.LONG === "1"
-    ? [{ how: "is killed", end: (leader: OperatorProcess) => leader.kill(), hasGap: true }]
-    : []),
-];
-
-describe("two replicas, an operation has failed", () => {
-  test.for(ends)(
-    "the leader $how → the alert goes on, and the pager hears nothing new",
-    async ({ end, hasGap }, context) => {
-      const assets = await monitoringPrograms(context);
-      const world = await E2eWorld.start(sandbox);
-      const project = sandbox.takeProject();
-      const replicas = await Replicas.of(world, sandbox);
-      const leader = await replicas.start("leader");
-      await replicas.untilLeads(leader);
-      const standby = await replicas.start("standby");
-      const stack = await startPaging({
-        assets,
-        targets: [leader.operator.metricsAddress, standby.operator.metricsAddress],
-      });
-      await world.apply("orders", project, { type: "ReadWrite", ...small });
-      await world.untilReady("orders");
-      await sandbox.control.failNext("start_compute");
-      await world.apply("orders", project, { type: "ReadWrite", ...large });
-      await untilNotified(stack, "firing");
-
-      await end(leader.operator);
-      if (hasGap) await untilSeen(stack, "absent(compute_endpoint_info)");
-      await replicas.untilLeads(standby);
-      await untilSeen(stack, `compute_endpoint_operation_failed{instance="${standby.operator.metricsAddress}"}`);
-      await untilSeen(stack, `timestamp(${activeSince}) > ${Date.now() / 1000}`);
-      // Another time would mean that the alert ended and began again.
-      const changes = await stack.prometheus.query(`changes(${activeSince}[10m])`);
-      expect(changes.map(({ labels, value }) => [labels.name, value])).toEqual([["orders", 0]]);
-      expect(stack.pager.alerts.map(({ status }) => status)).toEqual(["firing"]);
-    },
-  );
 });
 
 /** Waits until a query returns a value. */
