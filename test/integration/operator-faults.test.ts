@@ -2,16 +2,15 @@
 import { expect, onTestFinished, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { serviceAccountAccess, sharedApiServer } from "../support/api-server.ts";
-import type { FaultProxy } from "../support/fault-proxy/fault-proxy.ts";
-import { startProxiedApiServer } from "../support/fault-proxy/proxied-api-server.ts";
+import { type FaultProxy, startFaultProxy } from "../support/fault-proxy/fault-proxy.ts";
 import { branches, project, startWorld, type World } from "../support/world.ts";
 
 async function startBehindProxy(): Promise<{ readonly proxy: FaultProxy; readonly world: World }> {
   const { url, caFile } = sharedApiServer();
   const { token } = await serviceAccountAccess("endpoint-operator-system", "endpoint-operator");
-  const { proxy, kubeconfigFile } = await startProxiedApiServer({ url, caFile, token });
+  const proxy = await startFaultProxy({ url, caFile, token });
   onTestFinished(() => proxy.stop());
-  return { proxy, world: await startWorld({ operatorKubeconfig: kubeconfigFile }) };
+  return { proxy, world: await startWorld({ operatorKubeconfig: proxy.kubeconfigFile }) };
 }
 
 test.each([
@@ -20,15 +19,16 @@ test.each([
   ["edited", 1, (world: World) => world.apply("orders", replica(2))],
 ] as const)("%s while the write of the intent is answered slowly → %i POSTs", async (what, posts, act) => {
   const { proxy, world } = await startBehindProxy();
-  const match = { verb: "patch", resource: "computeendpoints", subresource: "status" } as const;
-  const slow = proxy.inject({ match, fault: { kind: "HoldAnswer" }, times: 1 });
+  const isStatus = (method: string, path: string) =>
+    method === "PATCH" && /\/computeendpoints\/[^/]+\/status/.test(path);
+  const lift = proxy.hold(isStatus);
   await world.apply("orders", replica(1));
   await world.until("orders", "the intent is stored", ({ status }) => status.createIntent !== undefined);
   await act(world);
   // The watch is in order: when it has shown this resource, it has shown what the person did before.
   await world.apply("marker", { ...replica(1), projectId: "none-here-000000" });
   await world.until("marker", "its finalizer", ({ metadata }) => (metadata.finalizers ?? []).length > 0);
-  slow.lift();
+  lift();
   if (what === "deleted") await world.untilGone("orders");
   if (what === "edited") await world.untilReady("orders");
   if (what === "paused")
