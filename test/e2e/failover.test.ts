@@ -1,7 +1,7 @@
 /** Tests that a standby takes over, and that there is never more than one writer. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { KubernetesLink } from "../support/e2e-kubernetes-link.ts";
+import { startKubernetesLink } from "../support/e2e-kubernetes-link.ts";
 import { isLeader, type Replica, Replicas, type ReplicaWrite } from "../support/e2e-replicas.ts";
 import { SandboxProcess } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
@@ -169,13 +169,14 @@ test("SIGSTOP for longer than the lease, in the middle of a reconcile → when i
 });
 
 test("the leader alone loses the API server → it ends, and the standby takes over after that", async () => {
-  let link: KubernetesLink | undefined;
+  let freeze = () => {};
   const pair = await startPair(async ({ account }) => {
-    link = await KubernetesLink.start(account);
+    const link = await startKubernetesLink(account);
+    freeze = link.freeze;
     return { KUBECONFIG: link.kubeconfigFile };
   });
   await pair.asking.untilAnswered(3);
-  link?.freeze();
+  freeze();
   const endedAtMs = await expectEndedAsLost(pair.leader);
   const { tookLeaseAtMs, lastRenewalMs } = await expectTakenOver(pair, "RunsOut");
   expect(endedAtMs, "it ended before its lease did").toBeLessThan(tookLeaseAtMs);

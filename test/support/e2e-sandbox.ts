@@ -42,8 +42,6 @@ export interface Fault {
   untilHit(count?: number): Promise<void>;
   /** Waits until the fault holds answers back. */
   untilHolding(): Promise<void>;
-  /** Sends the answers that are held back. Later ones are held back again. */
-  release(): Promise<void>;
   /** Removes the fault. Answers that it holds back are sent. */
   remove(): Promise<void>;
 }
@@ -129,7 +127,6 @@ export class SandboxProcess {
     return {
       untilHit: async (count = 1) => void (await until("was met", ({ hits }) => hits >= count)),
       untilHolding: async () => void (await until("is held", ({ held }) => held > 0)),
-      release: () => this.control.control("POST", `/faults/${id}/release`),
       remove: () => this.control.control("DELETE", `/faults/${id}`),
     };
   }
@@ -140,17 +137,6 @@ export class SandboxProcess {
     const isWanted = (entry: RequestEntry) =>
       entry.method === method && `${entry.path}/`.startsWith(`/api/v2/projects/${project.id}/`);
     return requests.filter(isWanted);
-  }
-
-  /**
-   * Waits until the latest such request has an answer.
-   * @param part a part of its path
-   */
-  async untilAnswered(project: TestProject, method: string, part = ""): Promise<void> {
-    const latest = async () =>
-      (await this.requests(project, method)).filter(({ path: requested }) => requested.includes(part)).at(-1);
-    const what = `${method} ${part} is answered`;
-    await waitUntil(async () => ((await latest())?.status === undefined ? undefined : true), { what });
   }
 
   /** Returns the ids of the endpoints that exist now. */

@@ -33,10 +33,6 @@ export class ObjectStore {
     return this.#revision;
   }
 
-  get compactedRevision(): number {
-    return this.#compactedRevision;
-  }
-
   get(collection: string, namespace: string, name: string): StoredObject | undefined {
     return this.#objects.get(keyOf(collection, namespace, name));
   }

@@ -60,11 +60,6 @@ export class FakeStore<Resource extends KindResource & { readonly status: Status
     }
   }
 
-  /** Removes the object although it has a finalizer. A person should not do this. */
-  vanish(key: ResourceKey): void {
-    this.#stored.delete(keyText(key));
-  }
-
   get(key: ResourceKey): Resource | undefined {
     return this.#stored.get(keyText(key));
   }
