@@ -39,21 +39,19 @@ export interface LeaseRequest {
   readonly isWrite: boolean;
 }
 
+interface Parts {
+  readonly world: E2eWorld;
+  readonly sandbox: SandboxProcess;
+  readonly leaseNamespace: string;
+}
+
 /** Replicas that share a world and elect a leader, with the real times of a Lease. */
 export class Replicas {
-  readonly #world: E2eWorld;
-  readonly #sandbox: SandboxProcess;
-  readonly #leaseNamespace: string;
+  readonly #parts: Parts;
   readonly #all: Replica[] = [];
 
-  private constructor(parts: {
-    readonly world: E2eWorld;
-    readonly sandbox: SandboxProcess;
-    readonly leaseNamespace: string;
-  }) {
-    this.#world = parts.world;
-    this.#sandbox = parts.sandbox;
-    this.#leaseNamespace = parts.leaseNamespace;
+  private constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /**
@@ -68,10 +66,14 @@ export class Replicas {
 
   /** Starts a replica and waits until it is ready, whether it leads or not. */
   async start(name: string, settings: Readonly<Record<string, string>> = {}): Promise<Replica> {
-    const { key } = await this.#sandbox.control.control<{ key: string }>("POST", "/keys", { name });
+    const { key } = await this.#parts.sandbox.control.control<{ key: string }>("POST", "/keys", { name });
     secret(key);
-    const election = { LEADER_ELECTION: "true", LEASE_NAMESPACE: this.#leaseNamespace, CONTROL_PLANE_API_KEY: key };
-    const operator = await this.#world.startOperator({ ...election, ...settings });
+    const election = {
+      LEADER_ELECTION: "true",
+      LEASE_NAMESPACE: this.#parts.leaseNamespace,
+      CONTROL_PLANE_API_KEY: key,
+    };
+    const operator = await this.#parts.world.startOperator({ ...election, ...settings });
     const [, identity = ""] = /"identity":"([^"]+)".*"operator started"/.exec(operator.output()) ?? [];
     const replica = { name, operator, identity };
     this.#all.push(replica);
@@ -100,12 +102,12 @@ export class Replicas {
 
   /** Returns every change that a replica requested in the world's namespace and in the projects, oldest first. */
   async writes(...projects: readonly TestProject[]): Promise<readonly ReplicaWrite[]> {
-    const kubernetes = (await this.#world.operatorWrites()).map((event) => ({
+    const kubernetes = (await this.#parts.world.operatorWrites()).map((event) => ({
       writer: this.#all.find(({ identity }) => isBy(event, identity))?.name ?? `unknown ${event.userAgent}`,
       atMs: Date.parse(event.requestReceivedTimestamp),
       what: `${event.verb} ${event.objectRef?.resource} ${event.objectRef?.name}`,
     }));
-    const { requests } = await this.#sandbox.control.control<{ requests: readonly KeyedRequest[] }>(
+    const { requests } = await this.#parts.sandbox.control.control<{ requests: readonly KeyedRequest[] }>(
       "GET",
       "/requests?since=0",
     );

@@ -38,22 +38,17 @@ export class E2eWorld {
   readonly kubectl: Kubectl = adminKubectl();
   readonly resources: KubectlWatch;
   readonly account: ServiceAccountAccess;
-  readonly #service: ServiceAccess;
+  readonly #defaults: Readonly<Record<string, string>>;
   readonly #operators: OperatorProcess[] = [];
-  readonly #settings: Readonly<Record<string, string>>;
 
-  private constructor(parts: {
-    readonly namespace: string;
-    readonly resources: KubectlWatch;
-    readonly account: ServiceAccountAccess;
-    readonly service: ServiceAccess;
-    readonly settings: Readonly<Record<string, string>>;
-  }) {
-    this.namespace = parts.namespace;
-    this.resources = parts.resources;
-    this.account = parts.account;
-    this.#service = parts.service;
-    this.#settings = parts.settings;
+  private constructor(
+    { namespace, resources, account }: Pick<E2eWorld, "namespace" | "resources" | "account">,
+    defaults: Readonly<Record<string, string>>,
+  ) {
+    this.namespace = namespace;
+    this.resources = resources;
+    this.account = account;
+    this.#defaults = defaults;
   }
 
   /**
@@ -64,7 +59,11 @@ export class E2eWorld {
     const namespace = await createTestNamespace("e2e");
     const account = await serviceAccountAccess(shippedAccount.namespace, shippedAccount.name);
     const resources = await KubectlWatch.start(namespace);
-    const world = new E2eWorld({ namespace, resources, account, service, settings });
+    const defaults = {
+      ...{ CONTROL_PLANE_URL: service.url, CONTROL_PLANE_API_KEY: service.apiKey },
+      ...{ KUBECONFIG: account.kubeconfigFile, WATCH_NAMESPACES: namespace, ...settings },
+    };
+    const world = new E2eWorld({ namespace, resources, account }, defaults);
     onTestFinished(() => world.#end());
     return world;
   }
@@ -78,14 +77,7 @@ export class E2eWorld {
     settings: Readonly<Record<string, string | undefined>> = {},
     how?: Pick<ProgramOptions, "command" | "args">,
   ): Promise<OperatorProcess> {
-    const all = {
-      CONTROL_PLANE_URL: this.#service.url,
-      CONTROL_PLANE_API_KEY: this.#service.apiKey,
-      KUBECONFIG: this.account.kubeconfigFile,
-      WATCH_NAMESPACES: this.namespace,
-      ...this.#settings,
-      ...settings,
-    };
+    const all: Readonly<Record<string, string | undefined>> = { ...this.#defaults, ...settings };
     const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
     const operator = await OperatorProcess.start(Object.fromEntries(given), how);
     this.#operators.push(operator);
