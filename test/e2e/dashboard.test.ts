@@ -1,13 +1,10 @@
 /** Tests every query of the dashboard over a real Prometheus. */
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } from "vitest";
-import { parseAllDocuments } from "yaml";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { buildDashboard } from "../../tools/dashboard/dashboard.ts";
 import { type Prometheus, startPrometheus } from "../../tools/prometheus/prometheus.ts";
 import { AccessWorld } from "../support/access-world.ts";
-import { adminKubectl } from "../support/api-server.ts";
 import type { OperatorProcess } from "../support/e2e-operator.ts";
 import { SandboxProcess, type TestProject } from "../support/e2e-sandbox.ts";
 import { E2eWorld } from "../support/e2e-world.ts";
@@ -185,15 +182,6 @@ async function checkMetrics(page: string, context: TestContext): Promise<string>
   child.stdin?.end(page);
   return promise;
 }
-
-test("deploy/monitoring → the dashboard in a ConfigMap that Grafana's side-car finds", async () => {
-  const folder = fileURLToPath(new URL("../../deploy/monitoring", import.meta.url));
-  const objects = parseAllDocuments(await adminKubectl().run(["kustomize", folder])).map((document) => document.toJS());
-  const [map, ...others] = objects.filter(({ kind }) => kind === "ConfigMap");
-  expect(others).toEqual([]);
-  expect(map.metadata.labels).toMatchObject({ grafana_dashboard: "1" });
-  expect(JSON.parse(map.data["compute-endpoints.json"])).toEqual(JSON.parse(JSON.stringify(buildDashboard())));
-});
 
 test("every panel's query over a real Prometheus → data; a deleted resource leaves no series", async (context) => {
   const sinceSeconds = Date.now() / 1_000;
