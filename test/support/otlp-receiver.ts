@@ -57,9 +57,10 @@ export class OtlpReceiver {
     return this.spans().filter((span) => span.traceId === traceId && span.parentSpanId === spanId);
   }
 
-  /** Returns everything that has arrived, as text. */
+  /** Returns everything that has arrived, as text: the attributes as JSON, and then the bytes as they came. */
   text(): string {
-    return Buffer.concat(this.#bodies).toString();
+    const spans = this.spans().map(({ name, attributes }) => JSON.stringify({ name, ...attributes }));
+    return [...spans, Buffer.concat(this.#bodies).toString()].join("\n");
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
