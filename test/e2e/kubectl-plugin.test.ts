@@ -110,6 +110,12 @@ describe("kubectl endpoints", () => {
     expect(orphans.out).toContain(foreign);
     expect(orphans.out).not.toContain(endpointId);
     const adopt = await endpoints(world, "adopt", "--all", "--project", project.id);
+    expect((await endpoints(world, "adopt", "--all", "--observe", "--project", project.id)).out).toContain(
+      "management: Observe",
+    );
+    const usage = await endpoints(world, "usage", "orders");
+    expect(usage).toMatchObject({ code: 0, err: "" });
+    expect(usage.out).toContain(`\n${world.namespace}/ total `);
     const elsewhere = { CONTROL_PLANE_URL: "http://127.0.0.1:9/api/v2" };
     const refused = await endpointsWith(elsewhere, world, ["plan", "orders"]);
     expect(refused.code).toBe(1);

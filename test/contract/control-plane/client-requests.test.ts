@@ -30,6 +30,15 @@ test("a page of operations → limit and cursor are escaped", async () => {
 });
 
 test.each([
+  [{ compute_time_seconds: 90 }, 90],
+  [{}, undefined],
+])("a branch that shows %j → %s unit-seconds", async (shown, seconds) => {
+  await using service = await startRawService(json(200, { branch: { id: branch, ...shown } }));
+  await using client = clientOf(service.url);
+  expect(await client.branchUnitSeconds({ projectId: project, branchId: branch })).toBe(seconds);
+});
+
+test.each([
   ["a/../../admin", "/api/v2/projects/a%2F..%2F..%2Fadmin/endpoints"],
   ["..", "/api/v2/projects/%252E%252E/endpoints"],
   ["x?y#z", "/api/v2/projects/x%3Fy%23z/endpoints"],
