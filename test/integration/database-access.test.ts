@@ -44,7 +44,12 @@ test("a new access → role, database and a Secret in the Service Binding layout
     DATABASE_URL: `postgresql://orders_app:${password}@${host}:5432/orders?sslmode=require`,
   });
   expect(JSON.stringify(status)).not.toContain(password);
-  await access.world.untilEvents("orders-app", ["RoleCreated", "DatabaseCreated", "SecretCreated"]);
+  await access.world.untilEvents("orders-app", [
+    "ConnectionsMayDrop",
+    "RoleCreated",
+    "DatabaseCreated",
+    "SecretCreated",
+  ]);
 });
 
 test("a rotation → the Secret that a reloader watches gets new data and another resourceVersion, exactly once", async () => {
