@@ -3,21 +3,14 @@ import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:f
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Metafile, type OutputFile, type Plugin } from "esbuild";
+import packageJson from "../package.json" with { type: "json" };
 import { libraryFile, readPageFiles } from "../src/sandbox/page/page-files.ts";
-
-/** The input and the output of a bundle. */
-export interface BundleOptions {
-  /** The absolute path of the module that starts the program. */
-  readonly entry: string;
-  /** The absolute path of the output folder. Its former content is removed. */
-  readonly outDir: string;
-  readonly version: string;
-}
 
 /** A finished bundle. */
 export interface Bundle {
   /** The absolute path of the file to run. */
   readonly program: string;
+  readonly version: string;
   readonly bytes: number;
   /** The licence of each bundled package, by `name@version`. */
   readonly licences: ReadonlyMap<string, string>;
@@ -41,6 +34,7 @@ interface BundledPackage {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const programName = "endpoint-operator";
+const { version } = packageJson;
 
 /** Puts the texts of the sandbox's page into the bundle. */
 const pagePlugin: Plugin = {
@@ -64,15 +58,15 @@ const commonJsBanner = [
 ].join("\n");
 
 /**
- * Bundles the program with all its dependencies into one folder that runs without node_modules.
+ * Bundles the program with all its dependencies into one folder that runs without node_modules. Its former content is lost.
  * Modules that are imported dynamically become files of their own, which are loaded only when needed. The same sources
  * give the same bytes. Nothing is written unless everything can be bundled.
  * @throws BuildFailure of esbuild.
  */
-export async function buildBundle({ entry, outDir, version }: BundleOptions): Promise<Bundle> {
+export async function buildProgram(outDir: string): Promise<Bundle> {
   const result = await build({
     absWorkingDir: root,
-    entryPoints: { [programName]: entry },
+    entryPoints: { [programName]: join(root, "src/main.ts") },
     outdir: outDir,
     chunkNames: "chunks/[name]-[hash]",
     bundle: true,
@@ -101,7 +95,7 @@ export async function buildBundle({ entry, outDir, version }: BundleOptions): Pr
   const list = packages.map(({ name, version, licence }) => ({ name, version, licence }));
   await writeFile(join(outDir, "packages.json"), `${JSON.stringify(list, null, 2)}\n`);
   return {
-    program,
+    ...{ program, version },
     bytes: result.outputFiles.reduce((sum, file) => sum + file.contents.length, 0),
     licences: new Map(packages.map(({ id, licence }) => [id, licence])),
   };
@@ -164,12 +158,6 @@ async function describePackage(folder: string): Promise<BundledPackage> {
 function noticesOf(packages: readonly BundledPackage[]): string {
   const parts = packages.map(({ id, licence, text }) => `${id} (${licence})\n\n${text}\n`);
   return [`This program contains the following packages.\n`, ...parts].join(`\n${"-".repeat(80)}\n\n`);
-}
-
-/** Bundles this package's program into a folder, with its present version. @throws BuildFailure of esbuild */
-export async function buildProgram(outDir: string): Promise<Bundle & { readonly version: string }> {
-  const { version = "" } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as PackageJson;
-  return { ...(await buildBundle({ entry: join(root, "src/main.ts"), outDir, version })), version };
 }
 
 async function main(): Promise<void> {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { findAsset, resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { runCommand } from "../../tools/assets/run-command.ts";
 import { checkImageTools } from "../../tools/image/buildah.ts";
@@ -27,6 +27,7 @@ const fileNames = [
   ...[`endpoint-operator-${version}.oci.tar`, `endpoint-operator-${version}.cdx.json`],
   ...[`endpoint-operator-${version}-arm64.oci.tar`, `endpoint-operator-${version}-arm64.cdx.json`],
   ...[`endpoint-operator-${version}.tgz`, `endpoint-operator-crds-${version}.tgz`, "install.yaml"],
+  ...[`kubectl-endpoints-${version}.tgz`, "compute-endpoints.yaml"],
 ];
 const ignore = () => undefined;
 const SOURCE_DATE_EPOCH = String(imageEpochSeconds);
@@ -83,6 +84,18 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
     expect(kinds).toEqual(expect.arrayContaining(["Namespace", "Deployment", "ClusterRole", "ConfigMap"]));
     const { spec } = objects.find(({ kind }) => kind === "Deployment");
     expect(spec.template.spec.containers[0].image).toBe(`endpoint-operator:${version}`);
+  });
+
+  test("the plugin → its package runs alone, and the manifest for Krew names it with its checksum", async () => {
+    const [archive, manifest] = files().plugin;
+    const { metadata, spec } = parse(await readFile(manifest, "utf8"));
+    expect([metadata.name, spec.version]).toEqual(["compute-endpoints", `v${version}`]);
+    const [{ uri, sha256, bin }] = spec.platforms;
+    expect([path.basename(uri), sha256]).toEqual([path.basename(archive), await sha256Of(archive)]);
+    const folder = await mkdtemp(path.join(directory, "plugin-"));
+    await runCommand({ command: "tar", args: ["--extract", "--gzip", "--file", archive, "--directory", folder] });
+    expect(await runCommand({ command: path.join(folder, bin), args: ["--version"] })).toBe(`${version}\n`);
+    expect(await readFile(path.join(folder, "LICENSE"), "utf8")).toContain("Apache License");
   });
 
   // Without the cache this takes two minutes. With it, the build shares the base images and the npm packages with the
@@ -142,7 +155,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
       const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
       const other = path.join(copy, "other.pub");
       await writeFile(other, publicKey.export({ type: "spki", format: "pem" }));
-      expect(await problemsIn(copy, trustInKey(other))).toHaveLength(8);
+      expect(await problemsIn(copy, trustInKey(other))).toHaveLength(10);
     });
   });
 
@@ -226,9 +239,18 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
       const publishedAt = (name: string) => `${registry.address}/kept/${name}:${version}`;
       const image = () => publishedAt("endpoint-operator");
       const chart = () => publishedAt("charts/endpoint-operator");
+      const platform = async () =>
+        `${registry.address}/kept/endpoint-operator@${await archivedDigest(files().archive)}`;
 
       beforeAll(async () => {
         expect(await publish("kept")).toMatchObject({ code: 0 });
+      });
+
+      test("the tag → names the images of both platforms, and is signed", async () => {
+        const wanted = [await archivedDigest(files().archive), await archivedDigest(files().arm64[0])];
+        const of = (architecture: string) => crane("digest", "--platform", `linux/${architecture}`, image());
+        expect([await of("amd64"), await of("arm64")]).toEqual(wanted);
+        await cosign(["verify", ...trustInKey(signing.publicKey), image()]);
       });
 
       test("published again → exit code 0, and the tag stays", async () => {
@@ -238,9 +260,9 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
       });
 
       test.each([
-        ["a layer of the image", async () => (await manifestOf(image())).layers.at(-1)?.digest],
+        ["a layer of the image", async () => (await manifestOf(await platform())).layers.at(-1)?.digest],
         ["the package of the chart", async () => (await manifestOf(chart())).layers[0]?.digest],
-        ["the signed SBOM", () => statementBlob(image())],
+        ["the signed SBOM", async () => statementBlob(await platform())],
       ])("%s is changed in the registry → verification of what is published fails", async (_what, digestIn) => {
         const blob = registry.blobOf((await digestIn()) ?? "");
         await changeByte(blob);
@@ -250,7 +272,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
       });
 
       test("another image gets the tag, then the version is published again → refused, and the tag stays", async () => {
-        await crane("mutate", "--label", "changed=yes", "--tag", image(), image());
+        await crane("mutate", "--label", "changed=yes", "--tag", image(), await platform());
         const other = await crane("digest", image());
         const { code, output } = await publish("kept");
         expect({ code, output }).toEqual({
@@ -258,7 +280,9 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
           output: expect.stringMatching(/is published already[\s\S]*Nothing was published/),
         });
         expect(await crane("digest", image())).toBe(other);
-        expect((await verify("kept")).output).toContain(`${image()}: it is sha256:`);
+        expect((await verify("kept")).output).toContain(
+          `${image()}, for both platforms: it is an image of one platform`,
+        );
       });
     });
   });

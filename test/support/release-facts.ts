@@ -23,10 +23,10 @@ export async function manifestOf(reference: string): Promise<{ readonly layers: 
 
 /**
  * Returns the largest blob that is attached to an image in a registry: its signed SBOM.
- * @param image with a tag
+ * @param image with a tag or a digest
  */
 export async function statementBlob(image: string): Promise<string | undefined> {
-  const repository = image.replace(/:[^:]*$/, "");
+  const repository = image.replace(/[:@][^/]*$/, "");
   const referrers = (await crane("digest", image)).replace(":", "-");
   const { manifests } = JSON.parse(await crane("manifest", `${repository}:${referrers}`)) as {
     readonly manifests: readonly Blob[];

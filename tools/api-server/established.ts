@@ -10,6 +10,9 @@ interface Definitions {
   }[];
 }
 
+const isEstablished = (condition: { type: string; status: string }) =>
+  condition.type === "Established" && condition.status === "True";
+
 /**
  * Waits until every CustomResourceDefinition is established.
  * `kubectl wait` does the same, but fails if the definition is so new that its conditions are still null.
@@ -21,13 +24,10 @@ export async function untilEstablished(kubectl: { run(args: readonly string[]): 
   await waitUntil(
     async () => {
       const { items } = JSON.parse(await kubectl.run(["get", "crd", "--output", "json"])) as Definitions;
-      missing = items.filter((each) => !isEstablished(each)).map(({ metadata }) => metadata.name);
+      const waiting = items.filter(({ status }) => !status?.conditions?.some(isEstablished));
+      missing = waiting.map(({ metadata }) => metadata.name);
       return items.length > 0 && missing.length === 0 ? true : undefined;
     },
     { what: "the custom resources are served", timeoutMs: 60_000, lastSeen: () => missing },
   );
-}
-
-function isEstablished({ status }: Definitions["items"][number]): boolean {
-  return status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True") ?? false;
 }

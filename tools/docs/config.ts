@@ -1,13 +1,13 @@
 /** The configuration of VitePress, which builds the documentation site. */
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "vitepress";
-import { anchorOf, groups, pagesOf, readPages, sitePath, titleOf } from "./pages.ts";
+import { anchorOf, groups, pagesOf, readPages, sitePath } from "./pages.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const pages = await readPages(root);
 
 const item = (page: string) => ({
-  text: page === "README.md" ? "Overview" : titleOf(pages.get(page) ?? ""),
+  text: page === "README.md" ? "Overview" : (/^# (.+)$/m.exec(pages.get(page) ?? "")?.[1] ?? ""),
   link: `/${sitePath(page).replace(/(index)?\.md$/, "")}`,
 });
 

@@ -1,6 +1,7 @@
 /** The pages of the documentation site: where each one stands, and in which group of the menu. */
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path/posix";
+import packageJson from "../../package.json" with { type: "json" };
 
 /** A group of the menu, in the order of a user's day. */
 export interface Group {
@@ -60,13 +61,8 @@ export async function readPages(root: string): Promise<ReadonlyMap<string, strin
   return new Map(await Promise.all([...others, ...docs.sort()].map(read)));
 }
 
-/** Returns the first heading. Pure. */
-export function titleOf(markdown: string): string {
-  return /^# (.+)$/m.exec(markdown)?.[1] ?? "";
-}
-
 /** Where the files are shown that are not pages, for instance manifests. */
-const repository = "https://github.com/endpoint-operator/endpoint-operator/blob/main/";
+const repository = `${packageJson.repository.url}/blob/main/`;
 
 /** Returns the text of a page with links that work in the site. Pure. */
 export function forSite(page: string, markdown: string, pages: ReadonlyMap<string, string>): string {

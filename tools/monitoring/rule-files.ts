@@ -1,5 +1,6 @@
 /** Writes the alerts as rules files. */
 import { stringify } from "yaml";
+import packageJson from "../../package.json" with { type: "json" };
 import type { Alert } from "./alert.ts";
 import { operatorAlerts } from "./operator-alerts.ts";
 import { resourceAlerts } from "./resource-alerts.ts";
@@ -7,16 +8,11 @@ import { resourceAlerts } from "./resource-alerts.ts";
 /** Every alert of this repository, those about resources first. */
 export const alerts: readonly Alert[] = [...resourceAlerts, ...operatorAlerts];
 
-/** The address of the documentation. The workflow of a release publishes it there. */
-export const documentationSite = "https://endpoint-operator.dev";
-
-/** Returns the address of an alert's runbook. Pure. */
-export function runbookUrl(name: string): string {
-  return `${documentationSite}/runbooks/${name}`;
-}
+/** The workflow of a release publishes the documentation there. */
+const runbooks = `${packageJson.homepage}/runbooks/`;
 
 /** Finds the address of a runbook in a rules file. Its group is the name of the alert. */
-export const runbookUrlPattern = "https://endpoint-operator[.]dev/runbooks/(\\w+)";
+export const runbookUrlPattern = `${runbooks.replaceAll(".", "[.]")}(\\w+)`;
 
 /** The price of an hour of one compute unit. It is an example: docs/cost.md says how to use another one. */
 const examplePrice = 0.16;
@@ -67,7 +63,7 @@ function ruleOf(alert: Alert): Rule {
     expr,
     ...(alert.for === "0s" ? {} : { for: alert.for }),
     labels: { severity: severityOf(alert) },
-    annotations: { summary, description, runbook_url: runbookUrl(name) },
+    annotations: { summary, description, runbook_url: `${runbooks}${name}` },
   };
 }
 

@@ -29,14 +29,32 @@ export class PublishError extends Error {
   override readonly name = "PublishError";
 }
 
-/** Returns the parts in order. The tag comes after the signatures, so an image with a version tag is always signed. */
+/** Returns the parts in order. The tag comes after the signatures of the images that it names. */
 async function partsOf(release: ReleaseFiles, place: Place): Promise<readonly Part[]> {
-  const { registry, cosign, trust } = place;
-  const { version, archive, charts, sbom, predicate: provenance } = release;
+  const { registry } = place;
+  const { version, archive, sbom, arm64, charts, predicate } = release;
   const image = `${registry.address}/${imageName}`;
   const tagged = `${image}:${version}`;
-  const digest = await archivedDigest(archive);
-  const reference = `${image}@${digest}`;
+  const digests = await Promise.all([archive, arm64[0]].map(archivedDigest));
+  const references = digests.map((digest) => `${image}@${digest}`);
+  const files = [[archive, sbom] as const, arm64];
+  return [
+    ...references.flatMap((reference, index) => imageParts(place, reference, [...(files[index] ?? []), predicate])),
+    {
+      what: `the tag ${tagged}, for both platforms`,
+      isFinal: true,
+      problem: async () => difference(await registry.platformsOf(tagged), digests.join()),
+      publish: () => registry.tagPlatforms(references, tagged),
+    },
+    signature(place, `the tag ${tagged}`, async () => `${image}@${await registry.digestOf(tagged)}`),
+    ...charts.flatMap((file) => chartParts(version, place, file)),
+  ];
+}
+
+/** The image of one platform, without a tag. */
+function imageParts(place: Place, reference: string, files: readonly string[]): readonly Part[] {
+  const [archive = "", sbom = "", provenance = ""] = files;
+  const { registry, cosign, trust } = place;
   const statement = (type: Statement["type"], predicate: string): Part => ({
     what: `the signed statement ${type} about ${reference}`,
     async problem() {
@@ -54,13 +72,6 @@ async function partsOf(release: ReleaseFiles, place: Place): Promise<readonly Pa
     signature(place, reference, async () => reference),
     statement("cyclonedx", sbom),
     statement("slsaprovenance1", provenance),
-    {
-      what: `the tag ${tagged}`,
-      isFinal: true,
-      problem: async () => difference(await registry.digestOf(tagged), digest),
-      publish: () => registry.tag(reference, version),
-    },
-    ...charts.flatMap((file) => chartParts(version, place, file)),
   ];
 }
 

@@ -29,7 +29,15 @@ export async function openRegistry(address: string, progress: ProgressSink, sign
         await runCommand({ command: "tar", args: ["--extract", "--file", archive, "--directory", layout] });
         await crane("push", layout, reference);
       }),
-    tag: (reference: string, tag: string) => crane("tag", reference, tag),
+    /** Gives the images of several platforms one name. A node pulls that of its own platform. */
+    tagPlatforms: (references: readonly string[], tagged: string) =>
+      crane("index", "append", ...references.flatMap((each) => ["--manifest", each]), "--tag", tagged),
+    /** Returns the digests of the images that have the name; `undefined`: the registry has nothing with this name. */
+    platformsOf: (tagged: string) =>
+      crane("manifest", tagged).then((text) => {
+        const { manifests = [] } = JSON.parse(text) as { readonly manifests?: readonly { readonly digest: string }[] };
+        return manifests.map(({ digest }) => digest).join() || "an image of one platform";
+      }, undefinedIfFailed),
     /** Returns the digest of a name; `undefined`: the registry has nothing with this name, or does not say. */
     digestOf: (reference: string) => crane("digest", reference).then((text) => text.trim(), undefinedIfFailed),
     /** Reads every layer of an image and compares it with its digest. @throws CommandError when they differ */

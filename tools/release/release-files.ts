@@ -22,6 +22,8 @@ export function releaseFiles(outDir: string, version: string) {
     charts: chartFolders.map((folder) => at(`${path.basename(folder)}-${version}.tgz`)),
     /** CRDs and operator as one manifest. */
     install: at("install.yaml"),
+    /** The kubectl plugin, and its manifest for Krew. */
+    plugin: [at(`kubectl-endpoints-${version}.tgz`), at("compute-endpoints.yaml")],
     checksums: at("SHA256SUMS"),
     /** The content of the statements of provenance. */
     predicate: at("provenance.json"),
@@ -34,6 +36,6 @@ export function signedFiles(files: ReleaseFiles): readonly string[] {
 }
 
 /** Returns every file that SHA256SUMS lists. */
-export function listedFiles({ archive, sbom, arm64, charts, install }: ReleaseFiles): readonly string[] {
-  return [archive, sbom, ...arm64, ...charts, install];
+export function listedFiles({ archive, sbom, arm64, charts, install, plugin }: ReleaseFiles): readonly string[] {
+  return [archive, sbom, ...arm64, ...charts, install, ...plugin];
 }

@@ -3,10 +3,10 @@ import { copyFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { withProgress } from "../assets/progress.ts";
 import { runCommand } from "../assets/run-command.ts";
-import { buildImage, type ImageOptions } from "../image/build-image.ts";
+import { type BuiltImage, buildImage, type ImageOptions } from "../image/build-image.ts";
 import { sha256Of } from "../image/oci-layout.ts";
 import { type Cosign, type Signing, signFile } from "./cosign.ts";
-import { packCharts, writeInstallFile } from "./manifests.ts";
+import { packCharts, writeInstallFile, writePlugin } from "./manifests.ts";
 import { imageName, listedFiles, type ReleaseFiles, signedFiles } from "./release-files.ts";
 
 /** The options of a release. */
@@ -27,14 +27,15 @@ export async function makeRelease(options: ReleaseOptions): Promise<void> {
   const { root, files, registry, cosign, signing, epochSeconds, progress } = options;
   const { outDir, version } = files;
   await rm(outDir, { recursive: true, force: true });
-  const [{ digest }] = await buildImage({ ...options, outDir, arm64: true });
+  const images = await buildImage({ ...options, outDir, arm64: true });
   await packCharts(root, files.charts, epochSeconds);
-  const image = registry === undefined ? `${imageName}:${version}` : `${registry}/${imageName}@${digest}`;
+  const image = `${registry === undefined ? "" : `${registry}/`}${imageName}:${version}`;
   await writeInstallFile(files.install, image, options);
+  await writePlugin(files.plugin, options);
   const sumOf = async (file: string) => `${await sha256Of(file)}  ${path.basename(file)}\n`;
   await writeFile(files.checksums, (await Promise.all(listedFiles(files).map(sumOf))).join(""));
   const commit = (await runCommand({ command: "git", args: ["-C", root, "rev-parse", "HEAD"] })).trim();
-  await writeFile(files.predicate, `${JSON.stringify(provenanceOf(version, commit, digest), undefined, 2)}\n`);
+  await writeFile(files.predicate, `${JSON.stringify(provenanceOf(version, commit, images), undefined, 2)}\n`);
   await withProgress(progress, "Signing the files", () => signRelease(files, cosign, signing));
 }
 
@@ -49,7 +50,7 @@ export async function signRelease(files: ReleaseFiles, cosign: Cosign, signing: 
  * release. Without a workflow the build is a local one.
  * @see https://slsa.dev/spec/v1.0/provenance
  */
-function provenanceOf(version: string, commit: string, imageDigest: string): object {
+function provenanceOf(version: string, commit: string, images: readonly BuiltImage[]): object {
   const { env } = process;
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_WORKFLOW_REF: workflow } = env;
   const isLocal = server === undefined || repository === undefined || workflow === undefined;
@@ -60,7 +61,7 @@ function provenanceOf(version: string, commit: string, imageDigest: string): obj
     buildDefinition: {
       buildType: "https://endpoint-operator.dev/build/npm-run-release/v1",
       externalParameters: { version },
-      internalParameters: { imageDigest },
+      internalParameters: { imageDigests: images.map(({ digest }) => digest) },
       resolvedDependencies: [{ uri, digest: { gitCommit: commit } }],
     },
     runDetails: {

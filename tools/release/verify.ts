@@ -50,12 +50,8 @@ async function checksumProblems(release: ReleaseFiles): Promise<readonly (string
 async function sbomProblem({ archive, sbom }: ReleaseFiles): Promise<string | undefined> {
   const held = await archivedDigest(archive).catch((error: Error) => error.message);
   const described = await readFile(sbom, "utf8")
-    .then(describedDigest)
+    .then((text) => `sha256:${JSON.parse(text).metadata?.component?.hashes?.[0]?.content}`)
     .catch(() => "nothing that can be read");
   const name = path.basename(sbom);
   return held === described ? undefined : `${name}: it describes ${described}, and the archive holds ${held}`;
-}
-
-function describedDigest(sbom: string): string {
-  return `sha256:${JSON.parse(sbom).metadata?.component?.hashes?.[0]?.content}`;
 }

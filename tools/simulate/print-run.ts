@@ -32,17 +32,13 @@ async function printEvents(plan: RunPlan, resource: string | undefined): Promise
   const { profile, machines, controlPlaneClock, hasElection, operationLatencyMs } = plan.world;
   console.log(JSON.stringify({ profile, machines, controlPlaneClock, hasElection, operationLatencyMs }));
   for (const { atMs, actor, text } of world.log.entries) {
-    if (isRoutine(text)) continue;
+    // The operator repeats the search for kinds that may be installed later.
+    if (text.includes("find the kinds of")) continue;
     if (resource !== undefined && isOfAnother(text, resource)) continue;
     console.log(`${(atMs / 1_000).toFixed(3).padStart(9)} s  ${actor.padEnd(13)} ${text}`);
   }
   for (const { promise, text } of violations) console.log(`${promise} is broken: ${text}`);
   return violations.length === 0 ? 0 : 1;
-}
-
-/** Whether a line is about the search for kinds that may be installed later. The operator repeats it all the time. */
-function isRoutine(text: string): boolean {
-  return text.includes("find the kinds of");
 }
 
 /** Whether a line names resources, but not this one. */

@@ -20,11 +20,6 @@ export function summaryLine({ passed, failed, skipped }: TestCounts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
-/** With CI=true a skipped test counts as failed, because all tests can run there. */
-export function countSkippedAsFailed({ passed, failed, skipped }: TestCounts): TestCounts {
-  return { passed, failed: failed + skipped, skipped: 0 };
-}
-
 /** The counts of one tier, what failed, and the reasons of skipped tests. */
 export interface TierVerdict {
   readonly counts: TestCounts;

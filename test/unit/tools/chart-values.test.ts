@@ -2,6 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import packageJson from "../../../package.json" with { type: "json" };
+import { chartFolders } from "../../../tools/charts/chart-files.ts";
 
 const textOf = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
 const values = parse(await textOf("charts/endpoint-operator/values.yaml")) as Record<string, object>;
@@ -24,4 +26,13 @@ test("the settings of docs/settings.md → values of the chart, unless a templat
 test("each value → described in the schema, which makes the table of the README", () => {
   const described = Object.keys(values).filter((name) => properties[name]?.description !== undefined);
   expect(described).toEqual(Object.keys(values));
+});
+
+test("the addresses that people write into the charts → are those of package.json", async () => {
+  const { homepage } = packageJson;
+  expect(values.monitoring).toHaveProperty("runbookUrl", `${homepage}/runbooks/{name}`);
+  for (const folder of chartFolders) {
+    const { home, icon } = parse(await textOf(`${folder}/Chart.yaml`));
+    expect([home, icon]).toEqual([homepage, `${homepage}/icon.svg`]);
+  }
 });

@@ -1,6 +1,5 @@
 /** Counts requests in the audit log of an API server. An entry is written before its request is answered. */
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 
 /** The requests of one user about one namespace to the API server within some time. */
@@ -33,11 +32,6 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code: number };
   readonly requestReceivedTimestamp: string;
   readonly stageTimestamp: string;
-}
-
-/** Returns the present size of the log. */
-export async function auditLogSize(file: string): Promise<number> {
-  return (await stat(file)).size;
 }
 
 /** Counts the requests of a part of the log that reaches to its present end. */
