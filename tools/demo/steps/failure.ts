@@ -1,6 +1,6 @@
 /** The steps about a failed operation: it fails, it is cleared, and an alert reports it. */
 import type { NotifiedAlert } from "../../prometheus/webhook-receiver.ts";
-import { endpoints, shop } from "../scene/names.ts";
+import { shop } from "../scene/names.ts";
 import { alertsOf, type Step, type Story, showEvents } from "../scene/story.ts";
 
 const failures = "curl -s $METRICS | grep '^compute_endpoint_operation_fail'";
@@ -31,8 +31,8 @@ export const fail: Step = {
     await shell.run(`kubectl ${shop} patch cpe orders --type=merge ${size}`);
     await shell.run(`kubectl ${shop} wait --for=condition=LastOperationSucceeded=false cpe/orders --timeout=60s`);
     await shell.until(`kubectl ${shop} get cpe orders`, (table) => table.includes("OperationFailed"));
-    const message = `{.status.conditions[?(@.type=="LastOperationSucceeded")].message}{"\\n"}`;
-    await shell.run(`kubectl ${shop} get cpe orders -o=jsonpath='${message}'`);
+    shell.say("A kubectl plugin comes with the operator. It says why, and what to do:");
+    await shell.run(`kubectl endpoints why orders ${shop} || true`);
     await showEvents(story, "OperationFailed", "TYPE:.type,REASON:.reason,MESSAGE:.message");
     await shell.until(failures, (output) => linesOf(output).length >= 2);
     await untilPaged(story, "firing");
@@ -45,9 +45,8 @@ export const recover: Step = {
   title: "The next start ends the failure",
   async play(story) {
     const { shell } = story;
-    const id = await shell.quiet(`kubectl ${shop} get cpe orders -o=jsonpath={.status.ownership.endpointId}`);
-    shell.say("The operator does not repeat a failed start. Start the compute by the API of the control plane:");
-    await shell.do(`curl -sf -X POST ${endpoints}/${id}/start`);
+    shell.say("The operator does not repeat a failed start. Ask it to start the compute:");
+    await shell.run(`kubectl endpoints wake orders ${shop}`);
     await shell.run(`kubectl ${shop} wait --for=condition=LastOperationSucceeded cpe/orders --timeout=60s`);
     await shell.until(failures, (output) => linesOf(output).length === 1);
     await untilPaged(story, "resolved");

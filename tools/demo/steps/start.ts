@@ -56,6 +56,7 @@ async function startCluster(terminal: Terminal, processes: Processes) {
   await mkdir(bin);
   await symlink(assets.kubectl, processes.file("bin/kubectl"));
   const { program } = await buildProgram(processes.file("dist"));
+  await symlink(processes.file("dist/kubectl-endpoints.js"), processes.file("bin/kubectl-endpoints"));
   const { url: server, caFile, kubeconfigFile: KUBECONFIG } = apiServer;
   // kubectl sees nothing of the user's own settings, and leaves nothing there.
   const kept = { KUBECACHEDIR: processes.file("kubectl-cache"), KUBERC: "off" };
