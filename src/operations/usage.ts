@@ -1,6 +1,6 @@
 /** Estimates how long a compute ran, and with how many units, from the operation log and the sizes. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import { durationMsOf, holdsProjectLock, type Operation, type UsageTotals } from "../domain/operation.ts";
+import { durationMsOf, holdsProjectLock, isInFlight, type Operation, type UsageTotals } from "../domain/operation.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { createdMsOf } from "./snapshot.ts";
 
@@ -34,9 +34,7 @@ export function usageAfter(input: UsageInput): Usage | undefined {
   if (endpoint === undefined && !(goesOn && isGone)) {
     return before;
   }
-  if (goesOn || endpoint === undefined) {
-    return before && new Meter(before, input).read();
-  }
+  if (goesOn || endpoint === undefined) return before && new Meter(before, input).read();
   const asOfTime = timeText(begins === "Created" ? createdMsOf(endpoint) : readMs);
   const none = { sinceTime: asOfTime, activeSeconds: 0, minUnitSeconds: 0, maxUnitSeconds: 0, starts: 0 };
   const isActive = begins !== "Created" && endpoint.state === "active";
@@ -157,14 +155,16 @@ function sizeChange({ sizes, operations, isKnown, readMs }: UsageInput, power: r
   const [before = { minUnits: 0, maxUnits: 0 }] = sizes;
   const minUnits = Math.min(before.minUnits, ...sizes.map((each) => each.minUnits));
   const maxUnits = Math.max(before.maxUnits, ...sizes.map((each) => each.maxUnits));
-  const isSeen = sizes.some((each) => each.minUnits !== before.minUnits || each.maxUnits !== before.maxUnits);
+  const isOther = (each: Sizes) => each.minUnits !== before.minUnits || each.maxUnits !== before.maxUnits;
   const restarts = new Set(power.map(({ createdTime }) => createdTime));
   const isNew = (each: Operation) => !isKnown(each) || restarts.has(each.createdTime);
   const changes = operations.filter((each) => each.action === "apply_config" && isNew(each));
   const earliestMs = asOfMs > readMs - 2 * largestLagMs ? asOfMs : readMs - largestLagMs;
   const times = changes.length === 0 ? [earliestMs, readMs] : changes.map(createdMsOf);
+  // The operator takes back a size that another client had set at an unknown time.
+  if (sizes.slice(0, -1).some(isOther) && changes.every(isInFlight)) times.push(earliestMs);
   return {
-    ...{ isSeen, before, around: { minUnits, maxUnits } },
+    ...{ isSeen: sizes.some(isOther), before, around: { minUnits, maxUnits } },
     ...{ fromMs: Math.min(...times), untilMs: Math.max(...times) },
   };
 }
