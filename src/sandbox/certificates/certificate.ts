@@ -35,10 +35,11 @@ const ids = {
   serverAuth: "06082b06010505070301",
 } as const;
 
-/** Makes a value: a tag, the length of its content, and its content. From 128 on, the length takes more bytes. */
+/** Makes a value: a tag, the length of its content, and its content. The length takes as few bytes as it can. */
 function value(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
   if (content.length < 0x80) return Buffer.concat([Buffer.from([tag, content.length]), content]);
+  if (content.length < 0x100) return Buffer.concat([Buffer.from([tag, 0x81, content.length]), content]);
   return Buffer.concat([Buffer.from([tag, 0x82, content.length >> 8, content.length & 0xff]), content]);
 }
 

@@ -52,21 +52,18 @@ interface Client {
   readonly packages: string;
 }
 
-/** It downloads and compiles the client, so only the long run has it. */
-const goClient: Client = {
-  title: "Go",
-  files: { "main.go": exampleOf("Go") },
-  commands: [
-    ["go", "mod", "init", "example"],
-    ["go", "get", "github.com/jackc/pgx/v5@v5.7.6"],
-    ["go", "run", "."],
-  ],
-  needs: ["go", "version"],
-  packages: "golang",
-};
-
 const clients: readonly Client[] = [
-  ...(process.env.LONG === "1" ? [goClient] : []),
+  {
+    title: "Go",
+    files: { "main.go": exampleOf("Go") },
+    commands: [
+      ["go", "mod", "init", "example"],
+      ["go", "get", "github.com/jackc/pgx/v5@v5.7.6"],
+      ["go", "run", "."],
+    ],
+    needs: ["go", "version"],
+    packages: "golang",
+  },
   {
     title: "Node",
     files: { "main.mjs": exampleOf("Node") },

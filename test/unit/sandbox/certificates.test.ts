@@ -6,7 +6,30 @@ import { CertificateAuthority } from "../../../src/sandbox/certificates/certific
 const nowMs = Date.UTC(2026, 10, 22, 12);
 const dayMs = 86_400_000;
 
+/** Counts the values whose length takes more bytes than it needs. OpenSSL accepts them, and Go does not. */
+function longLengthsIn(der: Buffer): number {
+  let found = 0;
+  for (let at = 0; at < der.length; ) {
+    const [tag = 0, first = 0] = der.subarray(at);
+    const more = first < 0x80 ? 0 : first & 0x7f;
+    const length = more === 0 ? first : der.readUIntBE(at + 2, more);
+    const content = der.subarray(at + 2 + more, at + 2 + more + length);
+    found += Number(more !== (length < 0x80 ? 0 : length < 0x100 ? 1 : 2));
+    found += (tag & 0x20) === 0 ? 0 : longLengthsIn(content);
+    at += 2 + more + length;
+  }
+  return found;
+}
+
 describe("the certificate authority", () => {
+  test("certificates with few and many names → every length is as short as it can be", () => {
+    const authority = CertificateAuthority.create(nowMs);
+    for (const count of [1, 2, 5, 9, 40]) {
+      const names = Array.from({ length: count }, (_, index) => `name-${index}.localhost`);
+      expect(longLengthsIn(new X509Certificate(authority.issue(names, nowMs).cert).raw)).toBe(0);
+    }
+  });
+
   test("two authorities → different names, and one's servers do not pass for the other's", () => {
     const [one, other] = [CertificateAuthority.create(nowMs), CertificateAuthority.create(nowMs)];
     const roots = [one, other].map(({ certificate }) => new X509Certificate(certificate));
