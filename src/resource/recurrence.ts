@@ -22,29 +22,32 @@ function isReadable(read: () => unknown): boolean {
   }
 }
 
-/** The first start after a time, in epoch milliseconds; `undefined`: there is none. */
-export function nextStartMs({ schedule, timeZone = "UTC" }: Recurrence, afterMs: number): number | undefined {
+/** Finds the first start after a time, in epoch milliseconds; `undefined`: there is none. */
+function startsOf({ schedule, timeZone = "UTC" }: Recurrence): (afterMs: number) => number | undefined {
   const cron = new Cron(schedule, { mode: "5-part", timezone: timeZone, paused: true });
-  return cron.nextRun(new Date(afterMs))?.getTime();
+  return (afterMs) => cron.nextRun(new Date(afterMs))?.getTime();
 }
 
+export const nextStartMs = (recurrence: Recurrence, afterMs: number) => startsOf(recurrence)(afterMs);
+
 /** The start of the time that contains now; `undefined`: none does. It follows from now alone, not from remembered edges. */
-export function begunMs(recurrence: Recurrence, nowMs: number): number | undefined {
-  const startMs = nextStartMs(recurrence, nowMs - recurrence.durationSeconds * 1_000);
+export function begunMs(recurrence: Recurrence, nowMs: number, startAfter = startsOf(recurrence)): number | undefined {
+  const startMs = startAfter(nowMs - recurrence.durationSeconds * 1_000);
   return startMs !== undefined && startMs <= nowMs ? startMs : undefined;
 }
 
-/** So many starts in a row, each before the end of the one before, count as a time without an end. */
-const overlapsLimit = 50;
+/** So many starts in a row, each before the end of the one before, count as a time without an end until later. */
+const overlapsLimit = 12;
 
 /** When it next begins, or now contains it and it next ends; `undefined`: never. */
 export function nextEdgeMs(recurrence: Recurrence, nowMs: number): number | undefined {
-  let startMs = begunMs(recurrence, nowMs);
+  const startAfter = startsOf(recurrence);
+  let startMs = begunMs(recurrence, nowMs, startAfter);
   for (let overlaps = 0; startMs !== undefined && overlaps < overlapsLimit; overlaps += 1) {
     const endMs: number = startMs + recurrence.durationSeconds * 1_000;
-    const nextMs = nextStartMs(recurrence, startMs);
+    const nextMs = startAfter(startMs);
     if (nextMs === undefined || nextMs > endMs) return endMs;
     startMs = nextMs;
   }
-  return startMs === undefined ? nextStartMs(recurrence, nowMs) : undefined;
+  return startMs === undefined ? startAfter(nowMs) : undefined;
 }

@@ -65,6 +65,7 @@ function comparisonBreaches(
   const isReady = ready?.status === "True";
   return [
     [isPending && conditionOf(conditions, "Stalled") !== undefined, "ChangePending beside Stalled"],
+    [inSync === "True" && conditionOf(conditions, "Stalled") !== undefined, "InSync True beside Stalled"],
     [isPending && pendingChange === undefined, "ChangePending without status.pendingChange"],
     [isPending && isBeingDeleted, "ChangePending while the resource is being deleted"],
     [isPending && inSync === "True", "ChangePending beside InSync"],

@@ -1,42 +1,45 @@
 /** What status says about the comparison of endpoint and spec: drift, a change that waits, schedules, and InSync. */
 import type { Summary } from "../../engine/summary.ts";
-import { isObserved } from "../../resource/compute-endpoint.ts";
 import { type ConditionDraft, conditionOf, secondsTime } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
-import { type ComputeEndpointStatus, driftLimit, type PendingChange } from "../../resource/status-schema.ts";
+import type { ComputeEndpointStatus, PendingChange } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { diffEndpoint } from "./desired-endpoint.ts";
 import { driftOf } from "./drift.ts";
 import { endpointPlan, latestEndpoint, recordsAfter } from "./log-subject.ts";
-import type { EndpointFacts, EndpointStep } from "./observation.ts";
+import type { EndpointStep } from "./observation.ts";
 import { rulingIn } from "./plan.ts";
-import { type Scheduled, scheduledSpec } from "./schedules.ts";
+import { nextScheduleMs, type Scheduled } from "./schedules.ts";
 
-/** What spec asks for now; `undefined`: it is invalid. */
-export function wantedOf({ resource, nowMs }: EndpointFacts): Scheduled | undefined {
-  if (resource.spec.kind === "Invalid") {
-    return undefined;
-  }
-  const { spec } = resource.spec;
-  return isObserved(resource) ? { spec, active: undefined, nextMs: undefined } : scheduledSpec(spec, nowMs);
-}
+/** Of ChangePending and InSync. */
+export type ComparisonDrafts = readonly (ConditionDraft | undefined)[];
 
-/** Members that are `undefined` are removed from status. */
-export function comparisonAfter(step: EndpointStep, summary: Summary): Partial<ComputeEndpointStatus> {
-  if (!isComparable(step)) {
-    return { drift: undefined, pendingChange: undefined, activeSchedule: undefined, nextScheduleTime: undefined };
-  }
+/** @param wanted what spec asks for now; `undefined`: it is invalid */
+export function comparisonOf(step: EndpointStep, summary: Summary, wanted: Scheduled | undefined) {
   const { status, annotations: given } = step.facts.resource;
-  const { active, nextMs } = wantedOf(step.facts) ?? {};
-  const { drift = status.drift } = isRunning(summary) ? status : (compared(step) ?? {});
+  if (summary.kind === "Unchanged") {
+    const kept = (["ChangePending", "InSync"] as const).map((type) => conditionOf(status.conditions, type));
+    return { fields: {}, drafts: kept as ComparisonDrafts };
+  }
+  if (!isComparable(step)) {
+    const none = { drift: undefined, pendingChange: undefined, activeSchedule: undefined, nextScheduleTime: undefined };
+    return { fields: none, drafts: [] };
+  }
+  const compared = wanted && !isRunning(summary) ? compare(wanted, step) : undefined;
+  const pendingChange = pendingAfter(step);
+  const nextMs = wanted === undefined ? Infinity : nextScheduleMs(wanted.spec, step.facts.nowMs);
   const approval = given[annotations.approveChange];
   const isApprovalUsed = isCarriedOut(step) && approval === rulingIn(endpointPlan(step.plan))?.change?.hash;
-  return {
-    drift: drift?.slice(0, driftLimit),
-    pendingChange: pendingAfter(step),
-    activeSchedule: active,
-    nextScheduleTime: nextMs === undefined ? undefined : secondsTime(nextMs),
+  const fields: Partial<ComputeEndpointStatus> = {
+    drift: compared?.drift ?? status.drift,
+    pendingChange,
+    activeSchedule: wanted?.active,
+    nextScheduleTime: nextMs < Infinity ? secondsTime(nextMs) : undefined,
     ...(isApprovalUsed && { lastHandledApproval: approval }),
+  };
+  return {
+    fields,
+    drafts: [pendingDraft(step, summary, pendingChange), inSyncDraft(step, summary, { ...fields, compared })],
   };
 }
 
@@ -52,12 +55,11 @@ function isRunning(summary: Summary): boolean {
 }
 
 /** Compares spec with an endpoint that a plan, an answer or a read by id shows; `undefined`: none does. */
-function compared(step: EndpointStep) {
-  const { reads, plan, facts } = step;
+function compare({ spec }: Scheduled, step: EndpointStep) {
   const endpoint = latestEndpoint(step);
-  const { spec } = wantedOf(facts) ?? {};
-  const isRead = endpointPlan(plan) !== undefined || reads.project?.snapshot?.readsById.has(endpoint?.id ?? "");
-  return endpoint === undefined || spec === undefined || !isRead
+  const isRead =
+    endpointPlan(step.plan) !== undefined || step.reads.project?.snapshot?.readsById.has(endpoint?.id ?? "");
+  return endpoint === undefined || !isRead
     ? undefined
     : { drift: driftOf(spec, endpoint), hidden: diffEndpoint(spec, endpoint).unverifiable };
 }
@@ -77,11 +79,11 @@ function isCarriedOut({ plan, outcome }: EndpointStep): boolean {
 }
 
 /** Absent while the operator cannot say whether anything still waits: Stalled, paused, or without answers. */
-function pendingDraft(step: EndpointStep, summary: Summary): ConditionDraft | undefined {
+function pendingDraft(step: EndpointStep, summary: Summary, pendingChange?: PendingChange): ConditionDraft | undefined {
   const type = "ChangePending";
   const ruling = rulingIn(endpointPlan(step.plan));
   const isAtWork = summary.kind === "Progressing" && serving.includes(summary.reason);
-  if (!(summary.kind === "Ready" || isAtWork) || pendingAfter(step) === undefined) {
+  if (!(summary.kind === "Ready" || isAtWork) || pendingChange === undefined) {
     return undefined;
   }
   return ruling === undefined
@@ -91,36 +93,35 @@ function pendingDraft(step: EndpointStep, summary: Summary): ConditionDraft | un
 
 const serving: readonly string[] = ["ChangePending", "OperationInFlight", "Updating"];
 
-function inSyncDraft(step: EndpointStep, summary: Summary): ConditionDraft {
+type Found = Pick<ComputeEndpointStatus, "pendingChange" | "activeSchedule"> & {
+  readonly compared: ReturnType<typeof compare>;
+};
+
+function inSyncDraft({ facts: { resource } }: EndpointStep, summary: Summary, found: Found): ConditionDraft {
   const type = "InSync";
-  const { status, generation } = step.facts.resource;
   if (isRunning(summary)) {
     return { type, status: "False", reason: "OperationInFlight", message: "A change has not ended." };
   }
-  const { drift, hidden = [] } = compared(step) ?? {};
-  if (drift === undefined) {
-    const known = conditionOf(status.conditions, type);
-    const message = "The operator has not compared this generation with the control plane.";
-    return known?.observedGeneration === generation
-      ? (known as ConditionDraft)
-      : { type, status: "Unknown", reason: "NotCompared", message };
-  }
-  const pending = (pendingAfter(step)?.fields ?? []).map(({ field }) => field);
-  const differing = drift.slice(0, driftLimit).map(({ field }) => field);
-  if (differing.length > 0) {
+  const { drift = [], hidden = [] } = found.compared ?? {};
+  if (drift.length > 0) {
+    const pending = (found.pendingChange?.fields ?? []).map(({ field }) => field);
+    const differing = drift.map(({ field }) => field);
     const reason = differing.every((field) => pending.includes(field)) ? "ChangePending" : "Drift";
     return { type, status: "False", reason, message: `The endpoint differs from spec in ${differing.join(", ")}.` };
   }
-  const unseen = hidden.map(({ field }) => `spec.${field}`).join(", ");
-  return unseen === ""
-    ? { type, status: "True", reason: "UpToDate", message: "The endpoint has every managed value." }
-    : { type, status: "Unknown", reason: "NotShown", message: `The control plane does not show ${unseen}.` };
-}
-
-/** ChangePending and InSync. While the other conditions stay as they are, so do these. */
-export function comparisonDrafts(step: EndpointStep, summary: Summary): readonly ConditionDraft[] {
-  const { conditions } = step.facts.resource.status;
-  const kept = [conditionOf(conditions, "ChangePending"), conditionOf(conditions, "InSync")] as ConditionDraft[];
-  const own = isComparable(step) ? [pendingDraft(step, summary), inSyncDraft(step, summary)] : [];
-  return (summary.kind === "Unchanged" ? kept : own).filter((draft) => draft !== undefined);
+  if (hidden.length > 0) {
+    const unseen = hidden.map(({ field }) => `spec.${field}`).join(", ");
+    return { type, status: "Unknown", reason: "NotShown", message: `The control plane does not show ${unseen}.` };
+  }
+  if (found.compared !== undefined && summary.kind !== "Stalled") {
+    return { type, status: "True", reason: "UpToDate", message: "The endpoint has every managed value." };
+  }
+  const { status, generation } = resource;
+  const known = conditionOf(status.conditions, type);
+  const isKept =
+    known?.observedGeneration === generation &&
+    (summary.kind === "Ready" || summary.kind === "Progressing") &&
+    found.activeSchedule === status.activeSchedule;
+  const message = "The operator has no comparison with the control plane that holds now.";
+  return isKept ? (known as ConditionDraft) : { type, status: "Unknown", reason: "NotCompared", message };
 }

@@ -2,7 +2,7 @@
 import type { EndpointChanges, ObservedEndpoint } from "../../domain/endpoint.ts";
 import { withoutEmpty } from "../../engine/summary.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
-import type { FieldDifference } from "../../resource/status-schema.ts";
+import { driftLimit, type FieldDifference } from "../../resource/status-schema.ts";
 import { type DesiredField, diffEndpoint } from "./desired-endpoint.ts";
 
 /** Writes a size as people read it: `2` for a fixed size, `0.25-2` for a range. */
@@ -17,9 +17,8 @@ export function driftOf(spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): 
       ? settingsDrift(endpoint.pgSettings, changes.pgSettings ?? {})
       : [difference(field, texts[field](endpoint), texts[field](changes))],
   );
-  return endpoint.branchId === spec.branchId
-    ? fields
-    : [difference("branchId", endpoint.branchId, spec.branchId), ...fields];
+  const moves = endpoint.branchId === spec.branchId ? [] : [difference("branchId", endpoint.branchId, spec.branchId)];
+  return [...moves, ...fields].slice(0, driftLimit);
 }
 
 function settingsDrift(actual: Settings, desired: Settings): readonly FieldDifference[] {

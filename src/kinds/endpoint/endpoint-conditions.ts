@@ -11,7 +11,7 @@ import {
 import { type ConditionDraft, conditionOf } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../../resource/status-schema.ts";
-import { comparisonDrafts } from "./comparison.ts";
+import type { ComparisonDrafts } from "./comparison.ts";
 import { endpointPlan } from "./log-subject.ts";
 import type { EndpointStep } from "./observation.ts";
 import { deletingMessage, waitingMessage } from "./plan.ts";
@@ -50,11 +50,14 @@ function withEndpoint(summary: Summary, { facts, reads }: EndpointStep): Summary
   return summary.kind === "Paused" && isMissing ? { ...summary, remote: "Gone" } : summary;
 }
 
-export function endpointConditions(step: EndpointStep, summary: Summary, failedActions: FailedActions): Condition[] {
-  const previous = step.facts.resource.status.conditions;
-  const own = [lastOperationDraft(failedActions), credentialsDraft(step, previous)];
-  const beside = [...own.filter((draft) => draft !== undefined), ...comparisonDrafts(step, summary)];
-  return conditionsAfter(step.facts, withFailures(summary, failedActions), beside);
+type Beside = Pick<ComputeEndpointStatus, "failedActions"> & { readonly drafts?: ComparisonDrafts };
+
+export function endpointConditions(step: EndpointStep, summary: Summary, beside: Beside): Condition[] {
+  const { failedActions = [], drafts = [] } = beside;
+  const own = [lastOperationDraft(failedActions), credentialsDraft(step), ...drafts].filter(
+    (each) => each !== undefined,
+  );
+  return conditionsAfter(step.facts, withFailures(summary, failedActions), own);
 }
 
 /** A failed operation does not make a matching endpoint unready, but the reason shows the failure in `kubectl get`. */
@@ -84,10 +87,7 @@ function failureText({ action, operationId, error }: FailedActions[number]): str
 }
 
 /** A 401 makes CredentialsValid False, and a read of the project makes it True. Otherwise it stays as it is. */
-function credentialsDraft(
-  { reads, outcome }: EndpointStep,
-  previous: readonly Condition[] | undefined,
-): ConditionDraft | undefined {
+function credentialsDraft({ reads, outcome, facts }: EndpointStep): ConditionDraft | undefined {
   const type = "CredentialsValid";
   if (outcome.kind === "Failed" && outcome.error.reason === "Unauthorized") {
     return { type, status: "False", reason: "Unauthorized", message: outcome.error.message };
@@ -95,5 +95,5 @@ function credentialsDraft(
   if (reads.project !== undefined && outcome.kind !== "Failed") {
     return { type, status: "True", reason: "Accepted", message: "The control plane accepts the API key." };
   }
-  return conditionOf(previous, type) as ConditionDraft | undefined;
+  return conditionOf(facts.resource.status.conditions, type) as ConditionDraft | undefined;
 }

@@ -31,7 +31,7 @@ import {
 } from "./plan.ts";
 import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName } from "./plan-unowned.ts";
 import { remoteStateOf } from "./remote-state.ts";
-import { scheduledSpec } from "./schedules.ts";
+import { nextScheduleMs } from "./schedules.ts";
 
 export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);
@@ -108,19 +108,11 @@ function planPower({ resource, nowMs, ruling }: Ruled, spec: ComputeEndpointSpec
     return { kind: "ChangePower", endpointId: endpoint.id, action, echo };
   }
   const unverifiable = diffEndpoint(spec, endpoint).unverifiable.map(({ field }) => field);
-  const { nextMs = Infinity } = resource.spec.kind === "Valid" ? scheduledSpec(resource.spec.spec, nowMs) : {};
-  const dueMs = Math.min(nextMs, Date.parse(ruling.change?.nextTime ?? "") || Infinity);
+  const dueMs = Math.min(nextScheduleMs(spec, nowMs), Date.parse(ruling.change?.nextTime ?? "") || Infinity);
   return {
     ...{ kind: "Settled", unverifiable, ...(Object.keys(echo).length === 0 ? {} : { echo }) },
     ...(dueMs < Infinity && { dueInMs: dueMs - nowMs }),
   };
-}
-
-interface PowerWish {
-  /** The call to send; `undefined`: nothing has to be sent. */
-  readonly action: PowerAction | undefined;
-  /** The values that status notes as handled: after the control plane accepted the action, or at once without one. */
-  readonly echo: PowerEcho;
 }
 
 /**
@@ -129,9 +121,14 @@ interface PowerWish {
  * Each value acts once. It counts as handled when the control plane has accepted the call. It also counts if the
  * compute is in that state already, or is changing to it. Of two new values, suspend comes first. A disabled endpoint
  * is not started; the request waits until the endpoint is enabled.
+ * @returns action the call to send; `undefined`: nothing has to be sent. echo: the values that status notes as handled
  */
-function powerWishOf(resource: Observation["resource"], endpoint: ObservedEndpoint): PowerWish {
+function powerWishOf(
+  resource: Observation["resource"],
+  endpoint: ObservedEndpoint,
+): { readonly action: PowerAction | undefined; readonly echo: PowerEcho } {
   const { status, annotations: given } = resource;
+  const newValue = (asked: string | undefined, handled: string | undefined) => (asked === handled ? undefined : asked);
   const suspendAt = newValue(given[annotations.suspendRequestedAt], status.lastHandledSuspendAt);
   const wakeAt = newValue(given[annotations.wakeRequestedAt], status.lastHandledWakeAt);
   const suspended: PowerEcho = suspendAt === undefined ? {} : { lastHandledSuspendAt: suspendAt };
@@ -143,10 +140,6 @@ function powerWishOf(resource: Observation["resource"], endpoint: ObservedEndpoi
   }
   const both: PowerEcho = { ...suspended, lastHandledWakeAt: wakeAt };
   return { action: isIn(endpoint, "active") ? undefined : "start", echo: both };
-}
-
-function newValue(asked: string | undefined, handled: string | undefined): string | undefined {
-  return asked === handled ? undefined : asked;
 }
 
 function isIn({ state, pendingState }: ObservedEndpoint, wanted: "active" | "idle"): boolean {

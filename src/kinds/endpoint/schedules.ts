@@ -9,21 +9,23 @@ export interface Scheduled {
   readonly spec: ComputeEndpointSpec;
   /** The name of the active schedule. The last one that matches now counts. */
   readonly active: string | undefined;
-  /** When a schedule next begins or ends, in epoch milliseconds. */
-  readonly nextMs: number | undefined;
 }
 
 /** Pure: it follows from spec and now, so a restart or a missed edge changes nothing. */
 export function scheduledSpec(spec: ComputeEndpointSpec, nowMs: number): Scheduled {
-  const { schedules = [] } = spec;
-  const active = schedules.findLast((each) => begunMs(each, nowMs) !== undefined);
-  const nextMs = Math.min(...schedules.map((each) => nextEdgeMs(each, nowMs) ?? Infinity));
+  const active = schedulesOf(spec).findLast((each) => begunMs(each, nowMs) !== undefined);
   const { compute = spec.compute, suspend = spec.suspend } = active ?? {};
-  return {
-    spec: active === undefined ? spec : { ...spec, compute, suspend },
-    active: active?.name,
-    nextMs: Number.isFinite(nextMs) ? nextMs : undefined,
-  };
+  return { spec: active === undefined ? spec : { ...spec, compute, suspend }, active: active?.name };
+}
+
+/** When a schedule next begins or ends, in epoch milliseconds; infinite: never. */
+export function nextScheduleMs(spec: ComputeEndpointSpec, nowMs: number): number {
+  return Math.min(...schedulesOf(spec).map((each) => nextEdgeMs(each, nowMs) ?? Infinity));
+}
+
+/** An endpoint that is only observed is compared with spec itself. */
+function schedulesOf({ schedules = [], management }: ComputeEndpointSpec) {
+  return management === "Observe" ? [] : schedules;
 }
 
 /** Whether a schedule brings the endpoint to its size, or back from it. Such a change needs no approval. */

@@ -6,15 +6,17 @@ import type { OperationLogStep } from "../../operations/reduce-operations.ts";
 import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
+import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { comparisonAfter, wantedOf } from "./comparison.ts";
+import { comparisonOf } from "./comparison.ts";
 import { desiredChanges, desiredFields, diffEndpoint, hashOf } from "./desired-endpoint.ts";
 import { sizeText } from "./drift.ts";
 import { endpointConditions, summaryOf } from "./endpoint-conditions.ts";
 import { answeredOperations, endpointPlan, latestEndpoint, recordsAfter } from "./log-subject.ts";
 import type { EndpointFacts, EndpointStep } from "./observation.ts";
 import { rulesOf } from "./plan-table.ts";
+import { scheduledSpec } from "./schedules.ts";
 
 /** Equal input gives equal status, so a resource at rest causes no write. */
 export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEndpointStatus {
@@ -23,7 +25,9 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
   const records = recordsAfter(step);
   const own = endpointPlan(step.plan);
   const { operations, failedActions, bookkeeping, usage } = log.state;
-  const acknowledged = acknowledgedAfter(step);
+  const wanted = resource.spec.kind === "Valid" ? scheduledSpec(resource.spec.spec, step.facts.nowMs) : undefined;
+  const comparison = comparisonOf(step, summary, wanted);
+  const acknowledged = acknowledgedAfter(step, wanted?.spec);
   const isMissing = step.plan?.kind === "Stall" && step.plan.reason === "AdoptionTargetMissing";
   const isForgotten = records.ownership === undefined && (resource.status.ownership !== undefined || isMissing);
   const fields = isForgotten ? noEndpoint : endpointFields(step, log, summary.kind === "Unchanged");
@@ -34,14 +38,14 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
   const status: ComputeEndpointStatus = {
     ...resource.status,
     ...fields,
-    ...(summary.kind !== "Unchanged" && comparisonAfter(step, summary)),
+    ...comparison.fields,
     ...records,
     ...{ operations, failedActions, usage: isSizeKept ? resource.status.usage : usage },
     bookkeeping: withoutEmpty({ ...bookkeeping, acknowledged: acknowledged && JSON.stringify(acknowledged) }),
     observedGeneration: summary.kind === "Unchanged" ? resource.status.observedGeneration : resource.generation,
     ...(own && rulesOf(own).echo(own, step.outcome)),
     lastHandledReconcileAt: handledReconcileAt(step),
-    conditions: endpointConditions(step, summary, failedActions ?? []),
+    conditions: endpointConditions(step, summary, { failedActions, drafts: comparison.drafts }),
   };
   return keepQuietFields(withoutEmpty(status), resource.status, log);
 }
@@ -61,7 +65,7 @@ export function statusBefore(step: EndpointStep): ComputeEndpointStatus | undefi
   if (isRetry) {
     return withoutEmpty({ ...status, createIntent });
   }
-  const conditions = endpointConditions(step, rulesOf(plan).summary(plan), status.failedActions ?? []);
+  const conditions = endpointConditions(step, rulesOf(plan).summary(plan), status);
   return withoutEmpty({ ...status, createIntent, observedGeneration: generation, conditions });
 }
 
@@ -158,7 +162,7 @@ const maxConnectionsByUnits: ReadonlyMap<number, number> = new Map([
   [8, 3604],
 ]);
 
-function acknowledgedAfter(step: EndpointStep): Acknowledged | undefined {
+function acknowledgedAfter(step: EndpointStep, wanted: ComputeEndpointSpec | undefined): Acknowledged | undefined {
   const { outcome, facts } = step;
   const plan = endpointPlan(step.plan);
   const previous = acknowledgedIn(facts.resource.status);
@@ -172,7 +176,7 @@ function acknowledgedAfter(step: EndpointStep): Acknowledged | undefined {
     case "Forgotten":
       return undefined;
     case "Unnecessary":
-      return isBeingDeleted(facts.resource) ? previous : matched(step);
+      return isBeingDeleted(facts.resource) ? previous : matched(step, wanted);
     case "None":
       return previous;
   }
@@ -198,12 +202,11 @@ function accepted(step: EndpointStep, hash: string): Acknowledged {
  * Marks the request that spec describes as acknowledged if no managed field of the endpoint shows another value.
  * Otherwise the record stays as it was.
  */
-function matched(step: EndpointStep): Acknowledged | undefined {
+function matched(step: EndpointStep, spec: ComputeEndpointSpec | undefined): Acknowledged | undefined {
   const { resource, nowMs } = step.facts;
   const previous = acknowledgedIn(resource.status);
   const endpoint = latestEndpoint(step);
   const { generation } = resource;
-  const { spec } = wantedOf(step.facts) ?? {};
   if (spec === undefined || endpoint === undefined || diffEndpoint(spec, endpoint).differing.length > 0) {
     return previous;
   }

@@ -1,10 +1,12 @@
 /** Tests what status says after a plan and its outcome, where the product of all factors does not pin it down. */
 import { expect, it } from "vitest";
+import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { summaryOf } from "../../../../src/kinds/endpoint/endpoint-conditions.ts";
 import type { EndpointOutcome } from "../../../../src/kinds/endpoint/observation.ts";
 import { statusFor } from "../../../../src/kinds/endpoint/status-for.ts";
+import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { annotations } from "../../../../src/resource/names.ts";
-import { condition, endpoint, owned, stepOf, timeAt } from "./builders.ts";
+import { condition, endpoint, owned, ownership, planFor, stepOf, timeAt } from "./builders.ts";
 
 const noOperations = { state: {}, mustStore: false, ended: [], ownInFlight: [] };
 
@@ -25,4 +27,24 @@ it.each<[string, EndpointOutcome, string | undefined]>([
 ])("a start that an annotation asks for is %s", (_, outcome, want) => {
   const given = owned({}, { resource: { annotations: { [annotations.wakeRequestedAt]: "1" } } });
   expect(statusFor(stepOf(given, outcome), noOperations).lastHandledWakeAt).toBe(want);
+});
+
+const inSync = {
+  conditions: [condition({ type: "Ready", status: "True" }), condition({ type: "InSync", status: "True" })],
+};
+const adopted = { ...inSync, ownership: ownership({ origin: "Adopted" }) };
+const failure = new ControlPlaneError("Unavailable", "no", { effect: "NotApplied" });
+const outage = { kind: "Failed", error: failure, forMs: 3_600_000, lockHolder: undefined } as const;
+const unsent = { kind: "NothingSent" } as const;
+
+it.each<[string, Parameters<typeof owned>[1], EndpointOutcome, string]>([
+  ["the endpoint is gone → Stalled", { status: adopted, endpoints: [] }, unsent, "NotCompared"],
+  ["paused, and gone", { status: inSync, endpoints: [], resource: { isPaused: true } }, unsent, "NotCompared"],
+  ["an outage", { status: inSync, readIds: [] }, outage, "UpToDate"],
+  ["an outage at a schedule's end", { status: { ...inSync, activeSchedule: "a" }, readIds: [] }, outage, "NotCompared"],
+])("InSync was True; then %s", (_, change, outcome, reason) => {
+  const given = owned({}, change);
+  const plan = outcome === outage ? ({ kind: "Look", at: "Project" } as const) : planFor(given);
+  const { conditions } = statusFor(stepOf(given, outcome, plan), noOperations);
+  expect(conditionOf(conditions, "InSync")?.reason).toBe(reason);
 });
