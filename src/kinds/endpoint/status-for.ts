@@ -4,7 +4,7 @@ import { isSameStored } from "../../domain/same-stored.ts";
 import { failureStallIn, withoutEmpty } from "../../engine/summary.ts";
 import type { OperationLogStep } from "../../operations/reduce-operations.ts";
 import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
-import { conditionOf } from "../../resource/conditions.ts";
+import { conditionOf, isTrue } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
@@ -29,8 +29,9 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
   const comparison = comparisonOf(step, summary, wanted);
   const acknowledged = acknowledgedAfter(step, wanted?.spec);
   const isMissing = step.plan?.kind === "Stall" && step.plan.reason === "AdoptionTargetMissing";
+  const isReadyKept = summary.kind === "Unchanged" && isTrue(resource.status.conditions, "Ready");
   const isForgotten = records.ownership === undefined && (resource.status.ownership !== undefined || isMissing);
-  const fields = isForgotten ? noEndpoint : endpointFields(step, log, summary.kind === "Unchanged");
+  const fields = isForgotten ? noEndpoint : endpointFields(step, log, isReadyKept);
   const { compute } = fields;
   const latest = latestEndpoint(step);
   // Usage is counted up to a change of size together with that size.
@@ -84,11 +85,7 @@ const noEndpoint = {
   lastActiveTime: undefined,
 };
 
-function endpointFields(
-  step: EndpointStep,
-  log: OperationLogStep,
-  isUnchanged: boolean,
-): Partial<ComputeEndpointStatus> {
+function endpointFields(step: EndpointStep, log: OperationLogStep, isKept: boolean): Partial<ComputeEndpointStatus> {
   const endpoint = latestEndpoint(step);
   if (endpoint === undefined) {
     return {};
@@ -101,7 +98,7 @@ function endpointFields(
     state: endpoint.state,
     pendingState: endpoint.pendingState ?? keptPendingState(step, log, endpoint.state),
     // Ready does not say UpToDate beside another size.
-    compute: (isUnchanged && step.facts.resource.status.compute) || {
+    compute: (isKept && step.facts.resource.status.compute) || {
       ...{ minUnits, maxUnits, size: sizeText(endpoint) },
       ...(maxConnections === undefined ? {} : { maxConnections }),
     },
@@ -113,13 +110,9 @@ function endpointFields(
  * Keeps the stored `pendingState` while the operator's own operations run and the control plane still shows the stored
  * `state`. Some control planes show `pendingState` only in answers to changes.
  */
-function keptPendingState(
-  { facts, reads }: EndpointStep,
-  log: OperationLogStep,
-  shownState: string,
-): string | undefined {
-  const { state, pendingState } = facts.resource.status;
-  const isStillMoving = reads.project !== undefined && log.ownInFlight.length > 0 && state === shownState;
+function keptPendingState(step: EndpointStep, log: OperationLogStep, shownState: string): string | undefined {
+  const { state, pendingState } = step.facts.resource.status;
+  const isStillMoving = step.reads.project !== undefined && log.ownInFlight.length > 0 && state === shownState;
   return isStillMoving ? pendingState : undefined;
 }
 

@@ -1,6 +1,5 @@
 /** Tests when a change that drops connections is sent: every combination of policy, state, window and cause. */
 import { describe, expect, it, test } from "vitest";
-import { desiredChanges, hashOf } from "../../../../src/kinds/endpoint/desired-endpoint.ts";
 import { eventsFor } from "../../../../src/kinds/endpoint/events-for.ts";
 import type { EndpointOutcome, Observation } from "../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
@@ -18,6 +17,7 @@ import {
   observation,
   operation,
   otherBranch,
+  owned,
   ownership,
   planFor,
   resource,
@@ -353,33 +353,8 @@ describe("a wait", () => {
 });
 
 test("a value that was accepted and differs → the plan is a correction", () => {
-  const own = spec({ compute: wanted });
-  const given = observation({
-    resource: resource({ spec: own, status: { ownership: ownership(), bookkeeping: acknowledged(own) } }),
-    endpoints: [endpoint({ ...small, state: "active" })],
-  });
-  expect(planFor(given)).toMatchObject({
-    kind: "UpdateEndpoint",
-    isCorrection: true,
-    hash: hashOf(desiredChanges(own)),
-  });
-});
-
-test("Ready that stays as it is → keeps the size beside it, so UpToDate never stands beside another size", () => {
-  const own = spec({ compute: wanted });
-  const settled = step(
-    observation({
-      resource: resource({ spec: own, status: { ownership: ownership(), bookkeeping: acknowledged(own) } }),
-      endpoints: [endpoint({ ...wanted, state: "active" })],
-    }),
-  ).status;
-  const drifted = observation({
-    resource: resource({ spec: own, status: settled }),
-    endpoints: [endpoint({ ...small, state: "active" })],
-  });
-  const status = statusAfter(drifted, planFor(drifted), { kind: "Deferred", waitedMs: 0 });
-  expect(conditionOf(status.conditions, "Ready")?.reason).toBe("UpToDate");
-  expect(status.compute?.size).toBe("1-4");
+  const given = owned({ compute: wanted }, { endpoint: { ...small, state: "active" } });
+  expect(planFor(given)).toMatchObject({ kind: "UpdateEndpoint", isCorrection: true });
 });
 
 /** What only the operator can refuse. All else is in the admission test. */

@@ -8,6 +8,7 @@ import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { annotations } from "../../../../src/resource/names.ts";
 import { condition, endpoint, owned, ownership, planFor, stepOf, timeAt } from "./builders.ts";
 
+const deferred = { kind: "Deferred", waitedMs: 0 } as const;
 const noOperations = { state: {}, mustStore: false, ended: [], ownInFlight: [] };
 
 it.each([
@@ -23,15 +24,13 @@ it.each([
 
 it.each<[string, EndpointOutcome, string | undefined]>([
   ["accepted → noted", { kind: "Accepted", answer: { endpoint: endpoint(), operations: [] } }, "1"],
-  ["put off → not noted", { kind: "Deferred", waitedMs: 0 }, undefined],
+  ["put off → not noted", deferred, undefined],
 ])("a start that an annotation asks for is %s", (_, outcome, want) => {
   const given = owned({}, { resource: { annotations: { [annotations.wakeRequestedAt]: "1" } } });
   expect(statusFor(stepOf(given, outcome), noOperations).lastHandledWakeAt).toBe(want);
 });
 
-const inSync = {
-  conditions: [condition({ type: "Ready", status: "True" }), condition({ type: "InSync", status: "True" })],
-};
+const inSync = { conditions: (["Ready", "InSync"] as const).map((type) => condition({ type, status: "True" })) };
 const adopted = { ...inSync, ownership: ownership({ origin: "Adopted" }) };
 const failure = new ControlPlaneError("Unavailable", "no", { effect: "NotApplied" });
 const outage = { kind: "Failed", error: failure, forMs: 3_600_000, lockHolder: undefined } as const;
@@ -47,4 +46,16 @@ it.each<[string, Parameters<typeof owned>[1], EndpointOutcome, string]>([
   const plan = outcome === outage ? ({ kind: "Look", at: "Project" } as const) : planFor(given);
   const { conditions } = statusFor(stepOf(given, outcome, plan), noOperations);
   expect(conditionOf(conditions, "InSync")?.reason).toBe(reason);
+});
+
+it.each([
+  ["True", "1"],
+  ["False", "0.25-2"],
+] as const)("Ready %s that stays → the size %s: only Stalled shows another one", (status, size) => {
+  const known = {
+    compute: { minUnits: 1, maxUnits: 1, size: "1" },
+    conditions: [condition({ type: "Ready", status })],
+  };
+  const step = stepOf(owned({}, { status: known, endpoint: { minUnits: 0.25, maxUnits: 2 } }), deferred);
+  expect(statusFor(step, noOperations).compute?.size).toBe(size);
 });
