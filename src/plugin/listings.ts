@@ -2,6 +2,7 @@ import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { keyText } from "../domain/resource-store.ts";
 import { largestLagMs, totalsAt } from "../operations/usage.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import { isTrue } from "../resource/conditions.ts";
 import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
 import { group, kind, version } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
@@ -33,7 +34,9 @@ const hundredths = (value: number) => Math.round(value * 100) / 100;
 export function usageOf({ key, status }: ComputeEndpoint, nowMs: number, branchSeconds?: number): Used | undefined {
   const { usage, compute } = status;
   if (usage === undefined || compute === undefined) return undefined;
-  const totals = totalsAt(usage, compute, nowMs - largestLagMs);
+  // Only of a Ready resource does the operator know that the compute still runs.
+  const isKnown = isTrue(status.conditions, "Ready");
+  const totals = totalsAt(usage, compute, isKnown ? nowMs - largestLagMs : Date.parse(usage.asOfTime));
   const hours = (seconds: number) => hundredths(seconds / 3_600);
   return {
     ...{ resource: keyText(key), starts: totals.starts, sinceTime: totals.sinceTime },

@@ -67,9 +67,11 @@ export function registerResourceGauges(
     compute_endpoint_unsuspended_seconds: [
       "Time since the last start of a compute that runs, if its spec has a suspend delay.",
       (resource) => {
-        const { usage } = resource.status;
-        const hasDelay = resource.spec.kind === "Valid" && (resource.spec.spec.suspend?.mode ?? "Never") !== "Never";
-        return usage?.isActive && hasDelay ? ageOf(resource, Date.parse(usage.asOfTime), nowMs()) : [];
+        const { usage, activeSchedule } = resource.status;
+        const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+        const scheduled = spec?.schedules?.find(({ name }) => name === activeSchedule);
+        const { mode = "Never" } = scheduled?.suspend ?? spec?.suspend ?? {};
+        return usage?.isActive && mode !== "Never" ? ageOf(resource, Date.parse(usage.asOfTime), nowMs()) : [];
       },
     ],
   });

@@ -8,6 +8,7 @@ const describe = "kubectl -n {{ $labels.namespace }} describe cpe {{ $labels.nam
 const notReady = `compute_endpoint_condition{type="Ready",status="False"}`;
 const stalled = `compute_endpoint_condition{type="Stalled",status="True"}`;
 const pending = `compute_endpoint_condition{type="ChangePending",status="True"}`;
+const oldest = "compute_endpoint_operation_oldest_in_flight_seconds";
 const unauthorized = `compute_endpoint_condition{type="CredentialsValid",status="False"}`;
 
 /** The failure of one of these stops no database. */
@@ -64,7 +65,7 @@ export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointOperationStuck",
     severity: "warning",
-    expr: `${fromLeader({ alert: "ComputeEndpointOperationStuck", selector: "compute_endpoint_operation_oldest_in_flight_seconds" })} > 900`,
+    expr: `${fromLeader({ alert: "ComputeEndpointOperationStuck", selector: oldest })} > 900`,
     for: "1m",
     summary: `${resource}: an operation has been in flight for {{ $value | humanizeDuration }}`,
     description:
@@ -75,10 +76,12 @@ export const resourceAlerts: readonly Alert[] = [
   {
     name: "ComputeEndpointNotReady",
     severity: "critical",
-    // Stalled resources and rejected credentials have their own alerts, which say more. A waiting move waits as asked.
+    // Stalled resources and rejected credentials have their own alerts, which say more. A waiting move waits as asked,
+    // if no operation runs beside it.
     expr:
       `${fromLeader({ alert: "ComputeEndpointNotReady", selector: notReady })}\n` +
-      `unless on (namespace, name) (${stalled} or ${unauthorized} or ${pending})`,
+      `unless on (namespace, name) (${stalled} or ${unauthorized} or\n` +
+      `(${pending} unless on (namespace, name) ${oldest}))`,
     for: "15m",
     summary: `${resource} has not been Ready for 15 minutes`,
     description:

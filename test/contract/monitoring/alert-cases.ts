@@ -216,11 +216,12 @@ const pendingChanges: readonly AlertCase[] = [
   },
   {
     alert: "ComputeEndpointNotReady",
-    name: "a move waits by spec.disruption → does not fire; the wait ends, and it is still not Ready → fires",
+    name: "a move waits by spec.disruption → does not fire; an operation beside it does not end → fires",
     series: {
       [exported(podA)]: "1x120",
       [condition("Ready", "False")]: "1x120",
-      [condition("ChangePending", "True")]: "1x59 stale",
+      [condition("ChangePending", "True")]: "1x120",
+      [oldest(podA)]: "_x60 0+30x60",
     },
     firing: { "20m": [], "29m": [], "46m": one },
   },

@@ -62,14 +62,16 @@ test.each([
 
 test("usage of three resources in two namespaces → hours, the branch's own count, totals of each and of all", () => {
   const hour = 3_600_000;
-  const used = (namespace: string, name: string, isActive: boolean) => {
+  const used = (namespace: string, name: string, isActive: boolean, ready = "True") => {
     const times = { sinceTime: "2026-11-21T10:00:00Z", asOfTime: "2026-11-21T11:00:00Z", isActive };
     const usage = { ...times, activeSeconds: 7_200, minUnitSeconds: 1_800, maxUnitSeconds: 14_400, starts: 2 };
-    const status = { usage, compute: { minUnits: 0.25, maxUnits: 2, size: "0.25-2" } };
+    const said = { observedGeneration: 1, lastTransitionTime: "", reason: "UpToDate", message: "" };
+    const conditions = [{ type: "Ready", status: ready, ...said }];
+    const status = { usage, compute: { minUnits: 0.25, maxUnits: 2, size: "0.25-2" }, conditions };
     return parseComputeEndpoint({ metadata: { name, namespace, uid: name, resourceVersion: "1" }, status });
   };
   const nowMs = Date.parse("2026-11-21T11:01:00Z") + hour;
-  const given = [used("shop", "orders", true), used("shop", "billing", false), used("crm", "people", false)];
+  const given = [used("shop", "orders", true), used("shop", "billing", false), used("crm", "people", true, "False")];
   const rows = given.map((each, at) => usageOf(each, nowMs, at === 0 ? 5_400 : undefined));
   const text = usageText(withTotals(rows.filter((row) => row !== undefined)));
   expect(text.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([

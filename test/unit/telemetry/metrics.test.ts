@@ -123,25 +123,14 @@ describe("gauges of resources", () => {
     ]);
   });
 
-  test("a failure that was acknowledged → no series", async () => {
-    const { series } = metricsOf({
-      resources: () => [
-        resource("orders", {
-          conditions: [condition("LastOperationSucceeded", "True")],
-          failedActions: [{ action: "start_compute", operationId: "o", time: "" }],
-        }),
-      ],
-    });
-    expect(await series("compute_endpoint_operation_failed")).toEqual([]);
-  });
-
-  test("a failed condition without a remembered action → still one series, so that an alert fires", async () => {
-    const { series } = metricsOf({
-      resources: () => [resource("orders", { conditions: [condition("LastOperationSucceeded", "False")] })],
-    });
-    expect(await series("compute_endpoint_operation_failed")).toEqual([
-      'compute_endpoint_operation_failed{namespace="shop",name="orders",action="unknown"} 1',
-    ]);
+  const unnamed = 'compute_endpoint_operation_failed{namespace="shop",name="orders",action="unknown"} 1';
+  test.each([
+    ["a failure that was acknowledged → none", "True", [{ action: "start_compute", operationId: "o", time: "" }], []],
+    ["a failed condition without a remembered action → one, so that an alert fires", "False", undefined, [unnamed]],
+  ])("series of %s", async (_, status, failedActions, want) => {
+    const conditions = [condition("LastOperationSucceeded", status)];
+    const { series } = metricsOf({ resources: () => [resource("orders", { conditions, failedActions })] });
+    expect(await series("compute_endpoint_operation_failed")).toEqual(want);
   });
 
   test("a spec that cannot be read, no status, a broken time → the scrape still answers", async () => {
@@ -159,19 +148,24 @@ describe("gauges of resources", () => {
 });
 
 test.each([
-  ["After", true, 3_600],
-  ["ServiceDefault", true, 3_600],
-  ["After", false, undefined],
-  ["Never", true, undefined],
-  [undefined, true, undefined],
-])("suspend mode %s, running: %s → unsuspended for %s s", async (mode, isActive, seconds) => {
-  const suspend = { suspend: mode && { mode, ...(mode === "After" && { afterSeconds: 300 }) } };
-  const used = { activeSeconds: 0, minUnitSeconds: 0, maxUnitSeconds: 0, starts: 1 };
-  const usage = { ...used, isActive, sinceTime: "2026-11-21T10:00:00Z", asOfTime: "2026-11-21T11:00:00Z" };
-  const { series } = metricsOf({ resources: () => [resource("orders", { usage }, suspend)] });
-  const name = 'compute_endpoint_unsuspended_seconds{namespace="shop",name="orders"}';
-  expect(await series("compute_endpoint_unsuspended_seconds")).toEqual(seconds ? [`${name} ${seconds}`] : []);
-});
+  ["After", true, "none", 3_600],
+  ["ServiceDefault", true, "none", 3_600],
+  ["After", true, "never", undefined],
+  ["After", false, "none", undefined],
+  ["Never", true, "none", undefined],
+  [undefined, true, "none", undefined],
+])(
+  "suspend mode %s, running: %s, schedule %s → unsuspended for %s s",
+  async (mode, isActive, activeSchedule, seconds) => {
+    const never = { name: "never", schedule: "0 8 * * *", durationSeconds: 3_600, suspend: { mode: "Never" } };
+    const suspend = mode && { suspend: { mode, ...(mode === "After" && { afterSeconds: 300 }) }, schedules: [never] };
+    const used = { activeSeconds: 0, minUnitSeconds: 0, maxUnitSeconds: 0, starts: 1 };
+    const usage = { ...used, isActive, sinceTime: "2026-11-21T10:00:00Z", asOfTime: "2026-11-21T11:00:00Z" };
+    const { series } = metricsOf({ resources: () => [resource("orders", { usage, activeSchedule }, suspend || {})] });
+    const name = 'compute_endpoint_unsuspended_seconds{namespace="shop",name="orders"}';
+    expect(await series("compute_endpoint_unsuspended_seconds")).toEqual(seconds ? [`${name} ${seconds}`] : []);
+  },
+);
 
 describe("the process", () => {
   test("reconciles → by result, an error also as one", async () => {
