@@ -174,8 +174,10 @@ class AccessesInProject implements KindInProject<AccessTypes> {
       case "Stall":
         return secretCheckMs;
       case "Settled":
-      case "WriteSecret":
-        return Math.max(0, Math.min(secretCheckMs, rotationDueMs(this.#context, facts.resource) - facts.nowMs));
+      case "WriteSecret": {
+        const leftMs = rotationDueMs(this.#context, facts.resource) - facts.nowMs;
+        return leftMs > 0 ? Math.min(secretCheckMs, leftMs) : secretCheckMs;
+      }
       default:
         return outcome.kind === "Accepted" ? 0 : undefined;
     }

@@ -158,6 +158,8 @@ function passwordStatus(
     roleUpdatedTime,
     knownSinceTime: isSame ? notLater(before.knownSinceTime, now) : now,
     ...(rotatedTime !== undefined && { rotatedTime: notLater(rotatedTime, now) }),
+    // A reset that was begun may still take effect.
+    ...(!isRotated && before?.rotation && { rotation: before.rotation }),
   };
 }
 

@@ -29,7 +29,7 @@ export function indexesOf(resource: DatabaseAccess): readonly string[] {
   ];
 }
 
-function endpointOf(resource: DatabaseAccess, find: FindEndpoint): ComputeEndpoint | undefined {
+export function endpointOf(resource: DatabaseAccess, find: FindEndpoint): ComputeEndpoint | undefined {
   const key = endpointKeyOf(resource);
   return key && find(key);
 }

@@ -1,14 +1,16 @@
 /** When the password of a DatabaseAccess is to be reset. */
 import { isSameStored } from "../../domain/same-stored.ts";
-import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
-import { type DatabaseAccess, endpointKeyOf } from "../../resource/database-access.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
 import { type DisruptionPolicy, isHoldingBack, timingOf } from "../../resource/disruption.ts";
 import { annotations } from "../../resource/names.ts";
-import { type AccessContext, type AccessObservation, validSpecOf } from "./access-types.ts";
+import { type AccessContext, type AccessObservation, roleIn, validSpecOf } from "./access-types.ts";
+import { endpointOf } from "./endpoint-reference.ts";
 
-/** Whether a person asked for a new password, the old one is too old, or a reset has begun. */
-export function isRotationWanted({ openReset, resource, rotationDueMs, nowMs }: AccessObservation): boolean {
-  return openReset !== undefined || isRotationAsked(resource) || rotationDueMs <= nowMs;
+/** Whether a person asked for a new password, the old one is too old, or a reset has begun and changed the role. */
+export function isRotationWanted(observation: AccessObservation): boolean {
+  const { openReset, resource, rotationDueMs, nowMs } = observation;
+  const hasChanged = roleIn(observation)?.updatedTime !== resource.status.password?.roleUpdatedTime;
+  return (openReset !== undefined && hasChanged) || isRotationAsked(resource) || rotationDueMs <= nowMs;
 }
 
 /** Whether a person asked for a new password that is not set yet. */
@@ -29,19 +31,15 @@ export function rotationDueMs(context: DueContext, resource: DatabaseAccess, isI
   if (dueMs > nowMs || !isHoldingBack(policy)) {
     return dueMs;
   }
-  const isShownIdle = endpointOf(context, resource)?.status.state === "idle";
+  const isShownIdle = endpointOf(resource, context.findEndpoint)?.status.state === "idle";
   const { isNow, nextMs = Infinity } = timingOf(policy, { nowMs, sinceMs: dueMs, isIdle: isIdle ?? isShownIdle });
   return policy.approval === "Required" ? Infinity : isNow ? dueMs : nextMs;
 }
 
-export function policyFor(context: DueContext, resource: DatabaseAccess): DisruptionPolicy {
-  const spec = endpointOf(context, resource)?.spec;
-  return (spec?.kind === "Valid" && spec.spec.disruption) || {};
-}
-
-function endpointOf({ findEndpoint }: DueContext, resource: DatabaseAccess): ComputeEndpoint | undefined {
-  const key = endpointKeyOf(resource);
-  return key && findEndpoint(key);
+/** An invalid spec may have any policy, so a rotation by age waits until a person corrects it. */
+export function policyFor({ findEndpoint }: DueContext, resource: DatabaseAccess): DisruptionPolicy {
+  const spec = endpointOf(resource, findEndpoint)?.spec;
+  return spec?.kind === "Invalid" ? { approval: "Required" } : (spec?.spec.disruption ?? {});
 }
 
 type DueContext = Pick<AccessContext, "store" | "nowMs" | "findEndpoint">;

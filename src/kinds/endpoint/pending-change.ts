@@ -26,7 +26,9 @@ export function rulingOf(observation: Observation, spec: ComputeEndpointSpec, en
     return { held: [] };
   }
   const { resource, nowMs, operations } = observation;
-  const begun = begunChange(observation, fields);
+  const isFree = ({ field }: FieldDifference) => field === sizeField && isScheduledSize(spec, endpoint);
+  const bound = fields.filter((each) => !isFree(each));
+  const begun = begunChange(observation, fields, bound);
   // A state or operation with an unknown word counts as active.
   const isIdle = endpoint.state === "idle" && endpoint.pendingState === undefined && !operations.isAnyInFlight;
   const { isNow, nextMs } = timingOf(disruption, { nowMs, sinceMs: Date.parse(begun.sinceTime), isIdle });
@@ -34,8 +36,7 @@ export function rulingOf(observation: Observation, spec: ComputeEndpointSpec, en
   const { annotations: given, status } = resource;
   const isGiven = given[annotations.approveChange] === change.hash && change.hash !== status.lastHandledApproval;
   const isApproved = isGiven || disruption.approval !== "Required";
-  const isFree = (field: string) => field === sizeField && isScheduledSize(spec, endpoint);
-  const unapproved = isApproved ? [] : fields.filter(({ field }) => !isFree(field));
+  const unapproved = isApproved ? [] : bound;
   const held = fields.filter((each) => !(each.field === sizeField && isIdle) && !(isNow && !unapproved.includes(each)));
   if (held.length === 0) {
     return { held: [], change };
@@ -56,17 +57,21 @@ export function rulingOf(observation: Observation, spec: ComputeEndpointSpec, en
   };
 }
 
-/** What is left of a change that waits already keeps its begin and hash. Another desired value begins a new wait. */
-function begunChange({ resource: { status, uid }, nowMs }: Observation, fields: FieldDifference[]): PendingChange {
-  const { pendingChange: before } = status;
-  const wanted = fields.map(({ field, desired }) => ({ field, desired }));
+/**
+ * What is left of a change that waits already keeps its begin and hash. Another desired value begins a new wait. A size
+ * that a schedule sets begins none beside a change that needs an approval.
+ */
+function begunChange(observation: Observation, fields: FieldDifference[], bound: FieldDifference[]): PendingChange {
+  const { resource, nowMs } = observation;
+  const { pendingChange: before } = resource.status;
+  const wanted = (bound.length > 0 ? bound : fields).map(({ field, desired }) => ({ field, desired }));
   const known = (before?.fields ?? []).map(({ field, desired }) => ({ field, desired }));
   const isSame = wanted.every((each) => known.some((other) => isSameStored(each, other)));
   if (before !== undefined && isSame) {
     return { fields, hash: before.hash, sinceTime: before.sinceTime };
   }
   const sinceTime = secondsTime(nowMs);
-  return { fields, hash: hashOf([uid, wanted, sinceTime]), sinceTime };
+  return { fields, hash: hashOf([resource.uid, wanted, sinceTime]), sinceTime };
 }
 
 function untilText({ when }: DisruptionPolicy, { nextTime }: PendingChange, isEndless: boolean): string {

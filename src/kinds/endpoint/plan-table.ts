@@ -156,8 +156,7 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
     summary: ({ unverifiable, ruling }) => (ruling?.wait ? waiting(ruling, ruling.wait.message) : ready(unverifiable)),
     nextLookMs: ({ dueInMs }) => dueInMs,
     echo: ({ echo = {} }) => echo,
-    request: ({ ruling }, outcome) =>
-      outcome.kind === "NothingSent" && ruling?.wait === undefined ? { kind: "Unnecessary" } : { kind: "None" },
+    request: (_plan, outcome) => (outcome.kind === "NothingSent" ? { kind: "Unnecessary" } : { kind: "None" }),
   },
 };
 

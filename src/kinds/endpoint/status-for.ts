@@ -15,6 +15,7 @@ import { sizeText } from "./drift.ts";
 import { endpointConditions, summaryOf } from "./endpoint-conditions.ts";
 import { answeredOperations, endpointPlan, latestEndpoint, recordsAfter } from "./log-subject.ts";
 import type { EndpointFacts, EndpointStep } from "./observation.ts";
+import { rulingIn } from "./plan.ts";
 import { rulesOf } from "./plan-table.ts";
 import { scheduledSpec } from "./schedules.ts";
 
@@ -192,16 +193,22 @@ function accepted(step: EndpointStep, hash: string): Acknowledged {
 }
 
 /**
- * Marks the request that spec describes as acknowledged if no managed field of the endpoint shows another value.
- * Otherwise the record stays as it was.
+ * Marks the request that spec describes as acknowledged if no managed field of the endpoint shows another value. If only
+ * fields that wait do, the attempts begin anew. Otherwise the record stays as it was.
  */
 function matched(step: EndpointStep, spec: ComputeEndpointSpec | undefined): Acknowledged | undefined {
   const { resource, nowMs } = step.facts;
   const previous = acknowledgedIn(resource.status);
   const endpoint = latestEndpoint(step);
   const { generation } = resource;
-  if (spec === undefined || endpoint === undefined || diffEndpoint(spec, endpoint).differing.length > 0) {
+  if (spec === undefined || endpoint === undefined) {
     return previous;
+  }
+  const { held = [] } = rulingIn(endpointPlan(step.plan)) ?? {};
+  const { differing } = diffEndpoint(spec, endpoint);
+  if (differing.length > 0) {
+    const isOnlyHeld = differing.every(({ field }) => held.includes(`spec.${field}`));
+    return previous && isOnlyHeld ? { ...previous, unmatchedAttempts: 0 } : previous;
   }
   const hash = hashOf(desiredChanges(spec));
   const fields = managedFields(step.facts);

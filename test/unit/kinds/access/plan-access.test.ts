@@ -63,7 +63,10 @@ const rows: readonly Row[] = [
   ["that rotation was done", "Settled", done, {}],
   ["a rotation is due", "ResetPassword", {}, { rotationDueMs: nowMs }],
   ["a rotation is due in a moment", "Settled", {}, { rotationDueMs: nowMs + 1 }],
-  ["a reset has begun", "ResetPassword", {}, openReset],
+  ["a reset has begun, and the role has not changed since", "Settled", {}, openReset],
+  ["so it has, and the rotation is still due", "ResetPassword", {}, { ...openReset, rotationDueMs: nowMs }],
+  ["a reset has begun and changed the role", "WriteSecret Rotated new", {}, { ...openReset, ...isReset }],
+  ["so it has, and the password is hidden", "ResetPassword", {}, { ...openReset, ...isReset, ...hidden }],
   ["a reset was answered", "WriteSecret Rotated new", {}, { ...openReset, ...isReset, isAnswered: true }],
   ["a rotation is asked for, but the password is given", "Settled", { ...asked, ...given }, {}],
   ["a rotation is asked for, and another client has reset", "WriteSecret Rotated new", asked, isReset],
@@ -163,5 +166,12 @@ describe("when the password is too old", () => {
     const findEndpoint = () => ({ ...endpoint, spec: policy, status: { state: "active", ...status } });
     const given = access({ ...period(60), ...password({}) });
     expect(rotationDueMs({ ...context(), findEndpoint }, given)).toBe(dueMs);
+  });
+
+  test("the spec of the endpoint is invalid → not by age", () => {
+    const findEndpoint = () => computeEndpoint("orders", "");
+    expect(findEndpoint().spec.kind).toBe("Invalid");
+    const given = access({ ...period(60), ...password({}) });
+    expect(rotationDueMs({ ...context(), findEndpoint }, given)).toBe(Number.POSITIVE_INFINITY);
   });
 });

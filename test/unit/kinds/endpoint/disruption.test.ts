@@ -4,6 +4,7 @@ import { eventsFor } from "../../../../src/kinds/endpoint/events-for.ts";
 import type { EndpointOutcome, Observation } from "../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
 import { statusFor } from "../../../../src/kinds/endpoint/status-for.ts";
+import { acknowledgedIn } from "../../../../src/resource/bookkeeping.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { annotations } from "../../../../src/resource/names.ts";
 import { type ComputeEndpointSpec, specSchema } from "../../../../src/resource/spec-schema.ts";
@@ -245,6 +246,36 @@ function step(given: Observation) {
 }
 
 describe("a wait", () => {
+  it("a schedule begins beside a move that waits → the move keeps begin and hash", () => {
+    const schedules = [{ name: "office", schedule: "0 13 * * *", durationSeconds: 3_600, compute: office }];
+    const own = spec({ branchId: otherBranch, compute: wanted, schedules, disruption: { approval: "Required" } });
+    const of = (status: ComputeEndpointStatus, atMs: number) =>
+      step({
+        ...waiting({}),
+        nowMs: atMs,
+        resource: resource({ spec: own, status: { ownership: ownership(), ...status } }),
+      });
+    const before = of({}, nowMs).status;
+    const { pendingChange } = of(before, nowMs + 3_600_000).status;
+    expect(pendingChange).toMatchObject({
+      hash: before.pendingChange?.hash,
+      sinceTime: before.pendingChange?.sinceTime,
+    });
+  });
+
+  it("all else matches again while the size waits → the attempts begin anew; another field differs → they do not", () => {
+    const attemptsAfter = (suspendTimeoutSeconds: number) => {
+      const suspend = { mode: "After" as const, afterSeconds: 300 };
+      const own = spec({ compute: wanted, suspend, disruption: { when: "WhenIdle" } });
+      const bookkeeping = acknowledged(own, { unmatchedAttempts: 2 });
+      const status = { ownership: ownership(), bookkeeping };
+      const endpoints = [endpoint({ ...small, state: "active", suspendTimeoutSeconds })];
+      const after = step(observation({ resource: resource({ spec: own, status }), endpoints })).status;
+      return acknowledgedIn(after)?.unmatchedAttempts;
+    };
+    expect([attemptsAfter(300), attemptsAfter(60)]).toEqual([0, 2]);
+  });
+
   it("another desired value → begins anew, with another hash; the same value → keeps both", () => {
     const first = step(waiting({ when: "WhenIdle" })).status;
     const later = step(waiting({ when: "WhenIdle" }, first, nowMs + 3_600_000)).status;
