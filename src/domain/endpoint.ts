@@ -1,3 +1,5 @@
+import { type Operation, outcomeOf } from "./operation.ts";
+
 /** The control plane calls them `read_write` and `read_only`; only `src/control-plane` uses those words. */
 export type EndpointType = "ReadWrite" | "ReadOnly";
 
@@ -29,6 +31,18 @@ export interface ObservedEndpoint {
   readonly lastActiveTime: string | undefined;
   readonly createdTime: string;
   readonly updatedTime: string;
+}
+
+/** Whether nothing can be connected, and nothing is about to start. An unknown word counts as active. */
+export function isIdle(
+  { state, pendingState }: Pick<ObservedEndpoint, "state" | "pendingState">,
+  operations: readonly Pick<Operation, "status">[],
+): boolean {
+  return (
+    state === "idle" &&
+    pendingState === undefined &&
+    operations.every((each) => ["Succeeded", "Failed"].includes(outcomeOf(each)))
+  );
 }
 
 /** Returns the host name for pooled connections; `undefined`: the host name does not hold the id of the endpoint. */

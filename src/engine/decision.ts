@@ -94,9 +94,9 @@ export class Decision<T extends KindTypes> {
     return [resourceVersion, mayChange, mayAdopt, problem?.message, this.scope.markOf?.(this.resource)].join(" ");
   }
 
-  /** Decides for this or a newer version of the resource. */
-  decide(resource = this.resource): PlanOf<T> {
-    const facts = this.#facts(resource);
+  /** Decides for this or a newer version of the resource, as of the begin of the reconcile or later. */
+  decide(resource = this.resource, nowMs = this.#project.nowMs): PlanOf<T> {
+    const facts = { ...this.#facts(resource), nowMs };
     const standing = { kind: this.scope, finalizer: this.#kind.finalizer, project: this.#project };
     return planStanding(standing, facts) ?? this.scope.decide(facts, this.#reads);
   }

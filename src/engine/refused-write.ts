@@ -1,5 +1,4 @@
 /** Reports in status that the API server refuses a write of the operator, for resources of every kind. */
-
 import type { Clock } from "../domain/clock.ts";
 import { type EventRecorder, KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";

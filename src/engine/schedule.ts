@@ -1,5 +1,5 @@
 /** When a project is due again, and which of its waiting changes comes first. */
-import { isTrue } from "../resource/conditions.ts";
+import { conditionOf, isTrue } from "../resource/conditions.ts";
 import { annotations } from "../resource/names.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import type { KindResource } from "./kind-types.ts";
@@ -61,7 +61,9 @@ export function isAskedFor({ annotations: given, generation, status }: KindResou
 
 export function isAtWork(resource: KindResource): boolean {
   const { conditions } = resource.status;
-  return isBeingDeleted(resource) || (!isTrue(conditions, "Ready") && !isTrue(conditions, "Stalled"));
+  const ready = conditionOf(conditions, "Ready");
+  const isAtRest = ready?.status === "True" || ready?.reason === "ChangePending" || isTrue(conditions, "Stalled");
+  return isBeingDeleted(resource) || !isAtRest;
 }
 
 export interface WaitingChange {

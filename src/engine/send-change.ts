@@ -96,14 +96,14 @@ async function prepare<T extends KindTypes>(change: Change<T>): Promise<T["resou
 }
 
 function isWanted<T extends KindTypes>(change: Change<T>, newest: T["resource"] | undefined): boolean {
-  const { step, decision, calls } = change;
+  const { step, decision, calls, context } = change;
   const { uid, generation } = step.facts.resource;
   if (newest?.uid !== uid || newest.generation !== generation || !calls.isCurrent()) {
     return false;
   }
   const { scope } = decision;
-  // The newest version, and the same reads.
-  const plan = decision.decide(newest);
+  // The newest version and now, with the same reads: a window may have closed.
+  const plan = decision.decide(newest, context.clock.nowMs());
   return plan.kind === step.plan.kind && scope.traitsOf(plan as T["plan"]).name === scope.traitsOf(step.plan).name;
 }
 

@@ -1,5 +1,4 @@
 /** Decides what is the same for every kind and needs no read: pauses, deletions without work, missing rights. */
-
 import { annotations } from "../resource/names.ts";
 import { isBeingDeleted, isPaused } from "../resource/stored-object.ts";
 import { type CommonPlan, type Facts, type KindInProject, type ProjectFacts, stall } from "./kind.ts";

@@ -18,20 +18,14 @@ export interface Moment {
 
 /**
  * Whether the change may be sent now. Approval is not part of it.
- * @returns nextMs when it may next be sent, in epoch milliseconds; `undefined`: now, or when the compute is idle
+ * @returns nextMs when it may next be sent, in epoch milliseconds; Infinity: now, or when the compute is idle
  */
 export function timingOf(policy: DisruptionPolicy, { nowMs, sinceMs, isIdle }: Moment) {
   const { when = "Immediately", windows = [], forceAfterSeconds = Infinity } = policy;
   const forceMs = sinceMs + forceAfterSeconds * 1_000;
-  const isOpen = {
-    Immediately: () => true,
-    WhenIdle: () => isIdle,
-    InWindow: () => windows.some((window) => begunMs(window, nowMs) !== undefined),
-  }[when];
-  if (nowMs >= forceMs || isOpen()) {
-    return { isNow: true, nextMs: undefined };
-  }
-  const starts = when === "InWindow" ? windows.map((window) => nextStartMs(window, nowMs) ?? Infinity) : [];
-  const nextMs = Math.min(forceMs, ...starts);
-  return { isNow: false, nextMs: Number.isFinite(nextMs) ? nextMs : undefined };
+  const used = when === "InWindow" ? windows : [];
+  const isOpen = used.some((window) => begunMs(window, nowMs) !== undefined);
+  const isNow = nowMs >= forceMs || when === "Immediately" || isOpen || (when === "WhenIdle" && isIdle);
+  const starts = used.map((window) => nextStartMs(window, nowMs) ?? Infinity);
+  return { isNow, nextMs: isNow ? Infinity : Math.min(forceMs, ...starts) };
 }

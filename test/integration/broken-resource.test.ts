@@ -1,5 +1,4 @@
 /** Tests stored resources that do not fit the schema. */
-
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

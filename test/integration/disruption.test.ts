@@ -204,15 +204,8 @@ test("the sample policy → only the group of approvers may approve a change, or
     ...["system:masters", ...groups].flatMap((group) => ["--as-group", group]),
   ];
   const [editor, approver] = [as([]), as(["database-approvers"])];
-  const approve = [
-    "-n",
-    world.namespace,
-    "annotate",
-    "--overwrite",
-    "cpe",
-    "orders",
-    "endpoint-operator.dev/approve-change=3f9a",
-  ];
+  const words = "annotate --overwrite cpe orders endpoint-operator.dev/approve-change=3f9a";
+  const approve = ["-n", world.namespace, ...words.split(" ")];
   const dryRun = "--dry-run=server";
   // The API server takes a moment to enforce a new policy.
   await expect
@@ -221,6 +214,8 @@ test("the sample policy → only the group of approvers may approve a change, or
   const patch = ["-n", world.namespace, "patch", "cpe", "orders", "--type=merge", dryRun, "-p"];
   const withoutApproval = [...patch, '{"spec":{"disruption":{"approval":null}}}'];
   expect((await adminKubectl().tryRun([...withoutApproval, ...editor])).stderr).toContain("spec.disruption.approval");
+  const scheduled = '{"spec":{"schedules":[{"name":"now","schedule":"* * * * *","durationSeconds":900}]}}';
+  expect((await adminKubectl().tryRun([...patch, scheduled, ...editor])).stderr).toContain("may change spec.schedules");
   expect((await adminKubectl().tryRun([...patch, '{"spec":{"disabled":false}}', ...editor])).code).toBe(0);
   expect((await adminKubectl().tryRun([...withoutApproval, ...approver])).code).toBe(0);
   expect((await adminKubectl().tryRun([...approve, dryRun, ...approver])).code).toBe(0);

@@ -1,5 +1,4 @@
 /** Starts the API server that the files of a tier share. */
-
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { startApiServer } from "../../tools/api-server/api-server.ts";

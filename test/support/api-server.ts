@@ -1,5 +1,4 @@
 /** Access to the shared API server: namespaces, service accounts, audit log. */
-
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, readFile } from "node:fs/promises";
 import path from "node:path";

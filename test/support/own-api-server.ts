@@ -1,5 +1,4 @@
 /** Starts an API server for one test. */
-
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../tools/api-server/api-server.ts";

@@ -1,5 +1,4 @@
 /** The records of roles and databases in status: who made them, and whether the records can be trusted. */
-
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { type Identity, isOfPlane, planeRecord } from "../../resource/identity.ts";

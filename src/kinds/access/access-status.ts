@@ -158,7 +158,6 @@ function passwordStatus(
     roleUpdatedTime,
     knownSinceTime: isSame ? notLater(before.knownSinceTime, now) : now,
     ...(rotatedTime !== undefined && { rotatedTime: notLater(rotatedTime, now) }),
-    // A reset that was begun may still take effect.
     ...(!isRotated && before?.rotation && { rotation: before.rotation }),
   };
 }

@@ -79,12 +79,9 @@ function decideWith(
   // A list may be out of date. Only a read by id proves that the compute is idle.
   const isRead = project.snapshot.readsById.has(endpoint.endpointId);
   const look: Plan = { kind: "Look", at: "Endpoint", endpointId: endpoint.endpointId };
+  const isForIdle = policyFor(context, facts.resource).when === "WhenIdle";
   const plan = planAccess(observation);
-  return plan.kind === "ResetPassword" && isForIdle(context, facts) && !isRead ? look : plan;
-}
-
-function isForIdle(context: AccessContext, { resource }: AccessFacts): boolean {
-  return policyFor(context, resource).when === "WhenIdle";
+  return plan.kind === "ResetPassword" && isForIdle && !isRead ? look : plan;
 }
 
 /** Describes everything of the project that the Secret is made from. */

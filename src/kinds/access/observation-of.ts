@@ -1,8 +1,6 @@
 /** Makes the observation of a DatabaseAccess from what was read, without further reads. */
-
-import { isInFlight } from "../../domain/operation.ts";
+import { isIdle } from "../../domain/endpoint.ts";
 import type { Reads } from "../../engine/kind.ts";
-import type { ProjectReads } from "../../engine/project-reads.ts";
 import { observedObjects, recordedObjects } from "./access-records.ts";
 import {
   type AccessContext,
@@ -24,21 +22,21 @@ export function observationOf(
     return undefined;
   }
   const recorded = recordedObjects(resource, context.identity);
+  const { endpointId } = own.endpoint;
+  const endpoint = project?.snapshot?.endpoints.get(endpointId);
+  const operations = project?.operations.operations.filter((each) => each.endpointId === endpointId) ?? [];
   return {
     ...own,
     ...{ resource, spec, nowMs, policy, account: context.secrets.account },
     settings: context.settingsOf(context.planeId),
     objects: observedObjects({ ...own, spec, objects: recorded }, memory.posts),
     openReset: recorded.length === 0 ? undefined : resource.status.password?.rotation,
-    rotationDueMs: rotationDueMs(context, resource, isIdle(project, own.endpoint.endpointId)),
+    rotationDueMs: rotationDueMs(
+      { ...context, nowMs },
+      resource,
+      endpoint !== undefined && isIdle(endpoint, operations),
+    ),
   };
-}
-
-/** Unknown words count as active. */
-function isIdle(project: ProjectReads | undefined, endpointId: string): boolean {
-  const { state, pendingState } = project?.snapshot?.endpoints.get(endpointId) ?? {};
-  const running = project?.operations.operations.filter((each) => each.endpointId === endpointId && isInFlight(each));
-  return state === "idle" && pendingState === undefined && running?.length === 0;
 }
 
 /** The observation as it is after the change of the step: an answer may hold a new password. */

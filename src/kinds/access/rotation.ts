@@ -32,7 +32,7 @@ export function rotationDueMs(context: DueContext, resource: DatabaseAccess, isI
     return dueMs;
   }
   const isShownIdle = endpointOf(resource, context.findEndpoint)?.status.state === "idle";
-  const { isNow, nextMs = Infinity } = timingOf(policy, { nowMs, sinceMs: dueMs, isIdle: isIdle ?? isShownIdle });
+  const { isNow, nextMs } = timingOf(policy, { nowMs, sinceMs: dueMs, isIdle: isIdle ?? isShownIdle });
   return policy.approval === "Required" ? Infinity : isNow ? dueMs : nextMs;
 }
 

@@ -30,9 +30,9 @@ export function createUnder(
 }
 
 function newIntent(observation: Observation, spec: ComputeEndpointSpec, preIds: string[]): CreateIntent {
-  const { resource, identity, nowMs, project } = observation;
+  const { resource, identity, project } = observation;
   return {
-    attempt: hashOf([resource.uid, nowMs, project.startedAtMs]).slice(0, 10),
+    attempt: hashOf([resource.uid, resource.resourceVersion, project.startedAtMs]).slice(0, 10),
     token: tokenOf(observation),
     ...planeRecord(identity),
     projectId: spec.projectId,
@@ -84,10 +84,7 @@ export function candidatesOf(
 }
 
 /** Finds the endpoint that a person names by `resolve-create: adopt=<id>`; `undefined`: none of these. */
-export function chosenOf(
-  { resource }: EndpointFacts,
-  endpoints: readonly ObservedEndpoint[],
-): ObservedEndpoint | undefined {
+export function chosenOf({ resource }: EndpointFacts, endpoints: readonly ObservedEndpoint[]) {
   const answer = resource.annotations[annotations.resolveCreate];
   return endpoints.find(({ id }) => answer === `adopt=${id}`);
 }

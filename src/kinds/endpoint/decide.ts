@@ -1,5 +1,4 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has. */
-
 import type { Reads } from "../../engine/kind.ts";
 import { invalidSpec } from "../../engine/standing.ts";
 import { isObserved } from "../../resource/compute-endpoint.ts";

@@ -44,7 +44,7 @@ export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): O
       ...failed.map(({ id }) => id),
       ...(state.failedActions ?? []).map(({ operationId }) => operationId),
     ]),
-    isAnyInFlight: shown.some((operation) => !["Succeeded", "Failed"].includes(outcomeOf(operation))),
+    shown,
     isSuspended: newest?.action === "suspend_compute" && outcomeOf(newest) === "Succeeded",
   };
 }

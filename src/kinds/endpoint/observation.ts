@@ -38,8 +38,8 @@ export interface OperationFacts {
   readonly inFlightForMs: number;
   /** Ids of failed operations that status or this reconcile's read shows. */
   readonly failedIds: ReadonlySet<string>;
-  /** Whether any operation of the endpoint has not ended, whatever started it. */
-  readonly isAnyInFlight: boolean;
+  /** The newest operations of the endpoint, whatever started them. */
+  readonly shown: readonly Pick<Operation, "status">[];
   /** Whether the newest operation of the endpoint is a suspend that succeeded. */
   readonly isSuspended: boolean;
 }

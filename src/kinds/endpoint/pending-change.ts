@@ -1,5 +1,5 @@
 /** Decides which changes that drop connections may be sent now, and what the others wait for. */
-import type { ObservedEndpoint } from "../../domain/endpoint.ts";
+import { isIdle, type ObservedEndpoint } from "../../domain/endpoint.ts";
 import type { ResourceKey } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import { secondsTime } from "../../resource/conditions.ts";
@@ -26,23 +26,23 @@ export function rulingOf(observation: Observation, spec: ComputeEndpointSpec, en
     return { held: [] };
   }
   const { resource, nowMs, operations } = observation;
-  const isFree = ({ field }: FieldDifference) => field === sizeField && isScheduledSize(spec, endpoint);
-  const bound = fields.filter((each) => !isFree(each));
+  const bound = fields.filter(({ field }) => field !== sizeField || !isScheduledSize(spec, endpoint));
   const begun = begunChange(observation, fields, bound);
-  // A state or operation with an unknown word counts as active.
-  const isIdle = endpoint.state === "idle" && endpoint.pendingState === undefined && !operations.isAnyInFlight;
-  const { isNow, nextMs } = timingOf(disruption, { nowMs, sinceMs: Date.parse(begun.sinceTime), isIdle });
-  const change = nextMs === undefined ? begun : { ...begun, nextTime: secondsTime(nextMs) };
+  const isHarmless = isIdle(endpoint, operations.shown);
+  const { isNow, nextMs } = timingOf(disruption, { nowMs, sinceMs: Date.parse(begun.sinceTime), isIdle: isHarmless });
+  const change = nextMs === Infinity ? begun : { ...begun, nextTime: secondsTime(nextMs) };
   const { annotations: given, status } = resource;
   const isGiven = given[annotations.approveChange] === change.hash && change.hash !== status.lastHandledApproval;
   const isApproved = isGiven || disruption.approval !== "Required";
   const unapproved = isApproved ? [] : bound;
-  const held = fields.filter((each) => !(each.field === sizeField && isIdle) && !(isNow && !unapproved.includes(each)));
+  const held = fields.filter(
+    (each) => !(each.field === sizeField && isHarmless) && !(isNow && !unapproved.includes(each)),
+  );
   if (held.length === 0) {
     return { held: [], change };
   }
   const isUnapproved = held.some((each) => unapproved.includes(each));
-  const isEndless = nextMs === undefined && disruption.when === "WhenIdle" && (endpoint.suspendTimeoutSeconds ?? 0) < 0;
+  const isEndless = nextMs === Infinity && disruption.when === "WhenIdle" && (endpoint.suspendTimeoutSeconds ?? 0) < 0;
   const until = isNow ? undefined : untilText(disruption, change, isEndless);
   const command = isUnapproved ? approvalCommand(resource.key, change.hash) : undefined;
   const reason = isUnapproved
@@ -65,9 +65,8 @@ function begunChange(observation: Observation, fields: FieldDifference[], bound:
   const { resource, nowMs } = observation;
   const { pendingChange: before } = resource.status;
   const wanted = (bound.length > 0 ? bound : fields).map(({ field, desired }) => ({ field, desired }));
-  const known = (before?.fields ?? []).map(({ field, desired }) => ({ field, desired }));
-  const isSame = wanted.every((each) => known.some((other) => isSameStored(each, other)));
-  if (before !== undefined && isSame) {
+  const isKnown = (each: object) => before?.fields.some(({ field, desired }) => isSameStored(each, { field, desired }));
+  if (before !== undefined && wanted.every(isKnown)) {
     return { fields, hash: before.hash, sinceTime: before.sinceTime };
   }
   const sinceTime = secondsTime(nowMs);

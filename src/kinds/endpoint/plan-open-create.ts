@@ -1,5 +1,5 @@
 /** Plans the next step of a resource with an open create: its intent is stored, and its result is not. */
-
+import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { stall } from "../../engine/kind.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
@@ -17,6 +17,7 @@ import { desiredChanges, fieldStateOf } from "./desired-endpoint.ts";
 import type { Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 import { planOwnToken } from "./plan-unowned.ts";
+import { scheduledSpec } from "./schedules.ts";
 
 /** An open create. `spec` is `undefined` if the resource is being deleted, so it no longer wants an endpoint. */
 interface OpenCreate {
@@ -105,16 +106,12 @@ function waitUntilSettled({ nowMs, policy }: Observation, waitMs: number): Plan 
   };
 }
 
-/** Whether the only candidate may be recorded without asking a person: no field that it shows differs from spec. */
-function isPresumable(
-  { resource }: Observation,
-  { type }: CreateIntent,
-  endpoint: Candidates["nameless"][number],
-): boolean {
+/** Whether the only candidate may be recorded without asking a person: no field that it shows differs from what is wanted. */
+function isPresumable({ resource, nowMs }: Observation, { type }: CreateIntent, endpoint: ObservedEndpoint): boolean {
   return (
     type === "ReadWrite" &&
     resource.spec.kind === "Valid" &&
-    fieldStateOf(desiredChanges(resource.spec.spec), endpoint) !== "Differs"
+    fieldStateOf(desiredChanges(scheduledSpec(resource.spec.spec, nowMs).spec), endpoint) !== "Differs"
   );
 }
 

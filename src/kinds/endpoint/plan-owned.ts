@@ -164,10 +164,8 @@ function planReplacement({ origin, endpointId }: Ownership): Plan {
  * Waits while an operation that the operator's own call started runs. Such an operation locks the project, so the
  * control plane would refuse every change.
  */
-export function planOperationWait({
-  operations,
-  policy,
-}: Pick<Observation, "operations" | "policy">): Plan | undefined {
+export function planOperationWait(given: Pick<Observation, "operations" | "policy">): Plan | undefined {
+  const { operations, policy } = given;
   return operations.ownInFlight.length === 0
     ? undefined
     : {
@@ -241,17 +239,14 @@ function planUpdate(observation: Ruled, spec: ComputeEndpointSpec, endpoint: Obs
     const isNothingToSend = diff.differing.length === 0 && diff.unverifiable.length === 0;
     return isNothingToSend ? undefined : update(diff, endpoint, hash);
   }
-  return diff.differing.length === 0 ? undefined : planDrift(observation, { diff, endpoint, acknowledged });
+  return diff.differing.length === 0 ? undefined : planDrift(observation, acknowledged, { ...diff, endpoint });
 }
 
-interface Drift {
-  readonly diff: EndpointDiff;
-  readonly endpoint: ObservedEndpoint;
-  readonly acknowledged: Acknowledged;
-}
-
-function planDrift(observation: Observation, { diff, endpoint, acknowledged }: Drift): Plan {
-  const { nowMs, operations } = observation;
+function planDrift(
+  { nowMs, operations }: Observation,
+  acknowledged: Acknowledged,
+  diff: EndpointDiff & { readonly endpoint: ObservedEndpoint },
+): Plan {
   const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");
   if (!mayResend(acknowledged, operations.failedIds)) {
     return stall(
@@ -261,7 +256,7 @@ function planDrift(observation: Observation, { diff, endpoint, acknowledged }: D
   }
   const waitMs = resendWaitMs(acknowledged, nowMs);
   return waitMs <= 0
-    ? { ...update({ ...diff, unverifiable: [] }, endpoint, acknowledged.hash), isCorrection: true }
+    ? { ...update({ ...diff, unverifiable: [] }, diff.endpoint, acknowledged.hash), isCorrection: true }
     : {
         kind: "Wait",
         reason: "Retrying",

@@ -120,7 +120,7 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
   },
   UpdateEndpoint: {
     ...change,
-    name: ({ endpointId, hash }) => `${endpointId} ${hash}`,
+    name: ({ endpointId, hash, changes }) => `${endpointId} ${hash} ${Object.keys(changes).join()}`,
     summary: () =>
       progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
     request: acceptedRequest,

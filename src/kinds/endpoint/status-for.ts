@@ -207,8 +207,8 @@ function matched(step: EndpointStep, spec: ComputeEndpointSpec | undefined): Ack
   const { held = [] } = rulingIn(endpointPlan(step.plan)) ?? {};
   const { differing } = diffEndpoint(spec, endpoint);
   if (differing.length > 0) {
-    const isOnlyHeld = differing.every(({ field }) => held.includes(`spec.${field}`));
-    return previous && isOnlyHeld ? { ...previous, unmatchedAttempts: 0 } : previous;
+    const isSent = differing.some(({ field }) => !held.includes(`spec.${field}`));
+    return isSent ? previous : previous && { ...previous, unmatchedAttempts: 0 };
   }
   const hash = hashOf(desiredChanges(spec));
   const fields = managedFields(step.facts);

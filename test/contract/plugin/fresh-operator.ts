@@ -1,5 +1,4 @@
 /** Runs a freshly started operator in memory, to compare it with the plugin's plan. */
-
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";

@@ -1,5 +1,4 @@
 /** Named cases of counting: every ended operation is counted once, whatever ends or hides in between. */
-
 import type { Step } from "../run/actions.ts";
 import { planOf } from "../run/plain-plan.ts";
 import { branch, readOnly, readWrite, size } from "../workloads/specs.ts";

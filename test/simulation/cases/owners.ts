@@ -1,5 +1,4 @@
 /** Named cases about which resource owns an endpoint. */
-
 import { planOf } from "../run/plain-plan.ts";
 import { rightClock } from "../time/machine.ts";
 import { branch, readWrite, size } from "../workloads/specs.ts";

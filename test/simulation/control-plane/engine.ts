@@ -2,7 +2,6 @@
  * The sandbox's engine in memory. Only this file knows how the engine and its store are made, and what the records
  * contain.
  */
-
 import type { RolePath } from "../../../src/sandbox/engine/branch-contents.ts";
 import type { EndpointCreation } from "../../../src/sandbox/engine/endpoint-changes.ts";
 import type { Mutation } from "../../../src/sandbox/engine/endpoints.ts";

@@ -1,5 +1,4 @@
 /** Checks that an endpoint has at most one owner. */
-
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { ownershipOf, resolutionOf } from "../run/stored-records.ts";
 import type { World } from "../run/world.ts";

@@ -1,5 +1,4 @@
 /** Checks that the operator changes only endpoints that belong to a resource. */
-
 import type { SentCall } from "../control-plane/sim-control-plane.ts";
 import type { StoredObject } from "../kubernetes/answers.ts";
 import { isObject } from "../kubernetes/merge-patch.ts";

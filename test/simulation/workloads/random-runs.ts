@@ -1,5 +1,4 @@
 /** Lists the kinds of random runs. */
-
 import { randomAccessPlan } from "./random-accesses.ts";
 import { randomAmnesiaPlan } from "./random-amnesia.ts";
 import { randomDisruptionPlan } from "./random-disruption.ts";

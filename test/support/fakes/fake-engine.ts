@@ -1,5 +1,4 @@
 /** The engine over fakes: kinds under test, and one control plane. */
-
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import type { EndedOperation } from "../../../src/domain/operation.ts";
 import type { Requeue } from "../../../src/domain/worker.ts";

@@ -1,5 +1,4 @@
 /** A store of resources of one kind in memory. */
-
 import { KubernetesError, keyText, type ResourceKey, type ResourceStore } from "../../../src/domain/resource-store.ts";
 import type { KindResource, KindStatus } from "../../../src/engine/kind-types.ts";
 import { checkConditions } from "../check-conditions.ts";

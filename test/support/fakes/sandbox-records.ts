@@ -1,5 +1,4 @@
 /** Records of the sandbox's store, for tests of stores. */
-
 import type { OperationRecord, ProjectRecord } from "../../../src/sandbox/engine/records.ts";
 
 /** A project of the paid plan. Its name is its id unless the test gives one. */

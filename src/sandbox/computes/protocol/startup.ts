@@ -2,7 +2,6 @@
  * Parses and writes the first packet of a connection, which has no type byte. It opens a session, or asks for TLS, for
  * GSS encryption, or to cancel a statement.
  */
-
 import { ProtocolError, zeroTerminated } from "./messages.ts";
 
 /** The maximum length of the first packet in bytes. PostgreSQL has the same limit. */

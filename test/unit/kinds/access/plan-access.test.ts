@@ -64,7 +64,6 @@ const rows: readonly Row[] = [
   ["a rotation is due", "ResetPassword", {}, { rotationDueMs: nowMs }],
   ["a rotation is due in a moment", "Settled", {}, { rotationDueMs: nowMs + 1 }],
   ["a reset has begun, and the role has not changed since", "Settled", {}, openReset],
-  ["so it has, and the rotation is still due", "ResetPassword", {}, { ...openReset, rotationDueMs: nowMs }],
   ["a reset has begun and changed the role", "WriteSecret Rotated new", {}, { ...openReset, ...isReset }],
   ["so it has, and the password is hidden", "ResetPassword", {}, { ...openReset, ...isReset, ...hidden }],
   ["a reset was answered", "WriteSecret Rotated new", {}, { ...openReset, ...isReset, isAnswered: true }],

@@ -235,7 +235,7 @@ export function observation(change: ObservationChange = {}): Observation {
       echoesNames: change.echoesNames ?? false,
     },
     operations: {
-      ...{ ownInFlight: [], inFlightForMs: 0, failedIds: new Set(), isAnyInFlight: false, isSuspended: false },
+      ...{ ownInFlight: [], inFlightForMs: 0, failedIds: new Set(), shown: [], isSuspended: false },
       ...change.operations,
     },
   };

@@ -1,5 +1,4 @@
 /** Events and a recorder, for tests. */
-
 import type { LogFields } from "../../../../src/domain/logger.ts";
 import type { ResourceEvent } from "../../../../src/domain/resource-store.ts";
 import { QueuedEventRecorder } from "../../../../src/kubernetes/events/event-recorder.ts";

@@ -1,5 +1,4 @@
 /** Makes the observation of a combination of factors. */
-
 import type { ObservedEndpoint } from "../../../../../src/domain/endpoint.ts";
 import type { Claim } from "../../../../../src/kinds/endpoint/claims.ts";
 import type { Observation } from "../../../../../src/kinds/endpoint/observation.ts";

@@ -1,5 +1,4 @@
 /** The rules that every plan must keep. */
-
 import type { Observation } from "../../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../../src/kinds/endpoint/plan.ts";
 import { nowMs, planFor } from "../builders.ts";
