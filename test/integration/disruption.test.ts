@@ -198,11 +198,8 @@ test("the sample policy → only the group of approvers may approve a change, or
   });
   await adminKubectl().run(["apply", "-f", "-"], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
 
-  const as = (groups: readonly string[]) => [
-    "--as",
-    "dana",
-    ...["system:masters", ...groups].flatMap((group) => ["--as-group", group]),
-  ];
+  const groupsOf = (groups: readonly string[]) => ["system:masters", ...groups].map((group) => `--as-group=${group}`);
+  const as = (groups: readonly string[]) => ["--as=dana", ...groupsOf(groups)];
   const [editor, approver] = [as([]), as(["database-approvers"])];
   const words = "annotate --overwrite cpe orders endpoint-operator.dev/approve-change=3f9a";
   const approve = ["-n", world.namespace, ...words.split(" ")];
