@@ -131,7 +131,7 @@ const storyOf = (hasComputes: boolean): readonly RegExp[] => {
     ...[heading(1), /^ok {2}a real kube-apiserver with its etcd runs/m, /^ok {2}the operator is ready/m],
     ...[heading(2), /^ {2}orders +False +\S+ +init +start_compute +running$/m, /^ok {2}Ready; start_compute was seen/m],
     ...[heading(3), /^ok {2}all three are Ready/m, heading(4), /^ {2}EndpointRestarting +\S/m, heading(5)],
-    ...(hasComputes ? [heading(6), /^ok {2}it connected, woke the endpoint and survived the rotation/m] : []),
+    ...(hasComputes ? [heading(6), /^ok {2}it connected, woke the endpoint, survived the rotation, and lost/m] : []),
     ...[later(6), /^ +Failed: start_compute/m, /^ {2}compute_endpoint_operation_failed\{.*name="orders".*\} 1$/m],
     ...[later(7), later(8), /^ok {2}the four endpoints are gone; ep-quiet-dawn-123456, .* is still there/m, later(9)],
   ];

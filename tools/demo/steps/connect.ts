@@ -33,10 +33,11 @@ export const connect: Step = {
       await application.ask("read-host", read, words);
       await wakeIt(story, application);
       await rotate(story, application);
+      await resizeWhenIdle(story, application);
     } finally {
       application.stop();
     }
-    return "it connected, woke the endpoint and survived the rotation";
+    return "it connected, woke the endpoint, survived the rotation, and lost nothing to another size";
   },
 };
 
@@ -55,4 +56,25 @@ async function rotate({ shell }: Story, application: Application): Promise<void>
   await application.mountSecret();
   const output = await application.ask("host", read, words);
   if (!output.includes("the password is refused")) throw new Error("the old password still works");
+}
+
+/** The policy WhenIdle holds a size back while the application is connected, and costs it no connection. */
+async function resizeWhenIdle(story: Story, application: Application): Promise<void> {
+  const { shell } = story;
+  shell.say(
+    "Another size would drop connections, so this resource lets it wait. The application is connected meanwhile:",
+  );
+  const held = application.ask("host", `SELECT '${words}' FROM pg_sleep(4)`, words);
+  const change = `-p='{"spec":{"disruption":{"when":"WhenIdle"},"compute":{"minUnits":0.5,"maxUnits":2}}}'`;
+  await shell.run(`kubectl ${shop} patch cpe orders --type=merge ${change}`);
+  await shell.run(`kubectl ${shop} wait --for=condition=ChangePending cpe/orders --timeout=60s`);
+  await held;
+  shell.say(
+    "The application has its answer, and nobody is connected. The operator sends the size when the compute is idle:",
+  );
+  await advanceClock(story, suspendSeconds);
+  await shell.run(`kubectl ${shop} wait --for=jsonpath='{.status.compute.size}'=0.5-2 cpe/orders --timeout=60s`);
+  shell.say("From now on, sizes are sent at once again. The next connection starts the compute:");
+  await shell.run(`kubectl ${shop} patch cpe orders --type=merge -p='{"spec":{"disruption":null}}'`);
+  await application.ask("host", read, words);
 }
