@@ -65,12 +65,16 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
       const controlPlane = controlPlaneOf({ serviceUrl, call, onListed });
       return { controlPlane, reserve, keyMark: async () => hash("sha256", await own.key()) };
     },
-    pollsPerMinute: budget.pollsPerMinute,
+    get pollsPerMinute() {
+      return budget.pollsPerMinute;
+    },
     makeUrgent: (projectId: string) => budget.makeUrgent(projectId),
     stopWaiting: () => budget.close(),
   };
   return {
     access,
+    /** The pause after a 429 and the refusal of a key stay in effect. @default the limit of the settings */
+    setRequestsPerMinute: (limit = config.requestsPerMinute) => budget.setRequestsPerMinute(limit),
     /** Requests that wait for the budget are put off. */
     async close() {
       budget.close();

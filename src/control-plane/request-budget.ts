@@ -49,8 +49,7 @@ interface Waiting {
 export class RequestBudget {
   readonly #options: Required<RequestBudgetOptions>;
   /** Background requests take from both buckets. */
-  readonly #buckets: { readonly Urgent: TokenBucket; readonly Background: TokenBucket };
-  readonly #perSecond: number;
+  #buckets: { readonly Urgent: TokenBucket; readonly Background: TokenBucket; readonly perSecond: number };
   /** The waiting requests of each urgency; the oldest goes first. */
   readonly #waiting = { Urgent: new Set<Waiting>(), Background: new Set<Waiting>() };
   #urgentGranted = 0;
@@ -59,19 +58,18 @@ export class RequestBudget {
 
   constructor(options: RequestBudgetOptions) {
     this.#options = { maxWaitMs: 240_000, ...options };
-    const { clock, requestsPerMinute, requestsPerSecond } = options;
-    const { capacity, perSecond } = bucketFor(requestsPerMinute, requestsPerSecond);
-    const half = { capacity: Math.max(1, capacity / 2), perSecond: perSecond / 2 };
-    this.#buckets = {
-      Urgent: new TokenBucket({ clock, capacity, perSecond, initial: 0 }),
-      Background: new TokenBucket({ clock, ...half, initial: 0 }),
-    };
-    this.#perSecond = perSecond;
+    this.#buckets = bucketsOf(this.#options);
+  }
+
+  /** Requests that wait keep their places, and the budget starts empty again. */
+  setRequestsPerMinute(requestsPerMinute: number): void {
+    this.#buckets = bucketsOf({ ...this.#options, requestsPerMinute });
+    this.#grantAll();
   }
 
   /** How many projects can be polled in one minute: polls may use half of the budget. */
   get pollsPerMinute(): number {
-    return (this.#perSecond * 60) / 2 / requestsPerPoll;
+    return (this.#buckets.perSecond * 60) / 2 / requestsPerPoll;
   }
 
   /** @throws after `maxWaitMs`: `Throttled` for an urgent request, else PutOffError; after `close`: LeaderFenceError */
@@ -162,8 +160,18 @@ export class RequestBudget {
     waiting.refuse(
       new ControlPlaneError("Throttled", "the request budget of the operator is used up", {
         effect: "NotApplied",
-        retryAfterMs: Math.ceil(((ahead + 1) / this.#perSecond) * 1_000),
+        retryAfterMs: Math.ceil(((ahead + 1) / this.#buckets.perSecond) * 1_000),
       }),
     );
   }
+}
+
+function bucketsOf({ clock, requestsPerMinute, requestsPerSecond }: RequestBudgetOptions) {
+  const { capacity, perSecond } = bucketFor(requestsPerMinute, requestsPerSecond);
+  const half = { capacity: Math.max(1, capacity / 2), perSecond: perSecond / 2 };
+  return {
+    Urgent: new TokenBucket({ clock, capacity, perSecond, initial: 0 }),
+    Background: new TokenBucket({ clock, ...half, initial: 0 }),
+    perSecond,
+  };
 }

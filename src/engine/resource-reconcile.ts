@@ -185,12 +185,13 @@ export class ResourceReconcile<T extends KindTypes> {
   /** The change that the resource waits to send. */
   wish(): WaitingChange | undefined {
     const { waitingSinceMs: sinceMs } = this.#memory;
-    const { shape, scope } = this.#decision;
+    const { shape, scope, plan } = this.#decision;
     if (this.#isDone || sinceMs === undefined || shape !== "Change") {
       return undefined;
     }
     const { uid, key } = this.#resource;
-    const hasOpenCreate = scope.openAttempt(this.#resource) !== undefined;
+    const { attempt } = scope.traitsOf(plan);
+    const hasOpenCreate = attempt !== undefined && attempt === scope.openAttempt(this.#resource);
     const urgency = isBeingDeleted(this.#resource) ? "Deletion" : hasOpenCreate ? "OpenCreate" : "Other";
     return { uid, namespace: key.namespace, urgency, sinceMs };
   }

@@ -97,12 +97,8 @@ export function isTokenOfCluster(token: string, clusterId: string): boolean {
   return token.startsWith(clusterPart(clusterId));
 }
 
-/** A process has one cluster id, so the last one is kept. */
-let known = { clusterId: "", part: "" };
-
 function clusterPart(clusterId: string): string {
-  if (known.clusterId !== clusterId) known = { clusterId, part: base32Hash(clusterId, clusterPartLength) };
-  return known.part;
+  return base32Hash(clusterId, clusterPartLength);
 }
 
 function base32Hash(text: string, length: number): string {
