@@ -8,10 +8,9 @@ import type { ProxySettings } from "../http/transport.ts";
 import { planeLabel, projectKey, recordedName } from "../resource/control-plane-resource.ts";
 import { holdAfterRefusedKey, holdAfterThrottling, withBudget, withOneKey } from "./around-calls.ts";
 import type { Call, KeyedCall } from "./call.ts";
-import { createHttpClient, type HttpClient } from "./http-call.ts";
+import { createHttpClient, type HttpClient, serviceUrlOf } from "./http-call.ts";
 import type { KeySource } from "./key-source.ts";
 import { RequestBudget } from "./request-budget.ts";
-import { parseServiceUrl } from "./service-url.ts";
 import { controlPlaneOf } from "./typed-calls.ts";
 import type { ListReport, UnreadableObjects } from "./unreadable-objects.ts";
 
@@ -101,7 +100,7 @@ function createClient(options: ConnectOptions, target: PlaneTarget, observer: Co
   const { callOf, fence, version, config: proxy } = options;
   const { url: baseUrl, mayBeNearby } = target;
   if (callOf !== undefined) {
-    return { serviceUrl: parseServiceUrl(baseUrl), call: callOf({ ...target, fence }), close: async () => {} };
+    return { serviceUrl: serviceUrlOf(baseUrl), call: callOf({ ...target, fence }), close: async () => {} };
   }
   const userAgent = `endpoint-operator/${version}`;
   return createHttpClient({ ...options, observer, baseUrl, userAgent, mayBeNearby, proxy });

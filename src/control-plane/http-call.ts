@@ -9,7 +9,6 @@ import { type Answered, type HttpOutcome, parseJson } from "../http/exchange.ts"
 import { HttpTransport, type OriginRequest, type ProxySettings } from "../http/transport.ts";
 import { isWrite, type KeyedCall, pathOf, type Request } from "./call.ts";
 import { type Clean, cleanText, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
-import { parseServiceUrl } from "./service-url.ts";
 import { UnusableContentError } from "./wire.ts";
 
 /** For writes. The lease must last longer. */
@@ -48,7 +47,7 @@ export interface HttpClient {
 
 /** @throws Error when the base URL is not valid; the message describes a valid one */
 export function createHttpClient(options: HttpCallOptions): HttpClient {
-  const serviceUrl = parseServiceUrl(options.baseUrl);
+  const serviceUrl = serviceUrlOf(options.baseUrl);
   const { origin, pathname } = new URL(serviceUrl);
   const { clock, mayBeNearby, proxy, fence, tracer } = options;
   const { maxResponseBytes = 16 * 1024 * 1024, connections = 256 } = options;
@@ -168,4 +167,10 @@ function codeOf(outcome: HttpOutcome, result: Result<unknown>): string {
     outcome.kind === "Answered" &&
     ("value" in result || (result.error.reason !== "UnreadableAnswer" && outcome.status >= 300));
   return isUsed ? String(outcome.status) : "error" in result ? result.error.reason : "";
+}
+
+/** The form in which the URL stands in ownership records. The settings and the CRD refuse what is not a base URL. */
+export function serviceUrlOf(text: string): string {
+  const { origin, pathname } = new URL(text);
+  return origin + pathname.replace(/\/+$/, "");
 }
