@@ -43,7 +43,7 @@ export function notGrantedMessage(
     case "adopt":
       return `Namespace ${namespace} has no grant for project ${projectId}, and an adoption needs one. ${ask}, or remove spec.adoption.`;
     case "observe":
-      return `Namespace ${namespace} has no grant for project ${projectId}, and to observe an endpoint needs one. ${ask}.`;
+      return `Namespace ${namespace} has no grant for project ${projectId}, and observing an endpoint needs one. ${ask}.`;
     case "deleteAdopted":
       return `This deletion concerns something that the operator may not have created. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not delete it. ${ask}, or set the deletionPolicy to Retain.`;
   }

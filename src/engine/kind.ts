@@ -88,13 +88,8 @@ export interface KindInProject<T extends KindTypes> {
 export type PlanOf<T extends KindTypes> = T["plan"] | CommonPlan;
 
 /** What the engine knows of one resource without a read of the control plane. */
-export interface Facts<T extends KindTypes> {
-  /** Epoch milliseconds of the operator's clock: for timestamps that people read, never for an age. */
-  readonly nowMs: number;
-  /** The start of the reconcile, in monotonic milliseconds. */
-  readonly monotonicMs: number;
-  readonly identity: Identity;
-  readonly policy: Policy;
+export interface Facts<T extends KindTypes>
+  extends Pick<ProjectFacts, "nowMs" | "monotonicMs" | "identity" | "policy"> {
   readonly resource: T["resource"];
   readonly memory: Readonly<ResourceMemory<T>>;
   /** What the namespace may do in the project of this reconcile. */
@@ -148,7 +143,9 @@ export interface ProjectFacts {
   readonly projectId: string;
   readonly identity: Identity;
   readonly policy: Policy;
+  /** Epoch milliseconds of the operator's clock: for timestamps, windows and schedules, never for how long a call waits. */
   readonly nowMs: number;
+  /** The start of the reconcile, in monotonic milliseconds. */
   readonly monotonicMs: number;
   readonly grantOf: GrantOf;
   readonly problem: PlaneProblem | undefined;

@@ -5,6 +5,7 @@ import { isFailureStall } from "../engine/failures.ts";
 import { fullGrant, noGrant } from "../engine/grant.ts";
 import type { ProjectFacts } from "../engine/kind.ts";
 import { memoryOf, Projects } from "../engine/memory.ts";
+import { beginPosts } from "../engine/posts.ts";
 import { EndpointsInProject } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
@@ -62,8 +63,7 @@ function noteRefusedCreate(projects: Projects, resource: ComputeEndpoint, clock:
   const { reason = "" } = conditionOf(conditions, "Ready") ?? {};
   if (createIntent === undefined || !(reason === "Retrying" || isFailureStall(reason))) return;
   const sinceMs = clock.monotonicMs();
-  const memory = memoryOf(projects.of(workProjectOf(resource)), resource, sinceMs);
-  memory.posts = { attempt: createIntent.attempt, isUnresolved: false, sinceMs, answer: undefined };
+  beginPosts(memoryOf(projects.of(workProjectOf(resource)), resource, sinceMs), createIntent.attempt, sinceMs);
 }
 
 /** The members of plans that the first line shows. All others are in the JSON. */

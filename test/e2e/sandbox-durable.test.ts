@@ -56,7 +56,7 @@ class LoadWorker {
     return { id: `load-${this.#number}`, name: "load", regionId: "aws-us-east-2", branches };
   }
 
-  /** Sends one write after the other until the server does not answer any more. */
+  /** Sends one write after the other until the server stops answering. */
   async run(url: string): Promise<void> {
     const endpoints = `${url}/projects/load-${this.#number}/endpoints`;
     for (;;) {

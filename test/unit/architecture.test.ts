@@ -276,10 +276,10 @@ test("the control plane of the settings → only src/planes and the form of the 
 
 /** Lines of TypeScript. A total may fall, and its limit with it. Issue 12 added 900 to the operator, and its tests 1,400. */
 test.each([
-  ["src", 19_625, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 19_618, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_162, () => true],
-  ["test", 43_735, () => true],
+  ["test", 43_732, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);

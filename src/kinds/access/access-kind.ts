@@ -2,7 +2,7 @@
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { KubernetesError, normal, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
 import { notGrantedMessage } from "../../engine/grant.ts";
-import type { CommonPlan, Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
+import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../../resource/names.ts";
@@ -22,6 +22,7 @@ import type {
   AccessStep,
   AccessTypes,
   AppliedSecret,
+  Plan,
 } from "./access-types.ts";
 import { comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
 import { deletedWith, heldBy, isDeletionGranted } from "./deletion.ts";
@@ -30,8 +31,6 @@ import { observationOf } from "./observation-of.ts";
 import { BranchReader, observe, readOwnSecret } from "./observe-access.ts";
 import { rotationDueMs } from "./rotation.ts";
 import { applySecret, sendAccessChange, trySecret } from "./send.ts";
-
-type Plan = AccessPlan | CommonPlan;
 
 export class AccessKind implements Kind<AccessTypes> {
   readonly finalizer = databaseAccessNames.finalizer;

@@ -10,7 +10,7 @@ import type {
   SecretWriteCause,
   StoredSecret,
 } from "../../domain/resource-store.ts";
-import type { Facts, ProjectFacts, Step } from "../../engine/kind.ts";
+import type { Facts, PlanOf, ProjectFacts, Step } from "../../engine/kind.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
@@ -58,6 +58,7 @@ export interface AccessTypes {
   readonly hint: AccessHint;
 }
 
+export type Plan = PlanOf<AccessTypes>;
 export type AccessFacts = Facts<AccessTypes>;
 export type AccessStep = Step<AccessTypes>;
 

@@ -1,14 +1,14 @@
 /** Decides about one DatabaseAccess: what to read next, and what follows from the reads. */
-import type { CommonPlan, Reads } from "../../engine/kind.ts";
+import type { Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { waits } from "./access-texts.ts";
 import {
   type AccessContext,
   type AccessFacts,
-  type AccessPlan,
   type AccessTypes,
   type BoundEndpoint,
+  type Plan,
   validSpecOf,
 } from "./access-types.ts";
 import { deletedWith, nextToDelete } from "./deletion.ts";
@@ -18,7 +18,6 @@ import { configMarkOf } from "./observe-access.ts";
 import { planAccess } from "./plan-access.ts";
 import { policyFor } from "./rotation.ts";
 
-type Plan = AccessPlan | CommonPlan;
 type AccessReadsSoFar = Reads<AccessTypes>;
 
 /** The interval at which a Secret is compared with the operator's last write, in milliseconds. */

@@ -1,13 +1,10 @@
 import type { ObservedRole } from "../../domain/control-plane.ts";
 import type { SecretData, SecretWriteCause } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import type { CommonPlan } from "../../engine/kind.ts";
 import { stalls, waits } from "./access-texts.ts";
-import { type AccessObservation, type AccessPlan, isSecretUntouched, type ObjectType, roleIn } from "./access-types.ts";
+import { type AccessObservation, isSecretUntouched, type ObjectType, type Plan, roleIn } from "./access-types.ts";
 import { bindingOf } from "./binding.ts";
 import { isRotationWanted } from "./rotation.ts";
-
-type Plan = AccessPlan | CommonPlan;
 
 /** The checks in their order. The first one that returns a plan decides. If none does, the resource is settled. */
 const checks: readonly ((observation: AccessObservation) => Plan | undefined)[] = [

@@ -46,7 +46,7 @@ export interface ControlPlaneTap {
   settled(call: SentCall, error: Error | undefined): void;
 }
 
-/** What the control plane has answered, as far as somebody looks at it. */
+/** The parts of the control plane's answers that the oracles read. */
 export type Outcome = Refusal | { readonly endpoint?: { readonly id: string } };
 
 /** A call that is not answered yet. */
