@@ -274,12 +274,12 @@ test("the control plane of the settings → only src/planes and the form of the 
   expect(others.sort()).toEqual(["resource/control-plane-resource.ts"]);
 });
 
-/** Lines of TypeScript. A total may fall, and its limit with it. Issue 12 added 900 to the operator, and its tests 1,400. */
+/** Lines of TypeScript. A total may fall, and its limit with it. Issues 12 and 13 add 900 each to the operator. */
 test.each([
-  ["src", 19_618, (path: string) => !path.startsWith("sandbox/")],
-  ["src", 14_200, (path: string) => path.startsWith("sandbox/")],
-  ["tools", 10_162, () => true],
-  ["test", 43_732, () => true],
+  ["src", 20_600, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 14_500, (path: string) => path.startsWith("sandbox/")],
+  ["tools", 10_500, () => true],
+  ["test", 46_000, () => true],
 ])("%s → at most %d lines", async (folder, limit, isCounted) => {
   const files = [...(await readSources(folder))].filter(([path]) => isCounted(path));
   const lines = files.reduce((sum, [, source]) => sum + source.split("\n").length - 1, 0);
