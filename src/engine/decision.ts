@@ -30,18 +30,13 @@ export interface DecisionOf<T extends KindTypes> {
   readonly resource: T["resource"];
 }
 
-/** One resource in one reconcile, with what is known and decided of it. */
-export interface Target<T extends KindTypes> {
-  readonly context: EngineContext;
-  readonly kind: Kind<T>;
-  readonly memory: ResourceMemory<T>;
-  readonly decision: Decision<T>;
-}
+/** One resource in one reconcile, with what its result is stored and reported by. */
+export type Target<T extends KindTypes> = Decision<T> & { readonly context: EngineContext; readonly kind: Kind<T> };
 
 export class Decision<T extends KindTypes> {
-  readonly #kind: Pick<Kind<T>, "finalizer">;
-  readonly #project: ProjectFacts;
-  readonly #memory: ResourceMemory<T>;
+  readonly project: ProjectFacts;
+  readonly memory: ResourceMemory<T>;
+  readonly #finalizer: string;
   scope: KindInProject<T>;
   resource: T["resource"];
   plan: PlanOf<T>;
@@ -53,9 +48,9 @@ export class Decision<T extends KindTypes> {
   #reads: Reads<T> = {};
 
   constructor({ kind, scope, project, memory, resource }: DecisionOf<T>) {
-    this.#kind = kind;
-    this.#project = project;
-    this.#memory = memory;
+    this.#finalizer = kind.finalizer;
+    this.project = project;
+    this.memory = memory;
     this.scope = scope;
     this.resource = resource;
     this.isChanged = memory.mark !== this.mark();
@@ -89,15 +84,15 @@ export class Decision<T extends KindTypes> {
   /** A text of what a decision depends on: with another one, the resource is decided again. */
   mark(): string {
     const { resourceVersion, key } = this.resource;
-    const { grantOf, projectId, problem } = this.#project;
+    const { grantOf, projectId, problem } = this.project;
     const { mayChange, mayAdopt } = grantOf(key.namespace, projectId);
     return [resourceVersion, mayChange, mayAdopt, problem?.message, this.scope.markOf?.(this.resource)].join(" ");
   }
 
   /** Decides for this or a newer version of the resource, as of the begin of the reconcile or later. */
-  decide(resource = this.resource, nowMs = this.#project.nowMs): PlanOf<T> {
+  decide(resource = this.resource, nowMs = this.project.nowMs): PlanOf<T> {
     const facts = { ...this.#facts(resource), nowMs };
-    const standing = { kind: this.scope, finalizer: this.#kind.finalizer, project: this.#project };
+    const standing = { kind: this.scope, finalizer: this.#finalizer, project: this.project };
     return planStanding(standing, facts) ?? this.scope.decide(facts, this.#reads);
   }
 
@@ -139,9 +134,9 @@ export class Decision<T extends KindTypes> {
   }
 
   #facts(resource = this.resource): Facts<T> {
-    const { nowMs, monotonicMs, identity, policy, grantOf, projectId } = this.#project;
+    const { nowMs, monotonicMs, identity, policy, grantOf, projectId } = this.project;
     const { isDue, isChanged } = this;
     const grant = grantOf(resource.key.namespace, projectId);
-    return { nowMs, monotonicMs, identity, policy, resource, memory: this.#memory, grant, isDue, isChanged };
+    return { nowMs, monotonicMs, identity, policy, resource, memory: this.memory, grant, isDue, isChanged };
   }
 }

@@ -18,8 +18,7 @@ export async function guarded<T extends KindTypes>(target: Target<T>, work: () =
     await work();
     return true;
   } catch (error) {
-    const { context, kind, memory } = target;
-    const { resource } = target.decision;
+    const { context, kind, memory, resource } = target;
     const firstMs = hasMoved(error) ? delays.movedMs : delays.firstMs;
     memory.writeFailures += 1;
     const delayMs = backoffMs(memory.writeFailures, { firstMs, longestMs: delays.longestMs });

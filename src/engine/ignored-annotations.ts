@@ -2,8 +2,7 @@
 import { type ResourceEvent, warning } from "../domain/resource-store.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations, group } from "../resource/names.ts";
-import type { Step } from "./kind.ts";
-import type { KindStatus, KindTypes } from "./kind-types.ts";
+import type { KindResource, KindStatus } from "./kind-types.ts";
 
 const meaningful: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(Object.values(annotations).map((name) => [name, /(?:)/])),
@@ -13,20 +12,12 @@ const meaningful: Readonly<Record<string, RegExp>> = {
 
 const begin = " The operator ignores these annotations:";
 
-/** Adds them to the message of Ready. @param statusOf computes the status from a step that does not show them */
-export function withIgnored<T extends KindTypes>(step: Step<T>, statusOf: (step: Step<T>) => T["status"]): T["status"] {
-  const { resource } = step.facts;
-  const plain = { ...step, facts: { ...step.facts, resource: { ...resource, status: noting(resource.status, "") } } };
-  const wrong = Object.entries(resource.annotations).filter(([name, value]) => !meaningful[name]?.test(value));
+/** Ends the message of Ready with what is ignored. @param message may end with what was ignored before */
+export function withIgnored(message: string, { annotations: given }: KindResource): string {
+  const wrong = Object.entries(given).filter(([name, value]) => !meaningful[name]?.test(value));
   const texts = wrong.map(([name, value]) => `${name.slice(group.length + 1)}=${JSON.stringify(value.slice(0, 40))}`);
-  return noting(statusOf(plain), wrong.length === 0 ? "" : `${begin} ${texts.join(", ")}.`.slice(0, 300));
-}
-
-function noting<Status extends KindStatus>(status: Status, note: string): Status {
-  const conditions = status.conditions?.map((each) =>
-    each.type === "Ready" ? { ...each, message: `${each.message.split(begin)[0]}${note}` } : each,
-  );
-  return { ...status, ...(conditions && { conditions }) };
+  const note = wrong.length === 0 ? "" : `${begin} ${texts.join(", ")}.`.slice(0, 300);
+  return `${message.split(begin)[0]}${note}`;
 }
 
 const noteIn = ({ conditions }: KindStatus) => conditionOf(conditions, "Ready")?.message.split(begin)[1];

@@ -81,7 +81,7 @@ class ProjectReconcile {
 
   #forgetGone(): void {
     const { kinds, metrics } = this.#context;
-    const isHere = new Set(this.#resources.map(({ uid }) => uid));
+    const isHere = new Set(this.#resources.map(({ resource }) => resource.uid));
     for (const [uid, { key }] of this.#of.unit.isKnown ? this.#memory.resources : []) {
       if (!isHere.has(uid)) {
         this.#memory.resources.delete(uid);
@@ -151,12 +151,12 @@ class ProjectReconcile {
     chosen: readonly ResourceReconcile<KindTypes>[],
   ): Promise<ProjectReads> {
     const project = this.#memory;
-    const ranges = this.#resources.flatMap(({ historyRange }) => historyRange ?? []);
+    const ranges = this.#resources.flatMap(({ shownLog }) => shownLog?.since ?? []);
     const reads = await readProject({ clock: this.#context.clock, controlPlane: calls.controlPlane }, project, ranges);
     project.listedWith = await calls.keyMark();
     for (const kind of this.#context.kinds) {
       await Promise.all(
-        chosen.filter((each) => each.isOf(kind)).map((each) => each.decideWithReads(calls.controlPlane, reads)),
+        chosen.filter((each) => each.kind === kind).map((each) => each.decideWithReads(calls.controlPlane, reads)),
       );
     }
     project.readFailure = undefined;
@@ -168,7 +168,7 @@ class ProjectReconcile {
     const isOpen = !isLocked(this.#memory, this.#facts.monotonicMs);
     const wishes = chosen.flatMap((each) => each.wish() ?? []);
     const first = isOpen ? firstChange(wishes, this.#memory.lastChange?.namespace) : undefined;
-    await Promise.all(chosen.map((each) => (each.uid === first?.uid ? each.send(change) : each.finish())));
+    await Promise.all(chosen.map((each) => (each.resource.uid === first?.uid ? each.send(change) : each.finish())));
   }
 
   /**

@@ -2,14 +2,14 @@
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { countStored } from "../operations/counting.ts";
-import type { HistoryRange } from "../operations/reader.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
-import { Decision, type Target } from "./decision.ts";
+import type { EngineContext } from "./context.ts";
+import { Decision, type DecisionOf } from "./decision.ts";
 import { nextFailure, nextReportMs } from "./failures.ts";
 import { guarded } from "./guarded.ts";
-import type { Kind, KindInProject, Outcome, PlanOf, ProjectFacts, Step } from "./kind.ts";
+import type { Kind, Outcome, Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import type { FailureRow, ProjectMemory, ResourceMemory } from "./memory.ts";
+import type { FailureRow, ProjectMemory } from "./memory.ts";
 import { deferredOutcome, dueAfter, failedOutcome, heldBack } from "./outcome.ts";
 import { notePostsOf } from "./posts.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
@@ -26,73 +26,41 @@ export interface FailedRead {
   readonly isProjectGone: boolean;
 }
 
-export interface ReconcileOf<T extends KindTypes> extends Omit<Target<T>, "decision"> {
-  readonly scope: KindInProject<T>;
-  readonly project: ProjectFacts;
+export interface ReconcileOf<T extends KindTypes> extends DecisionOf<T> {
+  readonly context: EngineContext;
+  readonly kind: Kind<T>;
   readonly projectMemory: ProjectMemory;
-  readonly resource: T["resource"];
 }
 
-export class ResourceReconcile<T extends KindTypes> {
-  readonly #target: Target<T>;
-  readonly #facts: ProjectFacts;
+export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
+  readonly context: EngineContext;
+  readonly kind: Kind<T>;
   readonly #projectMemory: ProjectMemory;
   /** Whether this reconcile does nothing more for the resource: it is released, stored or gone, or the work failed. */
   #isDone = false;
 
   constructor(of: ReconcileOf<T>) {
-    this.#facts = of.project;
+    catchUp(of);
+    super(of);
+    this.context = of.context;
+    this.kind = of.kind;
     this.#projectMemory = of.projectMemory;
-    catchUp(of, of.scope, of.resource);
-    this.#target = { ...of, decision: new Decision(of) };
     this.#endWait();
   }
 
-  get #decision(): Decision<T> {
-    return this.#target.decision;
-  }
-
-  get #memory(): ResourceMemory<T> {
-    return this.#target.memory;
-  }
-
   get #nowMs(): number {
-    return this.#target.context.clock.monotonicMs();
-  }
-
-  isOf(kind: Kind<KindTypes>): boolean {
-    return this.#target.kind === (kind as unknown);
-  }
-
-  get uid(): string {
-    return this.#resource.uid;
-  }
-
-  get plan(): PlanOf<T> {
-    return this.#decision.plan;
-  }
-
-  get isDue(): boolean {
-    return this.#decision.isDue;
-  }
-
-  get historyRange(): HistoryRange | undefined {
-    return this.#decision.shownLog?.since;
-  }
-
-  get #resource(): T["resource"] {
-    return this.#decision.resource;
+    return this.context.clock.monotonicMs();
   }
 
   get #isWaiting(): boolean {
-    return this.#memory.waitingSinceMs !== undefined;
+    return this.memory.waitingSinceMs !== undefined;
   }
 
   /** Whether the decision needs the control plane, or its operations are worth a read that happens anyway. */
   wantsRead(): "Needed" | "Useful" | "No" {
-    const { plan, shownLog } = this.#decision;
+    const { plan, shownLog } = this;
     // Without the finalizer nothing is decided from reads: nothing may be created outside the cluster before it is stored.
-    const isUnguarded = !isBeingDeleted(this.#resource) && this.#lacksFinalizer();
+    const isUnguarded = !isBeingDeleted(this.resource) && this.#lacksFinalizer();
     if (this.#isDone || isUnguarded || (plan.kind !== "Look" && shownLog === undefined)) {
       return "No";
     }
@@ -101,17 +69,17 @@ export class ResourceReconcile<T extends KindTypes> {
 
   /** Whether any read of the project may help it on: it is due, at work, or waits. */
   isExpecting(): boolean {
-    return this.isDue || this.#isWaiting || isAtWork(this.#resource);
+    return this.isDue || this.#isWaiting || isAtWork(this.resource);
   }
 
   /** Whether a person waits for it. After a restart all resources are due, and none of them is urgent for that. */
   isUrgent(): boolean {
-    const isEdited = this.#decision.isChanged && this.#memory.mark !== undefined;
-    return this.isAskedFor() || this.#isWaiting || isAtWork(this.#resource) || isEdited;
+    const isEdited = this.isChanged && this.memory.mark !== undefined;
+    return this.isAskedFor() || this.#isWaiting || isAtWork(this.resource) || isEdited;
   }
 
   isAskedFor(): boolean {
-    return isAskedFor(this.#resource);
+    return isAskedFor(this.resource);
   }
 
   /** Takes the newest version, and carries out what needs no control plane. An outage never delays it. */
@@ -120,16 +88,16 @@ export class ResourceReconcile<T extends KindTypes> {
       return;
     }
     await this.#guarded(async () => {
-      const current = await this.#target.kind.store.current(this.#resource.key);
-      if (current?.uid !== this.#resource.uid) {
+      const current = await this.kind.store.current(this.resource.key);
+      if (current?.uid !== this.resource.uid) {
         this.#isDone = true;
-        this.#memory.dueAtMs = this.#nowMs + goneAgainMs;
+        this.memory.dueAtMs = this.#nowMs + goneAgainMs;
         return;
       }
       this.#take(current);
       this.#endWait();
       await this.#addFinalizer();
-      await this.#decision.readLocally();
+      await this.readLocally();
       if (this.wantsRead() === "No") {
         await this.#conclude();
       }
@@ -137,37 +105,38 @@ export class ResourceReconcile<T extends KindTypes> {
   }
 
   #take(resource: T["resource"]): void {
-    this.#decision.resource = resource;
-    catchUp(this.#target, this.#decision.scope, resource);
-    this.#decision.plan = this.#decision.decide();
+    this.resource = resource;
+    catchUp(this);
+
+    this.plan = this.decide();
   }
 
   /** Before the reads, only the plan `Look` can lead to a change. With any other plan, the resource waits for nothing. */
   #endWait(): void {
-    if (this.plan.kind !== "Look") this.#memory.waitingSinceMs = undefined;
+    if (this.plan.kind !== "Look") this.memory.waitingSinceMs = undefined;
   }
 
   /** Nothing is created outside the cluster before the finalizer is stored. */
   async #addFinalizer(): Promise<void> {
-    const isWanted = this.plan.kind === "Look" && !isBeingDeleted(this.#resource);
+    const isWanted = this.plan.kind === "Look" && !isBeingDeleted(this.resource);
     if (isWanted && this.#lacksFinalizer()) {
-      this.#take(await this.#target.kind.store.addFinalizer(this.#resource));
-      this.#target.context.logger.info(resourceFields(this.#resource), "finalizer added");
+      this.#take(await this.kind.store.addFinalizer(this.resource));
+      this.context.logger.info(resourceFields(this.resource), "finalizer added");
     }
   }
 
   #lacksFinalizer(): boolean {
-    const isGuarded = this.#decision.scope.isGuarded?.(this.#resource) ?? true;
-    return isGuarded && !this.#resource.finalizers.includes(this.#target.kind.finalizer);
+    const isGuarded = this.scope.isGuarded?.(this.resource) ?? true;
+    return isGuarded && !this.resource.finalizers.includes(this.kind.finalizer);
   }
 
   async decideWithReads(from: ControlPlane, reads: ProjectReads): Promise<void> {
     await this.#guarded(async () => {
       try {
-        await this.#decision.readAndDecide(from, reads);
+        await this.readAndDecide(from, reads);
       } catch (error) {
         if (!(error instanceof ControlPlaneError)) throw error;
-        this.#decision.readError = error;
+        this.readError = error;
       }
       this.#noteWaiting();
     });
@@ -175,36 +144,36 @@ export class ResourceReconcile<T extends KindTypes> {
 
   /** A change that is held back does not wait. A resource that is due waits also for the list of a locked project. */
   #noteWaiting(): void {
-    const { shape, readError } = this.#decision;
+    const { shape, readError } = this;
     const isWish = shape === "Change" && this.#heldBack === undefined;
     const isWaiting = readError === undefined && (isWish || (shape === "Look" && this.isExpecting()));
-    const sinceMs = this.#memory.waitingSinceMs ?? this.#facts.monotonicMs;
-    this.#memory.waitingSinceMs = isWaiting ? sinceMs : undefined;
+    const sinceMs = this.memory.waitingSinceMs ?? this.project.monotonicMs;
+    this.memory.waitingSinceMs = isWaiting ? sinceMs : undefined;
   }
 
   /** The change that the resource waits to send. */
   wish(): WaitingChange | undefined {
-    const { waitingSinceMs: sinceMs } = this.#memory;
-    const { shape, scope, plan } = this.#decision;
+    const { waitingSinceMs: sinceMs } = this.memory;
+    const { shape, scope, plan } = this;
     if (this.#isDone || sinceMs === undefined || shape !== "Change") {
       return undefined;
     }
-    const { uid, key } = this.#resource;
+    const { uid, key } = this.resource;
     const { attempt } = scope.traitsOf(plan);
-    const hasOpenCreate = attempt !== undefined && attempt === scope.openAttempt(this.#resource);
-    const urgency = isBeingDeleted(this.#resource) ? "Deletion" : hasOpenCreate ? "OpenCreate" : "Other";
+    const hasOpenCreate = attempt !== undefined && attempt === scope.openAttempt(this.resource);
+    const urgency = isBeingDeleted(this.resource) ? "Deletion" : hasOpenCreate ? "OpenCreate" : "Other";
     return { uid, namespace: key.namespace, urgency, sinceMs };
   }
 
   /** Sends the change. Claims and grants may have changed since the decision, so they are looked up again. */
   async send(calls: ChangeCalls): Promise<void> {
-    this.#decision.scope = this.#target.kind.begin(this.#facts);
-    await this.#guarded(() => inResourceSpan(this.#target.context, this.#resource, () => this.#send(calls)));
+    this.scope = this.kind.begin(this.project);
+    await this.#guarded(() => inResourceSpan(this.context, this.resource, () => this.#send(calls)));
   }
 
   async #send(calls: ChangeCalls): Promise<void> {
-    const { decision, memory } = this.#target;
-    const sent = await sendChange(this.#target, calls);
+    const { memory, scope } = this;
+    const sent = await sendChange(this, calls);
     memory.waitingSinceMs = undefined;
     if (sent.kind === "Outdated") {
       memory.dueAtMs = 0;
@@ -214,7 +183,7 @@ export class ResourceReconcile<T extends KindTypes> {
       await this.#storeOutcome({ kind: "Applied", applied: sent.applied });
       return;
     }
-    decision.resource = sent.resource;
+    this.resource = sent.resource;
     if (sent.kind === "Failed") {
       const { retryAtMs } = this.#noteFailure(sent.error);
       // The lock belongs to the project, so all its changes wait.
@@ -224,12 +193,12 @@ export class ResourceReconcile<T extends KindTypes> {
     }
     const { answer } = sent;
     const atMs = this.#nowMs;
-    this.#projectMemory.lastChange = { namespace: this.#resource.key.namespace, atMs };
+    this.#projectMemory.lastChange = { namespace: this.resource.key.namespace, atMs };
     noteStarted(this.#projectMemory, answer.operations, atMs);
-    decision.projectReads?.noteAnswer();
+    this.projectReads?.noteAnswer();
     const accepted = { kind: "Accepted", answer } as const;
-    memory.hint = decision.scope.hintAfter?.(decision.step(accepted));
-    await this.#storeOutcome({ ...accepted, applied: await decision.scope.apply?.(decision.step(accepted)) });
+    memory.hint = scope.hintAfter?.(this.step(accepted));
+    await this.#storeOutcome({ ...accepted, applied: await scope.apply?.(this.step(accepted)) });
   }
 
   /** Carries out a decision that sends nothing, if that was not done yet. */
@@ -241,12 +210,12 @@ export class ResourceReconcile<T extends KindTypes> {
 
   async #conclude(): Promise<void> {
     const outcome = await this.#restingOutcome();
-    const { shape, projectReads } = this.#decision;
-    const step = this.#decision.step(outcome);
+    const { shape, projectReads } = this;
+    const step = this.step(outcome);
     if (shape === "RemoveFinalizer" && outcome.kind === "NothingSent") {
-      await release(this.#target, step);
+      await release(this, step);
       this.#isDone = true;
-      this.#projectMemory.resources.delete(this.uid);
+      this.#projectMemory.resources.delete(this.resource.uid);
     } else if (shape === "Idle" && outcome.kind === "NothingSent" && projectReads === undefined) {
       this.#rest(step);
     } else if (outcome.kind !== "Deferred" || this.isDue) {
@@ -256,22 +225,21 @@ export class ResourceReconcile<T extends KindTypes> {
   }
 
   async #restingOutcome(): Promise<Outcome<T>> {
-    const decision = this.#decision;
-    if (decision.readError !== undefined) {
-      this.#noteFailure(decision.readError);
+    if (this.readError !== undefined) {
+      this.#noteFailure(this.readError);
       return this.#failed();
     }
-    switch (decision.shape) {
+    switch (this.shape) {
       case "Apply": {
-        const applied = await decision.scope.apply?.(decision.step({ kind: "NothingSent" }));
+        const applied = await this.scope.apply?.(this.step({ kind: "NothingSent" }));
         return applied === undefined ? { kind: "NothingSent" } : { kind: "Applied", applied };
       }
       case "Change":
         return this.#heldBack === undefined
-          ? deferredOutcome(this.#resource, this.#memory, this.#facts)
+          ? deferredOutcome(this.resource, this.memory, this.project)
           : this.#failed();
       case "Look":
-        return this.#isWaiting ? deferredOutcome(this.#resource, this.#memory, this.#facts) : { kind: "NothingSent" };
+        return this.#isWaiting ? deferredOutcome(this.resource, this.memory, this.project) : { kind: "NothingSent" };
       default:
         return { kind: "NothingSent" };
     }
@@ -283,69 +251,69 @@ export class ResourceReconcile<T extends KindTypes> {
       return;
     }
     await this.#guarded(async () => {
-      const isGone = isProjectGone && this.plan.kind === "Look" && isBeingDeleted(this.#resource);
+      const isGone = isProjectGone && this.plan.kind === "Look" && isBeingDeleted(this.resource);
       if (isGone) {
-        this.#decision.plan = { kind: "RemoveFinalizer", cause: "ProjectGone" };
+        this.plan = { kind: "RemoveFinalizer", cause: "ProjectGone" };
       }
-      if (isGone || this.#decision.shape === "RemoveFinalizer") {
+      if (isGone || this.shape === "RemoveFinalizer") {
         await this.#conclude();
         return;
       }
       await this.#storeOutcome({ kind: "Failed", error, forMs, lockHolder: undefined });
-      this.#memory.dueAtMs = this.#nowMs + nextReportMs(forMs);
+      this.memory.dueAtMs = this.#nowMs + nextReportMs(forMs);
     });
   }
 
   async #storeOutcome(outcome: Outcome<T>): Promise<void> {
-    const step = this.#decision.step(outcome);
-    const stored = await storeStep(this.#target, step);
+    const step = this.step(outcome);
+    const stored = await storeStep(this, step);
     this.#isDone = true;
     if (stored === undefined) {
       // The resource is gone or replaced. The watch reports that soon.
-      this.#memory.dueAtMs = 0;
+      this.memory.dueAtMs = 0;
       return;
     }
-    this.#memory.writeFailures = 0;
-    const isRest = outcome.kind === "NothingSent" && this.#decision.shape === "Rest";
+    this.memory.writeFailures = 0;
+    const isRest = outcome.kind === "NothingSent" && this.shape === "Rest";
     if (isRest || outcome.kind === "Accepted" || outcome.kind === "Applied") {
-      this.#memory.failure = undefined;
+      this.memory.failure = undefined;
     }
-    this.#decision.resource = stored;
-    catchUp(this.#target, this.#decision.scope, stored);
+    this.resource = stored;
+    catchUp(this);
     this.#rest(step);
   }
 
   /** Notes what was decided from, and when the resource is due again. */
   #rest(step: Step<T>): void {
-    this.#memory.mark = this.#decision.mark();
-    this.#memory.hint = this.#decision.scope.hintAfter?.(step);
-    const { isDue, scope } = this.#decision;
+    this.memory.mark = this.mark();
+    this.memory.hint = this.scope.hintAfter?.(step);
+    const { isDue, scope } = this;
     const nowMs = this.#nowMs;
-    this.#memory.dueAtMs = dueAfter(step, { nowMs, isDue, kindMs: scope.dueInMs(step) });
+    this.memory.dueAtMs = dueAfter(step, { nowMs, isDue, kindMs: scope.dueInMs(step) });
   }
 
   #noteFailure(error: ControlPlaneError): FailureRow {
-    const { generation } = this.#resource;
+    const { generation } = this.resource;
     const nowMs = this.#nowMs;
-    const failure = nextFailure(this.#memory.failure, { error, generation, nowMs }, this.#target.context);
-    this.#memory.failure = failure;
+    const failure = nextFailure(this.memory.failure, { error, generation, nowMs }, this.context);
+    this.memory.failure = failure;
     return failure;
   }
 
   #failed(): Outcome<T> {
-    const { projectReads } = this.#decision;
-    return failedOutcome(this.#memory.failure, this.#nowMs, projectReads?.lockHolder);
+    const { projectReads } = this;
+    return failedOutcome(this.memory.failure, this.#nowMs, projectReads?.lockHolder);
   }
 
   get #heldBack(): FailureRow | undefined {
-    return heldBack(this.#resource, this.#memory.failure, this.#facts.monotonicMs);
+    return heldBack(this.resource, this.memory.failure, this.project.monotonicMs);
   }
 
   async #guarded(work: () => Promise<void>): Promise<void> {
-    if (!(await guarded(this.#target, work))) {
+    if (!(await guarded(this, work))) {
       this.#isDone = true;
       // Before the backoff has passed, only a change of the resource makes it due.
-      this.#memory.mark = this.#decision.mark();
+      this.memory.mark = this.mark();
     }
   }
 }
@@ -354,11 +322,12 @@ export class ResourceReconcile<T extends KindTypes> {
 const goneAgainMs = 1_000;
 
 /** Counts what the stored status holds, and takes up what it says about creates. */
-function catchUp<T extends KindTypes>(
-  { context, memory }: Omit<Target<T>, "decision">,
-  scope: KindInProject<T>,
-  resource: T["resource"],
-): void {
+function catchUp<T extends KindTypes>({
+  context,
+  memory,
+  scope,
+  resource,
+}: Omit<ReconcileOf<T>, "project" | "projectMemory" | "kind">): void {
   countStored(context, memory.pending, resource);
   const stored = { attempt: scope.openAttempt(resource), hasResult: scope.hasResult?.(resource) };
   notePostsOf(memory, stored, context.clock.monotonicMs());

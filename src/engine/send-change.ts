@@ -18,7 +18,8 @@ export interface ChangeCalls {
   readonly isCurrent: () => boolean;
 }
 
-interface Change<T extends KindTypes> extends Target<T> {
+interface Change<T extends KindTypes> {
+  readonly target: Target<T>;
   readonly calls: ChangeCalls;
   readonly step: Step<T> & { readonly plan: T["plan"] };
 }
@@ -39,11 +40,10 @@ export type Sent<T extends KindTypes> =
  * @throws KubernetesError when the resource cannot be stored or read; PutOffError when nothing may be sent.
  */
 export async function sendChange<T extends KindTypes>(target: Target<T>, calls: ChangeCalls): Promise<Sent<T>> {
-  const { context, kind, memory, decision } = target;
-  const { scope, plan } = decision;
+  const { context, kind, memory, scope, plan } = target;
   await calls.reserve();
-  const step = { ...decision.step({ kind: "NothingSent" }), plan };
-  const change: Change<T> = { ...target, calls, step };
+  const step = { ...target.step({ kind: "NothingSent" }), plan };
+  const change: Change<T> = { target, calls, step };
   if (!isWanted(change, kind.store.get(step.facts.resource.key))) {
     return { kind: "Outdated" };
   }
@@ -76,9 +76,9 @@ export async function sendChange<T extends KindTypes>(target: Target<T>, calls: 
 
 /** Stores the note, and makes the last check. @returns `undefined`: the change must not be sent */
 async function prepare<T extends KindTypes>(change: Change<T>): Promise<T["resource"] | undefined> {
-  const { context, memory, step } = change;
-  const { scope } = change.decision;
-  const { store } = change.kind;
+  const { step } = change;
+  const { context, memory, scope, kind } = change.target;
+  const { store } = kind;
   const { resource } = step.facts;
   const { attempt } = scope.traitsOf(step.plan);
   const note = scope.noteOf(step);
@@ -96,14 +96,14 @@ async function prepare<T extends KindTypes>(change: Change<T>): Promise<T["resou
 }
 
 function isWanted<T extends KindTypes>(change: Change<T>, newest: T["resource"] | undefined): boolean {
-  const { step, decision, calls, context } = change;
+  const { step, target, calls } = change;
   const { uid, generation } = step.facts.resource;
   if (newest?.uid !== uid || newest.generation !== generation || !calls.isCurrent()) {
     return false;
   }
-  const { scope } = decision;
+  const { scope, context } = target;
   // The newest version and now, with the same reads: a window may have closed.
-  const plan = decision.decide(newest, context.clock.nowMs());
+  const plan = target.decide(newest, context.clock.nowMs());
   return plan.kind === step.plan.kind && scope.traitsOf(plan as T["plan"]).name === scope.traitsOf(step.plan).name;
 }
 
@@ -111,7 +111,7 @@ function isWanted<T extends KindTypes>(change: Change<T>, newest: T["resource"] 
  * Takes back what the note has changed, because nothing was sent. It may name a control plane that the resource no
  * longer uses, and then the resource would be Stalled. @throws KubernetesError
  */
-async function withdraw<T extends KindTypes>({ kind, step }: Change<T>, note: T["status"]): Promise<void> {
+async function withdraw<T extends KindTypes>({ target: { kind }, step }: Change<T>, note: T["status"]): Promise<void> {
   const { key, uid, status: before } = step.facts.resource;
   const current = await kind.store.current(key);
   if (current?.uid !== uid) {

@@ -5,7 +5,7 @@ import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import type { Target } from "./decision.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
-import { eventsOfIgnored, withIgnored } from "./ignored-annotations.ts";
+import { eventsOfIgnored } from "./ignored-annotations.ts";
 import { commonPlan, type Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { eventsOfTrouble, logStep, publish, resourceFields, traceStep } from "./report.ts";
@@ -29,7 +29,7 @@ export async function storeStep<T extends KindTypes>(
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = step.facts;
     const log = readLog(target, step);
-    const status = withIgnored(step, (plain) => target.decision.scope.statusOf(plain, log));
+    const status = target.scope.statusOf(step, log);
     try {
       const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
@@ -47,8 +47,8 @@ export async function storeStep<T extends KindTypes>(
 }
 
 /** Returns what the operation log says of the resource. What has ended waits to be counted. */
-function readLog<T extends KindTypes>({ decision, memory }: Target<T>, step: Step<T>): OperationLogStep | undefined {
-  const log = decision.scope.logOf?.(step);
+function readLog<T extends KindTypes>({ scope, memory }: Target<T>, step: Step<T>): OperationLogStep | undefined {
+  const log = scope.logOf?.(step);
   for (const operation of log?.ended ?? []) memory.pending.set(operation.operationId, operation);
   return log;
 }
@@ -60,7 +60,7 @@ interface Result<T extends KindTypes> {
 }
 
 function report<T extends KindTypes>(
-  { context, decision }: Target<T>,
+  { context, scope }: Target<T>,
   step: Step<T>,
   { log, status, hasChanged }: Result<T>,
 ): void {
@@ -71,15 +71,14 @@ function report<T extends KindTypes>(
     const cause = step.outcome.kind === "Failed" ? failureStallOf(step.outcome.error, patienceMs) : undefined;
     const troubles = eventsOfTrouble(resource.status.conditions, status.conditions, cause);
     const ignored = eventsOfIgnored(resource.status, status);
-    publish(context, resource, [...(decision.scope.eventsOf?.(step, status) ?? []), ...troubles, ...ignored]);
+    publish(context, resource, [...(scope.eventsOf?.(step, status) ?? []), ...troubles, ...ignored]);
   }
   logStep(context, step, { log, hasChanged });
 }
 
 /** Counts what the resource still has to count, and removes what belongs to it. The finalizer goes last. */
 export async function release<T extends KindTypes>(target: Target<T>, step: Step<T>): Promise<void> {
-  const { context, kind, memory } = target;
-  const { scope } = target.decision;
+  const { context, kind, memory, scope } = target;
   const { resource } = step.facts;
   traceStep(context, step);
   const log = readLog(target, step);

@@ -14,6 +14,7 @@ import {
   remedies,
   sentenceOf,
 } from "./failures.ts";
+import { withIgnored } from "./ignored-annotations.ts";
 import { commonPlan, type Outcome, type Step } from "./kind.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
 
@@ -167,7 +168,9 @@ export function conditionsAfter(
   const { status, generation } = resource;
   const previous = status.conditions;
   if (summary.kind !== "Unchanged") {
-    return mergeConditions(previous, [...progressDrafts(resource, summary), ...beside], { generation, nowMs });
+    const [ready, ...others] = progressDrafts(resource, summary);
+    const drafts = [{ ...ready, message: withIgnored(ready.message, resource) }, ...others, ...beside];
+    return mergeConditions(previous, drafts, { generation, nowMs });
   }
   const progress = (previous ?? []).filter(({ type }) => ["Ready", "Reconciling", "Stalled"].includes(type));
   const comparedGeneration = conditionOf(previous, "Ready")?.observedGeneration ?? 0;
@@ -176,10 +179,11 @@ export function conditionsAfter(
     : [...progress, ...mergeConditions(previous, beside, { generation: comparedGeneration, nowMs })];
 }
 
+/** The first one is Ready. */
 function progressDrafts(
   resource: KindResource,
   summary: Exclude<Summary, { kind: "Unchanged" }>,
-): readonly ConditionDraft[] {
+): readonly [ConditionDraft, ...ConditionDraft[]] {
   switch (summary.kind) {
     case "Ready":
       return [{ type: "Ready", status: "True", reason: summary.reason, message: summary.message }];
@@ -194,7 +198,7 @@ export function unfinishedDrafts({
   kind,
   reason,
   message,
-}: Extract<Summary, { kind: "Progressing" | "Stalled" }>): readonly ConditionDraft[] {
+}: Extract<Summary, { kind: "Progressing" | "Stalled" }>): readonly [ConditionDraft, ConditionDraft] {
   return [
     { type: "Ready", status: "False", reason, message },
     { type: kind === "Stalled" ? "Stalled" : "Reconciling", status: "True", reason, message },
