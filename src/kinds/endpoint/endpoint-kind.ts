@@ -1,5 +1,3 @@
-/** The kind ComputeEndpoint. */
-import type { ControlPlane } from "../../domain/control-plane.ts";
 import type { ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { ResourceStore } from "../../domain/resource-store.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads, ShownLog } from "../../engine/kind.ts";
@@ -13,7 +11,7 @@ import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { claimOf, mayClaimAt, ProjectClaims } from "./claims.ts";
 import { decideEndpoint } from "./decide.ts";
-import { eventsFor, releaseEvents } from "./events-for.ts";
+import { eventsFor } from "./events-for.ts";
 import { endpointPlan, subjectOf } from "./log-subject.ts";
 import type { EndpointAnswer, EndpointFacts, EndpointStep, EndpointTypes } from "./observation.ts";
 import type { EndpointPlan, Plan } from "./plan.ts";
@@ -43,6 +41,11 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   readonly #project: ProjectFacts;
   /** Every resource that names the project, also of other control planes with that URL. */
   readonly #named: readonly ComputeEndpoint[];
+  readonly heldBy = heldBy;
+  readonly noteOf = statusBefore;
+  readonly send = sendEndpointChange;
+  readonly statusOf = statusFor;
+  readonly eventsOf = eventsFor;
   /** The endpoints that this reconcile records, by the uid of their resource: two resources never record the same. */
   readonly #recorded = new Map<string, string>();
   #claims: ProjectClaims | undefined;
@@ -59,10 +62,6 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     const stalled = conditionOf(status.conditions, "Stalled")?.reason ?? "";
     const others = stallsByOthers.includes(stalled) ? this.#named.filter((each) => each.uid !== uid) : [];
     return others.map((each) => `${each.uid} ${each.resourceVersion}`).join();
-  }
-
-  heldBy(resource: ComputeEndpoint) {
-    return heldBy(resource);
   }
 
   isGuarded(resource: ComputeEndpoint): boolean {
@@ -129,33 +128,13 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     return status.ownership !== undefined;
   }
 
-  noteOf(step: EndpointStep): ComputeEndpointStatus | undefined {
-    return statusBefore(step);
-  }
-
-  async send({ plan }: EndpointStep, to: ControlPlane): Promise<EndpointAnswer> {
-    return await sendEndpointChange(plan, this.#project.projectId, to);
-  }
-
   logOf(step: EndpointStep): OperationLogStep {
     return reduceOperations(step.facts.resource.status, step.reads.project?.operations, subjectOf(step));
-  }
-
-  statusOf(step: EndpointStep, log: OperationLogStep = this.logOf(step)): ComputeEndpointStatus {
-    return statusFor(step, log);
   }
 
   dueInMs({ plan, outcome, facts }: EndpointStep): number | undefined {
     const own = endpointPlan(plan);
     return own && rulesOf(own).nextLookMs(own, outcome, facts.policy);
-  }
-
-  eventsOf(step: EndpointStep, next: ComputeEndpointStatus | undefined) {
-    if (next !== undefined) {
-      return eventsFor(step, next);
-    }
-    const { plan, facts } = step;
-    return plan?.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, facts.resource.status) : [];
   }
 
   /** Endpoints with this cluster's token that belong to no resource. A resource without one may still find its own. */

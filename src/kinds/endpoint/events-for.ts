@@ -9,9 +9,16 @@ import type { EndpointStep } from "./observation.ts";
 import { rulingIn } from "./plan.ts";
 import { rulesOf } from "./plan-table.ts";
 
-/** Each event reports a transition, so a resource at rest has none. @param next the status that was stored */
-export function eventsFor(step: EndpointStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
-  const previous = step.facts.resource.status;
+/**
+ * Each event reports a transition, so a resource at rest has none.
+ * @param next the status that was stored; `undefined`: the finalizer goes
+ */
+export function eventsFor(step: EndpointStep, next: ComputeEndpointStatus | undefined): readonly ResourceEvent[] {
+  const { plan, facts } = step;
+  const previous = facts.resource.status;
+  if (next === undefined) {
+    return plan?.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, previous) : [];
+  }
   return [
     ...ownershipEvents(step, next),
     ...conditionEvents(previous, next),

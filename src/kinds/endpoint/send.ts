@@ -1,14 +1,12 @@
 /** Sends the one request of a change of a ComputeEndpoint. */
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { ControlPlaneError } from "../../domain/control-plane-error.ts";
+import { workProjectOf } from "../../resource/compute-endpoint.ts";
 import type { EndpointAnswer, EndpointStep } from "./observation.ts";
 import type { PlanOf } from "./plan.ts";
 
-export async function sendEndpointChange(
-  plan: EndpointStep["plan"],
-  projectId: string,
-  to: ControlPlane,
-): Promise<EndpointAnswer> {
+export async function sendEndpointChange({ plan, facts }: EndpointStep, to: ControlPlane): Promise<EndpointAnswer> {
+  const projectId = workProjectOf(facts.resource);
   switch (plan?.kind) {
     case "CreateEndpoint":
       return { ...(await to.createEndpoint(projectId, plan.creation)), hash: plan.hash };
