@@ -1,5 +1,4 @@
 /** When the password of a DatabaseAccess is to be reset. */
-import { isSameStored } from "../../domain/same-stored.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import { type DisruptionPolicy, isHoldingBack, timingOf } from "../../resource/disruption.ts";
 import { annotations } from "../../resource/names.ts";
@@ -26,7 +25,7 @@ export function isRotationAsked({ annotations: given, status }: DatabaseAccess):
  */
 export function rotationDueMs(context: DueContext, resource: DatabaseAccess, isIdle?: boolean): number {
   const { nowMs } = context;
-  const dueMs = ageDueMs(context, resource);
+  const dueMs = ageDueMs(resource);
   const policy = policyFor(context, resource);
   if (dueMs > nowMs || !isHoldingBack(policy)) {
     return dueMs;
@@ -42,26 +41,12 @@ export function policyFor({ findEndpoint }: DueContext, resource: DatabaseAccess
   return spec?.kind === "Invalid" ? { approval: "Required" } : (spec?.spec.disruption ?? {});
 }
 
-type DueContext = Pick<AccessContext, "store" | "nowMs" | "findEndpoint">;
+type DueContext = Pick<AccessContext, "nowMs" | "findEndpoint">;
 
-/** The period belongs to the role, so rotations by other resources count. */
-function ageDueMs({ store, nowMs }: DueContext, resource: DatabaseAccess): number {
-  const afterMs = (validSpecOf(resource)?.password?.rotateAfterSeconds ?? Infinity) * 1_000;
+/** The period belongs to the role: after a reset by another resource, the password is known since then. */
+function ageDueMs(resource: DatabaseAccess): number {
   const { rotatedTime, knownSinceTime } = resource.status.password ?? {};
-  const own = [rotatedTime, knownSinceTime].flatMap((time) => time ?? []).map((time) => Date.parse(time));
-  const dueMs = own.length === 0 ? Infinity : Math.max(...own) + afterMs;
-  if (dueMs > nowMs) {
-    return dueMs;
-  }
-  const shared = store.list().filter((other) => other.status.password !== undefined && isSameRole(other, resource));
-  const rotated = shared.map(({ status }) => Date.parse(status.password?.rotatedTime ?? "") || 0);
-  return Math.max(dueMs, ...rotated.map((ms) => ms + afterMs));
-}
-
-function isSameRole(a: DatabaseAccess, b: DatabaseAccess): boolean {
-  const roleOf = (resource: DatabaseAccess) => {
-    const { records, endpoint } = resource.status;
-    return [records?.serviceUrl, endpoint?.projectId, endpoint?.branchId, validSpecOf(resource)?.role.name];
-  };
-  return isSameStored(roleOf(a), roleOf(b));
+  const known = [rotatedTime, knownSinceTime].flatMap((time) => time ?? []).map((time) => Date.parse(time));
+  const afterMs = (validSpecOf(resource)?.password?.rotateAfterSeconds ?? Infinity) * 1_000;
+  return known.length === 0 ? Infinity : Math.max(...known) + afterMs;
 }
