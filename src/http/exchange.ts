@@ -202,11 +202,12 @@ function isTimeout({ code = "" }: Error & { readonly code?: string }): boolean {
   return code === "ETIMEDOUT" || /^UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code);
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** In an object, because the JSON may be `null`; `undefined` if the body is not JSON in UTF-8. */
 export function parseJson(body: Uint8Array): { readonly value: unknown } | undefined {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    return { value: JSON.parse(text) as unknown };
+    return { value: JSON.parse(utf8.decode(body)) as unknown };
   } catch {
     return undefined;
   }

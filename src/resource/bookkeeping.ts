@@ -43,7 +43,10 @@ export interface Keeper {
 export const acknowledgedIn = ({ bookkeeping }: Keeper) => parsed(acknowledged, bookkeeping?.acknowledged);
 export const watermarkIn = ({ bookkeeping }: Keeper) => parsed(operationWatermark, bookkeeping?.operationWatermark);
 
-function parsed<Value>(schema: z.ZodType<Value>, text = ""): Value | undefined {
+function parsed<Value>(schema: z.ZodType<Value>, text: string | undefined): Value | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
   try {
     return schema.safeParse(JSON.parse(text)).data;
   } catch {
