@@ -103,8 +103,8 @@ export const mutations: readonly Mutation[] = [
   {
     rule: "a resource is not worked on without its finalizer",
     file: "engine/resource-reconcile.ts",
-    find: "this.#resource.finalizers.includes(this.#target.kind.finalizer)",
-    replace: "this.#resource.finalizers.length >= 0",
+    find: "this.resource.finalizers.includes(this.kind.finalizer)",
+    replace: "this.resource.finalizers.length >= 0",
     caughtBy: { workload: "delete" },
   },
   {
