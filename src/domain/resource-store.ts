@@ -219,7 +219,9 @@ export interface SecretObserver {
 
 export interface NamespaceGrants {
   readonly annotation: string | undefined;
-  /** Whether any Namespace that the operator can see has the annotation. */
+  /** The annotation that grants branches of some parents. @default absent */
+  readonly branchesOf?: string | undefined;
+  /** Whether any Namespace that the operator can see has the annotation with project ids. */
   readonly isAnyAnnotated: boolean;
   /** The labels of the Namespace object; `undefined`: it cannot be read. */
   readonly labels: Readonly<Record<string, string>> | undefined;

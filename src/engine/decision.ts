@@ -85,8 +85,8 @@ export class Decision<T extends KindTypes> {
   mark(): string {
     const { resourceVersion, key } = this.resource;
     const { grantOf, projectId, problem } = this.project;
-    const { mayChange, mayAdopt } = grantOf(key.namespace, projectId);
-    return [resourceVersion, mayChange, mayAdopt, problem?.message, this.scope.markOf?.(this.resource)].join(" ");
+    const grant = JSON.stringify(grantOf(key.namespace, projectId));
+    return [resourceVersion, grant, problem?.message, this.scope.markOf?.(this.resource)].join(" ");
   }
 
   /** Decides for this or a newer version of the resource, as of the begin of the reconcile or later. */

@@ -9,6 +9,8 @@ export interface ProjectGrant {
    * `Open` does not allow it.
    */
   readonly mayAdopt: boolean;
+  /** Names or ids of the parents whose branches the namespace may make and use, if it may not change the project. @default none */
+  readonly branchesOf?: readonly string[];
 }
 
 export type GrantOf = (namespace: string, projectId: string) => ProjectGrant;
@@ -16,6 +18,11 @@ export type GrantOf = (namespace: string, projectId: string) => ProjectGrant;
 export const fullGrant: ProjectGrant = { mayChange: true, mayAdopt: true };
 
 export const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
+
+/** Whether the namespace may use the branches of a parent. @param parent what is known of it: its name, its id, or both */
+export function mayBranchFrom({ mayChange, branchesOf = [] }: ProjectGrant, parent: readonly string[]): boolean {
+  return mayChange || branchesOf.some((granted) => parent.includes(granted));
+}
 
 /**
  * The problem of the control plane that a resource names. While there is one, the operator creates, changes and deletes

@@ -13,7 +13,7 @@ export interface Standing<T extends KindTypes> {
 /** The checks in their order. @returns `undefined`: the kind decides */
 export function planStanding<T extends KindTypes>(
   { kind, finalizer, project }: Standing<T>,
-  { resource, grant, memory }: Facts<T>,
+  { resource, memory }: Facts<T>,
 ): CommonPlan | undefined {
   const isDeleted = isBeingDeleted(resource);
   if (isDeleted && !resource.finalizers.includes(finalizer)) {
@@ -27,7 +27,7 @@ export function planStanding<T extends KindTypes>(
     return { kind: "RemoveFinalizer", cause: held === "Nothing" ? "NeverCreated" : "Retained" };
   }
   const { problem } = project;
-  if (problem !== undefined && (grant.mayChange || isDeleted)) {
+  if (problem !== undefined && (isDeleted || kind.missingGrant(resource) === undefined)) {
     return stall(problem.reason, problem.message);
   }
   const remedy = problem === undefined ? kind.unprovenRecords?.(resource) : undefined;

@@ -1,14 +1,11 @@
 import type { GrantSource, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import { grantAnnotation } from "../resource/names.ts";
+import { branchesOfAnnotation, grantAnnotation } from "../resource/names.ts";
 import { metadataOf } from "./http/objects.ts";
 import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
 import type { ResourceKind } from "./store/resource-kinds.ts";
 
-interface NamespaceFacts {
-  readonly annotation: string | undefined;
-  readonly labels: Readonly<Record<string, string>> | undefined;
-}
+type NamespaceFacts = Omit<ReturnType<GrantSource["grantsOf"]>, "isAnyAnnotated">;
 
 /** A Namespace counts as an object in itself. */
 interface Namespace extends StoredIdentity {
@@ -48,8 +45,7 @@ export class NamespaceGrants extends KindWatch<Namespace, object> implements Gra
   }
 
   grantsOf(namespace: string) {
-    const { annotation, labels } = this.#facts.get(namespace) ?? unknownNamespace;
-    return { annotation, isAnyAnnotated: this.#annotated > 0, labels };
+    return { ...(this.#facts.get(namespace) ?? unknownNamespace), isAnyAnnotated: this.#annotated > 0 };
   }
 
   #changed(key: ResourceKey): void {
@@ -75,11 +71,12 @@ export function parseNamespace(stored: unknown): Namespace {
   if (typeof name !== "string" || typeof uid !== "string" || typeof resourceVersion !== "string") {
     throw new TypeError("a Namespace has no name, uid or resourceVersion");
   }
-  const annotation = (annotations as Readonly<Record<string, unknown>> | undefined)?.[grantAnnotation];
+  const given = (annotations ?? {}) as Readonly<Record<string, string>>;
   return {
     ...{ key: { namespace: name, name }, uid, resourceVersion, finalizers: [], status: {} },
     facts: {
-      annotation: typeof annotation === "string" ? annotation : undefined,
+      annotation: given[grantAnnotation],
+      branchesOf: given[branchesOfAnnotation],
       labels: (labels ?? {}) as Readonly<Record<string, string>>,
     },
   };

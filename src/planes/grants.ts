@@ -42,12 +42,18 @@ export function planeGrantOf(
   return isGranted ? fullGrant : noGrant;
 }
 
-/** The annotation holds project ids separated by commas, or `*` for all projects. With it, the mode does not count. */
+/**
+ * One annotation holds project ids separated by commas, or `*` for all projects; the other one parents of branches. With
+ * one of them, the mode does not count. Branches of previews come and go, so their grant asks no other Namespace for one.
+ */
 function grantByAnnotation(projectId: string, facts: NamespaceGrants, mode: GrantMode): ProjectGrant {
-  const { annotation, isAnyAnnotated } = facts;
-  if (annotation !== undefined) {
-    const granted = annotation.split(",").map((entry) => entry.trim());
-    return granted.includes("*") || (projectId !== "" && granted.includes(projectId)) ? fullGrant : noGrant;
+  const { annotation, branchesOf, isAnyAnnotated } = facts;
+  if (annotation !== undefined || branchesOf !== undefined) {
+    const granted = entriesOf(annotation);
+    const isGranted = granted.includes("*") || (projectId !== "" && granted.includes(projectId));
+    const parents = entriesOf(branchesOf).filter((entry) => entry.startsWith(`${projectId}/`));
+    const names = projectId === "" ? [] : parents.map((entry) => entry.slice(projectId.length + 1));
+    return isGranted ? fullGrant : { ...noGrant, ...(names.length > 0 && { branchesOf: names }) };
   }
   switch (mode) {
     case "Required":
@@ -57,6 +63,10 @@ function grantByAnnotation(projectId: string, facts: NamespaceGrants, mode: Gran
     case "WhenUsed":
       return isAnyAnnotated ? noGrant : fullGrant;
   }
+}
+
+function entriesOf(annotation = ""): readonly string[] {
+  return annotation.split(",").map((entry) => entry.trim());
 }
 
 /** Whether a rule is for the namespace. If the Namespace cannot be read, only its name can select it. */

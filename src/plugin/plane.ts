@@ -84,7 +84,8 @@ export async function readGrants(
   const all = await orRefusal(cluster.list(namespaceKind));
   const isListed = typeof all !== "string";
   // With `WhenUsed`, a Namespace that the user cannot read may have the annotation. Then a grant is needed.
-  const isCertain = mode !== "WhenUsed" || isListed || projects !== undefined || facts.annotation !== undefined;
+  const isAnnotated = (facts.annotation ?? facts.branchesOf) !== undefined;
+  const isCertain = mode !== "WhenUsed" || isListed || projects !== undefined || isAnnotated;
   if (!isCertain) return undefined;
   const inUse = isListed ? all.filter(({ key }) => watched.length === 0 || watched.includes(key.name)) : [];
   const isAnyAnnotated = inUse.some((each) => each.facts.annotation !== undefined);

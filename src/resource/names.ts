@@ -32,6 +32,8 @@ export const clusterControlPlaneNames = {
 
 /** Of a Namespace: the projects that resources in it may name. An administrator of the cluster sets it. */
 export const grantAnnotation = `${group}/projects`;
+/** Of a Namespace: the parents whose branches its resources may make and use, as `<project id>/<name or id>`. */
+export const branchesOfAnnotation = `${group}/branches-of`;
 
 export const annotations = {
   /** `"true"`: the operator writes nothing but status. */

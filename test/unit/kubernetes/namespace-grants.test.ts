@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import type { KubernetesCall, KubernetesConnection } from "../../../src/kubernetes/http/connection.ts";
-import { NamespaceGrants } from "../../../src/kubernetes/namespace-grants.ts";
+import { NamespaceGrants, parseNamespace } from "../../../src/kubernetes/namespace-grants.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 
@@ -84,6 +84,13 @@ describe("Namespaces that are read by name", () => {
     await clock.advance(1_000);
     expect(all.grantsOf("shop").annotation).toBe("a-1");
   });
+});
+
+test("a Namespace with branches-of alone → its parents are known", () => {
+  const metadata = { name: "pr-42", uid: "u", resourceVersion: "1" };
+  const annotations = { "endpoint-operator.dev/branches-of": "p-1/main" };
+  const { facts } = parseNamespace({ metadata: { ...metadata, annotations } });
+  expect(facts).toEqual({ annotation: undefined, branchesOf: "p-1/main", labels: {} });
 });
 
 test("all Namespaces are listed → their annotations are known", async () => {

@@ -1,5 +1,6 @@
 /** Tests what a namespace may do in a project of a control plane. */
 import { describe, expect, it } from "vitest";
+import { mayBranchFrom } from "../../../src/engine/grant.ts";
 import { isSelected, planeGrantOf } from "../../../src/planes/grants.ts";
 import type { ControlPlaneSpec } from "../../../src/resource/control-plane-schema.ts";
 
@@ -31,8 +32,44 @@ describe("what a namespace may do in a project", () => {
     expect(planeGrantOf({ id: "" }, question, mode)).toEqual(want);
   });
 
+  const branchesOf = (...parents: readonly string[]) => ({ ...none, branchesOf: parents });
+  it.each([
+    ["a parent by name", "p-1/main", undefined, branchesOf("main")],
+    [
+      "several parents, one of another project",
+      "p-1/main, p-2/main,p-1/br-a-1",
+      undefined,
+      branchesOf("main", "br-a-1"),
+    ],
+    ["a slash in the parent's name", "p-1/team/main", undefined, branchesOf("team/main")],
+    ["another project → nothing, in every mode", "p-2/main", undefined, none],
+    ["a project alone → nothing", "p-1", undefined, none],
+    ["the project itself is granted too → everything", "p-1/main", "p-1", full],
+    ["another project is granted too → the parent", "p-1/main", "p-2", branchesOf("main")],
+    ["an empty annotation → nothing", "", undefined, none],
+  ] as const)("branches of %s", (_, given, annotation, want) => {
+    for (const mode of ["Required", "Open", "WhenUsed"] as const) {
+      const question = { namespace: "shop", projectId: "p-1", facts: { ...facts({}, annotation), branchesOf: given } };
+      expect(planeGrantOf({ id: "" }, question, mode), mode).toEqual(want);
+      expect(planeGrantOf({ id: "ClusterControlPlane/north", projects: [] }, question, mode), mode).toEqual(none);
+    }
+  });
+
+  it.each([
+    [full, ["main"], true],
+    [branchesOf("main"), ["main", "br-main-1"], true],
+    [branchesOf("br-main-1"), ["main", "br-main-1"], true],
+    [branchesOf("main"), ["staging"], false],
+    [branchesOf("main"), [], false],
+    [none, ["main"], false],
+  ])("%j, a branch of %j → %s", (grant, parent, want) => {
+    expect(mayBranchFrom(grant, parent)).toBe(want);
+  });
+
   it("a resource that names no project, and an annotation with an empty entry → nothing", () => {
     expect(planeGrantOf({ id: "" }, { namespace: "shop", projectId: "", facts: facts({}, ",") }, "Open")).toEqual(none);
+    const branches = { ...facts({}), branchesOf: "/main" };
+    expect(planeGrantOf({ id: "" }, { namespace: "shop", projectId: "", facts: branches }, "Open")).toEqual(none);
   });
 });
 
