@@ -1,31 +1,23 @@
 /** Reports in status that the API server refuses a write of the operator, for resources of every kind. */
-import type { Clock } from "../domain/clock.ts";
-import { type EventRecorder, KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
+import { KubernetesError, type ResourceStore } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { mergeConditions } from "../resource/conditions.ts";
-import type { Condition } from "../resource/status-schema.ts";
 import type { StoredObject } from "../resource/stored-object.ts";
+import type { EngineContext } from "./context.ts";
+import type { KindStatus } from "./kind-types.ts";
 import { eventsOfTrouble } from "./report.ts";
 import { unfinishedDrafts } from "./summary.ts";
 
-interface ConditionsStatus {
-  readonly observedGeneration?: number | undefined;
-  readonly conditions?: Condition[] | undefined;
-}
-
-export interface RefusalTargets<Resource extends StoredObject> {
-  readonly clock: Clock;
-  readonly store: Pick<ResourceStore<Resource, NonNullable<unknown>>, "patchStatus">;
-  readonly events: EventRecorder;
-}
+type Patching<Resource extends StoredObject> = Pick<ResourceStore<Resource, NonNullable<unknown>>, "patchStatus">;
+type Reported = StoredObject & { readonly status: Pick<KindStatus, "observedGeneration" | "conditions"> };
 
 /**
  * Makes the resource Stalled with the API server's text if an error says that the API server refuses a write. If it
  * refuses the status too, the first failure in a row is published as an event.
  * Other errors change nothing.
  */
-export async function reportRefusedWrite<Resource extends StoredObject & { readonly status: ConditionsStatus }>(
-  { clock, store, events }: RefusalTargets<Resource>,
+export async function reportRefusedWrite<Resource extends Reported>(
+  { clock, events, store }: Pick<EngineContext, "clock" | "events"> & { readonly store: Patching<Resource> },
   { resource, isFirst }: { readonly resource: Resource; readonly isFirst: boolean },
   error: unknown,
 ): Promise<void> {

@@ -93,7 +93,7 @@ function textsOf(plan: Plan, { status }: ComputeEndpoint): readonly string[] {
   if ("message" in plan) return [plan.message];
   const own = endpointPlan(plan);
   const events =
-    plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && rulesOf(own).announced(own);
+    plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && rulesOf(own).traits(own).announced;
   const summary = own && rulesOf(own).summary(own);
   const then = summary && "reason" in summary ? [`then ${summary.reason}: ${summary.message}`] : [];
   const { wait, change } = rulingIn(own) ?? {};

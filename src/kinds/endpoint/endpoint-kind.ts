@@ -114,9 +114,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   }
 
   traitsOf(plan: EndpointPlan): PlanTraits {
-    const { shape, name, announced } = rulesOf(plan);
-    const attempt = plan.kind === "CreateEndpoint" ? plan.intent.attempt : undefined;
-    return { shape, name: name(plan), attempt, announced: announced(plan) };
+    return rulesOf(plan).traits(plan);
   }
 
   openAttempt(resource: ComputeEndpoint): string | undefined {

@@ -2,6 +2,7 @@
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isInFlight } from "../../domain/operation.ts";
 import { type ResourceEvent, warning } from "../../domain/resource-store.ts";
+import type { PlanTraits } from "../../engine/kind.ts";
 import type { Policy } from "../../engine/memory.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import type { Summary } from "../../engine/summary.ts";
@@ -16,9 +17,7 @@ export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 
 /** Everything that depends on the kind of a plan, except how the plan is carried out. */
 export interface PlanRules<Planned extends EndpointPlan> {
-  readonly shape: "Change" | "Rest";
-  /** Names what a change sends. */
-  name(plan: Planned): string;
+  traits(plan: Planned): PlanTraits;
   /** What the conditions say before the plan is sent, and after it was carried out. */
   summary(plan: Planned): Summary;
   /** The ownership record and the intent after the plan. An absent member stays as it is; `undefined` removes it. */
@@ -31,8 +30,6 @@ export interface PlanRules<Planned extends EndpointPlan> {
   shownEndpoint(plan: Planned, outcome: EndpointOutcome): ObservedEndpoint | undefined;
   /** The values of power annotations that this plan handles. */
   echo(plan: Planned, outcome: EndpointOutcome): PowerEcho;
-  /** Events that are published before the plan is carried out. */
-  announced(plan: Planned): readonly ResourceEvent[];
   /** Events that are published after the status is stored, in addition to the events that follow from the status. */
   events(plan: Planned): readonly ResourceEvent[];
 }
@@ -59,23 +56,21 @@ const afterChange = (_plan: EndpointPlan, outcome: EndpointOutcome, policy: Poli
   outcome.kind === "Accepted" && outcome.answer.operations.some(isInFlight) ? pollDelayMs(0, policy) : 0;
 
 const usual = {
-  shape: "Rest",
-  name: () => "",
+  traits: (): PlanTraits => ({ shape: "Rest" }),
   records: (): Partial<Records> => ({}),
   nextLookMs: atOnce,
   request: (): Request => ({ kind: "None" }),
   shownEndpoint: (): ObservedEndpoint | undefined => undefined,
   echo: (): PowerEcho => ({}),
-  announced: (): readonly ResourceEvent[] => [],
   events: (): readonly ResourceEvent[] => [],
 } as const;
 
-const change = { ...usual, shape: "Change", nextLookMs: afterChange, shownEndpoint: answeredEndpoint } as const;
+const change = { ...usual, nextLookMs: afterChange, shownEndpoint: answeredEndpoint } as const;
 
 const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   CreateEndpoint: {
     ...change,
-    name: ({ intent }) => intent.attempt,
+    traits: ({ intent: { attempt } }) => ({ shape: "Change", name: attempt, attempt }),
     summary: () => progressing("Creating", "The operator creates the endpoint."),
     records: (_plan, outcome, facts) =>
       outcome.kind === "Accepted" && outcome.answer.endpoint !== undefined
@@ -120,33 +115,37 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
   },
   UpdateEndpoint: {
     ...change,
-    name: ({ endpointId, hash, changes }) => `${endpointId} ${hash} ${Object.keys(changes).join()}`,
+    traits: ({ endpointId, hash, changes, restarts }) => ({
+      shape: "Change",
+      name: `${endpointId} ${hash} ${Object.keys(changes).join()}`,
+      announced: restarts ? [restartWarning("The size changes: the compute restarts and drops its connections.")] : [],
+    }),
     summary: () =>
       progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
     request: acceptedRequest,
-    announced: ({ restarts }) =>
-      restarts
-        ? [warning("EndpointRestarting", "Update", "The size changes: the compute restarts and drops its connections.")]
-        : [],
   },
   MoveEndpoint: {
     ...change,
-    name: ({ endpointId, branchId }) => `${endpointId} ${branchId}`,
+    traits: ({ endpointId, branchId }) => ({
+      shape: "Change",
+      name: `${endpointId} ${branchId}`,
+      announced: [restartWarning(`The endpoint moves to branch ${branchId} and drops its connections.`)],
+    }),
     summary: ({ branchId }) => progressing("Moving", `The endpoint moves to branch ${branchId}.`),
-    announced: ({ branchId }) => [
-      warning("EndpointRestarting", "Update", `The endpoint moves to branch ${branchId} and drops its connections.`),
-    ],
   },
   ChangePower: {
     ...change,
-    name: ({ endpointId, action }) => `${endpointId} ${action}`,
+    traits: ({ endpointId, action }) => ({
+      shape: "Change",
+      name: `${endpointId} ${action}`,
+      announced: action === "suspend" ? [suspendWarning] : [],
+    }),
     summary: ({ action }) => progressing("Updating", `The control plane accepted the call to ${action} the compute.`),
     echo: ({ echo }, outcome) => (outcome.kind === "Accepted" ? echo : {}),
-    announced: ({ action }) => (action === "suspend" ? [suspendWarning] : []),
   },
   DeleteEndpoint: {
     ...change,
-    name: ({ endpointId }) => endpointId,
+    traits: ({ endpointId }) => ({ shape: "Change", name: endpointId }),
     summary: () => progressing("Deleting", deletingMessage),
     nextLookMs: ({ lookAgainMs }) => lookAgainMs,
     shownEndpoint: () => undefined,
@@ -176,6 +175,8 @@ function observedText(ignored: readonly string[]): string {
 function goneText(endpointId: string): string {
   return `Another client deleted endpoint ${endpointId}. The operator creates another one.`;
 }
+
+const restartWarning = (note: string) => warning("EndpointRestarting", "Update", note);
 
 const suspendWarning = warning(
   "EndpointSuspending",

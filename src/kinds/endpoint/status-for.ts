@@ -32,7 +32,7 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
   const isMissing = step.plan?.kind === "Stall" && step.plan.reason === "AdoptionTargetMissing";
   const isReadyKept = summary.kind === "Unchanged" && isTrue(resource.status.conditions, "Ready");
   const isForgotten = records.ownership === undefined && (resource.status.ownership !== undefined || isMissing);
-  const fields = isForgotten ? noEndpoint : endpointFields(step, log, isReadyKept);
+  const fields = isForgotten ? noEndpoint : endpointFields(step, isReadyKept);
   const { compute } = fields;
   const latest = latestEndpoint(step);
   // Usage is counted up to a change of size together with that size.
@@ -86,7 +86,7 @@ const noEndpoint = {
   lastActiveTime: undefined,
 };
 
-function endpointFields(step: EndpointStep, log: OperationLogStep, isKept: boolean): Partial<ComputeEndpointStatus> {
+function endpointFields(step: EndpointStep, isKept: boolean): Partial<ComputeEndpointStatus> {
   const endpoint = latestEndpoint(step);
   if (endpoint === undefined) {
     return {};
@@ -97,7 +97,7 @@ function endpointFields(step: EndpointStep, log: OperationLogStep, isKept: boole
     host: endpoint.host,
     poolerHost: pooledHostOf(endpoint),
     state: endpoint.state,
-    pendingState: endpoint.pendingState ?? keptPendingState(step, log, endpoint.state),
+    pendingState: endpoint.pendingState,
     // Ready does not say UpToDate beside another size.
     compute: (isKept && step.facts.resource.status.compute) || {
       ...{ minUnits, maxUnits, size: sizeText(endpoint) },
@@ -105,16 +105,6 @@ function endpointFields(step: EndpointStep, log: OperationLogStep, isKept: boole
     },
     lastActiveTime: endpoint.lastActiveTime,
   };
-}
-
-/**
- * Keeps the stored `pendingState` while the operator's own operations run and the control plane still shows the stored
- * `state`. Some control planes show `pendingState` only in answers to changes.
- */
-function keptPendingState(step: EndpointStep, log: OperationLogStep, shownState: string): string | undefined {
-  const { state, pendingState } = step.facts.resource.status;
-  const isStillMoving = step.reads.project !== undefined && log.ownInFlight.length > 0 && state === shownState;
-  return isStillMoving ? pendingState : undefined;
 }
 
 /**

@@ -37,7 +37,7 @@ function note(rule: string, factors: Factors, words: string): void {
 /** The ways in which a plan can end. */
 function outcomesOf(plan: Plan): readonly EndpointOutcome[] {
   const own = endpointPlan(plan);
-  if (own === undefined || rulesOf(own).shape !== "Change") {
+  if (own === undefined || rulesOf(own).traits(own).shape !== "Change") {
     return [{ kind: "NothingSent" }];
   }
   const lost = new ControlPlaneError("TimedOut", "no answer in time", { effect: "Unknown" });
