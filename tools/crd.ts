@@ -99,7 +99,7 @@ export const computeEndpointCrd: CrdKind = {
   status: statusSchema,
   printerColumns: [
     column("Type", ".spec.type", "ReadWrite or ReadOnly"),
-    column("Branch", ".spec.branchId", "Branch of the endpoint"),
+    column("Branch", ".status.branchId", "Branch of the endpoint"),
     column("State", ".status.state", "State of the compute in the control plane's own word"),
     column("Size", ".status.compute.size", "Smallest and largest compute units"),
     ...commonColumns("Whether the endpoint matches spec"),

@@ -180,8 +180,8 @@ function cleaned(clean: AnswerTexts["clean"]) {
 }
 
 /**
- * Returns `undefined` if the answer is a documented 404 about the object, or a 204 to its deletion. A 404 about a
- * container of the object is thrown, because the object may still exist.
+ * Returns `undefined` if the answer is a documented 404 about the object, or a 204 to its deletion. What was
+ * in a deleted branch is gone too. A 404 about the project is thrown: the key may have lost its access.
  */
 async function unlessAbsent<Value>(call: Call, request: Request<Value>): Promise<Value | undefined> {
   try {
@@ -192,7 +192,7 @@ async function unlessAbsent<Value>(call: Call, request: Request<Value>): Promise
     });
   } catch (error) {
     const isNotFound = error instanceof ControlPlaneError && error.reason === "NotFound";
-    if (isNotFound && error.subject !== "Project" && error.subject !== "Branch") {
+    if (isNotFound && error.subject !== "Project") {
       return undefined;
     }
     throw error;

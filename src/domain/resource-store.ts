@@ -123,6 +123,7 @@ export const eventReasons = {
     ],
     Warning: [
       "AnnotationIgnored",
+      "BranchGone",
       "CannotBecomeIdle",
       "CreateAbandoned",
       "CredentialsRejected",

@@ -1,4 +1,5 @@
 /** What a namespace may do in a project, and why a control plane cannot be used, as decisions see it. */
+import type { BranchPlace } from "../resource/branch-place.ts";
 import type { PlaneStallReason } from "../resource/conditions.ts";
 import { grantAnnotation } from "../resource/names.ts";
 
@@ -19,9 +20,16 @@ export const fullGrant: ProjectGrant = { mayChange: true, mayAdopt: true };
 
 export const noGrant: ProjectGrant = { mayChange: false, mayAdopt: false };
 
-/** Whether the namespace may use the branches of a parent. @param parent what is known of it: its name, its id, or both */
-export function mayBranchFrom({ mayChange, branchesOf = [] }: ProjectGrant, parent: readonly string[]): boolean {
-  return mayChange || branchesOf.some((granted) => parent.includes(granted));
+/** Whether the namespace may use the branches of a parent. @param parent its name or id, as spec names it */
+export function mayBranchFrom({ mayChange, branchesOf = [] }: ProjectGrant, parent: string): boolean {
+  return mayChange || branchesOf.includes(parent);
+}
+
+/** Whether the namespace may have endpoints and accesses there. On a branch that is not proven, nothing is sent yet. */
+export function mayUse(grant: ProjectGrant, place: BranchPlace): boolean {
+  const { mayChange, branchesOf = [] } = grant;
+  const isExpected = place.kind === "Unproven" && branchesOf.length > 0;
+  return place.kind === "Proven" ? mayBranchFrom(grant, place.parent) : mayChange || isExpected;
 }
 
 /**

@@ -113,7 +113,10 @@ export function planeEvents(
 export function usersAmong(resources: readonly ComputeEndpoint[], grantOf: GrantOf): number {
   const isUser = (resource: ComputeEndpoint) => {
     const { ownership, createIntent } = resource.status;
-    const isGranted = () => grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject).mayChange;
+    const isGranted = () => {
+      const { mayChange, branchesOf } = grantOf(resource.key.namespace, projectIdOf(resource) ?? noProject);
+      return mayChange || branchesOf !== undefined;
+    };
     return (ownership ?? createIntent) !== undefined || (!isBeingDeleted(resource) && isGranted());
   };
   return resources.filter(isUser).length;

@@ -45,7 +45,8 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   noteRefusedCreate(projects, resource, clock);
   const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
-  const begin = (project: ProjectFacts) => new EndpointsInProject(project, [...byUid.values()].filter(isNamed));
+  const begin = (project: ProjectFacts) =>
+    new EndpointsInProject(project, [...byUid.values()].filter(isNamed), () => undefined);
   const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
   const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
   const step = await dryRun<EndpointTypes>(context, resource, controlPlane);

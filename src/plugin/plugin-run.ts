@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import { type ComputeEndpoint, planeOf, projectIdOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, planeOf, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
@@ -85,9 +85,9 @@ export class PluginRun {
   async usage(names: readonly string[]): Promise<void> {
     const service = this.#io.env.CONTROL_PLANE_URL === undefined ? undefined : this.#service().controlPlane;
     const show = async (resource: ComputeEndpoint) => {
-      const { ownership } = resource.status;
-      const isThere = ownership !== undefined && ownership.serviceUrl === service?.serviceUrl;
-      const branch = isThere && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+      const { ownership, branchId } = resource.status;
+      const isThere = branchId !== undefined && ownership?.serviceUrl === service?.serviceUrl;
+      const branch = isThere ? { projectId: workProjectOf(resource), branchId } : undefined;
       return usageOf(resource, systemClock.nowMs(), branch && (await service?.branchUnitSeconds(branch)));
     };
     const rows = await this.#each(mapped(await this.#selected(names, [endpointKind]), show));

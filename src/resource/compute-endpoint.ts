@@ -1,3 +1,4 @@
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ControlPlaneRef, planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
 import { kind } from "./names.ts";
@@ -17,6 +18,7 @@ export type ParsedSpec =
   | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> & {
       readonly controlPlaneRef: ControlPlaneRef | "Unreadable" | undefined;
       readonly projectId: string | undefined;
+      readonly branchRef?: ComputeEndpointSpec["branchRef"];
       readonly deletionPolicy: "Delete" | "Retain" | undefined;
       readonly management: "Manage" | "Observe" | undefined;
     });
@@ -90,7 +92,9 @@ function keyAt(planeId: string, projectId: string): string {
 }
 
 export function indexesOfEndpoint(resource: ComputeEndpoint): readonly string[] {
-  return [...projectsOf(resource), planeIndex(planeOf(resource))];
+  const { branchRef } = deletionFieldsOf(resource);
+  const branches = branchRef === undefined ? [] : [branchIndex({ ...resource.key, name: branchRef.name })];
+  return [...projectsOf(resource), planeIndex(planeOf(resource)), ...branches];
 }
 
 /** Takes the place of the project id for resources that name no project, in the cache and in the work queue. */
@@ -104,6 +108,11 @@ export function projectsOf(resource: ComputeEndpoint): readonly string[] {
   return projects.length === 0 ? [noProject] : projects;
 }
 
+/** The index of the ComputeEndpoints that name a DatabaseBranch. */
+export function branchIndex(key: ResourceKey): string {
+  return `branch ${keyText(key)}`;
+}
+
 function parseSpec(spec: unknown): ParsedSpec {
   const parsed = parseSpecAs(specSchema, spec);
   if (parsed.kind === "Valid") {
@@ -114,6 +123,7 @@ function parseSpec(spec: unknown): ParsedSpec {
     ...parsed,
     controlPlaneRef: readableRef(fields.controlPlaneRef),
     projectId: specSchema.shape.projectId.safeParse(fields.projectId).data,
+    branchRef: specSchema.shape.branchRef.safeParse(fields.branchRef).data,
     deletionPolicy: specSchema.shape.deletionPolicy.safeParse(fields.deletionPolicy).data,
     management: specSchema.shape.management.safeParse(fields.management).data,
   };

@@ -30,6 +30,7 @@ export const stallReasons = [
   ...sharedStallReasons,
   "AdoptionMismatch",
   "AdoptionTargetMissing",
+  "BranchMismatch",
   "BranchOccupied",
   "ClaimedByAnother",
   "CreateAmbiguous",
@@ -52,6 +53,7 @@ const sharedProgressReasons = [
   "OperationInFlight",
   "Paused",
   "Retrying",
+  "WaitingForBranch",
   "WaitingForProject",
 ] as const;
 

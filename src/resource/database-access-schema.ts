@@ -209,6 +209,10 @@ const accessObject = z
       .describe(
         "Requested: a create was sent and is not answered yet. Created: this resource created it. Presumed: the answer to the create was lost. Existing: it was there before.",
       ),
+    freshOn: optional(
+      z.string(),
+      "Of a role on the branch of a DatabaseBranch: the copy of the parent's data for which it has a password of its own. The time of the branch's last reset, or Created.",
+    ),
   })
   .describe("A role or a database.");
 

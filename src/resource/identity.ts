@@ -37,6 +37,15 @@ export function isOfPlane(record: PlaneRecord, { serviceUrl, controlPlane }: Ide
   return record.serviceUrl === serviceUrl && record.controlPlane === controlPlane;
 }
 
+/** Whether an ownership record was made for this resource, in this cluster, with this control plane. */
+export function isRecordOf(
+  { uid }: { readonly uid: string },
+  record: PlaneRecord & Pick<Ownership, "resourceUid" | "clusterId">,
+  identity: Identity,
+): boolean {
+  return record.resourceUid === uid && record.clusterId === identity.clusterId && isOfPlane(record, identity);
+}
+
 /**
  * Whether the records in status were made for this resource, in this cluster, with this control plane. They were not,
  * for instance, if a backup was restored in another cluster, or if the URL of the control plane changed. A record that
@@ -47,11 +56,7 @@ export function isIdentityProven(resource: ComputeEndpoint, identity: Identity):
   if (!resource.isOwnershipReadable) {
     return false;
   }
-  const isOwnershipOurs =
-    ownership === undefined ||
-    (ownership.resourceUid === resource.uid &&
-      ownership.clusterId === identity.clusterId &&
-      isOfPlane(ownership, identity));
+  const isOwnershipOurs = ownership === undefined || isRecordOf(resource, ownership, identity);
   const isIntentOurs =
     createIntent === undefined || (isOfPlane(createIntent, identity) && isIntentOf(resource, createIntent, identity));
   return isOwnershipOurs && isIntentOurs;

@@ -243,8 +243,13 @@ export const specSchema = withRules(
       projectId: identifier()
         .describe("Id of the project in the control plane. Cannot be changed.")
         .meta(celRules(immutable("projectId"))),
-      branchId: identifier().describe(
-        "Id of the branch that the endpoint serves. A change moves the endpoint to another branch.",
+      branchId: optional(
+        identifier(),
+        "Id of the branch that the endpoint serves. A change moves the endpoint to another branch. Either branchId or branchRef.",
+      ),
+      branchRef: optional(
+        z.object({ name: objectName().describe("Name of a DatabaseBranch of the same namespace.") }),
+        "The DatabaseBranch whose branch the endpoint serves. projectId and controlPlaneRef must be those of the DatabaseBranch.",
       ),
       type: z
         .enum(["ReadWrite", "ReadOnly"])
@@ -273,6 +278,11 @@ export const specSchema = withRules(
     })
     .describe("The endpoint as it should be."),
   {
+    rule: "has(self.branchId) != has(self.branchRef)",
+    holds: ({ branchId, branchRef }) => (branchId === undefined) !== (branchRef === undefined),
+    message: "exactly one of branchId and branchRef is required",
+  },
+  {
     rule: "self.type != 'ReadOnly' || !has(self.adoption) || self.adoption.policy == 'Never' || has(self.adoption.endpointId)",
     holds: ({ type, adoption: rule }) =>
       type !== "ReadOnly" || rule === undefined || rule.policy === "Never" || rule.endpointId !== undefined,
@@ -297,3 +307,6 @@ export const specSchema = withRules(
 );
 
 export type ComputeEndpointSpec = z.output<typeof specSchema>;
+
+/** A spec whose branch is known, also if it names a DatabaseBranch. */
+export type PlacedSpec = ComputeEndpointSpec & { readonly branchId: string };

@@ -117,6 +117,7 @@ export const statusSchema = z
     observedGeneration: observedGeneration(),
     ownership: ownership.optional(),
     createIntent: createIntent.optional(),
+    branchId: optional(z.string(), "Id of the branch that the endpoint serves."),
     host: optional(z.string(), "Direct host name."),
     poolerHost: optional(z.string(), "Host name that goes through the connection pooler."),
     state: optional(z.string(), "State of the compute in the control plane's own word, for instance active or idle."),

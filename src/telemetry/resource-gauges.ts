@@ -115,7 +115,7 @@ function infoLabels(resource: ComputeEndpoint): Labels {
   return {
     ...keyLabels(resource.key),
     project_id: projectIdOf(resource) ?? "",
-    branch_id: spec?.branchId ?? "",
+    branch_id: spec?.branchId ?? resource.status.branchId ?? "",
     endpoint_id: resource.status.ownership?.endpointId ?? "",
     type: spec?.type ?? "",
   };

@@ -260,6 +260,7 @@ export class OperatorParts {
       ...{ store: this.#accesses.store, observer: this.metrics.access },
       secrets: createSecretStore({ ...this.#foundation, fence: this.fence }),
       findEndpoint: (key) => this.endpoints.store.get(key),
+      findBranch: () => undefined,
       endpointsOf: (projectId) => this.endpoints.store.withIndex(projectId),
       settingsOf: (planeId) => this.#planes.of(planeId).databases,
     });

@@ -23,6 +23,8 @@ const invalid: AdmissionCases["invalid"] = [
   ["a project with capitals", { ...base, projectId: "Green-Fox" }, /projectId.*\^\[a-z0-9-\]/],
   ["a project that leaves its path", { ...base, projectId: "../other" }, /projectId/],
   ["an unknown field", { ...base, branch: "main" }, /unknown field "spec.branch"/],
+  ["a branch by id and by name", { ...base, branchRef: { name: "pr-42" } }, /exactly one of branchId and branchRef/],
+  ["no branch", { projectId: base.projectId, type: "ReadWrite" }, /exactly one of branchId and branchRef/],
   ["size 0.3", { ...base, compute: { minUnits: 0.3, maxUnits: 1 } }, /0\.25, 0\.5 or a whole number/],
   ["size 1.5", { ...base, compute: { minUnits: 1, maxUnits: 1.5 } }, /0\.25, 0\.5 or a whole number/],
   ["size 57", { ...base, compute: { minUnits: 1, maxUnits: 57 } }, /56/],

@@ -81,6 +81,6 @@ test("the demo's endpoint is Ready → describe has at most 90 lines, of which t
   await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits: 2 }, suspend });
   await world.untilReady("orders");
   const shown = await describe(world, "orders");
-  expect(shown).toMatch(/\n {2}Bookkeeping:\n.*\n.*\n {2}Compute:/);
+  expect(shown).toMatch(/\n {2}Bookkeeping:\n.*\n.*\n {2}Branch Id:.*\n {2}Compute:/);
   expect(shown.trimEnd().split("\n").length).toBeLessThanOrEqual(90);
 });

@@ -1,7 +1,7 @@
 /** The kind DatabaseAccess. */
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { KubernetesError, normal, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
-import { notGrantedMessage } from "../../engine/grant.ts";
+import { mayUse, notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
@@ -26,7 +26,7 @@ import type {
 } from "./access-types.ts";
 import { comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
 import { deletedWith, heldBy, isDeletionGranted } from "./deletion.ts";
-import { accessKeyOf, endpointIndex, endpointMark, recordIndex, referenceOf } from "./endpoint-reference.ts";
+import { accessKeyOf, endpointIndex, endpointMark, placeFor, recordIndex, referenceOf } from "./endpoint-reference.ts";
 import { observationOf } from "./observation-of.ts";
 import { BranchReader, observe, readOwnSecret } from "./observe-access.ts";
 import { rotationDueMs } from "./rotation.ts";
@@ -68,8 +68,8 @@ class AccessesInProject implements KindInProject<AccessTypes> {
   }
 
   markOf(resource: DatabaseAccess): string {
-    const { findEndpoint, endpointsOf, projectId } = this.#context;
-    return endpointMark(resource, findEndpoint, endpointsOf(projectId));
+    const { endpointsOf, projectId } = this.#context;
+    return endpointMark(this.#context, resource, endpointsOf(projectId));
   }
 
   heldBy(resource: DatabaseAccess) {
@@ -92,9 +92,9 @@ class AccessesInProject implements KindInProject<AccessTypes> {
       );
       return refused && notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
     }
-    const reference = referenceOf(resource, this.#context.findEndpoint, this.#context.identity);
+    const reference = referenceOf(this.#context, resource);
     const wanted = reference.kind === "Named" ? reference.projectId : problem && projectId;
-    const isMissing = wanted !== undefined && !grantOf(namespace, wanted).mayChange;
+    const isMissing = wanted !== undefined && !mayUse(grantOf(namespace, wanted), placeFor(this.#context, resource));
     return isMissing ? notGrantedMessage(namespace, wanted, "change") : undefined;
   }
 

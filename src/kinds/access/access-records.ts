@@ -28,6 +28,22 @@ export function recordOf(
 
 type Observed = Pick<AccessObservation, "spec" | "endpoint" | "objects">;
 
+/**
+ * Whether the role may have the password that it has on the parent. A branch copies it when it is created and reset, and
+ * no preview holds a password of production.
+ */
+export function isInherited({ spec, endpoint, objects }: Observed): boolean {
+  const isMade = spec.password?.secretRef === undefined && endpoint.copy !== undefined;
+  return isMade && recordOf(objects, endpoint, "Role")?.freshOn !== endpoint.copy;
+}
+
+/** Notes that the role has a password of its own. */
+export function withFreshRole(observed: Observed): readonly AccessObject[] {
+  const { objects, endpoint } = observed;
+  const role = isInherited(observed) ? recordOf(objects, endpoint, "Role") : undefined;
+  return objects.map((each) => (each === role ? { ...each, freshOn: endpoint.copy } : each));
+}
+
 /** Returns the records with one for the object in spec. It replaces the branch's earlier record of this type. */
 export function withObject(
   observed: Observed,

@@ -11,7 +11,7 @@ import { secondsTime } from "../../resource/conditions.ts";
 import { secretKeyOf } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { annotations } from "../../resource/names.ts";
-import { recordsWith, withObject } from "./access-records.ts";
+import { recordsWith, withFreshRole, withObject } from "./access-records.ts";
 import { accessWording, stalls } from "./access-texts.ts";
 import type { AccessContext, AccessObservation, AccessStep } from "./access-types.ts";
 import { roleIn } from "./access-types.ts";
@@ -124,7 +124,7 @@ function settledChanges(
   { nowMs, identity }: AccessContext,
   observation: AccessObservation,
 ): Partial<DatabaseAccessStatus> {
-  const { resource, endpoint, secret, objects } = observation;
+  const { resource, endpoint, secret } = observation;
   const { endpointId, projectId, branchId, hosts } = endpoint;
   const { secret: known, password } = resource.status;
   const now = secondsTime(nowMs);
@@ -136,7 +136,7 @@ function settledChanges(
   return {
     binding: { name: secretKeyOf(resource).name },
     endpoint: { endpointId, projectId, branchId, host: hosts.host },
-    records: recordsWith(resource, identity, objects),
+    records: recordsWith(resource, identity, withFreshRole(observation)),
     password: passwordStatus(observation, isRotated, now),
     ...(resourceVersion !== undefined && { secret: { resourceVersion, changedTime: known?.changedTime ?? now } }),
     ...(isRotated && requestedAt !== undefined && { lastHandledRotateAt: requestedAt }),

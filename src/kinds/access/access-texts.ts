@@ -34,6 +34,11 @@ export const waits = {
       "EndpointNotFound",
       `There is no ComputeEndpoint ${name} in this namespace. The operator continues when it exists.`,
     ),
+  branch: (name: string) =>
+    wait(
+      "WaitingForBranch",
+      `DatabaseBranch ${name} of the ComputeEndpoint is not ready. The operator continues when it is.`,
+    ),
   endpoint: (name: string, waitMs?: number) =>
     wait(
       "WaitingForEndpoint",

@@ -11,6 +11,7 @@ import type {
   StoredSecret,
 } from "../../domain/resource-store.ts";
 import type { Facts, PlanOf, ProjectFacts, Step } from "../../engine/kind.ts";
+import type { FindBranch } from "../../resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
@@ -23,12 +24,15 @@ export interface BoundEndpoint {
   readonly branchId: string;
   readonly endpointId: string;
   readonly hosts: ConnectionHosts;
+  /** Names the copy of the parent's data that the branch of a DatabaseBranch holds. @default no DatabaseBranch made it */
+  readonly copy?: string | undefined;
 }
 
 export interface AccessParts {
   readonly observer: SecretObserver;
   readonly store: ResourceStore<DatabaseAccess, DatabaseAccessStatus>;
   readonly findEndpoint: FindEndpoint;
+  readonly findBranch: FindBranch;
   /** The ComputeEndpoints that name a project. */
   readonly endpointsOf: (projectId: string) => readonly ComputeEndpoint[];
   readonly secrets: SecretStore;

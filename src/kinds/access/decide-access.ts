@@ -27,7 +27,7 @@ export function decideAccess(context: AccessContext, facts: AccessFacts, reads: 
   if (isBeingDeleted(facts.resource)) {
     return decideDeletion(context, facts, reads);
   }
-  const reference = referenceOf(facts.resource, context.findEndpoint, context.identity);
+  const reference = referenceOf(context, facts.resource);
   if (reference.kind !== "Named") {
     return reference;
   }

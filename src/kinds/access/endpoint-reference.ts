@@ -1,10 +1,11 @@
 import { type ProjectSnapshot, pooledHostOf } from "../../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../../domain/resource-store.ts";
 import type { CommonPlan } from "../../engine/kind.ts";
+import { type BranchPlace, byId, placeOf } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, noProject, workKeyOf } from "../../resource/compute-endpoint.ts";
 import { planeIndex } from "../../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../../resource/database-access.ts";
-import { type Identity, isIdentityProven } from "../../resource/identity.ts";
+import { isIdentityProven } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { stalls, waits } from "./access-texts.ts";
 import type { AccessContext, BoundEndpoint, FindEndpoint } from "./access-types.ts";
@@ -43,22 +44,28 @@ export function accessKeyOf(resource: DatabaseAccess, find: FindEndpoint): strin
 }
 
 export function wantedBranchOf(resource: DatabaseAccess, find: FindEndpoint): string | undefined {
-  const spec = endpointOf(resource, find)?.spec;
-  return spec?.kind === "Valid" ? spec.spec.branchId : undefined;
+  const { spec, status } = endpointOf(resource, find) ?? {};
+  return spec?.kind === "Valid" ? (spec.spec.branchId ?? status?.branchId) : undefined;
 }
 
 export interface NamedEndpoint {
   readonly kind: "Named";
   readonly projectId: string;
   readonly endpointId: string;
+  readonly place: BranchPlace;
 }
 
-export function referenceOf(
-  resource: DatabaseAccess,
-  find: FindEndpoint,
-  identity: Identity,
-): NamedEndpoint | CommonPlan {
-  const endpoint = endpointOf(resource, find);
+type Around = Pick<AccessContext, "findEndpoint" | "findBranch" | "identity">;
+
+/** The branch that the ComputeEndpoint names. */
+export function placeFor({ findEndpoint, findBranch, identity }: Around, resource: DatabaseAccess): BranchPlace {
+  const endpoint = endpointOf(resource, findEndpoint);
+  return endpoint === undefined ? byId : placeOf(endpoint, findBranch, identity);
+}
+
+export function referenceOf(around: Around, resource: DatabaseAccess): NamedEndpoint | CommonPlan {
+  const { findEndpoint, identity } = around;
+  const endpoint = endpointOf(resource, findEndpoint);
   const name = endpointKeyOf(resource)?.name ?? "";
   if (endpoint === undefined || isBeingDeleted(endpoint)) {
     return waits.endpointNotFound(name);
@@ -67,20 +74,29 @@ export function referenceOf(
   if (ownership === undefined) {
     return waits.endpoint(name);
   }
-  return isIdentityProven(endpoint, identity)
-    ? { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId }
-    : stalls.endpointUnproven(name);
+  if (!isIdentityProven(endpoint, identity)) {
+    return stalls.endpointUnproven(name);
+  }
+  const place = placeFor(around, resource);
+  return "name" in place
+    ? waits.branch(place.name)
+    : { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId, place };
 }
 
-/** The endpoint that the resource names, with its replicas; `undefined`: the snapshot does not show it. */
+/** The endpoint that the resource names, with its replicas; `undefined`: the snapshot does not show it on its branch. */
 export function boundTo(
-  { findEndpoint, endpointsOf, projectId, identity }: AccessContext,
+  context: AccessContext,
   resource: DatabaseAccess,
   snapshot: ProjectSnapshot | undefined,
 ): BoundEndpoint | undefined {
-  const reference = referenceOf(resource, findEndpoint, identity);
+  const { endpointsOf, projectId, identity } = context;
+  const reference = referenceOf(context, resource);
   const endpoint = reference.kind === "Named" ? snapshot?.endpoints.get(reference.endpointId) : undefined;
-  if (endpoint === undefined) {
+  if (reference.kind !== "Named" || endpoint === undefined) {
+    return undefined;
+  }
+  const { branchId: provenId = endpoint.branchId, copy } = { branchId: undefined, copy: undefined, ...reference.place };
+  if (provenId !== endpoint.branchId) {
     return undefined;
   }
   const { branchId, host, id: endpointId } = endpoint;
@@ -92,7 +108,7 @@ export function boundTo(
     .filter((replica) => replica.branchId === branchId && replica.type === "ReadOnly" && !replica.disabled)
     .map((replica) => replica.host);
   const hosts = { host, pooledHost: pooledHostOf(endpoint), readHosts: [...new Set(readHosts)].sort() };
-  return { projectId, branchId, endpointId, hosts };
+  return { projectId, branchId, endpointId, hosts, ...(copy !== undefined && { copy }) };
 }
 
 function isWithReplicas({ spec }: DatabaseAccess): boolean {
@@ -100,16 +116,12 @@ function isWithReplicas({ spec }: DatabaseAccess): boolean {
 }
 
 /** Describes what clients notice of the endpoint and its replicas. If it changes, the Secret may have to change. */
-export function endpointMark(
-  resource: DatabaseAccess,
-  find: FindEndpoint,
-  siblings: readonly ComputeEndpoint[],
-): string {
-  const endpoint = endpointOf(resource, find);
+export function endpointMark(around: Around, resource: DatabaseAccess, siblings: readonly ComputeEndpoint[]): string {
+  const endpoint = endpointOf(resource, around.findEndpoint);
   const replicas = isWithReplicas(resource)
     ? siblings.filter(({ key }) => key.namespace === resource.key.namespace)
     : [];
-  return JSON.stringify([endpoint && markOf(endpoint), replicas.map(markOf).sort()]);
+  return JSON.stringify([endpoint && markOf(endpoint), placeFor(around, resource), replicas.map(markOf).sort()]);
 }
 
 function markOf({ uid, deletionTimestamp, status, spec }: ComputeEndpoint): string {

@@ -11,6 +11,7 @@ import { conditionOf } from "../../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
+import { isInherited, recordedObjects } from "./access-records.ts";
 import {
   type AccessContext,
   type AccessFacts,
@@ -111,7 +112,8 @@ async function observeAccess(
   const pending = memory.hint?.password;
   const isAnswered = pending?.branchId === endpoint.branchId && pending.roleUpdatedTime === role?.updatedTime;
   const isReadable = secret.kind === "Absent" || secret.kind === "Own";
-  if (!isReadable || role === undefined) {
+  const isParents = isInherited({ spec, endpoint, objects: recordedObjects(resource, context.identity) });
+  if (!isReadable || role === undefined || (isParents && !isAnswered)) {
     return { ...seen, isAnswered, password: { kind: "NotRead" } };
   }
   const answered = isAnswered ? pending.password : undefined;

@@ -1,6 +1,7 @@
 import type { ObservedRole } from "../../domain/control-plane.ts";
 import type { SecretData, SecretWriteCause } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
+import { isInherited } from "./access-records.ts";
 import { stalls, waits } from "./access-texts.ts";
 import { type AccessObservation, isSecretUntouched, type ObjectType, type Plan, roleIn } from "./access-types.ts";
 import { bindingOf } from "./binding.ts";
@@ -67,14 +68,17 @@ function planConfiguration({ isConfigInFlight, resource, policy }: AccessObserva
     : undefined;
 }
 
-/** Plans a reset if a rotation is wanted, unless the control plane has a new password already. */
+/** Plans a reset if a rotation is wanted, or the password may be the parent's, unless there is a new one already. */
 function planRotation(observation: AccessObservation): Plan | undefined {
   const role = roleIn(observation);
   const isGiven = observation.spec.password?.secretRef !== undefined;
-  if (role === undefined || isGiven || !isRotationWanted(observation) || hasNewPassword(observation, role)) {
+  if (role === undefined || isGiven) {
     return undefined;
   }
-  return { kind: "ResetPassword" };
+  const isWanted = isInherited(observation)
+    ? !observation.isAnswered
+    : isRotationWanted(observation) && !hasNewPassword(observation, role);
+  return isWanted ? { kind: "ResetPassword" } : undefined;
 }
 
 /** Any other password than the last written one counts as the rotation, also if another client has set it. */

@@ -1,10 +1,11 @@
 /** The claims of a project's resources, and which of two competing resources comes first. */
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import type { ResourceKey } from "../../domain/resource-store.ts";
+import { type BranchPlace, byId } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, isObserved } from "../../resource/compute-endpoint.ts";
 import { isTrue } from "../../resource/conditions.ts";
 import { type Identity, isIntentOf, ownershipToken } from "../../resource/identity.ts";
-import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent } from "../../resource/status-schema.ts";
 import { isBeingDeleted, isPaused } from "../../resource/stored-object.ts";
 
@@ -23,7 +24,7 @@ export interface Claim {
    * The valid spec of the resource. `undefined`: the resource asks for nothing, because it is Stalled, paused, invalid,
    * being deleted, or only observes.
    */
-  readonly wish: ComputeEndpointSpec | undefined;
+  readonly wish: PlacedSpec | undefined;
 }
 
 /** The claims of all resources of one project. Each method leaves out the asking resource. */
@@ -75,7 +76,7 @@ export class ProjectClaims {
     return this.#elder(self, (wish, claim) => claim.ownedEndpointId === undefined && adopts(wish, endpoint));
   }
 
-  #elder(self: ComputeEndpoint, isRival: (wish: ComputeEndpointSpec, claim: Claim) => boolean): Claim | undefined {
+  #elder(self: ComputeEndpoint, isRival: (wish: PlacedSpec, claim: Claim) => boolean): Claim | undefined {
     return this.#claims
       .filter((claim) => claim.uid !== self.uid && claim.wish !== undefined && isRival(claim.wish, claim))
       .filter((claim) => isElder(claim, self))
@@ -95,6 +96,7 @@ export function claimOf(
   resource: ComputeEndpoint,
   identity: Identity,
   answeredEndpointId: string | undefined = undefined,
+  place: BranchPlace = byId,
 ): Claim {
   const { createIntent } = resource.status;
   return {
@@ -103,7 +105,7 @@ export function claimOf(
     creationTimestamp: resource.creationTimestamp,
     ownedEndpointId: recordedEndpointId(resource, identity) ?? answeredEndpointId,
     intent: isIntentOf(resource, createIntent, identity) ? createIntent : undefined,
-    wish: wishOf(resource),
+    wish: wishOf(resource, place),
   };
 }
 
@@ -127,13 +129,15 @@ function recordedEndpointId(resource: ComputeEndpoint, identity: Identity): stri
   return isCopied ? undefined : resource.claimedId;
 }
 
-function wishOf(resource: ComputeEndpoint): ComputeEndpointSpec | undefined {
+function wishOf(resource: ComputeEndpoint, place: BranchPlace): PlacedSpec | undefined {
   const isIdle = isBeingDeleted(resource) || isPaused(resource) || isObserved(resource);
   const mayAsk = !isIdle && !isTrue(resource.status.conditions, "Stalled");
-  return mayAsk && resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+  const spec = resource.spec.kind === "Valid" ? resource.spec.spec : undefined;
+  const branchId = place.kind === "Proven" ? place.branchId : spec?.branchId;
+  return mayAsk && spec !== undefined && branchId !== undefined ? { ...spec, branchId } : undefined;
 }
 
-function adopts(wish: ComputeEndpointSpec, endpoint: ObservedEndpoint): boolean {
+function adopts(wish: PlacedSpec, endpoint: ObservedEndpoint): boolean {
   const wantedId = wish.adoption?.endpointId;
   const isWanted =
     wantedId === undefined
@@ -142,7 +146,7 @@ function adopts(wish: ComputeEndpointSpec, endpoint: ObservedEndpoint): boolean 
   return hasConsent(wish) && isWanted;
 }
 
-export function hasConsent({ adoption }: ComputeEndpointSpec): boolean {
+export function hasConsent({ adoption }: Pick<PlacedSpec, "adoption">): boolean {
   return adoption !== undefined && adoption.policy !== "Never";
 }
 

@@ -3,7 +3,7 @@ import type { EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.t
 import { isSameStored } from "../../domain/same-stored.ts";
 import { endpointName, ownershipOf, ownershipToken, planeRecord, tokenIn } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
-import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent, Ownership } from "../../resource/status-schema.ts";
 import { desiredChanges, hashOf } from "./desired-endpoint.ts";
 import type { EndpointFacts, Observation } from "./observation.ts";
@@ -13,7 +13,7 @@ import { remoteStateOf } from "./remote-state.ts";
 /** Uses `stored` if it is for the same place and the list shows the same endpoints there; else a new intent. */
 export function createUnder(
   observation: Observation,
-  spec: ComputeEndpointSpec,
+  spec: PlacedSpec,
   stored: CreateIntent | undefined,
 ): PlanOf<"CreateEndpoint"> {
   const preIds = presentIds(observation, spec);
@@ -29,7 +29,7 @@ export function createUnder(
   return { kind: "CreateEndpoint", intent, creation, hash: hashOf(changes) };
 }
 
-function newIntent(observation: Observation, spec: ComputeEndpointSpec, preIds: string[]): CreateIntent {
+function newIntent(observation: Observation, spec: PlacedSpec, preIds: string[]): CreateIntent {
   const { resource, identity, project } = observation;
   return {
     attempt: hashOf([resource.uid, resource.resourceVersion, project.startedAtMs]).slice(0, 10),
@@ -42,7 +42,7 @@ function newIntent(observation: Observation, spec: ComputeEndpointSpec, preIds: 
   };
 }
 
-export function isForPlaceOf(intent: CreateIntent, spec: ComputeEndpointSpec): boolean {
+export function isForPlaceOf(intent: CreateIntent, spec: PlacedSpec): boolean {
   return intent.projectId === spec.projectId && intent.branchId === spec.branchId && intent.type === spec.type;
 }
 

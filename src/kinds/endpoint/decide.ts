@@ -1,8 +1,10 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has. */
-import type { Reads } from "../../engine/kind.ts";
+import { type CommonPlan, type Reads, stall } from "../../engine/kind.ts";
 import { invalidSpec } from "../../engine/standing.ts";
+import { type BranchPlace, byId } from "../../resource/branch-place.ts";
 import { isObserved } from "../../resource/compute-endpoint.ts";
 import { ownershipOf } from "../../resource/identity.ts";
+import type { ComputeEndpointSpec, PlacedSpec } from "../../resource/spec-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import type { ProjectClaims } from "./claims.ts";
 import { operationFactsOf } from "./log-subject.ts";
@@ -14,12 +16,17 @@ import { planDeletion, planOperationWait, planOwned } from "./plan-owned.ts";
 import { planUnowned } from "./plan-unowned.ts";
 import { scheduledSpec } from "./schedules.ts";
 
+export interface Around {
+  readonly place: BranchPlace;
+  readonly claims: () => ProjectClaims;
+}
+
 /**
  * Chooses the next step of one resource. Pure and total: no I/O, clock or randomness.
  * Guarantees: a create is planned only together with an intent that is stored first. A change or deletion is planned
  * only for an endpoint that the records prove to belong to the resource, and that was read by id.
  */
-export function decideEndpoint(facts: EndpointFacts, reads: Reads<EndpointTypes>, claims: () => ProjectClaims): Plan {
+export function decideEndpoint(facts: EndpointFacts, reads: Reads<EndpointTypes>, around: Around): Plan {
   const released = planLettingGo(facts);
   if (released !== undefined) {
     return released;
@@ -40,7 +47,7 @@ export function decideEndpoint(facts: EndpointFacts, reads: Reads<EndpointTypes>
     const isWanted = !isBeingDeleted(resource) && resource.status.ownership !== undefined;
     return (isWanted ? planOperationWait({ operations, policy }) : undefined) ?? look;
   }
-  return planFromSnapshot({ ...facts, project: snapshot, claims: claims(), operations });
+  return planFromSnapshot({ ...facts, project: snapshot, operations, place: around.place, claims: around.claims() });
 }
 
 /** Plans to store the answer to a create that no status holds yet. `undefined`: there is none. */
@@ -65,14 +72,32 @@ export function planFromSnapshot(observation: Observation): Plan {
   if (resource.spec.kind === "Invalid") {
     return invalidSpec(resource.spec.problems);
   }
-  if (isObserved(resource)) {
-    return planObserve(resource.spec.spec, observation);
+  const placed = placedSpec(resource.spec.spec, observation.place);
+  if ("kind" in placed) {
+    return placed;
   }
-  const { spec } = scheduledSpec(resource.spec.spec, observation.nowMs);
+  if (isObserved(resource)) {
+    return planObserve(placed, observation);
+  }
+  const { spec } = scheduledSpec(placed, observation.nowMs);
   if (ownership !== undefined) {
     return planOwned(ownership, spec, observation);
   }
   return intent === undefined ? planUnowned(spec, observation) : planOpenCreate({ intent, spec }, observation);
+}
+
+/** Returns the spec with its branch, or a plan that sends nothing: then a change would reach a branch that is not proven. */
+function placedSpec(spec: ComputeEndpointSpec, place: BranchPlace = byId): PlacedSpec | CommonPlan {
+  const branchId = place.kind === "Proven" ? place.branchId : spec.branchId;
+  if (branchId !== undefined) {
+    return { ...spec, branchId };
+  }
+  const { name } = { name: "", ...place };
+  const differs = `projectId or controlPlaneRef differ from those of DatabaseBranch ${name}. They cannot be changed: create the ComputeEndpoint again with the same values.`;
+  const message = `DatabaseBranch ${name} does not exist, is being deleted or reset, or has no branch yet. The operator continues when it has one.`;
+  return place.kind === "Mismatch"
+    ? stall("BranchMismatch", differs)
+    : { kind: "Wait", reason: "WaitingForBranch", message, waitMs: undefined };
 }
 
 function planEnd(observation: Observation): Plan {

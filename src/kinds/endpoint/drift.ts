@@ -17,7 +17,9 @@ export function driftOf(spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): 
       ? settingsDrift(endpoint.pgSettings, changes.pgSettings ?? {})
       : [difference(field, texts[field](endpoint), texts[field](changes))],
   );
-  const moves = endpoint.branchId === spec.branchId ? [] : [difference("branchId", endpoint.branchId, spec.branchId)];
+  const moves = [undefined, endpoint.branchId].includes(spec.branchId)
+    ? []
+    : [difference("branchId", endpoint.branchId, spec.branchId)];
   return [...moves, ...fields].slice(0, driftLimit);
 }
 

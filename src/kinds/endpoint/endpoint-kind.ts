@@ -1,8 +1,9 @@
 import type { ProjectSnapshot } from "../../domain/endpoint.ts";
-import type { ResourceStore } from "../../domain/resource-store.ts";
+import type { ResourceEvent, ResourceStore } from "../../domain/resource-store.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads, ShownLog } from "../../engine/kind.ts";
 import { parseMark } from "../../operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
+import { type BranchPlace, byId, type FindBranch, placeOf } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, isObserved, planeOf, workKeyOf } from "../../resource/compute-endpoint.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { isIdentityProven, isIntentOf, isTokenOfCluster, ownershipToken, tokenIn } from "../../resource/identity.ts";
@@ -11,7 +12,7 @@ import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { claimOf, mayClaimAt, ProjectClaims } from "./claims.ts";
 import { decideEndpoint } from "./decide.ts";
-import { eventsFor } from "./events-for.ts";
+import { branchGone, eventsFor } from "./events-for.ts";
 import { endpointPlan, subjectOf } from "./log-subject.ts";
 import type { EndpointAnswer, EndpointFacts, EndpointStep, EndpointTypes } from "./observation.ts";
 import type { EndpointPlan, Plan } from "./plan.ts";
@@ -24,8 +25,11 @@ export class EndpointKind implements Kind<EndpointTypes> {
   readonly finalizer = finalizer;
   readonly store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>;
 
-  constructor(store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>) {
+  readonly #findBranch: FindBranch;
+
+  constructor(store: ResourceStore<ComputeEndpoint, ComputeEndpointStatus>, findBranch: FindBranch = () => undefined) {
     this.store = store;
+    this.#findBranch = findBranch;
   }
 
   resourcesOf({ projectId, key }: Pick<ProjectFacts, "projectId" | "key">): readonly ComputeEndpoint[] {
@@ -33,7 +37,7 @@ export class EndpointKind implements Kind<EndpointTypes> {
   }
 
   begin(project: ProjectFacts): KindInProject<EndpointTypes> {
-    return new EndpointsInProject(project, this.store.withIndex(project.projectId));
+    return new EndpointsInProject(project, this.store.withIndex(project.projectId), this.#findBranch);
   }
 }
 
@@ -45,23 +49,30 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   readonly noteOf = statusBefore;
   readonly send = sendEndpointChange;
   readonly statusOf = statusFor;
-  readonly eventsOf = eventsFor;
   /** The endpoints that this reconcile records, by the uid of their resource: two resources never record the same. */
   readonly #recorded = new Map<string, string>();
+  readonly #findBranch: FindBranch;
   #claims: ProjectClaims | undefined;
 
-  constructor(project: ProjectFacts, named: readonly ComputeEndpoint[]) {
+  constructor(project: ProjectFacts, named: readonly ComputeEndpoint[], findBranch: FindBranch) {
     this.#project = project;
+    this.#findBranch = findBranch;
     this.#named = named.filter(
       (each) => planeOf(each) === project.planeId || mayClaimAt(project.identity.serviceUrl, each),
     );
   }
 
+  #placeOf(resource: ComputeEndpoint): BranchPlace {
+    return placeOf(resource, this.#findBranch, this.#project.identity);
+  }
+
   /** A resource that is Stalled because of another one is due when the others have changed. */
-  markOf({ status, uid }: ComputeEndpoint): string {
+  markOf(resource: ComputeEndpoint): string {
+    const { status, uid } = resource;
     const stalled = conditionOf(status.conditions, "Stalled")?.reason ?? "";
     const others = stallsByOthers.includes(stalled) ? this.#named.filter((each) => each.uid !== uid) : [];
-    return others.map((each) => `${each.uid} ${each.resourceVersion}`).join();
+    const seen = others.map((each) => `${each.uid} ${each.resourceVersion}`);
+    return [JSON.stringify(this.#placeOf(resource)), ...seen].join();
   }
 
   isGuarded(resource: ComputeEndpoint): boolean {
@@ -75,20 +86,21 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
 
   missingGrant(resource: ComputeEndpoint): string | undefined {
     const { grantOf, projectId } = this.#project;
-    return missingGrant(resource, grantOf(resource.key.namespace, projectId));
+    return missingGrant(resource, grantOf(resource.key.namespace, projectId), this.#placeOf(resource));
   }
 
   shownLog(resource: ComputeEndpoint): ShownLog | undefined {
-    const { problem, identity, grantOf, projectId } = this.#project;
+    const { problem, identity } = this.#project;
     const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, identity);
-    const { mayChange, mayAdopt } = grantOf(resource.key.namespace, projectId);
-    const mayRead = isProven && (isBeingDeleted(resource) || mayChange);
-    const isShown = problem === undefined && (isObserved(resource) ? mayAdopt : mayRead);
+    const mayRead = isBeingDeleted(resource) || this.missingGrant(resource) === undefined;
+    const isShown = problem === undefined && mayRead && (isObserved(resource) || isProven);
     return isShown ? { since: parseMark(resource.status) } : undefined;
   }
 
   decide(facts: EndpointFacts, reads: Reads<EndpointTypes>): Plan {
-    const plan = decideEndpoint(facts, reads, () => this.#projectClaims());
+    const plan = decideEndpoint(facts, reads, {
+      ...{ place: this.#placeOf(facts.resource), claims: () => this.#projectClaims() },
+    });
     if (plan.kind !== "RecordOwnership") {
       return plan;
     }
@@ -104,7 +116,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     this.#claims ??= new ProjectClaims(
       this.#named.map((resource) => {
         const answer = answerOf(resource.uid) as EndpointAnswer | undefined;
-        const claim = claimOf(resource, identity, answer?.endpoint?.id);
+        const claim = claimOf(resource, identity, answer?.endpoint?.id, this.#placeOf(resource));
         // Of another control plane only what it owns or may have made counts.
         return planeOf(resource) === planeId ? claim : { ...claim, wish: undefined };
       }),
@@ -133,6 +145,14 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   dueInMs({ plan, outcome, facts }: EndpointStep): number | undefined {
     const own = endpointPlan(plan);
     return own && rulesOf(own).nextLookMs(own, outcome, facts.policy);
+  }
+
+  /** Without its branch, an endpoint is not retained. */
+  eventsOf(step: EndpointStep, next: ComputeEndpointStatus | undefined): readonly ResourceEvent[] {
+    const { plan, facts } = step;
+    const isRetained = next === undefined && plan?.kind === "RemoveFinalizer" && plan.cause === "Retained";
+    const place = isRetained ? this.#placeOf(facts.resource) : byId;
+    return place.kind === "Unproven" ? [branchGone(place.name)] : eventsFor(step, next);
   }
 
   /** Endpoints with this cluster's token that belong to no resource. A resource without one may still find its own. */

@@ -94,6 +94,11 @@ export function releaseEvents(
   }
 }
 
+export function branchGone(name: string): ResourceEvent {
+  const note = `deletionPolicy Retain keeps the endpoint as long as its branch, and DatabaseBranch ${name} is gone or being deleted.`;
+  return warning("BranchGone", "Delete", note);
+}
+
 function ownershipEvents({ plan: given, facts }: EndpointStep, next: ComputeEndpointStatus): readonly ResourceEvent[] {
   const previous = facts.resource.status;
   const plan = endpointPlan(given);

@@ -2,6 +2,7 @@
 import type { ObservedEndpoint, ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { Operation } from "../../domain/operation.ts";
 import type { Facts, Outcome, Step } from "../../engine/kind.ts";
+import type { BranchPlace } from "../../resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import type { ProjectClaims } from "./claims.ts";
@@ -45,6 +46,8 @@ export interface OperationFacts {
 }
 
 export interface Observation extends EndpointFacts {
+  /** The branch that spec names. @default by its id */
+  readonly place?: BranchPlace;
   readonly project: ProjectSnapshot;
   readonly claims: ProjectClaims;
   readonly operations: OperationFacts;

@@ -2,7 +2,7 @@
 import { stall } from "../../engine/kind.ts";
 import { type ComputeEndpoint, isObserved } from "../../resource/compute-endpoint.ts";
 import { annotations, finalizer } from "../../resource/names.ts";
-import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { driftOf } from "./drift.ts";
 import type { EndpointFacts, Observation } from "./observation.ts";
@@ -19,7 +19,7 @@ export function planLettingGo({ resource, memory }: EndpointFacts): Plan | undef
 }
 
 /** The endpoint of the record, else the one that `spec.adoption` names, else the read-write endpoint of the branch. */
-export function planObserve(spec: ComputeEndpointSpec, observation: Observation): Plan {
+export function planObserve(spec: PlacedSpec, observation: Observation): Plan {
   const { project, resource } = observation;
   const { ownership, createIntent: intent } = resource.status;
   if (ownership === undefined && intent !== undefined) {
@@ -39,7 +39,7 @@ export function planObserve(spec: ComputeEndpointSpec, observation: Observation)
     : { kind: "Observe", endpoint: remote.endpoint, ignored: ignoredOf(spec, resource) };
 }
 
-function ignoredOf(spec: ComputeEndpointSpec, { annotations: given, status }: ComputeEndpoint): readonly string[] {
+function ignoredOf(spec: PlacedSpec, { annotations: given, status }: ComputeEndpoint): readonly string[] {
   const fields = (["deletionPolicy", "disruption", "schedules"] as const).filter((field) => spec[field] !== undefined);
   const { lastHandledWakeAt: woken, lastHandledSuspendAt: suspended } = status;
   const asked = [

@@ -2,7 +2,7 @@
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { stall } from "../../engine/kind.ts";
 import { annotations } from "../../resource/names.ts";
-import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import {
@@ -22,7 +22,7 @@ import { scheduledSpec } from "./schedules.ts";
 /** An open create. `spec` is `undefined` if the resource is being deleted, so it no longer wants an endpoint. */
 interface OpenCreate {
   readonly intent: CreateIntent;
-  readonly spec: ComputeEndpointSpec | undefined;
+  readonly spec: PlacedSpec | undefined;
 }
 
 /**

@@ -5,7 +5,7 @@ import { stall } from "../../engine/kind.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { annotations } from "../../resource/names.ts";
-import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { Ownership } from "../../resource/status-schema.ts";
 import {
   desiredChanges,
@@ -33,7 +33,7 @@ import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName } from "./plan-
 import { remoteStateOf } from "./remote-state.ts";
 import { nextScheduleMs } from "./schedules.ts";
 
-export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, observation: Observation): Plan {
+export function planOwned(ownership: Ownership, spec: PlacedSpec, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);
   if (conflict !== undefined) {
     return conflict;
@@ -61,7 +61,7 @@ export function planOwned(ownership: Ownership, spec: ComputeEndpointSpec, obser
 }
 
 /** Whether a read by id has shown before that these values were accepted, or what waits. */
-function isKnown({ resource }: Observation, spec: ComputeEndpointSpec, { ruling }: PlanOf<"Settled">): boolean {
+function isKnown({ resource }: Observation, spec: PlacedSpec, { ruling }: PlanOf<"Settled">): boolean {
   const { pendingChange, observedGeneration } = resource.status;
   const acknowledged = acknowledgedIn(resource.status);
   return ruling?.change === undefined
@@ -73,7 +73,7 @@ interface Ruled extends Observation {
   readonly ruling: Ruling;
 }
 
-function planPresent(given: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+function planPresent(given: Observation, spec: PlacedSpec, endpoint: ObservedEndpoint): Plan {
   const ruling = rulingOf(given, spec, endpoint);
   const observation = { ...given, ruling };
   const plan =
@@ -102,7 +102,7 @@ export function ownershipConflict(observation: Observation, endpointId: string):
 }
 
 /** Plans a start or suspend that an annotation asks for, when the endpoint matches spec. */
-function planPower({ resource, nowMs, ruling }: Ruled, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+function planPower({ resource, nowMs, ruling }: Ruled, spec: PlacedSpec, endpoint: ObservedEndpoint): Plan {
   const { action, echo } = powerWishOf(resource, endpoint);
   if (action !== undefined) {
     return { kind: "ChangePower", endpointId: endpoint.id, action, echo };
@@ -186,11 +186,7 @@ const endlessMs = 60_000;
  * Sends a changed spec although an own operation has been running for too long. The control plane accepts the change,
  * or refuses it with 423.
  */
-function planBesideEndless(
-  observation: Ruled,
-  spec: ComputeEndpointSpec,
-  endpoint: ObservedEndpoint,
-): Plan | undefined {
+function planBesideEndless(observation: Ruled, spec: PlacedSpec, endpoint: ObservedEndpoint): Plan | undefined {
   const { operations, resource } = observation;
   if (operations.ownInFlight.length === 0 || operations.inFlightForMs < endlessMs) {
     return undefined;
@@ -199,7 +195,7 @@ function planBesideEndless(
   return planMove(observation, spec, endpoint) ?? (isChanged ? planUpdate(observation, spec, endpoint) : undefined);
 }
 
-function planMove(observation: Ruled, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
+function planMove(observation: Ruled, spec: PlacedSpec, endpoint: ObservedEndpoint): Plan | undefined {
   if (endpoint.branchId === spec.branchId) {
     return undefined;
   }
@@ -229,7 +225,7 @@ function planOccupiedTarget(observation: Observation, branchId: string, moving: 
 }
 
 /** A size that is held back does not ride along with another change. */
-function planUpdate(observation: Ruled, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan | undefined {
+function planUpdate(observation: Ruled, spec: PlacedSpec, endpoint: ObservedEndpoint): Plan | undefined {
   const { compute: _compute, ...others } = spec;
   const sent = observation.ruling.held.includes(sizeField) ? others : spec;
   const diff = diffEndpoint(sent, endpoint);

@@ -4,14 +4,14 @@ import { notGrantedMessage } from "../../engine/grant.ts";
 import { stall } from "../../engine/kind.ts";
 import { isTokenOfCluster, tokenIn } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
-import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
+import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { Claim } from "./claims.ts";
 import { hasConsent } from "./claims.ts";
 import { candidatesOf, chosenOf, createUnder, recordOwnership } from "./create-intent.ts";
 import type { Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
 
-export function planUnowned(spec: ComputeEndpointSpec, observation: Observation): Plan {
+export function planUnowned(spec: PlacedSpec, observation: Observation): Plan {
   return (
     // Its status was lost: the endpoint carries the resource's token, and has no owner.
     planOwnToken(observation, candidatesOf(observation, { ...spec, preIds: [] }).own) ??
@@ -41,7 +41,7 @@ export function planOwnToken(observation: Observation, own: readonly ObservedEnd
       );
 }
 
-function planNamedAdoption(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
+function planNamedAdoption(observation: Observation, spec: PlacedSpec): Plan | undefined {
   const wantedId = hasConsent(spec) ? spec.adoption?.endpointId : undefined;
   const endpoint = wantedId === undefined ? undefined : observation.project.endpoints.get(wantedId);
   return endpoint === undefined ? undefined : planAdoption(observation, spec, endpoint);
@@ -51,7 +51,7 @@ function planNamedAdoption(observation: Observation, spec: ComputeEndpointSpec):
  * Plans an adoption or a stall if the branch has a read-write endpoint, or if another resource has the better claim to
  * it. A branch has at most one read-write endpoint.
  */
-function planReadWritePlace(observation: Observation, spec: ComputeEndpointSpec): Plan | undefined {
+function planReadWritePlace(observation: Observation, spec: PlacedSpec): Plan | undefined {
   if (spec.type !== "ReadWrite") {
     return undefined;
   }
@@ -72,7 +72,7 @@ function planReadWritePlace(observation: Observation, spec: ComputeEndpointSpec)
 
 const branchPlace = "the read-write endpoint of this branch";
 
-function planAdoption(observation: Observation, spec: ComputeEndpointSpec, endpoint: ObservedEndpoint): Plan {
+function planAdoption(observation: Observation, spec: PlacedSpec, endpoint: ObservedEndpoint): Plan {
   const { claims, resource } = observation;
   const rival = holderOf(observation, endpoint) ?? claims.rivalForAdoption(endpoint, resource);
   if (rival !== undefined) {
@@ -90,7 +90,7 @@ function planAdoption(observation: Observation, spec: ComputeEndpointSpec, endpo
   return recordOwnership(observation, endpoint, "Adopted");
 }
 
-function planAdoptOnlyMiss(spec: ComputeEndpointSpec): Plan | undefined {
+function planAdoptOnlyMiss(spec: PlacedSpec): Plan | undefined {
   if (spec.adoption?.policy !== "AdoptOnly") {
     return undefined;
   }
@@ -128,7 +128,7 @@ export function isOwnedElsewhere({ identity }: Observation, { name }: ObservedEn
   return token !== undefined && !isTokenOfCluster(token, identity.clusterId);
 }
 
-function ownedElsewhere({ branchId }: ComputeEndpointSpec): Plan {
+function ownedElsewhere({ branchId }: PlacedSpec): Plan {
   return stall(
     "OwnedElsewhere",
     `Another cluster or another operator created the endpoint that this resource asks for (branch ${branchId}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`,

@@ -4,15 +4,15 @@ import { begunMs, nextEdgeMs } from "../../resource/recurrence.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import { sizeText } from "./drift.ts";
 
-export interface Scheduled {
+export interface Scheduled<Spec extends ComputeEndpointSpec = ComputeEndpointSpec> {
   /** The spec with the values of the active schedule. */
-  readonly spec: ComputeEndpointSpec;
+  readonly spec: Spec;
   /** The name of the active schedule. The last one that matches now counts. */
   readonly active: string | undefined;
 }
 
 /** Pure: it follows from spec and now, so a restart or a missed edge changes nothing. */
-export function scheduledSpec(spec: ComputeEndpointSpec, nowMs: number): Scheduled {
+export function scheduledSpec<Spec extends ComputeEndpointSpec>(spec: Spec, nowMs: number): Scheduled<Spec> {
   const active = schedulesOf(spec).findLast((each) => begunMs(each, nowMs) !== undefined);
   const { compute = spec.compute, suspend = spec.suspend } = active ?? {};
   return { spec: active === undefined ? spec : { ...spec, compute, suspend }, active: active?.name };

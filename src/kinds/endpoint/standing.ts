@@ -1,5 +1,6 @@
 /** What a deletion of a ComputeEndpoint has to do, and which rights and proofs its resource needs. */
-import { notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
+import { mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
+import type { BranchPlace } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, deletionFieldsOf, isObserved, workProjectOf } from "../../resource/compute-endpoint.ts";
 import { planeName } from "../../resource/control-plane-resource.ts";
 import type { Identity } from "../../resource/identity.ts";
@@ -20,29 +21,36 @@ export function heldBy(resource: ComputeEndpoint): "Nothing" | "Retained" | "Som
   return (deletionFieldsOf(resource).deletionPolicy ?? usual) === "Retain" ? "Retained" : "Something";
 }
 
-export function missingGrant(resource: ComputeEndpoint, grant: ProjectGrant): string | undefined {
-  const missing = missingRight(resource, grant);
+export function missingGrant(resource: ComputeEndpoint, grant: ProjectGrant, place: BranchPlace): string | undefined {
+  const missing = missingRight(resource, grant, place);
   return missing && notGrantedMessage(resource.key.namespace, workProjectOf(resource), missing);
 }
 
 function missingRight(
   resource: ComputeEndpoint,
-  { mayChange, mayAdopt }: ProjectGrant,
+  grant: ProjectGrant,
+  place: BranchPlace,
 ): "change" | "adopt" | "deleteAdopted" | "observe" | undefined {
+  const { mayChange, mayAdopt } = grant;
   const { ownership, createIntent } = resource.status;
+  const isAdopted = ownership?.origin === "Adopted";
   if (isBeingDeleted(resource)) {
-    const isForeign = ownership !== undefined && ownership.origin !== "Created";
+    // On a branch of its own namespace, what was presumably created is its own.
+    const isForeign = isAdopted || (ownership?.origin === "Presumed" && place.kind === "ById");
     return isForeign && !mayAdopt ? "deleteAdopted" : undefined;
   }
   if (isObserved(resource)) {
     return mayAdopt ? undefined : "observe";
   }
-  if (!mayChange) {
+  const isAdopting = ownership === undefined && createIntent === undefined && isAsking(resource);
+  if (!mayUse(grant, place) || (isAdopted && !mayChange)) {
     return "change";
   }
-  const isNew = ownership === undefined && createIntent === undefined;
-  const isAdopting = isNew && resource.spec.kind === "Valid" && hasConsent(resource.spec.spec);
   return isAdopting && !mayAdopt ? "adopt" : undefined;
+}
+
+function isAsking({ spec }: ComputeEndpoint): boolean {
+  return spec.kind === "Valid" && hasConsent(spec.spec);
 }
 
 export function unprovenMessage(resource: ComputeEndpoint, { controlPlane }: Identity): string {

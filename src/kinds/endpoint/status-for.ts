@@ -78,6 +78,7 @@ function handledReconcileAt({ facts, outcome }: EndpointStep): string | undefine
 }
 
 const noEndpoint = {
+  branchId: undefined,
   host: undefined,
   poolerHost: undefined,
   state: undefined,
@@ -94,6 +95,7 @@ function endpointFields(step: EndpointStep, isKept: boolean): Partial<ComputeEnd
   const { minUnits, maxUnits } = endpoint;
   const maxConnections = maxConnectionsByUnits.get(minUnits);
   return {
+    branchId: endpoint.branchId,
     host: endpoint.host,
     poolerHost: pooledHostOf(endpoint),
     state: endpoint.state,

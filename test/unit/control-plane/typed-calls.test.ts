@@ -86,7 +86,7 @@ describe("an answer", () => {
   test.each<[ControlPlaneSubject, boolean]>([
     ["Endpoint", true],
     ["Role", true],
-    ["Branch", false],
+    ["Branch", true],
     ["Project", false],
   ])("404 about a %s → absent: %s", async (subject, isAbsent) => {
     const { controlPlane, calls } = answering({});

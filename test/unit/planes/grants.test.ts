@@ -1,6 +1,6 @@
 /** Tests what a namespace may do in a project of a control plane. */
 import { describe, expect, it } from "vitest";
-import { mayBranchFrom } from "../../../src/engine/grant.ts";
+import { mayUse } from "../../../src/engine/grant.ts";
 import { isSelected, planeGrantOf } from "../../../src/planes/grants.ts";
 import type { ControlPlaneSpec } from "../../../src/resource/control-plane-schema.ts";
 
@@ -32,6 +32,7 @@ describe("what a namespace may do in a project", () => {
     expect(planeGrantOf({ id: "" }, question, mode)).toEqual(want);
   });
 
+  const proven = { kind: "Proven", branchId: "br-1", parent: "main", copy: "Created" } as const;
   const branchesOf = (...parents: readonly string[]) => ({ ...none, branchesOf: parents });
   it.each([
     ["a parent by name", "p-1/main", undefined, branchesOf("main")],
@@ -56,14 +57,19 @@ describe("what a namespace may do in a project", () => {
   });
 
   it.each([
-    [full, ["main"], true],
-    [branchesOf("main"), ["main", "br-main-1"], true],
-    [branchesOf("br-main-1"), ["main", "br-main-1"], true],
-    [branchesOf("main"), ["staging"], false],
-    [branchesOf("main"), [], false],
-    [none, ["main"], false],
-  ])("%j, a branch of %j → %s", (grant, parent, want) => {
-    expect(mayBranchFrom(grant, parent)).toBe(want);
+    [full, { kind: "Mismatch", name: "pr" }, true],
+    [full, { kind: "ById" }, true],
+    [full, { ...proven, parent: "staging" }, true],
+    [branchesOf("main"), proven, true],
+    [branchesOf("staging"), proven, false],
+    [branchesOf("main"), { ...proven, parent: "" }, false],
+    [branchesOf("main"), { kind: "Unproven", name: "pr" }, true],
+    [branchesOf("main"), { kind: "Mismatch", name: "pr" }, false],
+    [branchesOf("main"), { kind: "ById" }, false],
+    [none, proven, false],
+    [none, { kind: "Unproven", name: "pr" }, false],
+  ] as const)("%j, an endpoint on %j → %s", (grant, place, want) => {
+    expect(mayUse(grant, place)).toBe(want);
   });
 
   it("a resource that names no project, and an annotation with an empty entry → nothing", () => {

@@ -91,6 +91,7 @@ export function context({ accesses, endpoints = [], stored = {}, ...more }: Cont
     ...{ grantOf: () => fullGrant, problem: undefined, answerOf: () => undefined, store: accessStore(accesses) },
     findEndpoint: (key) => endpoints.find((each) => keyText(each.key) === keyText(key)),
     endpointsOf: () => endpoints,
+    findBranch: () => undefined,
     secrets: { account: "ops:operator", read: async ({ name }) => stored[name] } as SecretStore,
     settingsOf: () => settings,
     observer: { secretWritten: () => {}, passwordReset: () => {} },

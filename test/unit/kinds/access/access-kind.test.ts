@@ -5,14 +5,18 @@ import { KubernetesError } from "../../../../src/domain/resource-store.ts";
 import { noGrant } from "../../../../src/engine/grant.ts";
 import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
 import { annotations } from "../../../../src/resource/names.ts";
+import { knownBranch } from "../../../support/fakes/known-branch.ts";
+import { observedEndpoint } from "../../../support/fakes/observed-endpoint.ts";
 import {
   access,
   type ContextGiven,
   computeEndpoint,
   context,
   type Given,
+  identity,
   main,
   other,
+  projectId,
   record,
   records,
 } from "./access-builders.ts";
@@ -65,6 +69,52 @@ describe("effects", () => {
     await scene.settle();
     expect(scene.effects).toEqual(["createRole", "createDatabase", "replaceSecret"]);
     expect([scene.reason, scene.secretWorks(other), scene.roles.size]).toEqual(["UpToDate", true, 2]);
+  });
+});
+
+describe("on the branch of a DatabaseBranch", () => {
+  const inherited = { name: "orders_app", password: "of production", updatedTime: "2026-01-01T00:00:00Z" };
+
+  /** The branch holds a copy of the parent's role, and is as the DatabaseBranch's status says. */
+  function preview(status: object = {}) {
+    const scene = new AccessScene();
+    const copy = (change: object) => {
+      scene.branch = knownBranch({ namespace: "shop", projectId, branchId: other, identity }, { status: change });
+      scene.moveEndpoint(other);
+      scene.roles.set(other, [inherited]);
+      scene.databases.set(other, [{ name: "orders", ownerName: "orders_app" }]);
+    };
+    copy(status);
+    return { scene, copy };
+  }
+
+  test("its role is a copy → one reset, then the Secret; the parent's password is never read", async () => {
+    const { scene } = preview();
+    await scene.apply();
+    await scene.settle(540_000);
+    expect(scene.effects).toEqual(["addFinalizer", "resetPassword", "createSecret"]);
+    expect([scene.reason, scene.secretWorks(other)]).toEqual(["UpToDate", true]);
+  });
+
+  test("the branch is reset → nothing meanwhile, then one more reset", async () => {
+    const { scene, copy } = preview();
+    await scene.apply();
+    scene.effects.length = 0;
+    copy({ resetIntent: { value: "2" } });
+    await scene.settle();
+    expect([scene.effects, scene.reason, scene.reveals]).toEqual([[], "WaitingForBranch", 0]);
+    copy({ lastResetTime: "2026-11-27T20:00:00Z" });
+    await scene.settle(540_000);
+    expect([scene.effects, scene.reason]).toEqual([["resetPassword", "replaceSecret"], "UpToDate"]);
+    expect(scene.secretWorks(other)).toBe(true);
+  });
+
+  test("the endpoint is still on the parent → nothing is read or changed there", async () => {
+    const { scene } = preview();
+    const parent = observedEndpoint({ id: "ep-orders", projectId, branchId: main, createdTime: inherited.updatedTime });
+    scene.service.objects.set("ep-orders", parent);
+    await scene.apply();
+    expect([scene.effects, scene.reason, scene.reveals]).toEqual([["addFinalizer"], "WaitingForEndpoint", 0]);
   });
 });
 

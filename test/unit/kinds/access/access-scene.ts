@@ -7,7 +7,8 @@ import {
   type StoredSecret,
 } from "../../../../src/domain/resource-store.ts";
 import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
-import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
+import type { KnownBranch } from "../../../../src/resource/branch-place.ts";
+import { type ComputeEndpoint, parseComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeEngine } from "../../../support/fakes/fake-engine.ts";
@@ -43,6 +44,8 @@ export class AccessScene {
   readonly databases = new Map<string, ObservedDatabase[]>();
   readonly secrets = new Map<string, StoredSecret>();
   revealsPasswords = true;
+  /** The DatabaseBranch that the ComputeEndpoint names. @default it names a branch by id */
+  branch: KnownBranch | undefined;
   /** How often passwords were revealed. */
   reveals = 0;
   readonly #kind = new AccessKind({
@@ -52,6 +55,7 @@ export class AccessScene {
       secrets: this.#secretStore(),
     },
     ...{ findEndpoint: () => this.#endpoint, endpointsOf: () => [this.#endpoint], settingsOf: () => settings },
+    findBranch: () => this.branch,
   });
   readonly engine = new FakeEngine({
     ...{ clock: this.clock, kinds: [this.#kind], controlPlane: this.#controlPlane(), identity, policy },
@@ -66,7 +70,14 @@ export class AccessScene {
   }
 
   moveEndpoint(branchId: string): void {
-    this.#endpoint = computeEndpoint("orders", branchId);
+    const endpoint = computeEndpoint("orders", branchId);
+    const { branch } = this;
+    const byRef = parseComputeEndpoint({
+      metadata: { ...endpoint, ...endpoint.key },
+      spec: { projectId, type: "ReadWrite", branchRef: branch?.key },
+      status: endpoint.status,
+    });
+    this.#endpoint = branch === undefined ? endpoint : byRef;
     const given = { id: "ep-orders", projectId, branchId, createdTime: "2026-01-01T00:00:00Z" };
     this.service.objects.set("ep-orders", observedEndpoint(given));
   }
@@ -111,6 +122,13 @@ export class AccessScene {
       createRole: async ({ branchId }, name) =>
         this.#change("createRole", branchId, () => {
           const role = { name, password: `made for ${branchId}`, updatedTime: `made for ${branchId}` };
+          this.roles.set(branchId, [role]);
+          return { role, password: new Password(role.password) };
+        }),
+      resetPassword: async ({ branchId }, name) =>
+        this.#change("resetPassword", branchId, () => {
+          const count = this.effects.filter((effect) => effect === "resetPassword").length;
+          const role = { name, password: `fresh ${count}`, updatedTime: `reset ${count}` };
           this.roles.set(branchId, [role]);
           return { role, password: new Password(role.password) };
         }),

@@ -39,7 +39,8 @@ test.each<[string, ComputeEndpoint | undefined, object]>([
   ["has a record of another URL", computeEndpoint("orders", main, { serviceUrl: "x" }), { reason: "IdentityUnproven" }],
   ["has an endpoint", computeEndpoint("orders", main), { kind: "Named", projectId, endpointId: "ep-orders" }],
 ])("the ComputeEndpoint %s → what it is named or why not", (_, endpoint, want) => {
-  expect(referenceOf(access(), () => endpoint, identity)).toMatchObject(want);
+  const around = { identity, findEndpoint: () => endpoint, findBranch: () => undefined };
+  expect(referenceOf(around, access())).toMatchObject(want);
 });
 
 test("replicas on the branch that are on → the hosts to read from, each once", () => {

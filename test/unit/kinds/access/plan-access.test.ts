@@ -14,6 +14,7 @@ import {
   observation,
   other,
   ownSecret,
+  record,
   role,
   settledStatus,
 } from "./access-builders.ts";
@@ -42,6 +43,10 @@ const isNew = { password: known("new") };
 const isReset = { ...isNew, roles: [{ ...role, updatedTime: "2026-11-21T11:00:00Z" }] };
 const moved = { endpoint: { ...observation().endpoint, branchId: other } };
 const openReset = { openReset: { startedTime: "2026-11-21T11:59:00Z", requestedAt: "one" } };
+
+const onPreview = { endpoint: { ...observation().endpoint, copy: "Created" } };
+const fresh = { objects: [{ ...record("Role", "Existing"), freshOn: "Created" }, record("Database", "Existing")] };
+const wasReset = { endpoint: { ...onPreview.endpoint, copy: "2026-11-21T11:00:00Z" } };
 
 type Row = readonly [name: string, want: string, given: Given, change: Partial<AccessObservation>];
 
@@ -72,6 +77,24 @@ const rows: readonly Row[] = [
   ["so it is, within one second of the control plane", "WriteSecret Rotated new", asked, isNew],
   ["a rotation is asked for after a move to another branch", "ResetPassword", asked, { ...isReset, ...moved }],
   ["a rotation is asked for, and a person changed the Secret", "ResetPassword", asked, touched("x")],
+
+  ["a role that a preview copied", "ResetPassword", {}, { ...onPreview, ...notRead }],
+  [
+    "so it is, and a reset was answered",
+    "WriteSecret Created new",
+    first,
+    { ...onPreview, ...isReset, ...noSecret, isAnswered: true },
+  ],
+  ["so it is, and another client has reset", "ResetPassword", {}, { ...onPreview, ...isReset }],
+  ["so it is, and the password is given", "Settled", given, onPreview],
+  ["a role that has its own password there", "Settled", {}, { ...onPreview, ...fresh }],
+  [
+    "so it has, and another resource has reset",
+    "WriteSecret ConnectionChanged new",
+    {},
+    { ...onPreview, ...fresh, ...isReset },
+  ],
+  ["so it has, and the branch was reset", "ResetPassword", {}, { ...wasReset, ...fresh, ...notRead }],
 
   ["the password is hidden", "Stall PasswordUnavailable", {}, hidden],
   ["the password is hidden, and a rotation is asked for", "ResetPassword", asked, hidden],

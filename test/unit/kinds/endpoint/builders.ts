@@ -20,6 +20,7 @@ import type {
 } from "../../../../src/kinds/endpoint/observation.ts";
 import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
 import type { Acknowledged } from "../../../../src/resource/bookkeeping.ts";
+import { type BranchPlace, byId } from "../../../../src/resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { endpointName, type Identity, ownershipToken } from "../../../../src/resource/identity.ts";
 import { annotations, finalizer } from "../../../../src/resource/names.ts";
@@ -206,6 +207,8 @@ interface ObservationChange {
   readonly claims?: readonly Claim[];
   readonly memory?: Memory;
   readonly identity?: Identity;
+  /** @default the branch by its id */
+  readonly place?: BranchPlace;
   /** @default everything is granted */
   readonly grant?: ProjectGrant;
 }
@@ -226,6 +229,7 @@ export function observation(change: ObservationChange = {}): Observation {
     claims: new ProjectClaims(change.claims ?? [], change.identity ?? identity),
     memory: change.memory ?? memory(),
     grant: change.grant ?? fullGrant,
+    place: change.place ?? byId,
     project: {
       projectId: project,
       startedAtMs: change.startedAtMs ?? monotonicMs,

@@ -1,10 +1,13 @@
 /** Tests single decisions that the product of all factors does not pin down. */
 import { describe, expect, it } from "vitest";
-import { noGrant, type ProjectGrant } from "../../../../src/engine/grant.ts";
+import { noGrant, notGrantedMessage, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { decideEndpoint, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
+import type { Observation } from "../../../../src/kinds/endpoint/observation.ts";
+import { missingGrant } from "../../../../src/kinds/endpoint/standing.ts";
 import { formatMark } from "../../../../src/operations/counting.ts";
 import { createSnapshot } from "../../../../src/operations/snapshot.ts";
+import { type BranchPlace, byId } from "../../../../src/resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { endpointName, isIdentityProven, ownershipToken } from "../../../../src/resource/identity.ts";
 import { annotations } from "../../../../src/resource/names.ts";
@@ -36,6 +39,7 @@ const deleting = { isDeleting: true } as const;
 const running = operation({ id: "op-own", action: "apply_config", status: "running" });
 const sized = { compute: { minUnits: 1, maxUnits: 1 } } as const;
 const twoUnits = { minUnits: 2, maxUnits: 2 } as const;
+const adoption = { policy: "AdoptOrCreate" } as const;
 const noAdoption = { mayChange: true, mayAdopt: false };
 const problem = { reason: "ControlPlaneNotFound", message: "There is no ClusterControlPlane north." } as const;
 const elsewhere = endpoint({ name: endpointName("orders", ownershipToken("cluster-b", "uid-theirs")) });
@@ -191,11 +195,100 @@ const owners: readonly Row[] = [
   },
 ];
 
+const proven: BranchPlace = { kind: "Proven", branchId: branch, parent: "main", copy: "Created" };
+const unproven: BranchPlace = { kind: "Unproven", name: "pr-42" };
+const byRef = { branchId: undefined, branchRef: { name: "pr-42" } };
+const onRef = (place: BranchPlace, change: object = {}) =>
+  observation({ resource: resource({ spec: byRef, ...change }), place });
+
+const branches: readonly Row[] = [
+  {
+    name: "branchRef, the branch is proven → created there",
+    why: "the id comes from the record of the DatabaseBranch alone",
+    given: onRef(proven),
+    want: { kind: "CreateEndpoint", creation: expect.objectContaining({ branchId: branch }) },
+  },
+  {
+    name: "branchRef, the branch is not proven → nothing is sent",
+    why: "a tool that took the parent's URL here once migrated production",
+    given: onRef(unproven),
+    want: { kind: "Wait", reason: "WaitingForBranch" },
+  },
+  {
+    name: "branchRef, the DatabaseBranch is of another project → stalled",
+    why: "projectId cannot be changed",
+    given: onRef({ kind: "Mismatch", name: "pr-42" }),
+    want: { kind: "Stall", reason: "BranchMismatch" },
+  },
+  {
+    name: "branchRef, an endpoint that differs, its branch is being deleted → nothing is sent",
+    why: "the endpoint goes with its branch",
+    given: owned({ ...byRef, ...sized }, { place: unproven, endpoint: twoUnits }),
+    want: { kind: "Wait", reason: "WaitingForBranch" },
+  },
+  {
+    name: "branchRef, an endpoint that is gone, and no new branch → is not replaced",
+    why: "it is created again only under a newly proven branch id",
+    given: onRef(unproven, { status: { ownership: ownership() } }),
+    want: { kind: "Wait", reason: "WaitingForBranch" },
+  },
+  {
+    name: "branchRef, an endpoint that is gone, and a new branch → is replaced",
+    why: "a branch that was made again gets its endpoint",
+    given: onRef({ ...proven, branchId: otherBranch }, { status: { ownership: ownership() } }),
+    want: { kind: "ForgetEndpoint" },
+  },
+  {
+    name: "branchRef, an open create for a former branch → closed",
+    why: "the next create is for the new branch",
+    given: observation({
+      resource: resource({ spec: byRef, status: { createIntent: intent() } }),
+      place: { ...proven, branchId: otherBranch },
+      memory: intentMemory({ isUnresolved: false }),
+    }),
+    want: { kind: "CloseIntent" },
+  },
+  {
+    name: "branchRef, deleted, the endpoint is gone with its branch → the finalizer goes",
+    why: "a namespace ends in any order",
+    given: onRef(unproven, { ...deleting, status: { ownership: ownership() } }),
+    want: { kind: "RemoveFinalizer", cause: "Gone" },
+  },
+];
+
+const previews = { ...noGrant, branchesOf: ["main"] };
+it.each<[string, string | undefined, Observation]>([
+  ["branchRef", undefined, { ...onRef(proven), grant: previews }],
+  ["branchRef, not proven yet", undefined, { ...onRef(unproven), grant: previews }],
+  ["branchRef, a branch of another parent", "change", { ...onRef({ ...proven, parent: "staging" }), grant: previews }],
+  ["branchId", "change", observation({ grant: previews })],
+  ["an adoption", "adopt", { ...onRef(proven, { spec: { ...byRef, adoption } }), grant: previews }],
+  [
+    "an adopted endpoint",
+    "change",
+    { ...onRef(proven, { status: { ownership: ownership({ origin: "Adopted" }) } }), grant: previews },
+  ],
+  [
+    "observation alone",
+    "observe",
+    { ...onRef(proven, { spec: { ...byRef, management: "Observe" } }), grant: previews },
+  ],
+  [
+    "deleted, presumably its own",
+    undefined,
+    { ...onRef(unproven, { ...deleting, status: { ownership: ownership({ origin: "Presumed" }) } }), grant: previews },
+  ],
+])("a grant for the branches of main: %s → misses %s", (_, want, { resource: given, grant, place = byId }) => {
+  const message = missingGrant(given, grant, place);
+  expect(message).toBe(want && notGrantedMessage("shop", project, want as "change"));
+});
+
 describe.each([
   ["what needs no read", standing],
   ["own operations", operations],
   ["drift", drift],
   ["owners", owners],
+  ["branches", branches],
 ] as const)("decision: %s", (_what, rows) => {
   it.each(rows)("$name", ({ given, problem: unusable, want, why }) => {
     expect(planFor(given, unusable), why).toMatchObject(want);
@@ -221,7 +314,9 @@ it.each([
   ["the same, being deleted → looks again", owned({}, { ...waiting, resource: deleting }), locked, { kind: "Look" }],
 ])("before the endpoints are listed, %s", (_, given, reads, want) => {
   const project = reads as unknown as ProjectReads;
-  expect(decideEndpoint(given, reads === undefined ? {} : { project }, () => given.claims)).toMatchObject(want);
+  expect(
+    decideEndpoint(given, reads === undefined ? {} : { project }, { place: byId, claims: () => given.claims }),
+  ).toMatchObject(want);
 });
 
 it("a living resource whose spec is invalid → the kind does not end it either", () => {

@@ -215,7 +215,11 @@ describe("every combination of policy, state, window and cause", () => {
   it("a change that the control plane accepts → nothing waits any more, and the approval is used up", () => {
     const wrong = judged.filter(({ of, given, plan }) => {
       if (!isSent(plan, of)) return false;
-      const shown = endpoint({ ...wanted, ...("changes" in plan ? plan.changes : {}), branchId: specOf(of).branchId });
+      const shown = endpoint({
+        ...wanted,
+        ...("changes" in plan ? plan.changes : {}),
+        branchId: specOf(of).branchId ?? "",
+      });
       const status = statusAfter(given, plan, { kind: "Accepted", answer: { endpoint: shown, operations: [] } });
       const isUsed =
         status.lastHandledApproval === (of.approval === "Given" || of.approval === "UsedUp" ? hash : undefined);

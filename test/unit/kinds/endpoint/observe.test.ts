@@ -5,6 +5,7 @@ import { decideEndpoint } from "../../../../src/kinds/endpoint/decide.ts";
 import { eventsFor } from "../../../../src/kinds/endpoint/events-for.ts";
 import { subjectOf } from "../../../../src/kinds/endpoint/log-subject.ts";
 import { statusFor } from "../../../../src/kinds/endpoint/status-for.ts";
+import { byId } from "../../../../src/resource/branch-place.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
 import type { ComputeEndpointStatus } from "../../../../src/resource/status-schema.ts";
 import {
@@ -111,13 +112,15 @@ test.each<[string, ResourceChange, object]>([
   ["without a record → the same", { hasFinalizer: true }, { kind: "RemoveFinalizer", cause: "Observed" }],
   ["with an open create → stays until it is resolved", open, { kind: "Look" }],
 ])("the finalizer of a resource that was managed before, %s", (_name, more, want) => {
-  expect(decideEndpoint(observing({}, {}, more), {}, () => undefined as never)).toMatchObject(want);
+  expect(decideEndpoint(observing({}, {}, more), {}, { place: byId, claims: () => undefined as never })).toMatchObject(
+    want,
+  );
 });
 
 test("the answer to a create has no status yet → the finalizer stays", () => {
   const memory = intentMemory({ answer: { endpoint: endpoint(), operations: [] } });
   const given = observing({}, { memory }, { hasFinalizer: true });
-  expect(decideEndpoint(given, {}, () => undefined as never)).toMatchObject({ kind: "Look" });
+  expect(decideEndpoint(given, {}, { place: byId, claims: () => undefined as never })).toMatchObject({ kind: "Look" });
 });
 
 const log = { state: {}, mustStore: false, ended: [], ownInFlight: [] };

@@ -1,0 +1,60 @@
+/** Which branch a ComputeEndpoint names: one by its id, or that of a DatabaseBranch. */
+import type { ResourceKey } from "../domain/resource-store.ts";
+import { type ComputeEndpoint, deletionFieldsOf, planeOf, projectIdOf } from "./compute-endpoint.ts";
+import { type ControlPlaneRef, planeIdOf } from "./control-plane-resource.ts";
+import { type Identity, isRecordOf } from "./identity.ts";
+import { isBeingDeleted, type ParsedAs, type StoredObject } from "./stored-object.ts";
+
+/** What others need to know of a DatabaseBranch. */
+export interface KnownBranch extends StoredObject {
+  readonly spec: ParsedAs<{
+    readonly projectId: string;
+    readonly parent?: { readonly name?: string | undefined; readonly branchId?: string | undefined } | undefined;
+    readonly controlPlaneRef?: ControlPlaneRef | undefined;
+  }>;
+  readonly status: {
+    readonly ownership?: (Parameters<typeof isRecordOf>[1] & { readonly branchId: string }) | undefined;
+    readonly lastResetTime?: string | undefined;
+    readonly resetIntent?: object | undefined;
+  };
+}
+
+export type FindBranch = (key: ResourceKey) => KnownBranch | undefined;
+
+export type BranchPlace =
+  /** `spec.branchId` names it. */
+  | { readonly kind: "ById" }
+  | {
+      readonly kind: "Proven";
+      readonly branchId: string;
+      /** The parent as the spec of the DatabaseBranch names it; "": the default branch. */
+      readonly parent: string;
+      /** Names the copy of the parent's data that the branch holds: the time of its last reset, or `Created`. */
+      readonly copy: string;
+    }
+  /** There is no DatabaseBranch, it is being deleted or reset, or its record does not prove a branch. */
+  | { readonly kind: "Unproven"; readonly name: string }
+  /** The DatabaseBranch is of another project or control plane. */
+  | { readonly kind: "Mismatch"; readonly name: string };
+
+export const byId: BranchPlace = { kind: "ById" };
+
+/** The branch of a DatabaseBranch counts only if its ownership record was made for it, here. Pure. */
+export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: Identity): BranchPlace {
+  const { name } = deletionFieldsOf(resource).branchRef ?? {};
+  if (name === undefined) {
+    return byId;
+  }
+  const branch = find({ namespace: resource.key.namespace, name });
+  if (branch?.spec.kind !== "Valid" || isBeingDeleted(branch)) {
+    return { kind: "Unproven", name };
+  }
+  const { projectId, controlPlaneRef, parent } = branch.spec.spec;
+  if (projectId !== projectIdOf(resource) || planeIdOf(controlPlaneRef, branch.key.namespace) !== planeOf(resource)) {
+    return { kind: "Mismatch", name };
+  }
+  const { ownership, lastResetTime: copy = "Created", resetIntent } = branch.status;
+  return ownership !== undefined && resetIntent === undefined && isRecordOf(branch, ownership, identity)
+    ? { kind: "Proven", branchId: ownership.branchId, parent: parent?.name ?? parent?.branchId ?? "", copy }
+    : { kind: "Unproven", name };
+}
