@@ -1,12 +1,11 @@
 /** Sends one request to the control plane over HTTP: adds the key, parses the answer, makes the error. */
-import type { Clock } from "../domain/clock.ts";
 import { type ControlPlaneObserver, Password } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { type LeaderFence, LeaderFenceError } from "../domain/leader-fence.ts";
+import { LeaderFenceError } from "../domain/leader-fence.ts";
 import type { Tracer } from "../domain/logger.ts";
 import { formsOf, RecentSecrets } from "../domain/without-secrets.ts";
 import { type Answered, type HttpOutcome, parseJson } from "../http/exchange.ts";
-import { HttpTransport, type OriginRequest, type ProxySettings } from "../http/transport.ts";
+import { HttpTransport, type HttpTransportOptions, type OriginRequest } from "../http/transport.ts";
 import { isWrite, type KeyedCall, pathOf, type Request } from "./call.ts";
 import { type Clean, cleanText, failureOfContent, failureOfNoAnswer, failureOfStatus } from "./failure.ts";
 import { UnusableContentError } from "./wire.ts";
@@ -14,28 +13,26 @@ import { UnusableContentError } from "./wire.ts";
 /** For writes. The lease must last longer. */
 export const writeTimeoutMs = 8_000;
 
-export interface HttpCallOptions {
+/** Times in milliseconds. */
+const limits = {
+  readTimeoutMs: 10_000,
+  writeLimitMs: writeTimeoutMs,
+  connectTimeoutMs: 5_000,
+  maxResponseBytes: 16 * 1024 * 1024,
+  /** An endpoint has about 30 values. All tenants share one process, and a value costs up to a hundred bytes. */
+  maxResponseValues: 250_000,
+  /** For reads. A read without an answer keeps its connection, and must not delay the others. */
+  connections: 256,
+};
+
+export interface HttpCallOptions
+  extends Omit<HttpTransportOptions, "origin" | keyof typeof limits>,
+    Partial<typeof limits> {
   readonly baseUrl: string;
-  readonly clock: Clock;
   readonly observer: Pick<ControlPlaneObserver, "requestEnded" | "throttled" | "locked">;
   readonly userAgent: string;
   readonly tracer?: Tracer | undefined;
-  /** @default 10000 */
-  readonly readTimeoutMs?: number;
-  /** @default `writeTimeoutMs` */
-  readonly writeLimitMs?: number;
-  /** @default 16 MiB */
-  readonly maxResponseBytes?: number;
-  /** For reads. A read without an answer keeps its connection, and must not delay the others. @default 256 */
-  readonly connections?: number;
-  readonly mayBeNearby?: boolean | undefined;
-  readonly proxy?: ProxySettings | undefined;
-  /** The leader fence, asked right before a write is sent. @default every write is allowed */
-  readonly fence?: LeaderFence | undefined;
 }
-
-/** An endpoint has about 30 values. All tenants share one process, and a value costs up to a hundred bytes. */
-const maxResponseValues = 250_000;
 
 export interface HttpClient {
   /** Base URL without a trailing slash. */
@@ -49,15 +46,13 @@ export interface HttpClient {
 export function createHttpClient(options: HttpCallOptions): HttpClient {
   const serviceUrl = serviceUrlOf(options.baseUrl);
   const { origin, pathname } = new URL(serviceUrl);
-  const { clock, mayBeNearby, proxy, fence, tracer } = options;
-  const { maxResponseBytes = 16 * 1024 * 1024, connections = 256 } = options;
-  const limits = { connectTimeoutMs: 5_000, maxResponseBytes, maxResponseValues, connections };
-  const transport = new HttpTransport({ origin, clock, mayBeNearby, proxy, fence, ...limits });
-  const parts = { ...options, transport, basePath: pathname };
+  const { tracer } = options;
+  const own = { ...limits, ...options };
+  const parts = { ...own, transport: new HttpTransport({ ...own, origin }), basePath: pathname };
   const passwords = new RecentSecrets();
   const send: KeyedCall = (request, key) => sendRequest(request, parts, { key, passwords });
   const call = tracer === undefined ? send : withSpans(send, tracer);
-  return { serviceUrl, call, close: () => transport.close() };
+  return { serviceUrl, call, close: () => parts.transport.close() };
 }
 
 function withSpans(send: KeyedCall, tracer: Tracer): KeyedCall {
@@ -66,7 +61,7 @@ function withSpans(send: KeyedCall, tracer: Tracer): KeyedCall {
 }
 
 /** `basePath`: the path of the base URL, without a trailing slash. */
-type Parts = HttpCallOptions & { readonly transport: HttpTransport; readonly basePath: string };
+type Parts = HttpCallOptions & typeof limits & { readonly transport: HttpTransport; readonly basePath: string };
 
 /** What no text of the control plane may show: the key in use, and the passwords in recent answers. */
 interface Secrets {
@@ -75,7 +70,7 @@ interface Secrets {
 }
 
 async function sendRequest<Value>(request: Request<Value>, parts: Parts, secrets: Secrets): Promise<Value> {
-  const { clock, observer, tracer, transport, readTimeoutMs = 10_000, writeLimitMs = writeTimeoutMs } = parts;
+  const { clock, observer, tracer, transport, readTimeoutMs, writeLimitMs } = parts;
   const message = messageOf(request, parts, secrets.key);
   const startMs = clock.monotonicMs();
   const outcome = await (isWrite(request)

@@ -60,14 +60,8 @@ export function compareNewestFirst(a: Operation, b: Operation): number {
   return byTime !== 0 ? byTime : a.id < b.id ? 1 : a.id > b.id ? -1 : 0;
 }
 
-export interface EndedOperation extends ResourceKey {
-  /** The operation's id, for the log. It is never a label. */
-  readonly operationId: string;
-  readonly action: string;
-  readonly outcome: "succeeded" | "failed";
+export interface AttributedOperation extends Operation {
   readonly cause: OperationCause;
-  /** Milliseconds of the control plane's clock. `undefined`: the operation is counted without a duration. */
-  readonly durationMs: number | undefined;
 }
 
 export interface OperationsAge {
@@ -84,7 +78,7 @@ export type UsageTotals = { readonly sinceTime: string } & Readonly<Record<Usage
 
 /** Never throws. The caller counts each operation once: it stores the watermark before it calls this. */
 export interface OperationMetrics {
-  countEnded(operation: EndedOperation): void;
+  countEnded(operation: AttributedOperation, of: ResourceKey): void;
   /** Some operations were not read. Their ends are not counted. */
   logCutShort(): void;
   /** A read proved that the compute has used this. */

@@ -107,9 +107,10 @@ export class Decision<T extends KindTypes> {
       }
       if (plan.at === "Own") {
         await this.#observe(from);
-      } else if (!(await reads.readById(plan.endpointId))) {
-        this.readError = reads.errorOf(plan.endpointId);
-        return;
+      } else {
+        const read = await reads.readById(plan.endpointId);
+        this.readError = read === "Shown" ? undefined : read;
+        if (read !== "Shown") return;
       }
       this.plan = this.decide();
     }

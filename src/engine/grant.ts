@@ -46,20 +46,17 @@ export interface PlaneProblem {
  * Returns the message for the reason ProjectNotGranted. It names the annotation and the project of spec, and nothing
  * about the project's contents.
  */
-export function notGrantedMessage(
-  namespace: string,
-  projectId: string,
-  what: "change" | "adopt" | "deleteAdopted" | "observe",
-): string {
+export function notGrantedMessage(namespace: string, projectId: string, what: keyof typeof notGranted): string {
+  const [why, orElse = ""] = notGranted[what];
+  const start =
+    what === "deleteAdopted" ? "This deletion concerns something that the operator may not have created. " : "";
   const ask = `Ask an administrator of the cluster to add ${projectId} to the annotation ${grantAnnotation} of Namespace ${namespace}, or to spec.projects of the ClusterControlPlane if it has that list`;
-  switch (what) {
-    case "change":
-      return `Namespace ${namespace} has no grant for project ${projectId}, so the operator creates and changes nothing there. ${ask}.`;
-    case "adopt":
-      return `Namespace ${namespace} has no grant for project ${projectId}, and an adoption needs one. ${ask}, or remove spec.adoption.`;
-    case "observe":
-      return `Namespace ${namespace} has no grant for project ${projectId}, and observing an endpoint needs one. ${ask}.`;
-    case "deleteAdopted":
-      return `This deletion concerns something that the operator may not have created. Namespace ${namespace} has no grant for project ${projectId}, so the operator does not delete it. ${ask}, or set the deletionPolicy to Retain.`;
-  }
+  return `${start}Namespace ${namespace} has no grant for project ${projectId}, ${why}. ${ask}${orElse}.`;
 }
+
+const notGranted = {
+  change: ["so the operator creates and changes nothing there"],
+  adopt: ["and an adoption needs one", ", or remove spec.adoption"],
+  observe: ["and observing an endpoint needs one"],
+  deleteAdopted: ["so the operator does not delete it", ", or set the deletionPolicy to Retain"],
+} as const;

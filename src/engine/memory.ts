@@ -1,9 +1,8 @@
 /** What this process remembers. A restart may lose all of it at any moment; no decision about safety depends on it. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { Operation, OperationsAge } from "../domain/operation.ts";
+import type { AttributedOperation, Operation, OperationsAge } from "../domain/operation.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
-import type { CountedOperation } from "../operations/counting.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
 import type { KindTypes } from "./kind-types.ts";
@@ -50,7 +49,7 @@ export interface ResourceMemory<T extends KindTypes = KindTypes> {
    * Ended operations by id that are counted once a stored watermark holds them. If the process forgets them before that,
    * they are not counted. A process that loses the Lease ends, so it never counts what a later leader has counted.
    */
-  readonly pending: Map<string, CountedOperation>;
+  readonly pending: Map<string, AttributedOperation>;
   /** What the kind remembers; its type says what happens when it is forgotten. */
   hint: T["hint"] | undefined;
 }

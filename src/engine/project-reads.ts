@@ -17,13 +17,15 @@ export interface ReadContext {
 /** The maximum number of endpoints that one reconcile reads by id. */
 const readsByIdLimit = 20;
 
+/** `Shown`: the snapshot shows the result now. */
+type ReadById = "Shown" | ControlPlaneError;
+
 /** What one reconcile has read of its project. */
 export class ProjectReads {
   #operations: OperationsSnapshot;
   readonly #context: ReadContext;
   readonly #project: ProjectMemory;
-  readonly #errors = new Map<string, ControlPlaneError>();
-  readonly #readsById = new Map<string, Promise<boolean>>();
+  readonly #readsById = new Map<string, Promise<ReadById>>();
   #snapshot: ProjectSnapshot | undefined;
 
   constructor(
@@ -66,23 +68,18 @@ export class ProjectReads {
     return operations.length > 0 && nowMs - this.lockedSinceMs(operations, nowMs) < lockPatienceMs;
   }
 
-  /** Returns the error of the read of an endpoint by id; `undefined`: none failed. */
-  errorOf(endpointId: string): ControlPlaneError | undefined {
-    return this.#errors.get(endpointId);
-  }
-
-  /** Reads an endpoint by id, once in a reconcile. @returns whether the snapshot shows the result now */
-  async readById(endpointId: string): Promise<boolean> {
+  /** Reads an endpoint by id, once in a reconcile. @returns `undefined`: not now */
+  async readById(endpointId: string): Promise<ReadById | undefined> {
     const known = this.#readsById.get(endpointId);
     if (known !== undefined || this.#snapshot === undefined || this.#readsById.size >= readsByIdLimit) {
-      return known ?? false;
+      return known;
     }
     const read = this.#readById(endpointId, this.#snapshot);
     this.#readsById.set(endpointId, read);
     return await read;
   }
 
-  async #readById(endpointId: string, snapshot: ProjectSnapshot): Promise<boolean> {
+  async #readById(endpointId: string, snapshot: ProjectSnapshot): Promise<ReadById> {
     try {
       const endpoint = await this.#context.controlPlane.getEndpoint(snapshot.projectId, endpointId);
       const latest = this.#snapshot ?? snapshot;
@@ -90,11 +87,10 @@ export class ProjectReads {
       endpoints.delete(endpointId);
       if (endpoint !== undefined) endpoints.set(endpointId, endpoint);
       this.#snapshot = { ...latest, endpoints, readsById: new Set(latest.readsById).add(endpointId) };
-      return true;
+      return "Shown";
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) throw error;
-      this.#errors.set(endpointId, error);
-      return false;
+      return error;
     }
   }
 }

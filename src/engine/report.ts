@@ -1,7 +1,7 @@
 /** Metrics, events, log lines and spans of a reconcile. */
 import type { Logger } from "../domain/logger.ts";
+import type { AttributedOperation } from "../domain/operation.ts";
 import type { ResourceEvent, StoredIdentity } from "../domain/resource-store.ts";
-import type { CountedOperation } from "../operations/counting.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { Condition } from "../resource/status-schema.ts";
@@ -69,8 +69,8 @@ export function resourceFields({ key, uid, kind }: Pick<StoredIdentity, "key" | 
 }
 
 /** `operationId` is the last operation that the change started, else the last one that ended. */
-function stepFields<T extends KindTypes>({ facts, plan, outcome }: Step<T>, ended: readonly CountedOperation[]) {
-  const ids = startedBy(outcome) ?? ended.map(({ operationId }) => operationId).slice(0, operationIdsLimit);
+function stepFields<T extends KindTypes>({ facts, plan, outcome }: Step<T>, ended: readonly AttributedOperation[]) {
+  const ids = startedBy(outcome) ?? ended.map(({ id }) => id).slice(0, operationIdsLimit);
   return {
     ...resourceFields(facts.resource),
     ...endpointField(facts.resource),

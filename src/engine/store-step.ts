@@ -49,7 +49,7 @@ export async function storeStep<T extends KindTypes>(
 /** Returns what the operation log says of the resource. What has ended waits to be counted. */
 function readLog<T extends KindTypes>({ scope, memory }: Target<T>, step: Step<T>): OperationLogStep | undefined {
   const log = scope.logOf?.(step);
-  for (const operation of log?.ended ?? []) memory.pending.set(operation.operationId, operation);
+  for (const operation of log?.ended ?? []) memory.pending.set(operation.id, operation);
   return log;
 }
 

@@ -12,7 +12,7 @@ export interface ProxySettings {
   readonly noProxy?: string | undefined;
 }
 
-interface HttpTransportOptions {
+export interface HttpTransportOptions {
   readonly origin: string;
   readonly clock: Clock;
   readonly connectTimeoutMs: number;

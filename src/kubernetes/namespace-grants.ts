@@ -1,5 +1,4 @@
-import type { GrantSource, ResourceKey, StoredIdentity } from "../domain/resource-store.ts";
-import { isSameStored } from "../domain/same-stored.ts";
+import type { GrantSource, StoredIdentity } from "../domain/resource-store.ts";
 import { branchesOfAnnotation, grantAnnotation } from "../resource/names.ts";
 import { metadataOf } from "./http/objects.ts";
 import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
@@ -14,9 +13,12 @@ interface Namespace extends StoredIdentity {
   readonly status: object;
 }
 
+/** The index of the Namespaces with the annotation that names projects. */
+const annotated = "annotated";
+
 const namespaceKind: ResourceKind<Namespace, object> = {
   ...{ kind: "Namespace", many: "Namespaces", plural: "namespaces", finalizer: "", parse: parseNamespace },
-  indexesOf: () => [],
+  indexesOf: ({ facts }) => (facts.annotation === undefined ? [] : [annotated]),
 };
 
 export interface NamespaceGrantsOptions extends Omit<KindWatchOptions, "onChange" | "fence" | "timing"> {
@@ -29,9 +31,8 @@ export interface NamespaceGrantsOptions extends Omit<KindWatchOptions, "onChange
 const unknownNamespace: NamespaceFacts = { annotation: undefined, labels: undefined };
 
 export class NamespaceGrants extends KindWatch<Namespace, object> implements GrantSource {
-  readonly #facts = new Map<string, NamespaceFacts>();
   readonly #onChange: NamespaceGrantsOptions["onChange"];
-  #annotated = 0;
+  #isAnyAnnotated = false;
 
   constructor(options: NamespaceGrantsOptions) {
     super(namespaceKind, {
@@ -39,30 +40,20 @@ export class NamespaceGrants extends KindWatch<Namespace, object> implements Gra
       ...(options.namespaces.length > 0 && { timing: { relistMs: options.readAgainMs } }),
       // The operator never writes a Namespace.
       fence: { mayStartEffect: () => false },
-      onChange: (key) => this.#changed(key),
+      onChange: ({ name }) => this.#changed(name),
     });
     this.#onChange = options.onChange;
   }
 
   grantsOf(namespace: string) {
-    return { ...(this.#facts.get(namespace) ?? unknownNamespace), isAnyAnnotated: this.#annotated > 0 };
+    const { facts } = this.store.get({ namespace, name: namespace }) ?? { facts: unknownNamespace };
+    return { ...facts, isAnyAnnotated: this.#isAnyAnnotated };
   }
 
-  #changed(key: ResourceKey): void {
-    const { name } = key;
-    const before = this.#facts.get(name) ?? unknownNamespace;
-    const after = this.store.get(key)?.facts;
-    if (after === undefined) {
-      this.#facts.delete(name);
-    } else {
-      this.#facts.set(name, after);
-    }
-    if (isSameStored(before, after ?? unknownNamespace)) {
-      return;
-    }
-    const wasAny = this.#annotated > 0;
-    this.#annotated += Number(after?.annotation !== undefined) - Number(before.annotation !== undefined);
-    this.#onChange(wasAny === this.#annotated > 0 ? name : undefined);
+  #changed(name: string): void {
+    const wasAny = this.#isAnyAnnotated;
+    this.#isAnyAnnotated = this.store.withIndex(annotated).length > 0;
+    this.#onChange(wasAny === this.#isAnyAnnotated ? name : undefined);
   }
 }
 

@@ -3,21 +3,17 @@
  * counted. Ended operations are pending in memory until the operator sees a stored watermark that holds them.
  */
 import {
-  type EndedOperation,
+  type AttributedOperation,
   isInFlight,
   type Operation,
-  type OperationCause,
   type OperationMetrics,
   outcomeOf,
 } from "../domain/operation.ts";
-import { type EventRecorder, type ResourceKey, type StoredIdentity, warning } from "../domain/resource-store.ts";
+import { type EventRecorder, type StoredIdentity, warning } from "../domain/resource-store.ts";
 import { type Keeper, watermarkIn } from "../resource/bookkeeping.ts";
 import type { HistoryRange } from "./reader.ts";
 import { createdMsOf } from "./snapshot.ts";
-
-export interface AttributedOperation extends Operation {
-  readonly cause: OperationCause;
-}
+import { shortError } from "./status-operations.ts";
 
 /**
  * The parsed watermark, in epoch milliseconds of the control plane's clock. It holds an operation whose id it counts, and
@@ -26,14 +22,6 @@ export interface AttributedOperation extends Operation {
 export interface LogMark extends HistoryRange {
   /** Operations that were counted and created after `floorMs`: their creation times by id. */
   readonly counted: ReadonlyMap<string, number>;
-}
-
-/** An ended operation that is counted once a stored watermark holds it. It has no name of a resource. */
-export interface CountedOperation extends Omit<EndedOperation, keyof ResourceKey> {
-  /** Epoch milliseconds of the control plane's clock. */
-  readonly createdMs: number;
-  /** The control plane's error text, shortened. Absent: there is none. */
-  readonly error?: string;
 }
 
 const idsLimit = 32;
@@ -99,24 +87,25 @@ export function isWorthStoring(stored: LogMark | undefined, next: LogMark): bool
  */
 export function countStored(
   { metrics, events }: { readonly metrics: OperationMetrics; readonly events: EventRecorder },
-  pending: Map<string, CountedOperation>,
+  pending: Map<string, AttributedOperation>,
   resource: StoredIdentity & { readonly status: Keeper },
 ): void {
   const mark = pending.size === 0 ? undefined : parseMark(resource.status);
   for (const operation of mark === undefined ? [] : [...pending.values()].filter((each) => holds(mark, each))) {
-    const { operationId, action, outcome, error } = operation;
-    pending.delete(operationId);
-    metrics.countEnded({ ...resource.key, ...operation });
-    if (outcome === "failed") {
+    pending.delete(operation.id);
+    metrics.countEnded(operation, resource.key);
+    if (outcomeOf(operation) === "Failed") {
       // Failures of one action with one error text become a series of one event.
-      const note = `Operation ${action} failed${error === undefined ? "" : `: ${error}`}`;
+      const { error } = shortError(operation);
+      const note = `Operation ${operation.action} failed${error === undefined ? "" : `: ${error}`}`;
       events.record(resource, warning("OperationFailed", "Observe", note));
     }
   }
 }
 
-function holds({ floorMs, counted, unfinishedIds }: LogMark, { operationId, createdMs }: CountedOperation): boolean {
-  return !unfinishedIds.includes(operationId) && (counted.has(operationId) || createdMs <= floorMs);
+function holds({ floorMs, counted, unfinishedIds }: LogMark, operation: Operation): boolean {
+  const { id } = operation;
+  return !unfinishedIds.includes(id) && (counted.has(id) || createdMsOf(operation) <= floorMs);
 }
 
 /** Reads the stored form of a mark. @returns `undefined` if there is none, or it cannot be parsed */

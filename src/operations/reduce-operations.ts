@@ -1,26 +1,17 @@
 /** The pure reducer of the operation log: computes status and counts of one resource from a snapshot. */
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import {
+  type AttributedOperation,
   compareNewestFirst,
-  durationMsOf,
   isInFlight,
   type Operation,
   type OperationCause,
-  outcomeOf,
   type UsageTotals,
 } from "../domain/operation.ts";
 import type { ComputeEndpointStatus, Ownership } from "../resource/status-schema.ts";
-import {
-  type AttributedOperation,
-  advanceMark,
-  type CountedOperation,
-  formatMark,
-  isWorthStoring,
-  type LogMark,
-  parseMark,
-} from "./counting.ts";
+import { advanceMark, formatMark, isWorthStoring, type LogMark, parseMark } from "./counting.ts";
 import { createdMsOf, type OperationsSnapshot } from "./snapshot.ts";
-import { failuresAfter, shortError, shownOperations } from "./status-operations.ts";
+import { failuresAfter, shownOperations } from "./status-operations.ts";
 import { largestLagMs, totalsAt, usageAfter } from "./usage.ts";
 
 export type OperationLogState = Pick<ComputeEndpointStatus, "operations" | "failedActions" | "bookkeeping" | "usage">;
@@ -48,7 +39,7 @@ export interface OperationLogStep {
   /** Whether `state` must be stored even if only its watermark changed. */
   readonly mustStore: boolean;
   /** Operations that ended since the last stored step. They are counted once a stored watermark holds them. */
-  readonly ended: readonly CountedOperation[];
+  readonly ended: readonly AttributedOperation[];
   /** What the compute used for certain. @default the log was not read */
   readonly used?: UsageTotals | undefined;
   /** Unfinished operations of the operator's own calls, newest first, without those that cannot be found. */
@@ -157,20 +148,8 @@ function counted(log: Log, stored: LogMark | undefined, mark: LogMark): Operatio
     state: { ...(isOwned && { operations, failedActions }), bookkeeping, usage },
     used: usage && sizes && totalsAt(usage, sizes, subject.readMs - largestLagMs),
     mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark),
-    ended: step.ended.map(countedOperation),
+    ended: step.ended,
     ownInFlight: own.filter((operation) => isOwned && isOurs(operation) && isInFlight(operation)),
-  };
-}
-
-function countedOperation(operation: AttributedOperation): CountedOperation {
-  return {
-    operationId: operation.id,
-    action: operation.action,
-    outcome: outcomeOf(operation) === "Succeeded" ? "succeeded" : "failed",
-    cause: operation.cause,
-    durationMs: durationMsOf(operation),
-    createdMs: createdMsOf(operation),
-    ...shortError(operation),
   };
 }
 

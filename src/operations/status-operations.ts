@@ -1,7 +1,6 @@
 /** Computes what status shows of operations: the recent ones, and the failures of LastOperationSucceeded. */
-import { durationMsOf, isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
+import { type AttributedOperation, durationMsOf, isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
 import type { ComputeEndpointStatus, StatusOperation } from "../resource/status-schema.ts";
-import type { AttributedOperation } from "./counting.ts";
 import { isBelieved, type OperationsSnapshot } from "./snapshot.ts";
 
 /** The maximum number of characters of an operation's error in status. */

@@ -1,24 +1,39 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
-import { keyText } from "../domain/resource-store.ts";
+import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { largestLagMs, totalsAt } from "../operations/usage.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
 import { group, kind, version } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
+import type { StatusOperation } from "../resource/status-schema.ts";
 
-/** @param isEverywhere the resources are of several namespaces. @default false */
-export function operationsText(resources: readonly ComputeEndpoint[], isEverywhere = false): string {
-  const rows = resources.flatMap(({ key, status }) =>
-    (status.operations ?? []).map(({ durationMilliseconds: ms, createdTime, action, status: state, ...operation }) => {
-      const took = ms === undefined ? "" : `${(ms / 1_000).toFixed(1)} s`;
-      const { cause, id, error = "" } = operation;
-      return [key.namespace, key.name, createdTime, action, state, took, cause, id, error];
-    }),
-  );
-  const header = ["NAMESPACE", "NAME", "CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"];
-  return tableText([header, ...rows].map((row) => (isEverywhere ? row : row.slice(1))));
+/** Each column: its header, and the cell of a row. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | undefined>>;
+
+export function tableOf<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+  const cells = rows.map((row) => Object.values(columns).map((cellOf) => String(cellOf(row) ?? "")));
+  const table = [Object.keys(columns), ...cells];
+  const widths = Object.keys(columns).map((_, at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));
+  const lines = table.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("   "));
+  return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
 }
+
+const ofOneNamespace: Columns<ResourceKey & StatusOperation> = {
+  NAME: ({ name }) => name,
+  CREATED: ({ createdTime }) => createdTime,
+  ACTION: ({ action }) => action,
+  STATUS: ({ status }) => status,
+  TOOK: ({ durationMilliseconds: ms }) => (ms === undefined ? undefined : `${(ms / 1_000).toFixed(1)} s`),
+  CAUSE: ({ cause }) => cause,
+  OPERATION: ({ id }) => id,
+  ERROR: ({ error }) => error,
+};
+
+export const operationColumns = {
+  ofOneNamespace,
+  ofAll: { NAMESPACE: ({ namespace }: ResourceKey) => namespace, ...ofOneNamespace },
+};
 
 const sums = ["activeHours", "minUnitHours", "maxUnitHours", "starts"] as const;
 
@@ -56,15 +71,15 @@ export function withTotals(rows: readonly Used[]): readonly Used[] {
   return groups.size > 1 ? [...each, total("total", rows)] : each;
 }
 
-export function usageText(rows: readonly Used[]): string {
-  const header = ["RESOURCE", "ACTIVE-HOURS", "UNIT-HOURS-MIN", "UNIT-HOURS-MAX", "STARTS"];
-  const cells = rows.map((row) => {
-    return [row.resource, ...sums.map((field) => row[field]), row.branchUnitHours ?? "", row.sinceTime ?? ""].map(
-      String,
-    );
-  });
-  return tableText([[...header, "BRANCH-THIS-MONTH", "SINCE"], ...cells]);
-}
+export const usageColumns: Columns<Used> = {
+  RESOURCE: ({ resource }) => resource,
+  "ACTIVE-HOURS": ({ activeHours }) => activeHours,
+  "UNIT-HOURS-MIN": ({ minUnitHours }) => minUnitHours,
+  "UNIT-HOURS-MAX": ({ maxUnitHours }) => maxUnitHours,
+  STARTS: ({ starts }) => starts,
+  "BRANCH-THIS-MONTH": ({ branchUnitHours }) => branchUnitHours,
+  SINCE: ({ sinceTime }) => sinceTime,
+};
 
 /** `serviceUrl`: the control plane that listed the endpoints. Another one may have an endpoint of the same id. */
 export function unownedEndpoints(
@@ -77,10 +92,13 @@ export function unownedEndpoints(
   return endpoints.filter(({ id }) => !owned.has(id));
 }
 
-export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
-  const rows = endpoints.map(({ id, projectId, branchId, type, state }) => [projectId, id, type, branchId, state]);
-  return tableText([["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"], ...rows]);
-}
+export const endpointColumns: Columns<ObservedEndpoint> = {
+  PROJECT: ({ projectId }) => projectId,
+  ENDPOINT: ({ id }) => id,
+  TYPE: ({ type }) => type,
+  BRANCH: ({ branchId }) => branchId,
+  STATE: ({ state }) => state,
+};
 
 /**
  * The resource changes nothing, because spec has the present values, and the endpoint stays after it.
@@ -107,10 +125,4 @@ export function adoptionManifest(
 function suspendOf(seconds: number): NonNullable<ComputeEndpointSpec["suspend"]> {
   if (seconds === 0) return { mode: "ServiceDefault" };
   return seconds < 0 ? { mode: "Never" } : { mode: "After", afterSeconds: seconds };
-}
-
-function tableText(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("   "));
-  return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
 }

@@ -11,9 +11,6 @@ export const livenessLimits = {
 } as const;
 
 const tickMs = 1_000;
-/** A single late tick may mean a paused process. */
-const lateMs = 5_000;
-const lateTicks = 3;
 
 interface LivenessWatchdogOptions {
   readonly clock: Clock;
@@ -23,14 +20,9 @@ interface LivenessWatchdogOptions {
 
 export class LivenessWatchdog {
   /** The health checks. Each has a name, and returns its present problem; `undefined` if there is none. */
-  readonly checks = [
-    { name: "event-loop", problem: () => this.#loopProblem() },
-    { name: "work-queue", problem: () => this.#queueProblem() },
-  ] as const;
+  readonly checks = [{ name: "work-queue", problem: () => this.#queueProblem() }] as const;
   readonly #options: LivenessWatchdogOptions;
   #timer: Timer | undefined;
-  #dueMs = 0;
-  #lateInARow = 0;
   #idleSinceMs: number | undefined;
 
   constructor(options: LivenessWatchdogOptions) {
@@ -38,18 +30,12 @@ export class LivenessWatchdog {
   }
 
   start(): void {
-    const { clock } = this.#options;
-    this.#dueMs = clock.monotonicMs() + tickMs;
-    this.#timer = clock.after(tickMs, () => this.#tick());
+    this.#timer = this.#options.clock.after(tickMs, () => this.#tick());
   }
 
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-  }
-
-  #loopProblem(): string | undefined {
-    return this.#lateInARow >= lateTicks ? `timers keep firing more than ${lateMs / 1_000} s late` : undefined;
   }
 
   #queueProblem(): string | undefined {
@@ -64,11 +50,9 @@ export class LivenessWatchdog {
   }
 
   #tick(): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    this.#lateInARow = nowMs - this.#dueMs > lateMs ? this.#lateInARow + 1 : 0;
-    const { queueStats, hasRoom } = this.#options;
+    const { clock, queueStats, hasRoom } = this.#options;
     const isStuck = queueStats().depth > 0 && hasRoom();
-    this.#idleSinceMs = isStuck ? (this.#idleSinceMs ?? nowMs) : undefined;
+    this.#idleSinceMs = isStuck ? (this.#idleSinceMs ?? clock.monotonicMs()) : undefined;
     this.start();
   }
 }

@@ -1,4 +1,4 @@
-import type { OperationMetrics, UsageTotals } from "../domain/operation.ts";
+import { durationMsOf, type OperationMetrics, outcomeOf, type UsageTotals } from "../domain/operation.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import type { BoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 
@@ -30,17 +30,17 @@ export function createOperationCounters(registry: MetricsRegistry, boundAction: 
   const usage = createUsageMetrics(registry);
 
   return {
-    countEnded: (operation) => {
-      const { outcome, cause, durationMs, namespace, name } = operation;
+    countEnded: (operation, key) => {
+      const { namespace, name } = key;
       const action = boundAction(namespace, operation.action);
-      total.inc({ action, outcome, cause });
-      if (durationMs !== undefined && Number.isFinite(durationMs)) {
-        duration.observe({ action, outcome }, durationMs / 1000);
-      }
+      const outcome = outcomeOf(operation) === "Succeeded" ? "succeeded" : "failed";
+      const durationMs = durationMsOf(operation);
+      total.inc({ action, outcome, cause: operation.cause });
+      if (durationMs !== undefined) duration.observe({ action, outcome }, durationMs / 1000);
       if (outcome === "failed") {
         failures.inc({ action, namespace, name });
-        const actions = failedActions.get(keyText(operation)) ?? new Set();
-        failedActions.set(keyText(operation), actions.add(action));
+        const actions = failedActions.get(keyText(key)) ?? new Set();
+        failedActions.set(keyText(key), actions.add(action));
       }
     },
     logCutShort: () => gaps.inc(),

@@ -1,5 +1,5 @@
 /** Metrics with at least one series each. */
-import type { EndedOperation } from "../../src/domain/operation.ts";
+import type { AttributedOperation } from "../../src/domain/operation.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../src/resource/database-access.ts";
 import type { Metrics } from "../../src/telemetry/metrics.ts";
@@ -14,10 +14,11 @@ export function fullMetrics(): Metrics {
     credentials: () => [["settings", "Refused"]],
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),
   });
-  metrics.operations.countEnded(endedOperation({ outcome: "succeeded", durationMs: 812 }));
-  metrics.operations.countEnded(endedOperation({ outcome: "failed", durationMs: 2_000_000 }));
+  const orders = { namespace: "shop", name: "orders" };
+  metrics.operations.countEnded(endedOperation({}), orders);
+  metrics.operations.countEnded(endedOperation({ status: "failed", totalDurationMs: 2_000_000 }), orders);
   const totals = { sinceTime: "", activeSeconds: 3_600, minUnitSeconds: 900, maxUnitSeconds: 7_200, starts: 2 };
-  metrics.operations.usageRead({ namespace: "shop", name: "orders" }, totals);
+  metrics.operations.usageRead(orders, totals);
   const route = "/projects/{project_id}/endpoints";
   const controlPlane = metrics.controlPlane.of("settings");
   controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
@@ -37,13 +38,12 @@ export function fullMetrics(): Metrics {
   return metrics;
 }
 
-function endedOperation(change: Pick<EndedOperation, "outcome" | "durationMs">): EndedOperation {
+export function endedOperation(change: Partial<AttributedOperation>): AttributedOperation {
+  const time = "2026-11-21T11:59:30Z";
   return {
-    operationId: "0c7c1d6e-6f0e-4b0c-9f62-5a1d0e9c2b11",
-    action: "start_compute",
-    cause: "SpecChange",
-    namespace: "shop",
-    name: "orders",
+    ...{ id: "0c7c1d6e-6f0e-4b0c-9f62-5a1d0e9c2b11", projectId: "green-fox-123456", action: "start_compute" },
+    ...{ branchId: undefined, endpointId: undefined, error: undefined, createdTime: time, updatedTime: time },
+    ...{ status: "finished", failuresCount: 0, totalDurationMs: 812, cause: "SpecChange" },
     ...change,
   };
 }

@@ -1,6 +1,6 @@
 /** The engine over fakes: kinds under test, and one control plane. */
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
-import type { EndedOperation } from "../../../src/domain/operation.ts";
+import type { AttributedOperation } from "../../../src/domain/operation.ts";
 import type { Requeue } from "../../../src/domain/worker.ts";
 import type { CallerAccess, ControlPlaneAccess, ControlPlaneUnit } from "../../../src/engine/context.ts";
 import { dryRun } from "../../../src/engine/dry-run.ts";
@@ -27,7 +27,7 @@ export class FakeEngine {
   readonly clock: FakeClock;
   /** Type, reason and text of each event. */
   readonly events: string[] = [];
-  readonly counted: EndedOperation[] = [];
+  readonly counted: AttributedOperation[] = [];
   /** What differs from a known control plane that every namespace may use. */
   unit: Partial<ControlPlaneUnit> = {};
   /** What differs from a key with an unlimited request budget. */
@@ -84,7 +84,7 @@ export class FakeEngine {
           void this.events.push(`${event.type} ${event.reason} ${event.note}`),
       },
       metrics: {
-        countEnded: (operation: EndedOperation) => void this.counted.push(operation),
+        countEnded: (operation: AttributedOperation) => void this.counted.push(operation),
         logCutShort: () => {},
         usageRead: () => {},
         forgetResource: () => {},

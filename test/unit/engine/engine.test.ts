@@ -221,7 +221,7 @@ describe("operations", () => {
       await scene.pass(1_000);
       if (fault === "restart") scene.engine.restart();
     }
-    expect(scene.engine.counted.slice(before)).toMatchObject([{ action: "suspend_compute", outcome: "failed" }]);
+    expect(scene.engine.counted.slice(before)).toMatchObject([{ action: "suspend_compute", status: "failed" }]);
     expect(scene.engine.events).toEqual(["Warning OperationFailed Operation suspend_compute failed: no room"]);
   });
 

@@ -13,11 +13,9 @@ function scene(namespaces: readonly string[]) {
   const grants = new Map<string, string>();
   const failures = new Map<string, KubernetesError>();
   const changes: (string | undefined)[] = [];
-  let version = 1;
   const stored = (name: string) => {
-    version += 1;
     const annotations = grants.has(name) ? { [annotation]: grants.get(name) } : {};
-    return { metadata: { name, uid: `uid-${name}`, resourceVersion: String(version), annotations } };
+    return { metadata: { name, uid: `uid-${name}`, resourceVersion: grants.get(name) ?? "none", annotations } };
   };
   const connection: KubernetesConnection = {
     namespace: "default",

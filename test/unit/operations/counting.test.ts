@@ -1,8 +1,8 @@
 /** Tests that each operation is counted once: how the watermark moves, and which stored watermarks hold an operation. */
 import { describe, expect, it } from "vitest";
-import type { EndedOperation, Operation } from "../../../src/domain/operation.ts";
+import type { AttributedOperation, Operation } from "../../../src/domain/operation.ts";
 import type { ResourceEvent } from "../../../src/domain/resource-store.ts";
-import { type CountedOperation, countStored, parseMark } from "../../../src/operations/counting.ts";
+import { countStored, parseMark } from "../../../src/operations/counting.ts";
 import { reduceOperations } from "../../../src/operations/reduce-operations.ts";
 import type { watermarkIn } from "../../../src/resource/bookkeeping.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
@@ -49,9 +49,9 @@ describe("the watermark → counts each operation once", () => {
   });
 });
 
-const failed: CountedOperation = {
-  ...{ operationId: "a", action: "start_compute", outcome: "failed", cause: "SpecChange" },
-  ...{ durationMs: 9, createdMs: Date.parse(at(0)), error: "no room" },
+const failed: AttributedOperation = {
+  ...operation("a", 0, { action: "start_compute", status: "failed", error: "no room" }),
+  cause: "SpecChange",
 };
 type StoredMark = NonNullable<ReturnType<typeof watermarkIn>>;
 const msAt = (seconds: number) => Date.parse(at(seconds));
@@ -59,11 +59,11 @@ const metadata = { namespace: "shop", name: "orders", uid: "uid-orders", resourc
 
 /** Shows statuses with these watermarks one after the other. Returns the ids that were counted, and the events' texts. */
 function countedAfter(...marks: readonly (Partial<StoredMark> | undefined)[]) {
-  const counted: EndedOperation[] = [];
+  const counted: AttributedOperation[] = [];
   const events: ResourceEvent[] = [];
   const targets = {
     metrics: {
-      countEnded: (each: EndedOperation) => void counted.push(each),
+      countEnded: (each: AttributedOperation) => void counted.push(each),
       ...{ logCutShort() {}, usageRead() {}, forgetResource() {} },
     },
     events: { record: (_: unknown, event: ResourceEvent) => void events.push(event) },
@@ -74,7 +74,7 @@ function countedAfter(...marks: readonly (Partial<StoredMark> | undefined)[]) {
     const status = { bookkeeping: { operationWatermark: JSON.stringify(watermark) } };
     countStored(targets, pending, parseComputeEndpoint({ metadata, status }));
   }
-  return [counted.map(({ operationId }) => operationId), events.map(({ note }) => note)];
+  return [counted.map(({ id }) => id), events.map(({ note }) => note)];
 }
 
 const isCounted: Partial<StoredMark> = { counted: [["a", msAt(0)]] };

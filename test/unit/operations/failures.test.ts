@@ -63,7 +63,7 @@ describe("LastOperationSucceeded remembers", () => {
 
   it("healed by a later success before it was read → both are counted", () => {
     const [step] = reduceAll([{ listed: [start("op-3", -100, "finished"), broken] }]);
-    expect(step?.ended.map(({ outcome }) => outcome)).toEqual(["succeeded", "failed"]);
+    expect(step?.ended.map(({ status }) => status)).toEqual(["finished", "failed"]);
   });
 
   it("acknowledged while the log cannot be read → goes", () => {

@@ -97,5 +97,5 @@ export function reduceAll(looks: readonly Look[], from: OperationLogState = begu
 
 /** Returns the ids of the operations that a step counts, sorted. */
 export function endedIds({ ended }: Pick<OperationLogStep, "ended">): readonly string[] {
-  return ended.map(({ operationId }) => operationId).sort();
+  return ended.map(({ id }) => id).sort();
 }

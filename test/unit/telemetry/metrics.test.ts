@@ -1,7 +1,7 @@
 /** Tests the values of the metrics. */
 import { describe, expect, test } from "vitest";
-import type { EndedOperation } from "../../../src/domain/operation.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
+import { endedOperation as ended } from "../../support/full-metrics.ts";
 import { metricsOf } from "../../support/metrics-of.ts";
 
 function resource(name: string, status: object, spec: object = {}): ComputeEndpoint {
@@ -20,33 +20,25 @@ function operation(action: string, status: string, createdTime = "2026-11-21T11:
   return { id: `${action}-${status}`, action, status, cause: "SpecChange", createdTime, updatedTime: createdTime };
 }
 
-function ended(change: Partial<EndedOperation> = {}): EndedOperation {
-  return {
-    operationId: "0c7c1d6e-6f0e-4b0c-9f62-5a1d0e9c2b11",
-    action: "start_compute",
-    outcome: "succeeded",
-    cause: "SpecChange",
-    durationMs: 812,
-    namespace: "shop",
-    name: "orders",
-    ...change,
-  };
-}
+const [orders, crm] = [
+  { namespace: "shop", name: "orders" },
+  { namespace: "shop", name: "crm" },
+];
 
 describe("ended operations", () => {
   test("an unknown duration → counted, not timed", async () => {
     const metrics = metricsOf();
-    metrics.operations.countEnded(ended({ durationMs: undefined }));
-    metrics.operations.countEnded(ended({ durationMs: Number.NaN }));
+    metrics.operations.countEnded(ended({ totalDurationMs: Number.NaN }), orders);
+    metrics.operations.countEnded(ended({ totalDurationMs: undefined, updatedTime: "later" }), orders);
     expect(await metrics.series("compute_endpoint_operation_duration_seconds_count")).toEqual([]);
     expect((await metrics.series("compute_endpoint_operations_total"))[0]).toMatch(/ 2$/);
   });
 
   test("failures of a resource that is gone → its series vanish, the others stay", async () => {
     const metrics = metricsOf();
-    metrics.operations.countEnded(ended({ outcome: "failed" }));
-    metrics.operations.countEnded(ended({ outcome: "failed", action: "apply_config" }));
-    metrics.operations.countEnded(ended({ outcome: "failed", name: "crm" }));
+    metrics.operations.countEnded(ended({ status: "failed" }), orders);
+    metrics.operations.countEnded(ended({ status: "failed", action: "apply_config" }), orders);
+    metrics.operations.countEnded(ended({ status: "failed" }), crm);
     metrics.operations.forgetResource({ namespace: "shop", name: "orders" });
     metrics.operations.forgetResource({ namespace: "shop", name: "never-seen" });
     expect(await metrics.series("compute_endpoint_operation_failures_total")).toEqual([
@@ -57,10 +49,10 @@ describe("ended operations", () => {
   test("an endless stream of new actions in one namespace → its rest counts as other; another namespace keeps its words", async () => {
     const metrics = metricsOf();
     for (let index = 0; index < 500; index += 1) {
-      metrics.operations.countEnded(ended({ action: `action_${index}` }));
+      metrics.operations.countEnded(ended({ action: `action_${index}` }), orders);
     }
-    metrics.operations.countEnded(ended({ action: "x".repeat(65) }));
-    metrics.operations.countEnded(ended({ action: "new_action", namespace: "crm" }));
+    metrics.operations.countEnded(ended({ action: "x".repeat(65) }), orders);
+    metrics.operations.countEnded(ended({ action: "new_action" }), { namespace: "crm", name: "orders" });
     const series = await metrics.series("compute_endpoint_operations_total");
     expect(series).toHaveLength(102);
     expect(series).toContain(
@@ -74,7 +66,6 @@ describe("ended operations", () => {
 
 test("usage of a resource → shown after a read, never lower, and gone with the resource; counted anew, it begins anew", async () => {
   const metrics = metricsOf();
-  const orders = { namespace: "shop", name: "orders" };
   const totals = (activeSeconds: number, sinceTime = "a") => ({
     ...{ sinceTime, activeSeconds, minUnitSeconds: activeSeconds / 4, maxUnitSeconds: activeSeconds * 2, starts: 3 },
   });
