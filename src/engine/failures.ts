@@ -15,11 +15,6 @@ const failureStalls = [
 
 export type FailureStall = (typeof failureStalls)[number];
 
-export type FailureProgress = Extract<
-  ProgressReason,
-  "Unauthorized" | "Throttled" | "UnreadableAnswer" | "WaitingForProject" | "ServiceUnavailable" | "Retrying"
->;
-
 /**
  * How long a refusal may last, in milliseconds, before the resource is Stalled. Some refusals end without a person: a
  * new project becomes ready, or a lock is released. A 403 and a 400 lead to Stalled at once.
@@ -86,7 +81,7 @@ export const remedies: Readonly<Record<FailureStall, string>> = {
   BranchNotFound: "Create the branch, or set spec.branchId of the ComputeEndpoint to a branch of the project.",
 };
 
-export function failureProgressOf({ reason }: ControlPlaneError): FailureProgress {
+export function failureProgressOf({ reason }: ControlPlaneError): ProgressReason {
   switch (reason) {
     case "Unauthorized":
     case "Throttled":

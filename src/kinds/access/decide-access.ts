@@ -16,7 +16,6 @@ import { boundTo, type NamedEndpoint, referenceOf } from "./endpoint-reference.t
 import { observationOf } from "./observation-of.ts";
 import { configMarkOf } from "./observe-access.ts";
 import { planAccess } from "./plan-access.ts";
-import { policyFor } from "./rotation.ts";
 
 type AccessReadsSoFar = Reads<AccessTypes>;
 
@@ -75,12 +74,10 @@ function decideWith(
   if (observation === undefined) {
     return { kind: "Look", at: "Own" };
   }
-  // A list may be out of date. Only a read by id proves that the compute is idle.
-  const isRead = project.snapshot.readsById.has(endpoint.endpointId);
-  const look: Plan = { kind: "Look", at: "Endpoint", endpointId: endpoint.endpointId };
-  const isForIdle = policyFor(context, facts.resource).when === "WhenIdle";
   const plan = planAccess(observation);
-  return plan.kind === "ResetPassword" && isForIdle && !isRead ? look : plan;
+  // A list may be out of date. Only a read by id proves that the compute is idle.
+  const isProven = plan.kind !== "ResetPassword" || project.snapshot.readsById.has(endpoint.endpointId);
+  return isProven ? plan : { kind: "Look", at: "Endpoint", endpointId: endpoint.endpointId };
 }
 
 /** Describes everything of the project that the Secret is made from. */

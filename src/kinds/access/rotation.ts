@@ -36,7 +36,7 @@ export function rotationDueMs(context: DueContext, resource: DatabaseAccess, isI
 }
 
 /** An invalid spec may have any policy, so a rotation by age waits until a person corrects it. */
-export function policyFor({ findEndpoint }: DueContext, resource: DatabaseAccess): DisruptionPolicy {
+function policyFor({ findEndpoint }: DueContext, resource: DatabaseAccess): DisruptionPolicy {
   const spec = endpointOf(resource, findEndpoint)?.spec;
   return spec?.kind === "Invalid" ? { approval: "Required" } : (spec?.spec.disruption ?? {});
 }
