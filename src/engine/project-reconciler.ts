@@ -234,7 +234,7 @@ class ProjectReconcile {
     if (!isKnown) {
       return { kind: "RequeueAfter", delayMs: unusableAgainMs };
     }
-    projects.forgetEmpty();
+    if (this.#resources.length === 0) projects.forgetEmpty();
     if (!projects.has(this.#memory.projectId)) {
       return { kind: "Done" };
     }
