@@ -11,9 +11,15 @@ import {
   foreignSecretRule,
 } from "../src/resource/database-access-schema.ts";
 import {
+  branchNameRule,
+  databaseBranchSpecSchema,
+  databaseBranchStatusSchema,
+} from "../src/resource/database-branch-schema.ts";
+import {
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
+  databaseBranchNames,
   group,
   kind,
   plural,
@@ -171,6 +177,26 @@ export const databaseAccessCrd: CrdKind = {
     ...commonColumns("Whether the Secret can be used"),
     wideColumn("Branch", ".status.endpoint.branchId", "The branch that holds the database"),
     wideColumn("Rotated", ".status.password.rotatedTime", "Time since the operator last reset the password", "date"),
+  ],
+};
+
+/** The kind DatabaseBranch. */
+export const databaseBranchCrd: CrdKind = {
+  ...databaseBranchNames,
+  description:
+    "A DatabaseBranch is a branch of a managed Postgres control plane: a copy of the data of its parent. The operator " +
+    "creates it and deletes it with the resource. With a lease, the control plane deletes it even if the cluster is gone.",
+  spec: databaseBranchSpecSchema,
+  status: databaseBranchStatusSchema,
+  rules: [branchNameRule],
+  printerColumns: [
+    column("Project", ".spec.projectId", "The project of the branch"),
+    column("Branch", ".status.branchId", "Id of the branch"),
+    column("State", ".status.state", "State of the branch in the control plane's own word"),
+    ...commonColumns("Whether the branch can be used"),
+    wideColumn("Parent", ".status.parentId", "The branch that was copied"),
+    wideColumn("Expires", ".status.expiresTime", "When the lease ends, unless it is renewed before"),
+    wideColumn("Reset", ".status.lastResetTime", "Time since the branch last got its parent's data anew", "date"),
   ],
 };
 

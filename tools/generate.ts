@@ -13,6 +13,7 @@ import {
   computeEndpointCrd,
   controlPlaneCrd,
   databaseAccessCrd,
+  databaseBranchCrd,
 } from "./crd.ts";
 import { buildDashboard, dashboardPath } from "./dashboard/dashboard.ts";
 import { renderFieldReference } from "./field-reference.ts";
@@ -30,6 +31,7 @@ export interface GeneratedFile {
 const kinds = [
   [computeEndpointCrd, "fields"],
   [databaseAccessCrd, "database-access-fields"],
+  [databaseBranchCrd, "database-branch-fields"],
   [controlPlaneCrd, "control-plane-fields"],
   [clusterControlPlaneCrd, "cluster-control-plane-fields"],
 ] as const;

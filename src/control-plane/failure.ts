@@ -35,6 +35,7 @@ export function failureOfStatus(answer: Answered, request: RequestWords, clean: 
   const words = documented === undefined ? unexplained(reason) : wordsOf(documented, clean) || unexplained(reason);
   return fail(request, [reason, `the control plane answered ${answer.status}${words}`], {
     effect: isWrite(request) ? writeEffect : "NotApplied",
+    status: answer.status,
     retryAfterMs: parseRetryAfter(answer.retryAfter, answer.date),
     subject: reason === "NotFound" ? subjectOf(documented?.message ?? "", request.subject) : request.subject,
   });

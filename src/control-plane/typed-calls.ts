@@ -1,11 +1,22 @@
 /** The methods of `ControlPlane`: each one makes a request and hands it to `call`. */
+import type { BranchChange, ObservedBranch } from "../domain/branch.ts";
 import type { BranchPath, ControlPlane, Mutation, ObjectChange, RoleChange } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneSubject } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { AnswerTexts, Call, Request } from "./call.ts";
 import type { ListReport } from "./unreadable-objects.ts";
-import { answers, endpointBody, listIn, objects, presentText, readEach, readEntries, readValue } from "./wire.ts";
+import {
+  answers,
+  branchBody,
+  endpointBody,
+  listIn,
+  objects,
+  presentText,
+  readEach,
+  readEntries,
+  readValue,
+} from "./wire.ts";
 
 /** @see docs/sandbox.md */
 const projectPath = "/projects/{project_id}";
@@ -36,7 +47,13 @@ interface TypedCallsOptions {
 }
 
 export function controlPlaneOf({ serviceUrl, call, onListed = () => {} }: TypedCallsOptions): ControlPlane {
-  return { serviceUrl, ...endpointCalls(call, onListed), ...operationCalls(call, onListed), ...objectCalls(call) };
+  return {
+    serviceUrl,
+    ...endpointCalls(call, onListed),
+    ...operationCalls(call, onListed),
+    ...objectCalls(call),
+    ...branchCalls(call, onListed),
+  };
 }
 
 function endpointCalls(call: Call, onListed: ListReport) {
@@ -104,7 +121,7 @@ function objectCalls(call: Call) {
     branchUnitSeconds: ({ projectId, branchId }) =>
       call(
         get(at("Branch", branchPath, projectId, branchId), "read the branch", (json) => {
-          return readValue(json, answers.branch).branch.compute_time_seconds ?? undefined;
+          return readValue(json, answers.branchUsage).branch.compute_time_seconds ?? undefined;
         }),
       ),
     listRoles: (branch) =>
@@ -146,6 +163,52 @@ function objectCalls(call: Call) {
     },
   } satisfies Partial<ControlPlane>;
 }
+
+function branchCalls(call: Call, onListed: ListReport) {
+  const ofProject = (projectId: string) => at("Project", `${projectPath}/branches`, projectId);
+  const of = ({ projectId, branchId }: BranchPath, template = branchPath) =>
+    at("Branch", template, projectId, branchId);
+  return {
+    listBranches: (projectId) => {
+      const place = { ...ofProject(projectId), query: { limit: "10000" } };
+      return call(
+        get(place, "list the project's branches", (json) => {
+          const { entries, unreadableIds } = readEntries(listIn(json, "branches"), objects.branch);
+          const { annotations } = readValue(json, answers.annotations);
+          onListed(projectId, "branches", unreadableIds);
+          return {
+            branches: entries.map((each) => ({ ...each, annotation: annotations?.[each.id] ?? {} })),
+            unreadableIds,
+          };
+        }),
+      );
+    },
+    getBranch: (branch) => unlessAbsent(call, get(of(branch), "read the branch", branchOf)),
+    createBranch: (projectId, creation) => {
+      const place = { ...ofProject(projectId), body: branchBody(creation) };
+      return call(post(place, "create the branch", branchChangeOf));
+    },
+    setBranchExpiry: (branch, expiresTime) => {
+      const place = { ...of(branch), body: { branch: { expires_at: expiresTime } } };
+      return call(patch(place, "set when the branch expires", branchChangeOf));
+    },
+    resetBranch: (branch, parentId) => {
+      const place = { ...of(branch, `${branchPath}/restore`), body: { source_branch_id: parentId } };
+      return call(post(place, "reset the branch to its parent", branchChangeOf));
+    },
+    deleteBranch: (branch) => unlessAbsent(call, remove(of(branch), "delete the branch", branchChangeOf)),
+  } satisfies Partial<ControlPlane>;
+}
+
+const branchOf: Read<ObservedBranch> = (json) => {
+  const { branch, annotation } = readValue(json, answers.branch);
+  return { ...branch, annotation: annotation ?? {} };
+};
+
+const branchChangeOf: Read<BranchChange> = (json, texts) => ({
+  branch: branchOf(json, texts),
+  operations: startedBy(json, texts),
+});
 
 const endpointOf: Read<ObservedEndpoint> = (json) => readValue(json, answers.endpoint).endpoint;
 

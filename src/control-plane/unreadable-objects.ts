@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
-type Kind = "endpoints" | "operations";
+type Kind = "branches" | "endpoints" | "operations";
 
 /** Receives the ids of listed objects that cannot be parsed. For operations, only those of the newest page. */
 export type ListReport = (projectId: string, kind: Kind, unreadableIds: readonly string[]) => void;

@@ -1,5 +1,6 @@
 /** Parses the JSON of the control plane into the domain types, and makes the bodies of writes. */
 import { z } from "zod";
+import type { BranchCreation, ObservedBranch } from "../domain/branch.ts";
 import type { EndpointChanges, EndpointCreation, EndpointType, ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";
 
@@ -122,14 +123,47 @@ const database = z
   .object({ name: word, owner_name: z.string() })
   .transform(({ name, owner_name: ownerName }) => ({ name, ownerName }));
 
-export const objects = { endpoint, operation, role, database };
+const branch = z
+  .object({
+    id,
+    name: z.string().max(1_024),
+    parent_id: optionalWord,
+    current_state: word,
+    default: z.boolean().nullish(),
+    primary: z.boolean().nullish(),
+    protected: z.boolean().nullish(),
+    expires_at: timestamp.nullish(),
+    last_reset_at: timestamp.nullish(),
+    logical_size: z.number().nullish(),
+  })
+  .transform(
+    (wire): Omit<ObservedBranch, "annotation"> => ({
+      id: wire.id,
+      name: wire.name,
+      parentId: wire.parent_id,
+      state: wire.current_state,
+      isDefault: (wire.default ?? wire.primary) === true,
+      isProtected: wire.protected === true,
+      expiresTime: wire.expires_at ?? undefined,
+      lastResetTime: wire.last_reset_at ?? undefined,
+      logicalSizeBytes: wire.logical_size ?? undefined,
+    }),
+  );
+
+const annotation = z
+  .object({ value: z.record(z.string(), z.string()).nullish() })
+  .transform(({ value }) => value ?? {});
+
+export const objects = { endpoint, operation, role, database, branch };
 
 export const answers = {
   endpoint: z.object({ endpoint }),
   operation: z.object({ operation }),
   role: z.object({ role }),
   database: z.object({ database }),
-  branch: z.object({ branch: z.object({ compute_time_seconds: z.number().nullish() }) }),
+  branch: z.object({ branch, annotation: annotation.nullish() }),
+  annotations: z.object({ annotations: z.record(z.string(), annotation).nullish() }),
+  branchUsage: z.object({ branch: z.object({ compute_time_seconds: z.number().nullish() }) }),
   password: z.object({ password: z.string().min(1) }),
   page: z.object({ pagination: z.object({ cursor: z.string().nullish() }).nullish() }),
 };
@@ -158,6 +192,20 @@ export function endpointBody(fields: EndpointChanges & Partial<EndpointCreation>
       settings: fields.pgSettings && { pg_settings: fields.pgSettings },
       disabled: fields.disabled,
     },
+  };
+}
+
+/** @see https://api-docs.neon.tech/reference (branches; read 2026-11-22) */
+export function branchBody(creation: BranchCreation): object {
+  return {
+    branch: {
+      name: creation.name,
+      parent_id: creation.parentId,
+      parent_timestamp: creation.parentTime,
+      init_source: creation.initSource,
+      expires_at: creation.expiresTime,
+    },
+    annotation_value: creation.annotation,
   };
 }
 

@@ -24,6 +24,8 @@ export interface ControlPlaneErrorOptions {
   readonly retryAfterMs?: number | undefined;
   /** What the call was about. A 404 about a project has another meaning than a 404 about a branch. @default undefined */
   readonly subject?: ControlPlaneSubject | undefined;
+  /** The HTTP status of the answer. @default there was none that counts */
+  readonly status?: number | undefined;
   readonly cause?: unknown;
 }
 
@@ -36,6 +38,7 @@ export class ControlPlaneError extends Error {
   readonly effect: ControlPlaneEffect;
   readonly retryAfterMs: number | undefined;
   readonly subject: ControlPlaneSubject | undefined;
+  readonly status: number | undefined;
 
   constructor(reason: ControlPlaneReason, message: string, options: ControlPlaneErrorOptions) {
     super(message, { cause: options.cause });
@@ -43,5 +46,6 @@ export class ControlPlaneError extends Error {
     this.effect = options.effect;
     this.retryAfterMs = options.retryAfterMs;
     this.subject = options.subject;
+    this.status = options.status;
   }
 }

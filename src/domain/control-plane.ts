@@ -1,3 +1,4 @@
+import type { BranchCalls } from "./branch.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
@@ -29,7 +30,7 @@ export interface OperationPage {
  * No write is idempotent: after effect `Unknown` the caller observes.
  * @throws ControlPlaneError; LeaderFenceError for a write; PutOffError for a poll that the budget cannot serve
  */
-export interface ControlPlane extends BranchObjects {
+export interface ControlPlane extends BranchObjects, BranchCalls {
   /** Base URL without a trailing slash; it identifies the control plane in ownership records. */
   readonly serviceUrl: string;
   listEndpoints(projectId: string): Promise<EndpointList>;

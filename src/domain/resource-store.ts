@@ -150,6 +150,10 @@ export const eventReasons = {
     ],
     Warning: ["AnnotationIgnored", "ProjectGone", "RoleRetained", "SecretRestored"],
   },
+  DatabaseBranch: {
+    Normal: ["BranchCreated", "BranchDeleted", "BranchReset", "BranchRetained"],
+    Warning: ["AnnotationIgnored", "BranchExpiresSoon", "BranchGone", "CreateAbandoned", "ProjectGone"],
+  },
   ControlPlane: { Normal: ["ControlPlaneReady"], Warning: [] },
 } as const;
 type EventReason<Type extends ResourceEvent["type"]> = (typeof eventReasons)[keyof typeof eventReasons][Type][number];

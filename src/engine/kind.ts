@@ -6,7 +6,7 @@ import type { Operation } from "../domain/operation.ts";
 import type { ResourceEvent, ResourceStore } from "../domain/resource-store.ts";
 import type { HistoryRange } from "../operations/reader.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
-import type { AccessProgressReason, AccessStallReason, ProgressReason, StallReason } from "../resource/conditions.ts";
+import type { AnyProgressReason, AnyStallReason } from "../resource/conditions.ts";
 import type { Identity } from "../resource/identity.ts";
 import type { GrantOf, PlaneProblem, ProjectGrant } from "./grant.ts";
 import type { KindTypes } from "./kind-types.ts";
@@ -49,6 +49,8 @@ export interface KindInProject<T extends KindTypes> {
   heldBy(resource: T["resource"]): "Nothing" | "Retained" | "Something";
   /** Whether the finalizer is stored before anything is read. A resource for which nothing is sent needs none. @default true */
   isGuarded?(resource: T["resource"]): boolean;
+  /** Whether the kind decides about a paused resource too: it must be kept from its expiry. @default no */
+  isKeptWhilePaused?(resource: T["resource"]): boolean;
   /** The remedy if the records in status prove nothing; `undefined`: they do, or there are none. */
   unprovenRecords?(resource: T["resource"]): string | undefined;
   /** The right that the resource needs and does not have, as a message; `undefined`: none is missing. */
@@ -167,12 +169,12 @@ export type CommonPlan =
   | { readonly kind: "Look"; readonly at: "Own" }
   | {
       readonly kind: "Wait";
-      readonly reason: ProgressReason | AccessProgressReason;
+      readonly reason: AnyProgressReason;
       readonly message: string;
       /** Milliseconds until the resource is due again; `undefined`: when something changes. */
       readonly waitMs: number | undefined;
     }
-  | { readonly kind: "Stall"; readonly reason: StallReason | AccessStallReason; readonly message: string }
+  | { readonly kind: "Stall"; readonly reason: AnyStallReason; readonly message: string }
   | { readonly kind: "RemoveFinalizer"; readonly cause: ReleaseCause }
   /** Nothing is to be done or reported. */
   | { readonly kind: "Idle"; readonly dueInMs: number | undefined };
@@ -193,6 +195,6 @@ export function ownPlan<Plan extends { readonly kind: string }>(plan: Plan | Com
 
 export type CommonPlanOf<Kind extends CommonPlan["kind"]> = Extract<CommonPlan, { kind: Kind }>;
 
-export function stall(reason: StallReason | AccessStallReason, message: string): CommonPlanOf<"Stall"> {
+export function stall(reason: AnyStallReason, message: string): CommonPlanOf<"Stall"> {
   return { kind: "Stall", reason, message };
 }

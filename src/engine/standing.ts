@@ -5,7 +5,7 @@ import { type CommonPlan, type Facts, type KindInProject, type ProjectFacts, sta
 import type { KindTypes } from "./kind-types.ts";
 
 export interface Standing<T extends KindTypes> {
-  readonly kind: Pick<KindInProject<T>, "heldBy" | "unprovenRecords" | "missingGrant">;
+  readonly kind: Pick<KindInProject<T>, "heldBy" | "isKeptWhilePaused" | "unprovenRecords" | "missingGrant">;
   readonly finalizer: string;
   readonly project: Pick<ProjectFacts, "problem">;
 }
@@ -19,8 +19,8 @@ export function planStanding<T extends KindTypes>(
   if (isDeleted && !resource.finalizers.includes(finalizer)) {
     return { kind: "Idle", dueInMs: undefined };
   }
-  if (isPaused(resource)) {
-    return { kind: "Wait", reason: "Paused", message: pausedMessage, waitMs: undefined };
+  if (isPaused(resource) && !isKept(kind, resource)) {
+    return paused;
   }
   const held = isDeleted ? kind.heldBy(resource) : "Something";
   if (held !== "Something") {
@@ -38,6 +38,10 @@ export function planStanding<T extends KindTypes>(
   return memory.posts?.answer === undefined || isDeleted ? planRights(kind, resource) : undefined;
 }
 
+function isKept<T extends KindTypes>(kind: Pick<KindInProject<T>, "isKeptWhilePaused">, resource: T["resource"]) {
+  return !isBeingDeleted(resource) && kind.isKeptWhilePaused?.(resource) === true;
+}
+
 function planRights<T extends KindTypes>(
   kind: Pick<KindInProject<T>, "missingGrant">,
   resource: T["resource"],
@@ -53,4 +57,9 @@ export function invalidSpec(problems: string): CommonPlan {
   return stall("InvalidSpec", `The stored spec is not valid: ${problems}. Apply a corrected spec.`);
 }
 
-const pausedMessage = `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`;
+export const paused: CommonPlan = {
+  kind: "Wait",
+  reason: "Paused",
+  message: `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`,
+  waitMs: undefined,
+};

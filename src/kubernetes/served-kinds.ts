@@ -5,6 +5,7 @@ import {
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
+  databaseBranchNames,
   kind as mainKind,
   plural as mainPlural,
 } from "../resource/names.ts";
@@ -21,6 +22,7 @@ interface Asked {
 const kinds = [
   { kind: mainKind, plural: mainPlural },
   databaseAccessNames,
+  databaseBranchNames,
   controlPlaneNames,
   clusterControlPlaneNames,
   { kind: "Namespace", plural: "namespaces" },

@@ -3,6 +3,7 @@ import { parseNamespace } from "../kubernetes/namespace-grants.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { parseClusterControlPlane, parseControlPlane } from "../resource/control-plane-resource.ts";
 import { parseDatabaseAccess } from "../resource/database-access.ts";
+import { parseDatabaseBranch } from "../resource/database-branch.ts";
 import * as names from "../resource/names.ts";
 import type { Explained } from "./why.ts";
 
@@ -24,7 +25,14 @@ export const planeKinds = {
 
 const accessKind = { ...names.databaseAccessNames, parse: parseDatabaseAccess };
 
-export const explainedKinds: readonly ReadKind<Explained>[] = [endpointKind, accessKind, ...Object.values(planeKinds)];
+const branchKind = { ...names.databaseBranchNames, parse: parseDatabaseBranch };
+
+export const explainedKinds: readonly ReadKind<Explained>[] = [
+  endpointKind,
+  accessKind,
+  branchKind,
+  ...Object.values(planeKinds),
+];
 
 export const namespaceKind = { kind: "Namespace", plural: "namespaces", shortName: "ns", parse: parseNamespace };
 

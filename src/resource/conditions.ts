@@ -42,6 +42,19 @@ export const stallReasons = [
 ] as const;
 export type StallReason = (typeof stallReasons)[number];
 
+export const branchStallReasons = [
+  ...sharedStallReasons,
+  "BranchExists",
+  "BranchExpired",
+  "BranchHasChildren",
+  "BranchHasNoParent",
+  "BranchLimitReached",
+  "BranchProtected",
+  "BranchesNotSupported",
+  "OwnedElsewhere",
+] as const;
+export type BranchStallReason = (typeof branchStallReasons)[number];
+
 export type PlaneStallReason = Extract<StallReason, "ControlPlaneNotFound" | "ControlPlaneNotReady">;
 
 /** Reasons for which a control plane of any kind cannot be used at present. */
@@ -68,6 +81,9 @@ export const progressReasons = [
   "Updating",
 ] as const;
 export type ProgressReason = (typeof progressReasons)[number];
+
+export const branchProgressReasons = [...sharedProgressReasons, "Creating", "CreateUnresolved", "Resetting"] as const;
+export type BranchProgressReason = (typeof branchProgressReasons)[number];
 
 /** What a change that drops connections waits for. */
 export const waitReasons = ["WaitingForApproval", "WaitingForIdle", "WaitingForWindow"] as const;
@@ -103,7 +119,7 @@ export type PlaneReason = (typeof planeReasons)[number];
 export interface ConditionDraft {
   readonly type: ConditionType;
   readonly status: "True" | "False" | "Unknown";
-  readonly reason: ConditionReason | AccessProgressReason | AccessStallReason | PlaneReason;
+  readonly reason: OtherReason | AnyProgressReason | AnyStallReason | PlaneReason;
   readonly message: string;
 }
 
@@ -154,3 +170,7 @@ export const accessProgressReasons = [
   "WaitingForEndpoint",
 ] as const;
 export type AccessProgressReason = (typeof accessProgressReasons)[number];
+
+/** Of every kind that is reconciled with its project. */
+export type AnyStallReason = StallReason | AccessStallReason | BranchStallReason;
+export type AnyProgressReason = ProgressReason | AccessProgressReason | BranchProgressReason;

@@ -16,6 +16,14 @@ export const databaseAccessNames = {
   finalizer: `${group}/database-access`,
 } as const;
 
+export const databaseBranchNames = {
+  kind: "DatabaseBranch",
+  plural: "databasebranches",
+  shortName: "dbb",
+  /** Added before a branch is created, and removed when it is proven gone or retained. */
+  finalizer: `${group}/database-branch`,
+} as const;
+
 export const controlPlaneNames = {
   kind: "ControlPlane",
   plural: "controlplanes",
@@ -50,6 +58,8 @@ export const annotations = {
   suspendRequestedAt: `${group}/suspend-requested-at`,
   /** The hash of the pending change that a person approves; on a ComputeEndpoint only. */
   approveChange: `${group}/approve-change`,
+  /** Any new value resets the branch to its parent once; on a DatabaseBranch only. */
+  resetRequestedAt: `${group}/reset-requested-at`,
   /** Any new value asks for a new password; on a DatabaseAccess only. */
   rotateRequestedAt: `${group}/rotate-requested-at`,
 } as const;

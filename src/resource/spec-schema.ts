@@ -34,7 +34,7 @@ export const optional = <Schema extends z.ZodType>(schema: Schema, description: 
 /** A text of at least one character. */
 export const textOf = (most: number, pattern: RegExp) => z.string().min(1).max(most).regex(pattern);
 
-const identifier = () => textOf(60, /^[a-z0-9-]{1,60}$/);
+export const identifier = () => textOf(60, /^[a-z0-9-]{1,60}$/);
 
 /** The schema's bounds are not enough: the API server accepts the integer 0 although the minimum is 0.25. */
 const unitsRule = (field: string): CelRule => ({
@@ -161,7 +161,7 @@ const adoption = withRules(
 
 export const objectName = () => textOf(253, /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
 
-const controlPlaneRef = z
+export const controlPlaneRef = z
   .object({
     kind: z
       .enum(["ControlPlane", "ClusterControlPlane"])

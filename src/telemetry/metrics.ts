@@ -2,10 +2,16 @@ import { getHeapStatistics } from "node:v8";
 import type { ReflectorStats } from "../domain/resource-store.ts";
 import type { ReconcileObserver, ReconcileResult, WorkQueueObserver, WorkQueueStats } from "../domain/worker.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
+import type { DatabaseBranch } from "../resource/database-branch.ts";
 import { type ControlPlaneSources, createControlPlaneMetrics } from "./control-plane-metrics.ts";
 import { createBoundedLabel, MetricsRegistry } from "./metrics-registry.ts";
 import { createOperationCounters } from "./operation-counters.ts";
-import { createAccessMetrics, type ResourceGaugesOptions, registerResourceGauges } from "./resource-gauges.ts";
+import {
+  createAccessMetrics,
+  type ResourceGaugesOptions,
+  registerBranchGauges,
+  registerResourceGauges,
+} from "./resource-gauges.ts";
 
 type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
 
@@ -15,6 +21,8 @@ export interface MetricsOptions extends ResourceGaugesOptions, ControlPlaneSourc
   readonly workers: number;
   /** @default none */
   readonly accesses?: (() => readonly DatabaseAccess[]) | undefined;
+  /** @default none */
+  readonly branches?: (() => readonly DatabaseBranch[]) | undefined;
   /** Returns the number of endpoints whose name has this cluster's token and that no resource owns. */
   readonly orphanCount: () => number;
   readonly queueStats: () => RunningStats;
@@ -43,6 +51,7 @@ export function createMetrics(options: MetricsOptions) {
   registry.values({ leader_election_master_status: [leader, () => Number(isLeader())] }, { name: leaseName });
   const eventLoopDelayed = createProcessMetrics(registry, options.version);
   const access = createAccessMetrics(registry, options.accesses ?? (() => []), options.nowMs);
+  registerBranchGauges(registry, options.branches ?? (() => []), options.nowMs);
   const render = () => registry.metrics();
   return { operations, reconciles, queue, controlPlane, eventLoopDelayed, access, render };
 }

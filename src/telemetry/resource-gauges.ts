@@ -4,6 +4,7 @@ import { type ResourceKey, type SecretObserver, secretWriteCauses } from "../dom
 import { type ComputeEndpoint, projectIdOf } from "../resource/compute-endpoint.ts";
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
+import type { DatabaseBranch } from "../resource/database-branch.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
 import {
   type BoundedLabel,
@@ -162,4 +163,35 @@ export function createAccessMetrics(
     "Passwords that the control plane reset because the operator asked for it.",
   );
   return { secretWritten: (cause) => writes.inc({ cause }), passwordReset: () => resets.inc() };
+}
+
+export function registerBranchGauges(
+  registry: MetricsRegistry,
+  resources: () => readonly DatabaseBranch[],
+  nowMs: () => number,
+): void {
+  registry.ofEach(resources, {
+    database_branch_info: [
+      "1 for each DatabaseBranch; the labels name its branch.",
+      ({ key, place, status: { branchId = "" } }) => [
+        [{ ...keyLabels(key), project_id: place.projectId, branch_id: branchId }, 1],
+      ],
+    ],
+    database_branch_ready: [
+      "1 while a DatabaseBranch is Ready, else 0.",
+      ({ key, status }) => [[keyLabels(key), Number(isTrue(status.conditions, "Ready"))]],
+    ],
+    database_branch_deleting_seconds: [
+      "Time since the deletion of a DatabaseBranch was requested, while it is being deleted.",
+      (resource) => ageOf(resource, Date.parse(resource.deletionTimestamp ?? ""), nowMs()),
+    ],
+    database_branch_lease_left: [
+      "The part of its lease that a branch has left, from 0 to 1; the operator renews it at a half.",
+      ({ key, spec, status }) => {
+        const leaseMs = (spec.kind === "Valid" ? (spec.spec.leaseDurationSeconds ?? 0) : 0) * 1_000;
+        const leftMs = Date.parse(status.expiresTime ?? "") - nowMs();
+        return leaseMs > 0 && Number.isFinite(leftMs) ? [[keyLabels(key), Math.max(0, leftMs / leaseMs)]] : [];
+      },
+    ],
+  });
 }

@@ -8,6 +8,7 @@ import { Projects } from "../engine/memory.ts";
 import { reconcileProject } from "../engine/project-reconciler.ts";
 import { AccessKind } from "../kinds/access/access-kind.ts";
 import { endpointIndex, indexesOf } from "../kinds/access/endpoint-reference.ts";
+import { BranchKind } from "../kinds/branch/branch-kind.ts";
 import { EndpointKind } from "../kinds/endpoint/endpoint-kind.ts";
 import { QueuedEventRecorder } from "../kubernetes/events/event-recorder.ts";
 import { RequestLimit } from "../kubernetes/http/request-limit.ts";
@@ -15,17 +16,19 @@ import { type Leadership, soleLeadership } from "../kubernetes/lease/leadership.
 import { createLeaseClient } from "../kubernetes/lease/lease-client.ts";
 import { LeaseElector } from "../kubernetes/lease/lease-elector.ts";
 import { NamespaceGrants } from "../kubernetes/namespace-grants.ts";
-import { computeEndpointKind, databaseAccessKind } from "../kubernetes/store/resource-kinds.ts";
+import { computeEndpointKind, databaseAccessKind, databaseBranchKind } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { WatchedKind } from "../kubernetes/watched-kind.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import { usersAmong } from "../planes/plane-status.ts";
 import type { Planes } from "../planes/planes.ts";
-import { type ComputeEndpoint, noProject, projectKeysOf } from "../resource/compute-endpoint.ts";
+import { branchIndex, type ComputeEndpoint, noProject, projectKeysOf } from "../resource/compute-endpoint.ts";
 import { kindOfPlane, parseProjectKey, planeIndex, planeLabel } from "../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
-import { databaseAccessNames } from "../resource/names.ts";
+import { branchProjectKey, type DatabaseBranch } from "../resource/database-branch.ts";
+import type { DatabaseBranchStatus } from "../resource/database-branch-schema.ts";
+import { databaseAccessNames, databaseBranchNames } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
 import { WorkQueue } from "../runtime/work-queue.ts";
@@ -53,6 +56,7 @@ export class OperatorParts {
   readonly #unreadable: UnreadableObjects;
   readonly #failed = Promise.withResolvers<string>();
   readonly #accesses: WatchedKind<DatabaseAccess, DatabaseAccessStatus>;
+  readonly #branches: WatchedKind<DatabaseBranch, DatabaseBranchStatus>;
   readonly #accessKind: AccessKind;
   readonly #grants: NamespaceGrants;
   readonly #queue: WorkQueue;
@@ -86,6 +90,11 @@ export class OperatorParts {
     this.#accesses = new WatchedKind(databaseAccessKind(indexesOf), {
       ...{ ...watching, gaps: gaps.get(databaseAccessNames.kind) },
       keysOf: (resource) => [this.#accessKind.keyOf(resource)],
+    });
+    this.#branches = new WatchedKind(databaseBranchKind, {
+      ...{ ...watching, gaps: gaps.get(databaseBranchNames.kind) },
+      keysOf: (resource) => [branchProjectKey(resource)],
+      onChange: (key, priority) => this.endpoints.changedAt(branchIndex(key), priority),
     });
     this.#grants = new NamespaceGrants({
       ...{ ...watching, gaps: gaps.get("Namespace"), readAgainMs: Math.min(longestReadAgainMs, projectPollMs) },
@@ -130,7 +139,7 @@ export class OperatorParts {
   }
 
   #kinds() {
-    return [this.endpoints, this.#accesses, ...this.#planeKinds];
+    return [this.endpoints, this.#branches, this.#accesses, ...this.#planeKinds];
   }
 
   #watches() {
@@ -197,7 +206,7 @@ export class OperatorParts {
     for (const { id } of this.#planes.all()) {
       this.#enqueuePlane(id);
     }
-    this.endpoints.changedIn(namespace);
+    for (const kind of [this.endpoints, this.#branches]) kind.changedIn(namespace);
   }
 
   #createMetrics(): Metrics {
@@ -207,6 +216,7 @@ export class OperatorParts {
       ...{ version, workers: config.workers, nowMs: () => clock.nowMs() },
       resources: () => this.endpoints.resources(),
       accesses: () => this.#accesses.resources(),
+      branches: () => this.#branches.resources(),
       orphanCount: () => planes().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
       unreadableCount: () => this.#unreadable.count(),
       credentials: () => planes().map(({ id, health }) => [planeLabel(id), health.state.credentials]),
@@ -237,7 +247,7 @@ export class OperatorParts {
 
   #aroundPlanes() {
     const { onKey = () => {} } = this.#foundation;
-    const [endpoints, accesses] = [this.endpoints, this.#accesses];
+    const [endpoints, accesses, branches] = [this.endpoints, this.#accesses, this.#branches];
     const parts = { metrics: this.metrics.controlPlane, fence: this.fence, unreadable: this.#unreadable };
     return {
       ...{ onKey, namespaces: this.#grants, events: this.events, newProjects: () => this.#newProjects() },
@@ -245,12 +255,13 @@ export class OperatorParts {
       onUnused: (label: string) => this.metrics.controlPlane.forget(label),
       onNews: (planeId: string) => this.#enqueuePlane(planeId),
       onUsable(planeId: string) {
-        for (const kind of [endpoints, accesses]) kind.changedAt(planeIndex(planeId), "Urgent");
+        for (const kind of [branches, endpoints, accesses]) kind.changedAt(planeIndex(planeId), "Urgent");
       },
       usersOf: (planeId: string) => {
         const { grantOf } = this.#planes.unitOf(planeId);
         const index = planeIndex(planeId);
-        return usersAmong(endpoints.store.withIndex(index), grantOf) + accesses.store.withIndex(index).length;
+        const others = [accesses, branches].map(({ store }) => store.withIndex(index).length);
+        return others.reduce((sum, each) => sum + each, usersAmong(endpoints.store.withIndex(index), grantOf));
       },
     };
   }
@@ -260,7 +271,7 @@ export class OperatorParts {
       ...{ store: this.#accesses.store, observer: this.metrics.access },
       secrets: createSecretStore({ ...this.#foundation, fence: this.fence }),
       findEndpoint: (key) => this.endpoints.store.get(key),
-      findBranch: () => undefined,
+      findBranch: (key) => this.#branches.store.get(key),
       endpointsOf: (projectId) => this.endpoints.store.withIndex(projectId),
       settingsOf: (planeId) => this.#planes.of(planeId).databases,
     });
@@ -270,7 +281,11 @@ export class OperatorParts {
     const { config, clock, logger } = this.#foundation;
     const context: EngineContext = {
       ...{ ...this.#foundation, events: this.events, policy: config, projectPollMs: config.projectPollMs },
-      kinds: [new EndpointKind(this.endpoints.store), this.#accessKind],
+      kinds: [
+        new BranchKind(this.#branches.store),
+        new EndpointKind(this.endpoints.store, (key) => this.#branches.store.get(key)),
+        this.#accessKind,
+      ],
       metrics: this.metrics.operations,
       unitOf: (planeId) => this.#planes.unitOf(planeId),
     };

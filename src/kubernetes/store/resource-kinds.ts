@@ -9,10 +9,13 @@ import {
 import type { ControlPlaneStatus } from "../../resource/control-plane-schema.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
+import { type DatabaseBranch, indexesOfBranch, parseDatabaseBranch } from "../../resource/database-branch.ts";
+import type { DatabaseBranchStatus } from "../../resource/database-branch-schema.ts";
 import {
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
+  databaseBranchNames,
   finalizer,
   kind,
   plural,
@@ -44,6 +47,10 @@ export function databaseAccessKind(
 ): ResourceKind<DatabaseAccess, DatabaseAccessStatus> {
   return { ...databaseAccessNames, many: "DatabaseAccesses", parse: parseDatabaseAccess, indexesOf };
 }
+
+export const databaseBranchKind: ResourceKind<DatabaseBranch, DatabaseBranchStatus> = {
+  ...{ ...databaseBranchNames, many: "DatabaseBranches", parse: parseDatabaseBranch, indexesOf: indexesOfBranch },
+};
 
 /** A value of JSON. A member with the value `undefined` counts as absent. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };

@@ -1,0 +1,57 @@
+/** Branches of a project, as the control plane shows and changes them. */
+import type { BranchPath } from "./control-plane.ts";
+import type { Operation } from "./operation.ts";
+
+export interface ObservedBranch {
+  readonly id: string;
+  readonly name: string;
+  /** `undefined`: a root branch. */
+  readonly parentId: string | undefined;
+  /** The control plane's own word, for instance `ready`. */
+  readonly state: string;
+  readonly isDefault: boolean;
+  readonly isProtected: boolean;
+  /** RFC 3339; `undefined`: it does not expire. */
+  readonly expiresTime: string | undefined;
+  /** RFC 3339; `undefined`: it was never reset. */
+  readonly lastResetTime: string | undefined;
+  readonly logicalSizeBytes: number | undefined;
+  /** The texts that its creator attached to it. They never change. */
+  readonly annotation: Readonly<Record<string, string>>;
+}
+
+export interface BranchList {
+  readonly branches: readonly ObservedBranch[];
+  /** "" if the id could not be read either. Such a branch exists and never counts as absent. */
+  readonly unreadableIds: readonly string[];
+}
+
+export interface BranchCreation {
+  readonly name: string;
+  /** `undefined`: the default branch. */
+  readonly parentId: string | undefined;
+  readonly parentTime: string | undefined;
+  readonly initSource: "parent-data" | "schema-only" | undefined;
+  readonly expiresTime: string | undefined;
+  readonly annotation: Readonly<Record<string, string>>;
+}
+
+export interface BranchChange {
+  readonly branch: ObservedBranch;
+  readonly operations: readonly Operation[];
+}
+
+/** Not every control plane has these calls: one without them answers 404, 405 or 501. */
+export interface BranchCalls {
+  listBranches(projectId: string): Promise<BranchList>;
+  /** @returns `undefined` only for a 404 in the documented error shape */
+  getBranch(branch: BranchPath): Promise<ObservedBranch | undefined>;
+  /** What the answer says about connections, passwords included, is not read. */
+  createBranch(projectId: string, creation: BranchCreation): Promise<BranchChange>;
+  /** @param expiresTime RFC 3339; `null`: it no longer expires */
+  setBranchExpiry(branch: BranchPath, expiresTime: string | null): Promise<BranchChange>;
+  /** Replaces the data of the branch by that of its parent, as it is now. Host names stay, and connections drop. */
+  resetBranch(branch: BranchPath, parentId: string): Promise<BranchChange>;
+  /** @returns `undefined` for 404 or 204; this alone does not prove that the branch is gone */
+  deleteBranch(branch: BranchPath): Promise<BranchChange | undefined>;
+}

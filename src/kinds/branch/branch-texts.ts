@@ -1,0 +1,68 @@
+/** The texts of a DatabaseBranch: waits and stalls. */
+import { type CommonPlan, stall } from "../../engine/kind.ts";
+import type { Wording } from "../../engine/summary.ts";
+import type { BranchProgressReason } from "../../resource/conditions.ts";
+import type { DatabaseBranch } from "../../resource/database-branch.ts";
+import { annotations } from "../../resource/names.ts";
+import { isBeingDeleted } from "../../resource/stored-object.ts";
+
+const retain =
+  "To remove this resource and leave the branch as it is, set spec.deletionPolicy to Retain. That works without the control plane.";
+
+export const branchWording: Wording = {
+  deleting: "The branch is being deleted. The operator waits for proof that it is gone.",
+  deletionRemedy: retain,
+};
+
+export function wait(reason: BranchProgressReason, message: string, waitMs: number): CommonPlan {
+  return { kind: "Wait", reason, message, waitMs };
+}
+
+export const stalls = {
+  notSupported: (resource: DatabaseBranch) =>
+    stall(
+      "BranchesNotSupported",
+      `The control plane has no calls for branches, so it cannot have a DatabaseBranch. ${isBeingDeleted(resource) ? retain : "Delete this resource, or name another control plane in a new one."}`,
+    ),
+  exists: (name: string) =>
+    stall(
+      "BranchExists",
+      `The project has a branch ${name}, and this resource did not create it. Create this resource again with another spec.name, or delete that branch.`,
+    ),
+  ownedElsewhere: (name: string) =>
+    stall(
+      "OwnedElsewhere",
+      `Another cluster created branch ${name}. Create this resource again with another spec.name, or delete that branch there.`,
+    ),
+  parentNotFound: (parent: string, projectId: string) =>
+    stall(
+      "BranchNotFound",
+      `Project ${projectId} has no branch ${parent} to copy. Create that branch, or create this resource again with another spec.parent.`,
+    ),
+  limitReached: (message: string) =>
+    stall("BranchLimitReached", `${message}. Delete branches of the project, or raise the limit of its plan.`),
+  expired: (branchId: string, time: string) =>
+    stall(
+      "BranchExpired",
+      `The lease of branch ${branchId} ended at ${time}, and the control plane deleted the branch. Recover it there within seven days, or delete this resource and create it again.`,
+    ),
+  hasChildren: (what: string, children: readonly string[]) =>
+    stall(
+      "BranchHasChildren",
+      `The control plane does not ${what} a branch that has children: ${children.join(", ")}. Delete them first.`,
+    ),
+  isProtected: (what: string) =>
+    stall("BranchProtected", `The operator does not ${what} a protected branch. Remove its protection first.`),
+  hasNoParent: () =>
+    stall(
+      "BranchHasNoParent",
+      `The branch has no parent to reset it to. Remove the annotation ${annotations.resetRequestedAt}.`,
+    ),
+} as const;
+
+export function recordsUnproven(resource: DatabaseBranch): string {
+  const remedy = isBeingDeleted(resource)
+    ? retain
+    : "Give the operator the cluster id and the URL of the record again, or delete this resource with spec.deletionPolicy Retain.";
+  return `The records in status were not made for this resource in this cluster with this control plane, so the operator changes nothing there. ${remedy}`;
+}

@@ -1,0 +1,88 @@
+/** Plans the next step of a DatabaseBranch that owns no branch. */
+
+import { secondsTime } from "../../resource/conditions.ts";
+import type { DatabaseBranch } from "../../resource/database-branch.ts";
+import type { BranchIntent, DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
+import { isOfPlane, isTokenOfCluster, planeRecord } from "../../resource/identity.ts";
+import { stalls, wait } from "./branch-texts.ts";
+import { type BranchObservation, ownerAnnotation, ownToken, type Plan, tokenOf } from "./branch-types.ts";
+
+/**
+ * Plans a create under an intent. At most one POST of it is ever unresolved. The control plane has no two branches of one
+ * name, so even a POST that takes effect late makes no second branch.
+ */
+export function planCreate(observation: BranchObservation, spec: DatabaseBranchSpec): Plan {
+  const unresolved = planUnresolved(observation);
+  if (unresolved !== undefined) {
+    return unresolved;
+  }
+  const { own, projectId, identity } = observation;
+  const name = spec.name ?? usualName(observation);
+  const namesake = own.list.branches.find((branch) => branch.name === name);
+  if (namesake !== undefined) {
+    const token = tokenOf(namesake);
+    const isForeign = token !== undefined && !isTokenOfCluster(token, identity.clusterId);
+    return isForeign ? stalls.ownedElsewhere(name) : stalls.exists(name);
+  }
+  const { parent } = spec;
+  const found = own.list.branches.find((branch) =>
+    parent === undefined ? branch.isDefault : branch.id === parent.branchId || branch.name === parent.name,
+  );
+  if (parent !== undefined && found === undefined) {
+    return stalls.parentNotFound(parent.name ?? parent.branchId ?? "", projectId);
+  }
+  const intent = intentOf(observation, name);
+  return { kind: "CreateBranch", intent, creation: creationOf(observation, spec, { intent, parentId: found?.id }) };
+}
+
+/** A POST without an answer may still take effect. `undefined`: none can. */
+export function planUnresolved({ resource, memory, policy, startedAtMs }: BranchObservation): Plan | undefined {
+  const { createIntent } = resource.status;
+  const { posts } = memory;
+  const isUnresolved = posts?.attempt === createIntent?.attempt && posts?.isUnresolved === true;
+  const leftMs = isUnresolved ? posts.sinceMs + policy.createSettleMs - startedAtMs : 0;
+  return createIntent === undefined || leftMs <= 0
+    ? undefined
+    : wait(
+        "CreateUnresolved",
+        "The answer to a create was lost. The operator waits until that request can no longer take effect.",
+        Math.max(leftMs, policy.operationPollMs),
+      );
+}
+
+/** Names are unique in a project, so namespace and token are part of it. */
+function usualName(observation: BranchObservation): string {
+  const { namespace, name } = observation.resource.key;
+  return `${namespace}/${name}-k8s-${ownToken(observation)}`;
+}
+
+/** The stored intent, if every POST of it was refused or never sent; else a new one. */
+function intentOf(observation: BranchObservation, name: string): BranchIntent {
+  const { resource, memory, identity, projectId } = observation;
+  const { createIntent: stored } = resource.status;
+  const isUsable = stored?.name === name && stored.attempt === memory.posts?.attempt && !memory.posts.isUnresolved;
+  return isUsable
+    ? stored
+    : { attempt: resource.resourceVersion, token: ownToken(observation), name, ...planeRecord(identity), projectId };
+}
+
+function creationOf(
+  { nowMs }: BranchObservation,
+  { parentTime, initSource, leaseDurationSeconds: seconds }: DatabaseBranchSpec,
+  { intent, parentId }: { readonly intent: BranchIntent; readonly parentId: string | undefined },
+) {
+  return {
+    ...{ name: intent.name, parentId, parentTime },
+    initSource: initSource === "SchemaOnly" ? "schema-only" : initSource && "parent-data",
+    expiresTime: seconds === undefined ? undefined : secondsTime(nowMs + seconds * 1_000),
+    annotation: { [ownerAnnotation]: intent.token },
+  } as const;
+}
+
+/** Whether the intent was made for this resource, here, and not copied from another one. */
+export function isOwnIntent(
+  { status: { createIntent } }: DatabaseBranch,
+  facts: Parameters<typeof ownToken>[0],
+): boolean {
+  return createIntent?.token === ownToken(facts) && isOfPlane(createIntent, facts.identity);
+}

@@ -1,0 +1,59 @@
+import { noProject } from "./compute-endpoint.ts";
+import { planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
+import {
+  type DatabaseBranchSpec,
+  type DatabaseBranchStatus,
+  databaseBranchSpecSchema,
+  databaseBranchStatusSchema,
+} from "./database-branch-schema.ts";
+import { databaseBranchNames } from "./names.ts";
+import {
+  fieldsOf,
+  type ParsedAs,
+  parseSpecAs,
+  readableFields,
+  type StoredObject,
+  storedObjectParser,
+} from "./stored-object.ts";
+
+export interface DatabaseBranch extends StoredObject {
+  readonly kind: "DatabaseBranch";
+  readonly spec: ParsedAs<DatabaseBranchSpec>;
+  readonly status: DatabaseBranchStatus;
+  /** False: the records cannot be parsed, so they prove nothing. */
+  readonly isStatusReadable: boolean;
+  /** What deletion and queue need, also of a spec that is not valid. */
+  readonly place: { readonly planeId: string; readonly projectId: string; readonly isRetained: boolean };
+}
+
+const parseStored = storedObjectParser(databaseBranchNames.kind);
+const recordsSchema = databaseBranchStatusSchema.pick({ ownership: true, createIntent: true, resetIntent: true });
+const { projectId, controlPlaneRef, deletionPolicy } = databaseBranchSpecSchema.shape;
+
+/** A spec or status that does not fit is part of the result. @throws ZodError when kind or metadata do not fit */
+export function parseDatabaseBranch(stored: unknown): DatabaseBranch {
+  const { object, spec, status } = parseStored(stored);
+  const [asked, known] = [fieldsOf(spec), fieldsOf(status)];
+  const ref = controlPlaneRef.safeParse(asked.controlPlaneRef);
+  return {
+    ...object,
+    kind: databaseBranchNames.kind,
+    spec: parseSpecAs(databaseBranchSpecSchema, spec),
+    status: readableFields(databaseBranchStatusSchema, known),
+    isStatusReadable: recordsSchema.safeParse(known).success,
+    place: {
+      planeId: ref.success ? planeIdOf(ref.data, object.key.namespace) : unreadablePlane,
+      projectId: projectId.safeParse(asked.projectId).data ?? noProject,
+      isRetained: deletionPolicy.safeParse(asked.deletionPolicy).data === "Retain",
+    },
+  };
+}
+
+/** The key of the project in which the resource is reconciled. Neither part of it can change. */
+export function branchProjectKey({ place }: DatabaseBranch): string {
+  return place.projectId === noProject ? noProject : projectKey(place.planeId, place.projectId);
+}
+
+export function indexesOfBranch(resource: DatabaseBranch): readonly string[] {
+  return [branchProjectKey(resource), planeIndex(resource.place.planeId)];
+}
