@@ -1,6 +1,6 @@
 /** The methods of `ControlPlane`: each one makes a request and hands it to `call`. */
-import type { BranchChange, ObservedBranch } from "../domain/branch.ts";
-import type { BranchPath, ControlPlane, Mutation, ObjectChange, RoleChange } from "../domain/control-plane.ts";
+import type { BranchChange, BranchPath, ObservedBranch } from "../domain/branch.ts";
+import type { ControlPlane, Mutation, ObjectChange, RoleChange } from "../domain/control-plane.ts";
 import { ControlPlaneError, type ControlPlaneSubject } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import type { Operation } from "../domain/operation.ts";

@@ -1,6 +1,10 @@
 /** Branches of a project, as the control plane shows and changes them. */
-import type { BranchPath } from "./control-plane.ts";
 import type { Operation } from "./operation.ts";
+
+export interface BranchPath {
+  readonly projectId: string;
+  readonly branchId: string;
+}
 
 export interface ObservedBranch {
   readonly id: string;

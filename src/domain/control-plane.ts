@@ -1,4 +1,4 @@
-import type { BranchCalls } from "./branch.ts";
+import type { BranchCalls, BranchPath } from "./branch.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint } from "./endpoint.ts";
 import type { Operation } from "./operation.ts";
 
@@ -95,11 +95,6 @@ export interface DatabaseSettings {
   readonly sslMode: string;
   /** The certificate authority as PEM; `undefined`: clients use the public authorities. */
   readonly certificateAuthority: string | undefined;
-}
-
-export interface BranchPath {
-  readonly projectId: string;
-  readonly branchId: string;
 }
 
 export interface ObservedRole {

@@ -26,7 +26,7 @@ const rules: Readonly<Record<string, Rules>> = {
   // This folder makes the parts of the operator, starts and stops them. No other folder makes parts for another one.
   wiring: {
     folders: [
-      ...["config.ts", "control-plane", "domain", "engine", "kinds/access", "kinds/endpoint", "kubernetes"],
+      ...["config.ts", "control-plane", "domain", "engine", "kinds/access", "kinds/branch", "kinds/endpoint", "kubernetes"],
       ...["operations", "planes", "resource", "runtime", "telemetry", "tracing"],
     ],
     packages: [],
@@ -42,6 +42,7 @@ const rules: Readonly<Record<string, Rules>> = {
   engine: { folders: ["operations", "resource", "domain"], packages: [], isPure: true },
   "kinds/endpoint": { folders: ["engine", "operations", "resource", "domain"], packages: [], isPure: true },
   "kinds/access": { folders: ["engine", "operations", "resource", "domain"], packages: [], isPure: true },
+  "kinds/branch": { folders: ["engine", "resource", "domain"], packages: [], isPure: true },
   "control-plane": { folders: ["http", "runtime", "resource", "domain"], packages: ["zod"], isPure: false },
   http: { folders: ["domain"], packages: ["undici"], isPure: false },
   kubernetes: {
@@ -276,7 +277,7 @@ test("the control plane of the settings → only src/planes and the form of the 
 
 /** Lines of TypeScript. A total may fall, and its limit with it. Issues 12 and 13 add 900 each to the operator. */
 test.each([
-  ["src", 20_600, (path: string) => !path.startsWith("sandbox/")],
+  ["src", 21_000, (path: string) => !path.startsWith("sandbox/")],
   ["src", 14_500, (path: string) => path.startsWith("sandbox/")],
   ["tools", 10_500, () => true],
   ["test", 46_000, () => true],

@@ -1,5 +1,6 @@
 /** Reads what a decision about a DatabaseAccess needs: its Secret, and roles, databases and password of its branch. */
-import { type BranchObjects, type BranchPath, type ObservedRole, Password } from "../../domain/control-plane.ts";
+import type { BranchPath } from "../../domain/branch.ts";
+import { type BranchObjects, type ObservedRole, Password } from "../../domain/control-plane.ts";
 import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import { isInFlight, type Operation } from "../../domain/operation.ts";
 import { KubernetesError, type SecretStore } from "../../domain/resource-store.ts";

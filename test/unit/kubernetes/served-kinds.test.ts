@@ -6,7 +6,7 @@ import { findKindGaps } from "../../../src/kubernetes/served-kinds.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { ScriptedConnection } from "./scripted-connection.ts";
 
-const none = { DatabaseAccess: [], ControlPlane: [], ClusterControlPlane: [], Namespace: [] };
+const none = { DatabaseAccess: [], DatabaseBranch: [], ControlPlane: [], ClusterControlPlane: [], Namespace: [] };
 
 /** Asks an API server that refuses calls with these ends of the path. */
 async function ask(refusals: Readonly<Record<string, KubernetesReason>>, namespaces: readonly string[] = []) {
@@ -24,7 +24,7 @@ async function ask(refusals: Readonly<Record<string, KubernetesReason>>, namespa
 
 it("all kinds are served → each is listed once, and nothing is logged", async () => {
   const { connection, lines, gaps } = await ask({});
-  expect([connection.calls.length, lines, gaps]).toEqual([5, [], none]);
+  expect([connection.calls.length, lines, gaps]).toEqual([6, [], none]);
 });
 
 it("kinds are not served, or may not be listed → they are left out, with one line each", async () => {
