@@ -2,6 +2,7 @@
 import type { AttributedOperation } from "../../src/domain/operation.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../src/resource/compute-endpoint.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../src/resource/database-access.ts";
+import { type DatabaseBranch, parseDatabaseBranch } from "../../src/resource/database-branch.ts";
 import type { Metrics } from "../../src/telemetry/metrics.ts";
 import { metricsOf } from "./metrics-of.ts";
 
@@ -10,6 +11,7 @@ export function fullMetrics(): Metrics {
   const metrics = metricsOf({
     resources: () => [busyResource()],
     accesses: () => [readyAccess()],
+    branches: () => [leavingBranch()],
     unreadableCount: () => 1,
     credentials: () => [["settings", "Refused"]],
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),
@@ -57,6 +59,17 @@ function readyAccess(): DatabaseAccess {
       password: { roleUpdatedTime: "", knownSinceTime: "2026-11-21T11:00:00Z" },
       conditions: [{ ...condition, type: "Ready", status: "True" }],
     },
+  });
+}
+
+function leavingBranch(): DatabaseBranch {
+  return parseDatabaseBranch({
+    metadata: {
+      ...{ namespace: "shop", name: "pr-1", uid: "uid-branch", resourceVersion: "1" },
+      deletionTimestamp: "2026-11-21T11:59:00Z",
+    },
+    spec: { projectId: "green-fox-123456", leaseDurationSeconds: 3_600 },
+    status: { branchId: "br-soft-rain-123456", expiresTime: "2026-11-21T12:30:00Z" },
   });
 }
 

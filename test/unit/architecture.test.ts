@@ -26,7 +26,16 @@ const rules: Readonly<Record<string, Rules>> = {
   // This folder makes the parts of the operator, starts and stops them. No other folder makes parts for another one.
   wiring: {
     folders: [
-      ...["config.ts", "control-plane", "domain", "engine", "kinds/access", "kinds/branch", "kinds/endpoint", "kubernetes"],
+      ...[
+        "config.ts",
+        "control-plane",
+        "domain",
+        "engine",
+        "kinds/access",
+        "kinds/branch",
+        "kinds/endpoint",
+        "kubernetes",
+      ],
       ...["operations", "planes", "resource", "runtime", "telemetry", "tracing"],
     ],
     packages: [],
