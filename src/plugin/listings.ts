@@ -8,32 +8,26 @@ import { group, kind, version } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
 
-/** Each column: its header, and the cell of a row. */
-type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | undefined>>;
-
-export function tableOf<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
-  const cells = rows.map((row) => Object.values(columns).map((cellOf) => String(cellOf(row) ?? "")));
-  const table = [Object.keys(columns), ...cells];
-  const widths = Object.keys(columns).map((_, at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));
-  const lines = table.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("   "));
+/** @param fields of each column: the member of a row that it shows */
+function tableOf<Row>(header: readonly string[], fields: readonly (keyof Row)[], rows: readonly Row[]): string {
+  const table = [header, ...rows.map((row) => fields.map((field) => String(row[field] ?? "")))];
+  const widths = header.map((_, at) => Math.max(...table.map((cells) => cells[at]?.length ?? 0)));
+  const lines = table.map((cells) => cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("   "));
   return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
 }
 
-const ofOneNamespace: Columns<ResourceKey & StatusOperation> = {
-  NAME: ({ name }) => name,
-  CREATED: ({ createdTime }) => createdTime,
-  ACTION: ({ action }) => action,
-  STATUS: ({ status }) => status,
-  TOOK: ({ durationMilliseconds: ms }) => (ms === undefined ? undefined : `${(ms / 1_000).toFixed(1)} s`),
-  CAUSE: ({ cause }) => cause,
-  OPERATION: ({ id }) => id,
-  ERROR: ({ error }) => error,
-};
-
-export const operationColumns = {
-  ofOneNamespace,
-  ofAll: { NAMESPACE: ({ namespace }: ResourceKey) => namespace, ...ofOneNamespace },
-};
+/** @param isEverywhere the operations are of resources in several namespaces. @default false */
+export function operationsText(operations: readonly (ResourceKey & StatusOperation)[], isEverywhere = false): string {
+  const rows = operations.map((each) => {
+    const { durationMilliseconds: ms } = each;
+    return { ...each, took: ms === undefined ? "" : `${(ms / 1_000).toFixed(1)} s` };
+  });
+  const header = ["NAMESPACE", "NAME", "CREATED", "ACTION", "STATUS", "TOOK", "CAUSE", "OPERATION", "ERROR"];
+  const last = ["took", "cause", "id", "error"] as const;
+  const fields = ["namespace", "name", "createdTime", "action", "status", ...last] as const;
+  const first = isEverywhere ? 0 : 1;
+  return tableOf(header.slice(first), fields.slice(first), rows);
+}
 
 const sums = ["activeHours", "minUnitHours", "maxUnitHours", "starts"] as const;
 
@@ -71,15 +65,11 @@ export function withTotals(rows: readonly Used[]): readonly Used[] {
   return groups.size > 1 ? [...each, total("total", rows)] : each;
 }
 
-export const usageColumns: Columns<Used> = {
-  RESOURCE: ({ resource }) => resource,
-  "ACTIVE-HOURS": ({ activeHours }) => activeHours,
-  "UNIT-HOURS-MIN": ({ minUnitHours }) => minUnitHours,
-  "UNIT-HOURS-MAX": ({ maxUnitHours }) => maxUnitHours,
-  STARTS: ({ starts }) => starts,
-  "BRANCH-THIS-MONTH": ({ branchUnitHours }) => branchUnitHours,
-  SINCE: ({ sinceTime }) => sinceTime,
-};
+export function usageText(rows: readonly Used[]): string {
+  const header = ["RESOURCE", "ACTIVE-HOURS", "UNIT-HOURS-MIN", "UNIT-HOURS-MAX", "STARTS"];
+  const fields = ["resource", ...sums, "branchUnitHours", "sinceTime"] as const;
+  return tableOf([...header, "BRANCH-THIS-MONTH", "SINCE"], fields, rows);
+}
 
 /** `serviceUrl`: the control plane that listed the endpoints. Another one may have an endpoint of the same id. */
 export function unownedEndpoints(
@@ -92,32 +82,26 @@ export function unownedEndpoints(
   return endpoints.filter(({ id }) => !owned.has(id));
 }
 
-export const endpointColumns: Columns<ObservedEndpoint> = {
-  PROJECT: ({ projectId }) => projectId,
-  ENDPOINT: ({ id }) => id,
-  TYPE: ({ type }) => type,
-  BRANCH: ({ branchId }) => branchId,
-  STATE: ({ state }) => state,
-};
+export function endpointsText(endpoints: readonly ObservedEndpoint[]): string {
+  const header = ["PROJECT", "ENDPOINT", "TYPE", "BRANCH", "STATE"];
+  return tableOf(header, ["projectId", "id", "type", "branchId", "state"], endpoints);
+}
 
 /**
  * The resource changes nothing, because spec has the present values, and the endpoint stays after it.
- * @param controlPlaneRef `undefined`: the control plane of the settings. With `isObserved` the operator only reads.
+ * @param how without `controlPlaneRef`: the control plane of the settings. With `isObserved` the operator only reads.
  */
 export function adoptionManifest(
   endpoint: ObservedEndpoint,
   namespace: string,
-  {
-    controlPlaneRef,
-    isObserved,
-  }: { readonly controlPlaneRef: ControlPlaneRef | undefined; readonly isObserved: boolean },
+  how: { readonly controlPlaneRef: ControlPlaneRef | undefined; readonly isObserved: boolean },
 ): object {
   const { id, projectId, branchId, type, minUnits, maxUnits, suspendTimeoutSeconds } = endpoint;
   const suspend = suspendTimeoutSeconds === undefined ? undefined : suspendOf(suspendTimeoutSeconds);
   const present = { projectId, branchId, type, compute: { minUnits, maxUnits }, ...(suspend && { suspend }) };
   const adoption = { policy: "AdoptOnly", endpointId: id };
-  const adopting = isObserved ? { management: "Observe", adoption } : { adoption, deletionPolicy: "Retain" };
-  const spec = { ...present, ...(controlPlaneRef && { controlPlaneRef }), ...adopting };
+  const adopting = how.isObserved ? { management: "Observe", adoption } : { adoption, deletionPolicy: "Retain" };
+  const spec = { ...present, ...(how.controlPlaneRef && { controlPlaneRef: how.controlPlaneRef }), ...adopting };
   return { apiVersion: `${group}/${version}`, kind, metadata: { name: id, namespace }, spec };
 }
 

@@ -10,12 +10,11 @@ import { Cluster, openService } from "./cluster.ts";
 import { endpointKind, explainedKinds, parseName, planeKinds, type ReadKind } from "./kinds.ts";
 import {
   adoptionManifest,
-  endpointColumns,
-  operationColumns,
-  tableOf,
+  endpointsText,
+  operationsText,
   unownedEndpoints,
-  usageColumns,
   usageOf,
+  usageText,
   withTotals,
 } from "./listings.ts";
 import { applied, filesIn, readManifests } from "./manifests.ts";
@@ -79,8 +78,7 @@ export class PluginRun {
   async ops(names: readonly string[]): Promise<void> {
     const found = await this.#each(await this.#selected(names, [endpointKind]));
     const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
-    const { ofAll, ofOneNamespace } = operationColumns;
-    this.#print(value, tableOf(this.#options.allNamespaces ? ofAll : ofOneNamespace, value));
+    this.#print(value, operationsText(value, this.#options.allNamespaces));
   }
 
   /** With CONTROL_PLANE_URL, it also reads what the control plane counts for each branch, where it is shown. */
@@ -94,7 +92,7 @@ export class PluginRun {
     };
     const rows = await this.#each(mapped(await this.#selected(names, [endpointKind]), show));
     const all = withTotals(rows.filter((row) => row !== undefined));
-    this.#print(all, tableOf(usageColumns, all));
+    this.#print(all, usageText(all));
   }
 
   async plan(names: readonly string[]): Promise<void> {
@@ -115,7 +113,7 @@ export class PluginRun {
 
   async orphans(): Promise<void> {
     const { endpoints } = await this.#unowned();
-    this.#print(endpoints, tableOf(endpointColumns, endpoints));
+    this.#print(endpoints, endpointsText(endpoints));
   }
 
   /** The operator acts once for each new value of the annotation. The last command counts: it withdraws an earlier one. */

@@ -77,22 +77,6 @@ test("no Secret, no key in it, no right, then a key → each reported with its r
   await world.untilEvents("own", [...refusals, "ControlPlaneReady"]);
 });
 
-test("a ClusterControlPlane grants projects to namespaces → others are refused, also with an annotation", async () => {
-  const planes = await startPlaneWorld();
-  const { world, second } = planes;
-  const { namespace, kubectl } = world;
-  await planes.apply("clustercontrolplane/second", { projects: [{ id: project, namespaces: { names: ["another"] } }] });
-  await kubectl.run(["annotate", "namespace", namespace, "endpoint-operator.dev/projects=*", "--overwrite"]);
-  await world.apply("orders", atSecond);
-  await world.untilStalled("orders", "ProjectNotGranted");
-  await planes.apply("clustercontrolplane/second", {
-    projects: [{ id: project, namespaces: { selector: { matchLabels: { team: "shop" } } } }],
-  });
-  expect(await second.requests()).toEqual([]);
-  await kubectl.run(["label", "namespace", namespace, "team=shop"]);
-  await world.untilReady("orders");
-});
-
 test("one control plane does not answer → edits at the other one do not wait for its calls", async () => {
   const planes = await startPlaneWorld();
   const { world, second } = planes;
@@ -112,26 +96,4 @@ test("one control plane does not answer → edits at the other one do not wait f
   expect(faults, "every call still waits").toMatchObject([{ held: faults[0]?.hits }]);
   await second.clearFaults();
   await world.untilReady("there");
-});
-
-test("the operator restarts while the key is missing → Retain ends a resource at once, and another one when the key is back", async () => {
-  const planes = await startPlaneWorld();
-  const { world, second } = planes;
-  await planes.apply("controlplane/own");
-  await world.apply("orders", atOwn);
-  await world.apply("kept", { ...atOwn, branchId: branches.staging, deletionPolicy: "Retain" });
-  await world.untilReady("orders");
-  const kept = await world.untilReady("kept");
-  await world.stopOperator();
-  await world.kubectl.run(["-n", world.namespace, "delete", "secret/second-key"]);
-  await world.startOperator();
-  await world.untilStalled("orders", "ControlPlaneNotReady");
-  const all = ["cpe/orders", "cpe/kept", "controlplane/own"];
-  await world.kubectl.run(["-n", world.namespace, "delete", ...all, "--wait=false"]);
-  await world.untilGone("kept");
-  await planes.secret("second-key", planes.apiKey);
-  await planes.touch("controlplane/own");
-  await world.untilGone("orders");
-  await planes.untilGone("controlplane/own");
-  expect((await second.endpoints(project)).map(({ id }) => id)).toEqual([kept.status.ownership?.endpointId]);
 });

@@ -160,28 +160,6 @@ test("approval → the size waits for the hash of status, which counts once; InS
   expect(await sizesSent(world)).toBe(1);
 });
 
-test("a schedule that begins now → its size, and spec stays as it is; after it is taken out → the size of spec", async () => {
-  const world = await startWorld();
-  const schedules = [{ name: "always", schedule: "* * * * *", durationSeconds: 3600, compute: large }];
-  await world.apply("orders", { ...orders, compute: small, schedules });
-  const active = await world.untilReady("orders");
-  expect(active.status).toMatchObject({ activeSchedule: "always", compute: { size: "1" } });
-  expect(active.spec).toMatchObject({ compute: small });
-  await world.apply("orders", { ...orders, compute: small, schedules: null });
-  const { status } = await world.until("orders", "the size of spec", isSize(0.25));
-  expect(status.activeSchedule).toBeUndefined();
-});
-
-test("a minute that does not exist, which the API server cannot know → Stalled InvalidSpec, and an edit mends it", async () => {
-  const world = await startWorld();
-  const schedules = [{ name: "office", schedule: "61 8 * * *", durationSeconds: 3600, compute: large }];
-  await world.apply("orders", { ...orders, compute: small, schedules });
-  const { status } = await world.untilStalled("orders", "InvalidSpec");
-  expect(conditionOf(status.conditions, "Stalled")?.message).toContain("spec.schedules.0.schedule");
-  await world.apply("orders", { ...orders, compute: small, schedules: null });
-  await world.untilReady("orders");
-});
-
 test("the sample policy → only the group of approvers may approve a change, or end the need for approval", async () => {
   const world = await startWorld();
   await world.apply("orders", { ...orders, compute: small, disruption: { approval: "Required" } });

@@ -37,16 +37,15 @@ export function soleLeadership({ mayLead, onLeading }: LeadershipOptions): Leade
   return { mayStartEffect: () => state === "Leading", start: lead, nudge: lead, stop, release };
 }
 
-export interface LeaseTiming {
+/** Times in milliseconds. */
+export const leaseTiming = {
   /** How long a renewal counts after it was sent. */
-  readonly durationMs: number;
+  durationMs: 15_000,
   /** A leader stops leading after this time without a renewal, well before another process may take over. */
-  readonly renewDeadlineMs: number;
+  renewDeadlineMs: 10_000,
   /** The interval between two renewals, and between two reads of a standby. */
-  readonly retryPeriodMs: number;
-}
-
-export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+  retryPeriodMs: 2_000,
+} as const;
 
 /**
  * Each pause between two attempts is longer by a random part of the retry period, at most by this share, so that

@@ -2,13 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { pause } from "../../http/call-deadline.ts";
-import {
-  defaultLeaseTiming,
-  type Leadership,
-  type LeadershipOptions,
-  type LeaseTiming,
-  retryJitter,
-} from "./leadership.ts";
+import { type Leadership, type LeadershipOptions, leaseTiming, retryJitter } from "./leadership.ts";
 import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
 
 interface LeaseElectorOptions extends LeadershipOptions {
@@ -18,7 +12,6 @@ interface LeaseElectorOptions extends LeadershipOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random?: () => number;
-  readonly timing?: LeaseTiming;
   /** Called when this process loses the leadership without a stop, at most once. This process never leads again. */
   readonly onLost: (why: string) => void;
 }
@@ -35,7 +28,6 @@ type State = "Candidate" | "Leader" | "Lost" | "Stopped";
  */
 export class LeaseElector implements Leadership {
   readonly #options: LeaseElectorOptions;
-  readonly #timing: LeaseTiming;
   readonly #random: () => number;
   readonly #stopping = new AbortController();
   /** The last Lease that was read, and since when this process has seen it unchanged. */
@@ -50,7 +42,6 @@ export class LeaseElector implements Leadership {
 
   constructor(options: LeaseElectorOptions) {
     this.#options = options;
-    this.#timing = options.timing ?? defaultLeaseTiming;
     this.#random = options.random ?? Math.random;
   }
 
@@ -59,7 +50,7 @@ export class LeaseElector implements Leadership {
   }
 
   mayStartEffect(timeoutMs: number): boolean {
-    const leftMs = this.#renewedAtMs + this.#timing.durationMs - this.#nowMs();
+    const leftMs = this.#renewedAtMs + leaseTiming.durationMs - this.#nowMs();
     return this.#state === "Leader" && leftMs > 0 && timeoutMs <= leftMs;
   }
 
@@ -101,7 +92,7 @@ export class LeaseElector implements Leadership {
     while (this.#state === "Candidate" || this.#state === "Leader") {
       const startedMs = this.#nowMs();
       if (this.#state === "Leader" && this.#deadlineInMs() <= 0) {
-        this.#lose(`the lease could not be renewed for ${this.#timing.renewDeadlineMs} ms`);
+        this.#lose(`the lease could not be renewed for ${leaseTiming.renewDeadlineMs} ms`);
         return;
       }
       try {
@@ -159,7 +150,7 @@ export class LeaseElector implements Leadership {
     const { holder, durationMs } = this.#seen?.lease ?? { holder: "", durationMs: 0 };
     return holder === "" || holder === this.#options.identity
       ? undefined
-      : (this.#seen?.sinceMs ?? 0) + Math.max(this.#timing.durationMs, durationMs);
+      : (this.#seen?.sinceMs ?? 0) + Math.max(leaseTiming.durationMs, durationMs);
   }
 
   async #write(over: StoredLease | undefined): Promise<void> {
@@ -169,7 +160,7 @@ export class LeaseElector implements Leadership {
     const isNewHolder = over !== undefined && over.holder !== identity;
     const claim = {
       holder: identity,
-      durationMs: this.#timing.durationMs,
+      durationMs: leaseTiming.durationMs,
       transitions: (over?.transitions ?? 0) + (isNewHolder ? 1 : 0),
       renewTimeMs,
       acquireTimeMs: this.#state === "Leader" ? undefined : renewTimeMs,
@@ -211,7 +202,7 @@ export class LeaseElector implements Leadership {
   }
 
   #nextAttemptMs(startedMs: number): number {
-    const regularMs = startedMs + this.#timing.retryPeriodMs * (1 + retryJitter * this.#random());
+    const regularMs = startedMs + leaseTiming.retryPeriodMs * (1 + retryJitter * this.#random());
     if (this.#state === "Leader") {
       return Math.min(regularMs, this.#nowMs() + this.#deadlineInMs());
     }
@@ -220,12 +211,12 @@ export class LeaseElector implements Leadership {
   }
 
   #deadlineInMs(): number {
-    return this.#renewedAtMs + this.#timing.renewDeadlineMs - this.#nowMs();
+    return this.#renewedAtMs + leaseTiming.renewDeadlineMs - this.#nowMs();
   }
 
   /** Returns the limits of the next call. A call of a leader ends at the renew deadline at the latest. */
   #bounds(): LeaseCallBounds {
-    const { renewDeadlineMs, retryPeriodMs } = this.#timing;
+    const { renewDeadlineMs, retryPeriodMs } = leaseTiming;
     // Three failed calls fit between the last successful renewal and the renew deadline.
     const callMs = Math.max(retryPeriodMs, (renewDeadlineMs - retryPeriodMs) / 3);
     const timeoutMs = this.#state === "Leader" ? Math.max(1, Math.min(callMs, this.#deadlineInMs())) : callMs;

@@ -1,14 +1,7 @@
 /** Tests names of objects, and manifests that adopt. */
 import { expect, test } from "vitest";
 import { endpointKind, explainedKinds, parseName, planeKinds } from "../../../src/plugin/kinds.ts";
-import {
-  adoptionManifest,
-  tableOf,
-  unownedEndpoints,
-  usageColumns,
-  usageOf,
-  withTotals,
-} from "../../../src/plugin/listings.ts";
+import { adoptionManifest, unownedEndpoints, usageOf, usageText, withTotals } from "../../../src/plugin/listings.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { endpoint } from "../kinds/endpoint/builders.ts";
 
@@ -80,7 +73,7 @@ test("usage of three resources in two namespaces → hours, the branch's own cou
   const nowMs = Date.parse("2026-11-21T11:01:00Z") + hour;
   const given = [used("shop", "orders", true), used("shop", "billing", false), used("crm", "people", true, "False")];
   const rows = given.map((each, at) => usageOf(each, nowMs, at === 0 ? 5_400 : undefined));
-  const text = tableOf(usageColumns, withTotals(rows.filter((row) => row !== undefined)));
+  const text = usageText(withTotals(rows.filter((row) => row !== undefined)));
   expect(text.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([
     [...["RESOURCE", "ACTIVE-HOURS", "UNIT-HOURS-MIN", "UNIT-HOURS-MAX", "STARTS"], "BRANCH-THIS-MONTH", "SINCE"],
     ["shop/orders", "3", "0.75", "6", "2", "1.5", "2026-11-21T10:00:00Z"],
