@@ -72,7 +72,8 @@ export class KindWatch<Resource extends StoredResource<Status>, Status extends o
 
   #reflectorOf(namespace: string | undefined): Reflector<Resource> {
     const { connection } = this.#options;
-    const { many, plural } = this.#kind;
+    const { kind, plural } = this.#kind;
+    const many = `${kind}${plural.slice(kind.length)}`;
     const listWatch =
       namespace !== undefined && plural === "namespaces"
         ? // The rights in a namespace do not allow to list Namespaces, only to read this one.

@@ -2,7 +2,6 @@ import type { GrantSource, StoredIdentity } from "../domain/resource-store.ts";
 import { branchesOfAnnotation, grantAnnotation } from "../resource/names.ts";
 import { metadataOf } from "./http/objects.ts";
 import { KindWatch, type KindWatchOptions } from "./kind-watch.ts";
-import type { ResourceKind } from "./store/resource-kinds.ts";
 
 type NamespaceFacts = Omit<ReturnType<GrantSource["grantsOf"]>, "isAnyAnnotated">;
 
@@ -16,9 +15,9 @@ interface Namespace extends StoredIdentity {
 /** The index of the Namespaces with the annotation that names projects. */
 const annotated = "annotated";
 
-const namespaceKind: ResourceKind<Namespace, object> = {
-  ...{ kind: "Namespace", many: "Namespaces", plural: "namespaces", finalizer: "", parse: parseNamespace },
-  indexesOf: ({ facts }) => (facts.annotation === undefined ? [] : [annotated]),
+export const namespaceKind = {
+  ...{ kind: "Namespace", plural: "namespaces", shortName: "ns", finalizer: "", parse: parseNamespace },
+  indexesOf: ({ facts }: Namespace) => (facts.annotation === undefined ? [] : [annotated]),
 };
 
 export interface NamespaceGrantsOptions extends Omit<KindWatchOptions, "onChange" | "fence" | "timing"> {

@@ -1,17 +1,12 @@
 /** Finds out at the start which kinds the API server serves, and which of them the operator may list. */
 import type { Logger } from "../domain/logger.ts";
 import { type KindGap, type KindGaps, KubernetesError } from "../domain/resource-store.ts";
-import {
-  clusterControlPlaneNames,
-  controlPlaneNames,
-  databaseAccessNames,
-  databaseBranchNames,
-  kind as mainKind,
-  plural as mainPlural,
-} from "../resource/names.ts";
+import { clusterControlPlaneNames, kind as mainKind } from "../resource/names.ts";
 import { undefinedIfNotFound } from "./http/answer-error.ts";
 import type { KubernetesConnection } from "./http/connection.ts";
 import { objectPath } from "./http/objects.ts";
+import { namespaceKind } from "./namespace-grants.ts";
+import { computeEndpointKind, databaseAccessKind, databaseBranchKind, planeKinds } from "./store/resource-kinds.ts";
 
 interface Asked {
   readonly connection: KubernetesConnection;
@@ -19,14 +14,8 @@ interface Asked {
   readonly namespaces: readonly string[];
 }
 
-const kinds = [
-  { kind: mainKind, plural: mainPlural },
-  databaseAccessNames,
-  databaseBranchNames,
-  controlPlaneNames,
-  clusterControlPlaneNames,
-  { kind: "Namespace", plural: "namespaces" },
-];
+const ofEndpoints = [computeEndpointKind, databaseAccessKind, databaseBranchKind];
+const kinds = [...ofEndpoints, ...Object.values(planeKinds), namespaceKind];
 
 const timeoutMs = 8_000;
 
@@ -40,7 +29,10 @@ export async function findKindGaps(asked: Asked): Promise<ReadonlyMap<string, Ki
   return new Map(all.filter(([kind]) => kind !== mainKind));
 }
 
-async function gapsOf({ connection, logger, namespaces }: Asked, { kind, plural }: (typeof kinds)[number]) {
+async function gapsOf(
+  { connection, logger, namespaces }: Asked,
+  { kind, plural }: { readonly kind: string; readonly plural: string },
+) {
   const isOfCluster = kind === clusterControlPlaneNames.kind || namespaces.length === 0;
   const gaps = new Map<string | undefined, KindGap>();
   for (const namespace of isOfCluster ? [undefined] : namespaces) {

@@ -8,9 +8,10 @@ import { KubernetesError, keyText, type ResourceKey } from "../domain/resource-s
 import { createConnection, type KubernetesCall, type KubernetesConnection } from "../kubernetes/http/connection.ts";
 import { loadCredentialSource, loaderOf } from "../kubernetes/http/credentials.ts";
 import { mergePatch, objectPath, readClusterId } from "../kubernetes/http/objects.ts";
+import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ApiKey, keyIn, keyInFile } from "../planes/api-key.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import { endpointKind, type ReadKind } from "./kinds.ts";
+import type { ReadKind } from "./kinds.ts";
 
 const timeoutMs = 10_000;
 
@@ -51,7 +52,7 @@ export class Cluster {
 
   /** Returns the ComputeEndpoint as the API server would store it. It stores nothing. */
   tryWrite(key: ResourceKey, method: "POST" | "PUT", body: object): Promise<unknown> {
-    const path = objectPath(endpointKind.plural, key.namespace, method === "PUT" ? key.name : undefined);
+    const path = objectPath(computeEndpointKind.plural, key.namespace, method === "PUT" ? key.name : undefined);
     const query = { dryRun: "All", fieldValidation: "Strict", fieldManager: "kubectl-endpoints" };
     const what = `apply ComputeEndpoint ${keyText(key)}`;
     return this.#connection.request({ what, method, path, query, body, timeoutMs });
@@ -60,7 +61,7 @@ export class Cluster {
   /** The plugin's only write. */
   async annotate(key: ResourceKey, annotations: Readonly<Record<string, string | null>>): Promise<void> {
     const patch = mergePatch({ metadata: { annotations } });
-    const path = objectPath(endpointKind.plural, key.namespace, key.name);
+    const path = objectPath(computeEndpointKind.plural, key.namespace, key.name);
     await this.#connection.request({ what: `annotate ComputeEndpoint ${keyText(key)}`, path, ...patch, timeoutMs });
   }
 

@@ -1,10 +1,11 @@
 /** The kinds that a command reads, and their names, as `kubectl get` takes and prints them. */
-import { parseNamespace } from "../kubernetes/namespace-grants.ts";
-import { type ComputeEndpoint, parseComputeEndpoint } from "../resource/compute-endpoint.ts";
-import { parseClusterControlPlane, parseControlPlane } from "../resource/control-plane-resource.ts";
-import { parseDatabaseAccess } from "../resource/database-access.ts";
-import { parseDatabaseBranch } from "../resource/database-branch.ts";
-import * as names from "../resource/names.ts";
+import {
+  computeEndpointKind,
+  databaseAccessKind,
+  databaseBranchKind,
+  planeKinds,
+} from "../kubernetes/store/resource-kinds.ts";
+import { clusterControlPlaneNames } from "../resource/names.ts";
 import type { Explained } from "./why.ts";
 
 export interface ReadKind<Resource> {
@@ -14,27 +15,8 @@ export interface ReadKind<Resource> {
   readonly parse: (stored: unknown) => Resource;
 }
 
-const { kind, plural, shortName } = names;
-
-export const endpointKind: ReadKind<ComputeEndpoint> = { kind, plural, shortName, parse: parseComputeEndpoint };
-
-export const planeKinds = {
-  ControlPlane: { ...names.controlPlaneNames, parse: parseControlPlane },
-  ClusterControlPlane: { ...names.clusterControlPlaneNames, parse: parseClusterControlPlane },
-};
-
-const accessKind = { ...names.databaseAccessNames, parse: parseDatabaseAccess };
-
-const branchKind = { ...names.databaseBranchNames, parse: parseDatabaseBranch };
-
-export const explainedKinds: readonly ReadKind<Explained>[] = [
-  endpointKind,
-  accessKind,
-  branchKind,
-  ...Object.values(planeKinds),
-];
-
-export const namespaceKind = { kind: "Namespace", plural: "namespaces", shortName: "ns", parse: parseNamespace };
+const ofEndpoints = [computeEndpointKind, databaseAccessKind, databaseBranchKind];
+export const explainedKinds: readonly ReadKind<Explained>[] = [...ofEndpoints, ...Object.values(planeKinds)];
 
 /** Parses `NAME` or `KIND/NAME`. @param kinds a name alone is of the first kind. @throws Error for another kind */
 export function parseName<Resource>(text: string, namespace: string, kinds: readonly ReadKind<Resource>[]) {
@@ -46,6 +28,6 @@ export function parseName<Resource>(text: string, namespace: string, kinds: read
     const forms = kinds.map((each) => `${each.shortName}/NAME`).join(", ");
     throw new Error(`${text} is no name that this command knows: write NAME, ${forms}.`);
   }
-  const isOfCluster = kind.kind === names.clusterControlPlaneNames.kind;
+  const isOfCluster = kind.kind === clusterControlPlaneNames.kind;
   return { kind, key: { namespace: isOfCluster ? "" : namespace, name } };
 }

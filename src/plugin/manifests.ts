@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseAllDocuments } from "yaml";
 import { keyText } from "../domain/resource-store.ts";
+import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { parseComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { type Cluster, orRefusal } from "./cluster.ts";
-import { endpointKind } from "./kinds.ts";
 
 export interface Manifest {
   readonly kind?: string;
@@ -45,7 +45,7 @@ export async function applied(
   const { name, namespace = defaultNamespace, annotations } = manifest.metadata ?? {};
   if (name === undefined) throw new Error("A ComputeEndpoint has no name.");
   const key = { namespace, name };
-  const found = await orRefusal(cluster.get({ ...endpointKind, parse: (stored) => stored as Manifest }, key));
+  const found = await orRefusal(cluster.get({ ...computeEndpointKind, parse: (stored) => stored as Manifest }, key));
   if (found === "Forbidden") throw new Error(`You may not read ComputeEndpoint ${keyText(key)}.`);
   const before = found === "Absent" ? undefined : found;
   const both = { ...before?.metadata?.annotations, ...annotations };

@@ -12,13 +12,13 @@ import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
 import type { EndpointTypes } from "../kinds/endpoint/observation.ts";
 import { type Plan, rulingIn } from "../kinds/endpoint/plan.ts";
 import { rulesOf } from "../kinds/endpoint/plan-table.ts";
+import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
 import { type ComputeEndpoint, planeOf, projectsOf, workKeyOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { planeName, recordedName } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
 import { orRefusal } from "./cluster.ts";
-import { endpointKind } from "./kinds.ts";
 import { type PlanReads, problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
 import { exitCodes, type Result } from "./why.ts";
 
@@ -39,8 +39,8 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
   const grantOf = known ?? (() => (isRefused ? noGrant : fullGrant));
   const clusterId = settings.clusterId ?? (await cluster.clusterId());
   const identity = { clusterId, serviceUrl: controlPlane.serviceUrl, controlPlane: recordedName(id) };
-  const listed = await orRefusal(cluster.list(endpointKind));
-  const seen = typeof listed === "string" ? await cluster.list(endpointKind, namespace) : listed;
+  const listed = await orRefusal(cluster.list(computeEndpointKind));
+  const seen = typeof listed === "string" ? await cluster.list(computeEndpointKind, namespace) : listed;
   const byUid = new Map([...seen, ...latest, resource].map((each) => [each.uid, each]));
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
   noteRefusedCreate(projects, resource, clock);

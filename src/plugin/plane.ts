@@ -4,6 +4,8 @@ import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { fullGrant, type GrantOf, type PlaneProblem } from "../engine/grant.ts";
 import type { Policy } from "../engine/memory.ts";
+import { namespaceKind } from "../kubernetes/namespace-grants.ts";
+import { planeKinds } from "../kubernetes/store/resource-kinds.ts";
 import { planeGrantOf } from "../planes/grants.ts";
 import { planeProblems } from "../planes/plane-status.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
@@ -18,7 +20,6 @@ import {
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec } from "../resource/control-plane-schema.ts";
 import { type Cluster, orRefusal } from "./cluster.ts";
-import { namespaceKind, planeKinds } from "./kinds.ts";
 
 export interface ReadPlane {
   readonly id: string;

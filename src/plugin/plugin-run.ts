@@ -2,12 +2,13 @@
 import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
+import { computeEndpointKind, planeKinds } from "../kubernetes/store/resource-kinds.ts";
 import { type ComputeEndpoint, planeOf, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { Cluster, openService } from "./cluster.ts";
-import { endpointKind, explainedKinds, parseName, planeKinds, type ReadKind } from "./kinds.ts";
+import { explainedKinds, parseName, type ReadKind } from "./kinds.ts";
 import {
   adoptionManifest,
   endpointsText,
@@ -76,7 +77,7 @@ export class PluginRun {
   }
 
   async ops(names: readonly string[]): Promise<void> {
-    const found = await this.#each(await this.#selected(names, [endpointKind]));
+    const found = await this.#each(await this.#selected(names, [computeEndpointKind]));
     const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
     this.#print(value, operationsText(value, this.#options.allNamespaces));
   }
@@ -90,14 +91,16 @@ export class PluginRun {
       const branch = isThere ? { projectId: workProjectOf(resource), branchId } : undefined;
       return usageOf(resource, systemClock.nowMs(), branch && (await service?.branchUnitSeconds(branch)));
     };
-    const rows = await this.#each(mapped(await this.#selected(names, [endpointKind]), show));
+    const rows = await this.#each(mapped(await this.#selected(names, [computeEndpointKind]), show));
     const all = withTotals(rows.filter((row) => row !== undefined));
     this.#print(all, usageText(all));
   }
 
   async plan(names: readonly string[]): Promise<void> {
     const { filename: files } = this.#options;
-    const latest = await this.#each(await (files ? this.#inFiles(files) : this.#selected(names, [endpointKind])));
+    const latest = await this.#each(
+      await (files ? this.#inFiles(files) : this.#selected(names, [computeEndpointKind])),
+    );
     const reads = { cluster: this.#cluster, clock: systemClock, latest, ...this.#service() };
     const targets = latest.map((resource) => ({ what: keyText(resource.key), read: () => planNow(reads, resource) }));
     await this.#report(targets, planned);
@@ -121,13 +124,13 @@ export class PluginRun {
     const [annotation, handled] = powers[action];
     const value = new Date().toISOString();
     const withdrawn = Object.fromEntries(Object.values(powers).map(([name]) => [name, null]));
-    await this.#report(await this.#selected(names, [endpointKind]), async ({ key, spec }) => {
+    await this.#report(await this.#selected(names, [computeEndpointKind]), async ({ key, spec }) => {
       if (action === "wake" && spec.kind === "Valid" && spec.spec.disabled === true)
         throw new Error("spec.disabled is true, so the operator would not start it.");
       await this.#cluster.annotate(key, { ...withdrawn, [annotation]: value });
       if (this.#options.wait === true) {
         return untilHandled(
-          () => this.#cluster.get(endpointKind, key),
+          () => this.#cluster.get(computeEndpointKind, key),
           ({ status }) => status[handled] === value,
         );
       }
@@ -158,7 +161,7 @@ export class PluginRun {
     const files = await this.#each(names.map((what) => ({ what, read: () => filesIn(what) })));
     const { stdin, stderr } = this.#io;
     const targets = files.flat().map((what) => ({ what, read: () => readManifests(what, stdin) }));
-    const found = (await this.#each(targets)).flat().filter(({ kind }) => kind === endpointKind.kind);
+    const found = (await this.#each(targets)).flat().filter(({ kind }) => kind === computeEndpointKind.kind);
     if (found.length === 0) throw new Error(`${names.join(", ")}: no ComputeEndpoint found.`);
     return found.map((manifest) => {
       const what = manifest.metadata?.name ?? "a ComputeEndpoint without a name";
@@ -182,7 +185,7 @@ export class PluginRun {
     const resource = named && (await this.#cluster.get(named.kind, named.key));
     if (resource) requireUrl(service.serviceUrl, { id: idOfPlane(resource), resource });
     const ref = resource && { kind: resource.kind, name: resource.key.name };
-    const resources = await this.#cluster.list(endpointKind);
+    const resources = await this.#cluster.list(computeEndpointKind);
     const isNamed = ({ key }: ComputeEndpoint) => namespace === undefined || key.namespace === namespace;
     const there = resources.filter((each) => planeOf(each) === planeIdOf(ref, this.#namespace) && isNamed(each));
     const projects = this.#options.project ?? [...new Set(there.flatMap((each) => projectIdOf(each) ?? []))].sort();

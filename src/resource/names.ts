@@ -1,42 +1,18 @@
 /** The API group of the custom resources, and the prefix of their annotations and finalizers. */
 export const group = "endpoint-operator.dev";
 export const version = "v1alpha1";
-export const kind = "ComputeEndpoint";
-export const plural = "computeendpoints";
-export const shortName = "cpe";
 
-/** Added before an endpoint is created, and removed when it is proven gone, retained or abandoned. */
-export const finalizer = `${group}/endpoint`;
+/** `finalizer`: it is added before anything is made, and removed when all of it is proven gone, kept or abandoned. */
+const named = <Kind extends string>(kind: Kind, plural: string, [shortName, finalizer]: readonly [string, string]) => ({
+  ...{ kind, plural, shortName, finalizer: `${group}/${finalizer}` },
+});
 
-export const databaseAccessNames = {
-  kind: "DatabaseAccess",
-  plural: "databaseaccesses",
-  shortName: "dba",
-  /** Added before anything is created, and removed when role, database and Secret are deleted or kept. */
-  finalizer: `${group}/database-access`,
-} as const;
-
-export const databaseBranchNames = {
-  kind: "DatabaseBranch",
-  plural: "databasebranches",
-  shortName: "dbb",
-  /** Added before a branch is created, and removed when it is proven gone or retained. */
-  finalizer: `${group}/database-branch`,
-} as const;
-
-export const controlPlaneNames = {
-  kind: "ControlPlane",
-  plural: "controlplanes",
-  shortName: "cpl",
-  /** Added before the operator uses the control plane, and removed when no resource uses it. */
-  finalizer: `${group}/control-plane`,
-} as const;
-export const clusterControlPlaneNames = {
-  kind: "ClusterControlPlane",
-  plural: "clustercontrolplanes",
-  shortName: "ccpl",
-  finalizer: `${group}/control-plane`,
-} as const;
+export const computeEndpointNames = named("ComputeEndpoint", "computeendpoints", ["cpe", "endpoint"]);
+export const databaseAccessNames = named("DatabaseAccess", "databaseaccesses", ["dba", "database-access"]);
+export const databaseBranchNames = named("DatabaseBranch", "databasebranches", ["dbb", "database-branch"]);
+export const controlPlaneNames = named("ControlPlane", "controlplanes", ["cpl", "control-plane"]);
+export const clusterControlPlaneNames = named("ClusterControlPlane", "clustercontrolplanes", ["ccpl", "control-plane"]);
+export const { kind, plural, shortName, finalizer } = computeEndpointNames;
 
 /** Of a Namespace: the projects that resources in it may name. An administrator of the cluster sets it. */
 export const grantAnnotation = `${group}/projects`;

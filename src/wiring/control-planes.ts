@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Config } from "../config.ts";
 import type { KindGaps } from "../domain/resource-store.ts";
-import { clusterControlPlaneKind, controlPlaneKind } from "../kubernetes/store/resource-kinds.ts";
+import { planeKinds } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { WatchedKind, type WatchedKindOptions } from "../kubernetes/watched-kind.ts";
 import { keyIn, keyInFile, keyInSecretOrFile } from "../planes/api-key.ts";
@@ -43,7 +43,7 @@ export function createControlPlanes(options: ControlPlanesOptions) {
   const { config } = options;
   const secrets = createSecretStore(options);
   const parse = (stored: unknown) => withAllowedHost(parseControlPlane(stored), config.tenantHosts);
-  const known = { ControlPlane: { ...controlPlaneKind, parse }, ClusterControlPlane: clusterControlPlaneKind };
+  const known = { ...planeKinds, ControlPlane: { ...planeKinds.ControlPlane, parse } };
   const watched = (kind: PlaneResource["kind"], namespaces: readonly string[]) =>
     new WatchedKind<PlaneResource, ControlPlaneStatus>(known[kind], {
       ...{ ...options, namespaces, gaps: options.gaps.get(kind) },

@@ -28,7 +28,6 @@ import type { DatabaseAccess } from "../resource/database-access.ts";
 import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts";
 import { branchProjectKey, type DatabaseBranch } from "../resource/database-branch.ts";
 import type { DatabaseBranchStatus } from "../resource/database-branch-schema.ts";
-import { databaseAccessNames, databaseBranchNames } from "../resource/names.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
 import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
 import { WorkQueue } from "../runtime/work-queue.ts";
@@ -87,12 +86,15 @@ export class OperatorParts {
       ...{ ...watching, gaps: undefined, keysOf: projectKeysOf, onList: () => this.leadership.nudge() },
       onChange: (key, priority) => this.#accesses.changedAt(endpointIndex(key), priority),
     });
-    this.#accesses = new WatchedKind(databaseAccessKind(indexesOf), {
-      ...{ ...watching, gaps: gaps.get(databaseAccessNames.kind) },
-      keysOf: (resource) => [this.#accessKind.keyOf(resource)],
-    });
+    this.#accesses = new WatchedKind(
+      { ...databaseAccessKind, indexesOf },
+      {
+        ...{ ...watching, gaps: gaps.get(databaseAccessKind.kind) },
+        keysOf: (resource) => [this.#accessKind.keyOf(resource)],
+      },
+    );
     this.#branches = new WatchedKind(databaseBranchKind, {
-      ...{ ...watching, gaps: gaps.get(databaseBranchNames.kind) },
+      ...{ ...watching, gaps: gaps.get(databaseBranchKind.kind) },
       keysOf: (resource) => [branchProjectKey(resource)],
       onChange: (key, priority) => this.endpoints.changedAt(branchIndex(key), priority),
     });

@@ -1,55 +1,22 @@
 /** The kinds of resources for watch, cache and store: finalizer, index and parser of each kind. */
 import type { StoredIdentity } from "../../domain/resource-store.ts";
-import { type ComputeEndpoint, indexesOfEndpoint, parseComputeEndpoint } from "../../resource/compute-endpoint.ts";
-import {
-  type PlaneResource,
-  parseClusterControlPlane,
-  parseControlPlane,
-} from "../../resource/control-plane-resource.ts";
-import type { ControlPlaneStatus } from "../../resource/control-plane-schema.ts";
-import { type DatabaseAccess, parseDatabaseAccess } from "../../resource/database-access.ts";
-import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
-import { type DatabaseBranch, indexesOfBranch, parseDatabaseBranch } from "../../resource/database-branch.ts";
-import type { DatabaseBranchStatus } from "../../resource/database-branch-schema.ts";
-import {
-  clusterControlPlaneNames,
-  controlPlaneNames,
-  databaseAccessNames,
-  databaseBranchNames,
-  finalizer,
-  kind,
-  plural,
-} from "../../resource/names.ts";
-import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
+import { indexesOfEndpoint, parseComputeEndpoint } from "../../resource/compute-endpoint.ts";
+import { parseClusterControlPlane, parseControlPlane } from "../../resource/control-plane-resource.ts";
+import { parseDatabaseAccess } from "../../resource/database-access.ts";
+import { indexesOfBranch, parseDatabaseBranch } from "../../resource/database-branch.ts";
+import * as names from "../../resource/names.ts";
 
-export const computeEndpointKind: ResourceKind<ComputeEndpoint, ComputeEndpointStatus> = {
-  kind,
-  many: `${kind}s`,
-  plural,
-  finalizer,
-  parse: parseComputeEndpoint,
-  indexesOf: indexesOfEndpoint,
+const { computeEndpointNames, databaseAccessNames, databaseBranchNames } = names;
+
+export const computeEndpointKind = {
+  ...{ ...computeEndpointNames, parse: parseComputeEndpoint, indexesOf: indexesOfEndpoint },
 };
-
-// There are few control planes, so the cache needs no index for them.
-const planeKind = { indexesOf: () => [] };
-
-export const controlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> = {
-  ...{ ...planeKind, ...controlPlaneNames, many: "ControlPlanes", parse: parseControlPlane },
-};
-
-export const clusterControlPlaneKind: ResourceKind<PlaneResource, ControlPlaneStatus> = {
-  ...{ ...planeKind, ...clusterControlPlaneNames, many: "ClusterControlPlanes", parse: parseClusterControlPlane },
-};
-
-export function databaseAccessKind(
-  indexesOf: (resource: DatabaseAccess) => readonly string[],
-): ResourceKind<DatabaseAccess, DatabaseAccessStatus> {
-  return { ...databaseAccessNames, many: "DatabaseAccesses", parse: parseDatabaseAccess, indexesOf };
-}
-
-export const databaseBranchKind: ResourceKind<DatabaseBranch, DatabaseBranchStatus> = {
-  ...{ ...databaseBranchNames, many: "DatabaseBranches", parse: parseDatabaseBranch, indexesOf: indexesOfBranch },
+export const databaseAccessKind = { ...databaseAccessNames, parse: parseDatabaseAccess };
+export const databaseBranchKind = { ...databaseBranchNames, parse: parseDatabaseBranch, indexesOf: indexesOfBranch };
+/** There are few control planes, so the cache needs no index for them. */
+export const planeKinds = {
+  ControlPlane: { ...names.controlPlaneNames, parse: parseControlPlane, indexesOf: () => [] },
+  ClusterControlPlane: { ...names.clusterControlPlaneNames, parse: parseClusterControlPlane, indexesOf: () => [] },
 };
 
 /** A value of JSON. A member with the value `undefined` counts as absent. */
@@ -62,8 +29,6 @@ export interface StoredResource<Status> extends StoredIdentity {
 
 export interface ResourceKind<Resource extends StoredResource<Status>, Status extends object> {
   readonly kind: string;
-  /** The plural for messages: `ComputeEndpoints`. */
-  readonly many: string;
   /** The plural in paths of the API: `computeendpoints`. */
   readonly plural: string;
   readonly finalizer: string;

@@ -1,6 +1,7 @@
 /** Tests names of objects, and manifests that adopt. */
 import { expect, test } from "vitest";
-import { endpointKind, explainedKinds, parseName, planeKinds } from "../../../src/plugin/kinds.ts";
+import { computeEndpointKind, planeKinds } from "../../../src/kubernetes/store/resource-kinds.ts";
+import { explainedKinds, parseName } from "../../../src/plugin/kinds.ts";
 import { adoptionManifest, unownedEndpoints, usageOf, usageText, withTotals } from "../../../src/plugin/listings.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { endpoint } from "../kinds/endpoint/builders.ts";
@@ -22,7 +23,7 @@ test.each([
 
 test.each(["pod/x", "cpl/", "cpl/a/b", ""])("%j → refused with the names that fit", (text) => {
   expect(() => parseName(text, "shop", Object.values(planeKinds))).toThrow(/write NAME, cpl\/NAME, ccpl\/NAME/);
-  expect(() => parseName("dba/app", "shop", [endpointKind])).toThrow(/write NAME, cpe\/NAME/);
+  expect(() => parseName("dba/app", "shop", [computeEndpointKind])).toThrow(/write NAME, cpe\/NAME/);
 });
 
 test("an endpoint with a record at this URL → owned; at another URL → not owned here", () => {
