@@ -12,9 +12,17 @@ import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
 import type { EndpointTypes } from "../kinds/endpoint/observation.ts";
 import { type Plan, rulingIn } from "../kinds/endpoint/plan.ts";
 import { rulesOf } from "../kinds/endpoint/plan-table.ts";
-import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
+import { computeEndpointKind, databaseBranchKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
-import { type ComputeEndpoint, planeOf, projectsOf, workKeyOf, workProjectOf } from "../resource/compute-endpoint.ts";
+import type { FindBranch } from "../resource/branch-place.ts";
+import {
+  type ComputeEndpoint,
+  deletionFieldsOf,
+  planeOf,
+  projectsOf,
+  workKeyOf,
+  workProjectOf,
+} from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { planeName, recordedName } from "../resource/control-plane-resource.ts";
 import { finalizer } from "../resource/names.ts";
@@ -39,6 +47,7 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
   const grantOf = known ?? (() => (isRefused ? noGrant : fullGrant));
   const clusterId = settings.clusterId ?? (await cluster.clusterId());
   const identity = { clusterId, serviceUrl: controlPlane.serviceUrl, controlPlane: recordedName(id) };
+  const findBranch = await branchFinder(cluster, resource);
   const listed = await orRefusal(cluster.list(computeEndpointKind));
   const seen = typeof listed === "string" ? await cluster.list(computeEndpointKind, namespace) : listed;
   const byUid = new Map([...seen, ...latest, resource].map((each) => [each.uid, each]));
@@ -46,7 +55,7 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
   noteRefusedCreate(projects, resource, clock);
   const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
   const begin = (project: ProjectFacts) =>
-    new EndpointsInProject(project, [...byUid.values()].filter(isNamed), () => undefined);
+    new EndpointsInProject(project, [...byUid.values()].filter(isNamed), findBranch);
   const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
   const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
   const step = await dryRun<EndpointTypes>(context, resource, controlPlane);
@@ -56,6 +65,14 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
     seen !== listed && "You may not list ComputeEndpoints of other namespaces: one of them may own the endpoint.",
   ];
   return { ...step, resource, notes: notes.filter((note) => note !== false) };
+}
+
+/** Only the branch of the resource itself is read. Of other resources, what they own counts. */
+async function branchFinder(cluster: PlanReads["cluster"], resource: ComputeEndpoint): Promise<FindBranch> {
+  const { name } = deletionFieldsOf(resource).branchRef ?? {};
+  const key = name === undefined ? undefined : { ...resource.key, name };
+  const found = key && (await orRefusal(cluster.get(databaseBranchKind, key)));
+  return (wanted) => (typeof found === "object" && keyText(wanted) === keyText(found.key) ? found : undefined);
 }
 
 /** If status says that the control plane refused the create, its answer is not lost. */

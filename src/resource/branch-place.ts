@@ -1,25 +1,11 @@
 /** Which branch a ComputeEndpoint names: one by its id, or that of a DatabaseBranch. */
 import type { ResourceKey } from "../domain/resource-store.ts";
 import { type ComputeEndpoint, deletionFieldsOf, planeOf, projectIdOf } from "./compute-endpoint.ts";
-import { type ControlPlaneRef, planeIdOf } from "./control-plane-resource.ts";
+import type { DatabaseBranch } from "./database-branch.ts";
 import { type Identity, isRecordOf } from "./identity.ts";
-import { isBeingDeleted, type ParsedAs, type StoredObject } from "./stored-object.ts";
+import { isBeingDeleted } from "./stored-object.ts";
 
-/** What others need to know of a DatabaseBranch. */
-export interface KnownBranch extends StoredObject {
-  readonly spec: ParsedAs<{
-    readonly projectId: string;
-    readonly parent?: { readonly name?: string | undefined; readonly branchId?: string | undefined } | undefined;
-    readonly controlPlaneRef?: ControlPlaneRef | undefined;
-  }>;
-  readonly status: {
-    readonly ownership?: (Parameters<typeof isRecordOf>[1] & { readonly branchId: string }) | undefined;
-    readonly lastResetTime?: string | undefined;
-    readonly resetIntent?: object | undefined;
-  };
-}
-
-export type FindBranch = (key: ResourceKey) => KnownBranch | undefined;
+export type FindBranch = (key: ResourceKey) => DatabaseBranch | undefined;
 
 export type BranchPlace =
   /** `spec.branchId` names it. */
@@ -46,13 +32,14 @@ export function placeOf(resource: ComputeEndpoint, find: FindBranch, identity: I
     return byId;
   }
   const branch = find({ namespace: resource.key.namespace, name });
-  if (branch?.spec.kind !== "Valid" || isBeingDeleted(branch)) {
+  if (branch?.spec.kind !== "Valid" || !branch.isStatusReadable || isBeingDeleted(branch)) {
     return { kind: "Unproven", name };
   }
-  const { projectId, controlPlaneRef, parent } = branch.spec.spec;
-  if (projectId !== projectIdOf(resource) || planeIdOf(controlPlaneRef, branch.key.namespace) !== planeOf(resource)) {
+  const { projectId, planeId } = branch.place;
+  if (projectId !== projectIdOf(resource) || planeId !== planeOf(resource)) {
     return { kind: "Mismatch", name };
   }
+  const { parent } = branch.spec.spec;
   const { ownership, lastResetTime: copy = "Created", resetIntent } = branch.status;
   return ownership !== undefined && resetIntent === undefined && isRecordOf(branch, ownership, identity)
     ? { kind: "Proven", branchId: ownership.branchId, parent: parent?.name ?? parent?.branchId ?? "", copy }

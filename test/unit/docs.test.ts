@@ -137,6 +137,13 @@ test("docs/connect.md → a valid DatabaseAccess, and Deployments that use keys 
   expect(used.filter((key) => !keys.includes(key))).toEqual([]);
 });
 
+test("docs/previews.md → its manifests are the files in deploy/samples/previews", async () => {
+  const blocks = [...(await textOf("docs/previews.md")).matchAll(/```yaml\n(.*?)```/gs)].map(([, text]) => text);
+  const files = ["database.yaml", "grant/namespace.yaml", "application-sets.yaml"];
+  const texts = await Promise.all(files.map((name) => textOf(`deploy/samples/previews/${name}`)));
+  expect(blocks).toEqual(texts.map((text) => text.replace(/^(#.*\n)+/, "")));
+});
+
 describe("README.md", () => {
   test("its manifest → a valid spec", async () => {
     const [, manifest = ""] = /```yaml\n(.*?)```/s.exec(await textOf("README.md")) ?? [];

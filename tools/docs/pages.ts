@@ -19,7 +19,7 @@ export const groups: readonly Group[] = [
   {
     text: "Use",
     pages: [
-      ...inDocs("using", "changes", "connect", "guides/clients", "guides/migrations", "rotate", "plugin"),
+      ...inDocs("using", "changes", "connect", "guides/clients", "guides/migrations", "previews", "rotate", "plugin"),
       ...inDocs("troubleshooting"),
     ],
   },

@@ -95,8 +95,8 @@ export function boundTo(
   if (reference.kind !== "Named" || endpoint === undefined) {
     return undefined;
   }
-  const { branchId: provenId = endpoint.branchId, copy } = { branchId: undefined, copy: undefined, ...reference.place };
-  if (provenId !== endpoint.branchId) {
+  const { place } = reference;
+  if (place.kind === "Proven" && place.branchId !== endpoint.branchId) {
     return undefined;
   }
   const { branchId, host, id: endpointId } = endpoint;
@@ -108,7 +108,7 @@ export function boundTo(
     .filter((replica) => replica.branchId === branchId && replica.type === "ReadOnly" && !replica.disabled)
     .map((replica) => replica.host);
   const hosts = { host, pooledHost: pooledHostOf(endpoint), readHosts: [...new Set(readHosts)].sort() };
-  return { projectId, branchId, endpointId, hosts, ...(copy !== undefined && { copy }) };
+  return { projectId, branchId, endpointId, hosts, ...(place.kind === "Proven" && { copy: place.copy }) };
 }
 
 function isWithReplicas({ spec }: DatabaseAccess): boolean {

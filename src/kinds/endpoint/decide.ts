@@ -86,18 +86,23 @@ export function planFromSnapshot(observation: Observation): Plan {
   return intent === undefined ? planUnowned(spec, observation) : planOpenCreate({ intent, spec }, observation);
 }
 
-/** Returns the spec with its branch, or a plan that sends nothing: then a change would reach a branch that is not proven. */
+/** Returns the spec with its branch, or a plan that sends nothing: a change could reach a branch that is not proven. */
 function placedSpec(spec: ComputeEndpointSpec, place: BranchPlace = byId): PlacedSpec | CommonPlan {
-  const branchId = place.kind === "Proven" ? place.branchId : spec.branchId;
-  if (branchId !== undefined) {
-    return { ...spec, branchId };
+  switch (place.kind) {
+    case "ById":
+      return { ...spec, branchId: spec.branchId ?? "" };
+    case "Proven":
+      return { ...spec, branchId: place.branchId };
+    case "Unproven": {
+      const message = `DatabaseBranch ${place.name} does not exist, is being deleted or reset, or has no branch yet. The operator continues when it has one.`;
+      return { kind: "Wait", reason: "WaitingForBranch", message, waitMs: undefined };
+    }
+    case "Mismatch":
+      return stall(
+        "BranchMismatch",
+        `projectId or controlPlaneRef differ from those of DatabaseBranch ${place.name}. They cannot be changed: create the ComputeEndpoint again with the same values.`,
+      );
   }
-  const { name } = { name: "", ...place };
-  const differs = `projectId or controlPlaneRef differ from those of DatabaseBranch ${name}. They cannot be changed: create the ComputeEndpoint again with the same values.`;
-  const message = `DatabaseBranch ${name} does not exist, is being deleted or reset, or has no branch yet. The operator continues when it has one.`;
-  return place.kind === "Mismatch"
-    ? stall("BranchMismatch", differs)
-    : { kind: "Wait", reason: "WaitingForBranch", message, waitMs: undefined };
 }
 
 function planEnd(observation: Observation): Plan {

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { clusterControlPlaneSpecSchema, controlPlaneSpecSchema } from "../../../src/resource/control-plane-schema.ts";
 import { databaseAccessSpecSchema } from "../../../src/resource/database-access-schema.ts";
+import { databaseBranchSpecSchema } from "../../../src/resource/database-branch-schema.ts";
 import { group, version } from "../../../src/resource/names.ts";
 import { specSchema } from "../../../src/resource/spec-schema.ts";
 
@@ -13,6 +14,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 const schemas: Readonly<Record<string, { safeParse(spec: unknown): { readonly error?: unknown } }>> = {
   ComputeEndpoint: specSchema,
   DatabaseAccess: databaseAccessSpecSchema,
+  DatabaseBranch: databaseBranchSpecSchema,
   ControlPlane: controlPlaneSpecSchema,
   ClusterControlPlane: clusterControlPlaneSpecSchema,
 };
@@ -36,7 +38,7 @@ async function filesIn(folder: string, end: string): Promise<readonly string[]> 
     .map((name) => `${folder}/${name}`);
 }
 
-const samples = await filesIn("deploy/samples", ".yaml");
+const samples = [...(await filesIn("deploy/samples", ".yaml")), ...(await filesIn("deploy/samples/previews", ".yaml"))];
 const pages = ["README.md", ...(await filesIn("docs", ".md"))];
 
 async function manifests(): Promise<readonly (readonly [string, Manifest])[]> {

@@ -4,6 +4,7 @@ import { quantile, table } from "../common/figures.ts";
 import { bringUpByOperator } from "./bring-up.ts";
 import { OperatorProcess, type Stage } from "./operator-process.ts";
 import { createPopulation, isReady, listPopulation, type Population, planPopulation, sizeOf } from "./population.ts";
+import { measurePreviews } from "./previews.ts";
 import { SandboxServer } from "./sandbox-server.ts";
 import { measureEdits } from "./settled.ts";
 import type { BenchWorld } from "./world.ts";
@@ -21,6 +22,7 @@ export const parts: Readonly<Record<string, (options: PartOptions) => Promise<st
   burst: measureBursts,
   hanging: measureHanging,
   memory: measureMemory,
+  previews: measurePreviews,
 };
 
 /** Runs work beside a sandbox with these populations, whose resources are created one population after the other. */

@@ -7,9 +7,9 @@ import {
   type StoredSecret,
 } from "../../../../src/domain/resource-store.ts";
 import { AccessKind } from "../../../../src/kinds/access/access-kind.ts";
-import type { KnownBranch } from "../../../../src/resource/branch-place.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
+import type { DatabaseBranch } from "../../../../src/resource/database-branch.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeEngine } from "../../../support/fakes/fake-engine.ts";
 import { FakeService } from "../../../support/fakes/fake-service.ts";
@@ -45,7 +45,7 @@ export class AccessScene {
   readonly secrets = new Map<string, StoredSecret>();
   revealsPasswords = true;
   /** The DatabaseBranch that the ComputeEndpoint names. @default it names a branch by id */
-  branch: KnownBranch | undefined;
+  branch: DatabaseBranch | undefined;
   /** How often passwords were revealed. */
   reveals = 0;
   readonly #kind = new AccessKind({
