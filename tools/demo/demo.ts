@@ -7,9 +7,10 @@ import { Processes } from "./scene/processes.ts";
 import type { Story } from "./scene/story.ts";
 import { Terminal } from "./scene/terminal.ts";
 import { connect } from "./steps/connect.ts";
-import { create, idle, remove, replicate, resize } from "./steps/endpoints.ts";
+import { create, remove, replicate } from "./steps/endpoints.ts";
 import { fail, page, recover } from "./steps/failure.ts";
 import { keepRunning } from "./steps/keep.ts";
+import { preview } from "./steps/preview.ts";
 import { startStage } from "./steps/start.ts";
 
 const usage = `Usage: npm run demo -- [--keep]
@@ -37,8 +38,8 @@ async function runDemo(terminal: Terminal, isKept: boolean, interruption: AbortS
 
 async function playStory(terminal: Terminal, isKept: boolean, processes: Processes): Promise<Story> {
   const computes = await findComputes();
-  const ofDatabases = computes.kind === "Found" ? [connect] : [];
-  const steps = [create, replicate, resize, idle, ...ofDatabases, fail, recover, ...(isKept ? [] : [remove]), page];
+  const ofDatabases = computes.kind === "Found" ? [connect, preview] : [];
+  const steps = [create, replicate, ...ofDatabases, fail, recover, ...(isKept ? [] : [remove]), page];
   const heading = (index: number, title: string) => terminal.heading(`${index}/${steps.length + 1}  ${title}`);
   heading(1, "An API server, a control plane and the operator start");
   const story = await startStage(terminal, processes, computes);

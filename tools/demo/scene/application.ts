@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { repositoryRoot, shop } from "./names.ts";
+import { repositoryRoot } from "./names.ts";
 import type { Shell } from "./shell.ts";
 import type { Story } from "./story.ts";
 
@@ -20,13 +20,15 @@ interface StoredSecret {
 export class Application {
   readonly #shell: Shell;
   readonly #root: string;
+  readonly #namespace: string;
   #child: ChildProcess | undefined;
   #output = "";
   #version = "";
 
-  constructor({ shell, processes }: Story) {
+  constructor({ shell, processes }: Story, namespace = "shop") {
     this.#shell = shell;
-    this.#root = processes.file("bindings");
+    this.#root = processes.file(`bindings-${namespace}`);
+    this.#namespace = namespace;
   }
 
   /** Shows the command that starts the application, and starts it. */
@@ -48,7 +50,7 @@ export class Application {
   async mountSecret(): Promise<void> {
     const { data, metadata } = await this.#shell.waitFor("a new version of the Secret", async () => {
       const secret = JSON.parse(
-        await this.#shell.quiet(`kubectl ${shop} get secret orders-db --output=json`),
+        await this.#shell.quiet(`kubectl -n ${this.#namespace} get secret orders-db --output=json`),
       ) as StoredSecret;
       return secret.metadata.resourceVersion === this.#version ? undefined : secret;
     });

@@ -7,17 +7,8 @@ export const repositoryRoot = fileURLToPath(new URL("../../..", import.meta.url)
 /** The arguments of `kubectl` for the samples' namespace. */
 export const shop = "-n shop";
 
-/** The names of the read replicas. */
-export const replicas = ["orders-replica-1", "orders-replica-2", "orders-replica-3"];
-
-/** The endpoints of the samples' project in the API of the sandbox, as arguments of `curl`. */
-export const endpoints = '-H "Authorization: Bearer $SANDBOX_KEY" $SANDBOX/api/v2/projects/green-fox-123456/endpoints';
-
-/** Returns the command that watches resources with the operation of each. @param name one resource. @default all */
-export function watchOperations(name = ""): string {
-  const words = ["kubectl", shop, "get cpe", name, "--watch -o=custom-columns-file=deploy/samples/operations.columns"];
-  return words.filter((word) => word !== "").join(" ");
-}
+/** The samples' project in the API of the sandbox, as arguments of `curl`. */
+export const project = '-H "Authorization: Bearer $SANDBOX_KEY" $SANDBOX/api/v2/projects/green-fox-123456';
 
 /** Returns the seconds since `startMs` (of performance.now) as text. */
 export function secondsSince(startMs: number): string {

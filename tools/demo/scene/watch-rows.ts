@@ -1,50 +1,35 @@
 /** Watches resources with kubectl, as a person would in a second terminal. */
 import { createInterface } from "node:readline";
+import { shop } from "./names.ts";
 import type { Shell } from "./shell.ts";
 
 /** A row of `kubectl get --watch`, by column. */
-export type Row = Readonly<Record<string, string>>;
+type Row = Readonly<Record<string, string>>;
 
-/** The watch: what is shown, and until when. */
-export interface RowWatch {
-  /** The command of kubectl, with `--watch`. */
-  readonly command: string;
-  /** The expected state in words. */
-  readonly what: string;
-  readonly isWanted: (rows: readonly Row[]) => boolean;
-  /** What happens while kubectl watches. Its commands are shown before the rows. */
-  readonly act: () => Promise<unknown>;
-  /** False: there is no resource yet. True: the first rows come before `act`, so that every change is seen. */
-  readonly hasRows: boolean;
-}
+const command = `kubectl ${shop} get cpe --watch -o=custom-columns-file=deploy/samples/operations.columns`;
 
 /** Widths for the values in this demo. kubectl itself widens a column only when it must. */
 const columnWidths: Readonly<Record<string, number>> = { NAME: 16, READY: 6, REASON: 17, STATE: 6, OPERATION: 15 };
 
-/** Starts to watch, acts, and shows the command and its rows until they are as expected. */
-export async function watchRows(shell: Shell, { command, what, isWanted, act, hasRows }: RowWatch): Promise<void> {
+/** Starts to watch, acts, and shows the command and its rows until one resource is Ready after this action. */
+export async function watchUntilReady(shell: Shell, act: () => Promise<unknown>, action: string): Promise<void> {
   const child = shell.start(command);
   const rows: Row[] = [];
   const lines: string[] = [];
   let show = (line: string): void => void lines.push(line);
-  const take = createRowReader(rows, (line) => show(line));
-  createInterface({ input: child.stdout }).on("line", take);
-  let failure = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    failure += text;
-  });
-  const until = (state: string, isTrue: () => boolean) =>
-    shell.waitFor(state, () => {
-      if (child.exitCode !== null) throw new Error(`${command} ended by itself: ${failure}`);
-      return isTrue() || undefined;
-    });
+  createInterface({ input: child.stdout }).on(
+    "line",
+    createRowReader(rows, (line) => show(line)),
+  );
   try {
-    if (hasRows) await until("the first row", () => rows.length > 0);
     await act();
     shell.terminal.command(command);
     for (const line of lines) shell.terminal.quote(line);
     show = (line) => shell.terminal.quote(line);
-    await until(what, () => isWanted(rows));
+    await shell.waitFor(`it is Ready, its ${action} seen in flight`, () => {
+      if (child.exitCode !== null) throw new Error(`${command} ended by itself`);
+      return isSettled(rows, action) || undefined;
+    });
   } finally {
     show = () => {};
     child.kill();
@@ -56,34 +41,22 @@ function createRowReader(rows: Row[], show: (line: string) => void): (output: st
   let header: readonly string[] | undefined;
   return (output) => {
     const cells = output.trim().split(/\s+/);
-    if (header === undefined) {
-      header = cells;
-      show(aligned(header, cells));
-      return;
-    }
+    header ??= cells;
     const row: Row = Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""]));
-    const before = rows.findLast(({ NAME }) => NAME === row.NAME);
-    if (JSON.stringify(before) === JSON.stringify(row)) return;
+    if (JSON.stringify(rows.at(-1)) === JSON.stringify(row)) return;
     rows.push(row);
-    show(aligned(header, cells));
+    show(
+      Object.entries(row)
+        .reduce((line, [name, cell]) => `${line}${cell.padEnd(columnWidths[name] ?? 0)}   `, "")
+        .trimEnd(),
+    );
   };
 }
 
-function aligned(header: readonly string[], cells: readonly string[]): string {
-  return cells
-    .map((cell, index) => cell.padEnd(columnWidths[header[index] ?? ""] ?? 0))
-    .join("   ")
-    .trimEnd();
-}
-
-/** The statuses of an operation that has not ended. */
-const inFlight: readonly (string | undefined)[] = ["scheduling", "running"];
-
-/** Whether the resource is Ready, and rows showed each of these actions in progress before. */
-export function isSettled(rows: readonly Row[], name: string, ...actions: readonly string[]): boolean {
-  const own = rows.filter((row) => row.NAME === name);
-  const last = own.at(-1);
-  const wasInFlight = (action: string) =>
-    own.some(({ OPERATION, STATUS }) => OPERATION === action && inFlight.includes(STATUS));
-  return actions.every(wasInFlight) && last?.READY === "True" && !inFlight.includes(last.STATUS);
+/** Whether the last row is Ready and at rest, and rows showed the action in progress before. */
+function isSettled(rows: readonly Row[], action: string): boolean {
+  const isInFlight = ({ STATUS = "" }: Row) => ["scheduling", "running"].includes(STATUS);
+  const wasSeen = rows.some((row) => row.OPERATION === action && isInFlight(row));
+  const last = rows.at(-1);
+  return wasSeen && last?.READY === "True" && !isInFlight(last);
 }

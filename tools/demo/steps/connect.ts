@@ -6,8 +6,8 @@ import { advanceClock, type Step, type Story } from "../scene/story.ts";
 /** The suspend delay in the sample. */
 const suspendSeconds = 300;
 
-const words = "hello from before the suspend";
-const read = "SELECT text FROM greeting";
+export const words = "hello from before the suspend";
+export const read = "SELECT text FROM greeting";
 
 /**
  * An application that has only its Secret connects, wakes the endpoint, and goes on after a rotation. The sandbox must

@@ -1,6 +1,6 @@
 /** Keeps the demo running after its last step. */
 import { once } from "node:events";
-import { endpoints, shop } from "../scene/names.ts";
+import { project, shop } from "../scene/names.ts";
 import type { Story } from "../scene/story.ts";
 
 /** Prints how to go on by hand, and waits until the demo is asked to stop. */
@@ -15,7 +15,7 @@ export async function keepRunning(story: Story, interruption: AbortSignal): Prom
   terminal.offer("kubectl apply -f deploy/samples/adopt-main.yaml");
   terminal.offer("curl -s $METRICS | grep ^compute_endpoint");
   if (monitoring.kind === "Running") terminal.offer('curl -s "$PROMETHEUS/api/v1/query?query=compute_endpoint_info"');
-  terminal.offer(`curl -s ${endpoints}`);
+  terminal.offer(`curl -s ${project}/endpoints`);
   terminal.offer("curl -s $SANDBOX/sandbox/v1/requests");
   terminal.offer(`kubectl ${shop} delete cpe --all`);
   terminal.say("");
