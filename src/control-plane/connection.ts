@@ -3,16 +3,16 @@ import { hash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { Caller, ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
-import type { Tracer } from "../domain/logger.ts";
+import type { Logger, Tracer } from "../domain/logger.ts";
 import type { ProxySettings } from "../http/transport.ts";
-import { planeLabel, projectKey, recordedName } from "../resource/control-plane-resource.ts";
+import { planeLabel, recordedName } from "../resource/control-plane-resource.ts";
 import { holdAfterRefusedKey, holdAfterThrottling, withBudget, withOneKey } from "./around-calls.ts";
 import type { Call, KeyedCall } from "./call.ts";
 import { createHttpClient, type HttpClient, serviceUrlOf } from "./http-call.ts";
 import type { KeySource } from "./key-source.ts";
 import { RequestBudget } from "./request-budget.ts";
 import { controlPlaneOf } from "./typed-calls.ts";
-import type { ListReport, UnreadableObjects } from "./unreadable-objects.ts";
+import { UnreadableObjects } from "./unreadable-objects.ts";
 
 /** What all control planes share. */
 export interface ConnectOptions {
@@ -20,9 +20,9 @@ export interface ConnectOptions {
   readonly clock: Clock;
   readonly clusterId: string;
   readonly version: string;
+  readonly logger: Logger;
   readonly tracer?: Tracer | undefined;
   readonly metrics: ControlPlaneMetrics;
-  readonly unreadable: UnreadableObjects;
   readonly fence: LeaderFence;
   /** @default over HTTP */
   readonly callOf?:
@@ -46,14 +46,14 @@ export type PlaneConnection = ReturnType<typeof connectControlPlane>;
 
 /** The caller must close the connection. @throws Error when the URL is not valid */
 export function connectControlPlane(options: ConnectOptions, target: PlaneTarget) {
-  const { config, clock, clusterId, metrics, unreadable } = options;
+  const { config, clock, clusterId, metrics, logger } = options;
   const { id, keys, onCallEnded, requestsPerMinute = config.requestsPerMinute } = target;
   const observer = metrics.of(planeLabel(id));
   const client = createClient(options, target, observer);
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
   const probing = holdAfterRefusedKey(held, { clock, keys });
-  const onListed: ListReport = (projectId, ...listed) => unreadable.note(projectKey(id, projectId), ...listed);
+  const unreadable = new UnreadableObjects({ clock, logger, planeId: planeLabel(id) });
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const access = {
@@ -61,7 +61,7 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
     forCaller(caller: Caller) {
       const own = withOneKey(probing.call, keys);
       const { call, reserve } = withBudget(noting(own.call, onCallEnded), budget, caller);
-      const controlPlane = controlPlaneOf({ serviceUrl, call, onListed });
+      const controlPlane = controlPlaneOf({ serviceUrl, call, onListed: unreadable.note });
       return { controlPlane, reserve, keyMark: async () => hash("sha256", await own.key()) };
     },
     get pollsPerMinute() {
@@ -72,6 +72,7 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   };
   return {
     access,
+    unreadableCount: () => unreadable.count(),
     /** The pause after a 429 and the refusal of a key stay in effect. @default the limit of the settings */
     setRequestsPerMinute: (limit = config.requestsPerMinute) => budget.setRequestsPerMinute(limit),
     /** Requests that wait for the budget are put off. */

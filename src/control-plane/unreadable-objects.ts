@@ -11,39 +11,43 @@ const forgottenAfterMs = 3_600_000;
 
 const maxLoggedIds = 20;
 
+interface UnreadableOptions {
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, "warn">;
+  /** The control plane, for the log. */
+  readonly planeId: string;
+}
+
+/** Of one control plane. */
 export class UnreadableObjects {
-  readonly #clock: Clock;
-  readonly #logger: Pick<Logger, "warn">;
+  readonly #options: UnreadableOptions;
   readonly #lists = new Map<string, { readonly ids: readonly string[]; readonly seenMs: number }>();
 
-  constructor(options: { readonly clock: Clock; readonly logger: Pick<Logger, "warn"> }) {
-    this.#clock = options.clock;
-    this.#logger = options.logger;
+  constructor(options: UnreadableOptions) {
+    this.#options = options;
   }
 
   readonly note: ListReport = (projectId, kind, ids) => {
+    const { clock, logger, planeId } = this.#options;
     const key = `${kind} ${projectId}`;
     const known = new Set(this.#lists.get(key)?.ids);
     const added = ids.filter((id) => !known.has(id));
     if (added.length > 0) {
-      this.#logger.warn(
-        { projectId, kind, unreadable: ids.length, ids: added.slice(0, maxLoggedIds) },
+      logger.warn(
+        { planeId, projectId, kind, unreadable: ids.length, ids: added.slice(0, maxLoggedIds) },
         "the operator cannot parse some objects that the control plane lists; it uses only their ids",
       );
     }
     if (ids.length > 0) {
-      this.#lists.set(key, { ids, seenMs: this.#clock.monotonicMs() });
+      this.#lists.set(key, { ids, seenMs: clock.monotonicMs() });
     } else {
       this.#lists.delete(key);
     }
   };
 
   count(): number {
-    for (const [key, { seenMs }] of this.#lists) {
-      if (this.#clock.monotonicMs() - seenMs > forgottenAfterMs) {
-        this.#lists.delete(key);
-      }
-    }
-    return [...this.#lists.values()].reduce((sum, { ids }) => sum + ids.length, 0);
+    const nowMs = this.#options.clock.monotonicMs();
+    const recent = [...this.#lists.values()].filter(({ seenMs }) => nowMs - seenMs <= forgottenAfterMs);
+    return recent.reduce((sum, { ids }) => sum + ids.length, 0);
   }
 }

@@ -72,6 +72,11 @@ export class Plane {
     return this.#resource;
   }
 
+  /** The number of objects in the latest lists that cannot be parsed. */
+  get unreadableCount(): number {
+    return this.#connection?.unreadableCount() ?? 0;
+  }
+
   get place(): string | undefined {
     return this.#source?.place;
   }

@@ -1,6 +1,5 @@
 import { connectControlPlane, type PlaneTarget } from "../control-plane/connection.ts";
 import { writeTimeoutMs } from "../control-plane/http-call.ts";
-import { UnreadableObjects } from "../control-plane/unreadable-objects.ts";
 import type { Urgency } from "../domain/control-plane.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
 import type { EngineContext } from "../engine/context.ts";
@@ -52,7 +51,6 @@ export class OperatorParts {
   readonly liveness: LivenessWatchdog;
   readonly #foundation: Foundation;
   readonly #requests: RequestLimit;
-  readonly #unreadable: UnreadableObjects;
   readonly #failed = Promise.withResolvers<string>();
   readonly #accesses: WatchedKind<DatabaseAccess, DatabaseAccessStatus>;
   readonly #branches: WatchedKind<DatabaseBranch, DatabaseBranchStatus>;
@@ -70,7 +68,6 @@ export class OperatorParts {
       ...{ clock, size: config.workers },
       onChange: (inFlight) => this.metrics.reconciles.workersChanged(inFlight),
     });
-    this.#unreadable = new UnreadableObjects({ clock, logger });
     // The Lease has a connection of its own, so that it never waits behind other requests.
     const connection = this.#requests.limit(foundation.connection);
     this.#foundation = { ...foundation, connection };
@@ -86,13 +83,11 @@ export class OperatorParts {
       ...{ ...watching, gaps: undefined, keysOf: projectKeysOf, onList: () => this.leadership.nudge() },
       onChange: (key, priority) => this.#accesses.changedAt(endpointIndex(key), priority),
     });
-    this.#accesses = new WatchedKind(
-      { ...databaseAccessKind, indexesOf },
-      {
-        ...{ ...watching, gaps: gaps.get(databaseAccessKind.kind) },
-        keysOf: (resource) => [this.#accessKind.keyOf(resource)],
-      },
-    );
+    const accessKind = { ...databaseAccessKind, indexesOf };
+    this.#accesses = new WatchedKind(accessKind, {
+      ...{ ...watching, gaps: gaps.get(accessKind.kind) },
+      keysOf: (resource) => [this.#accessKind.keyOf(resource)],
+    });
     this.#branches = new WatchedKind(databaseBranchKind, {
       ...{ ...watching, gaps: gaps.get(databaseBranchKind.kind) },
       keysOf: (resource) => [branchProjectKey(resource)],
@@ -220,7 +215,7 @@ export class OperatorParts {
       accesses: () => this.#accesses.resources(),
       branches: () => this.#branches.resources(),
       orphanCount: () => planes().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
-      unreadableCount: () => this.#unreadable.count(),
+      unreadableCount: () => planes().reduce((sum, { unreadableCount }) => sum + unreadableCount, 0),
       credentials: () => planes().map(({ id, health }) => [planeLabel(id), health.state.credentials]),
       operationsAges: () =>
         planes().flatMap(({ id, projects }) =>
@@ -250,7 +245,7 @@ export class OperatorParts {
   #aroundPlanes() {
     const { onKey = () => {} } = this.#foundation;
     const [endpoints, accesses, branches] = [this.endpoints, this.#accesses, this.#branches];
-    const parts = { metrics: this.metrics.controlPlane, fence: this.fence, unreadable: this.#unreadable };
+    const parts = { metrics: this.metrics.controlPlane, fence: this.fence };
     return {
       ...{ onKey, namespaces: this.#grants, events: this.events, newProjects: () => this.#newProjects() },
       connect: (target: PlaneTarget) => connectControlPlane({ ...this.#foundation, ...parts }, target),

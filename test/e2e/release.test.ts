@@ -80,7 +80,7 @@ describe.skipIf(problem !== undefined)(`npm run release${note}`, () => {
   test("install.yaml → the CRDs and what deploy/base has, with the image of this version", async () => {
     const objects = parseAllDocuments(await readFile(files().install, "utf8")).map((document) => document.toJS());
     const kinds = objects.map(({ kind }) => kind);
-    expect(kinds.filter((kind) => kind === "CustomResourceDefinition")).toHaveLength(4);
+    expect(kinds.filter((kind) => kind === "CustomResourceDefinition")).toHaveLength(5);
     expect(kinds).toEqual(expect.arrayContaining(["Namespace", "Deployment", "ClusterRole", "ConfigMap"]));
     const { spec } = objects.find(({ kind }) => kind === "Deployment");
     expect(spec.template.spec.containers[0].image).toBe(`endpoint-operator:${version}`);

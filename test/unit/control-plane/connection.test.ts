@@ -2,7 +2,6 @@
 import { expect, it } from "vitest";
 import { connectControlPlane } from "../../../src/control-plane/connection.ts";
 import type { KeySource } from "../../../src/control-plane/key-source.ts";
-import { UnreadableObjects } from "../../../src/control-plane/unreadable-objects.ts";
 import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
 import { settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -24,7 +23,7 @@ function connected(id: string, keys: KeySource = { current: async () => "key" })
       ...{
         clock,
         metrics: { of: () => observer, forget: ignore },
-        unreadable: new UnreadableObjects({ clock, logger: quietLogger }),
+        logger: quietLogger,
         clusterId: "cluster-a",
         version: "0.0.0",
       },

@@ -8,7 +8,11 @@ import { project } from "./fake-calls.ts";
 function reporting() {
   const clock = new FakeClock();
   const lines: LogFields[] = [];
-  const unreadable = new UnreadableObjects({ clock, logger: { warn: (fields) => void lines.push(fields) } });
+  const unreadable = new UnreadableObjects({
+    clock,
+    planeId: "settings",
+    logger: { warn: (fields) => void lines.push(fields) },
+  });
   return { unreadable, clock, lines };
 }
 
@@ -17,7 +21,9 @@ it("an unreadable endpoint in every list → counted, logged once; readable agai
   unreadable.note(project, "endpoints", ["ep-odd-1"]);
   unreadable.note(project, "endpoints", ["ep-odd-1"]);
   expect(unreadable.count()).toBe(1);
-  expect(lines).toEqual([{ projectId: project, kind: "endpoints", unreadable: 1, ids: ["ep-odd-1"] }]);
+  expect(lines).toEqual([
+    { planeId: "settings", projectId: project, kind: "endpoints", unreadable: 1, ids: ["ep-odd-1"] },
+  ]);
   unreadable.note(project, "endpoints", ["ep-odd-1", ""]);
   expect([unreadable.count(), lines.length]).toEqual([2, 2]);
   unreadable.note(project, "endpoints", []);

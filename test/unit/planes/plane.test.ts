@@ -68,6 +68,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
       const { url: serviceUrl, id: controlPlane } = target;
       return {
         access: { identity: { clusterId: "cluster-a", serviceUrl, controlPlane } } as never,
+        unreadableCount: () => 0,
         setRequestsPerMinute: (limit?: number) => void limits.push(limit),
         close: async () => {},
       };
