@@ -20,11 +20,13 @@ export {
   controlPlaneSpecSchema,
 } from "../../src/resource/control-plane-schema.ts";
 export { databaseAccessSpecSchema } from "../../src/resource/database-access-schema.ts";
+export { databaseBranchSpecSchema } from "../../src/resource/database-branch-schema.ts";
 export {
   annotations,
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
+  databaseBranchNames,
   finalizer,
   grantAnnotation,
   group,

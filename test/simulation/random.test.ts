@@ -11,6 +11,7 @@ test.each([
   { task: "Seeds", flag: "", count: isLong ? 100_000 : 2_000, batch: 25 },
   { task: "Amnesia", flag: "--amnesia ", count: isLong ? 20_000 : 2_000, batch: 25 },
   { task: "Accesses", flag: "--accesses ", count: few, batch: 10 },
+  { task: "Branches", flag: "--branches ", count: few, batch: 10 },
   { task: "Disruption", flag: "--disruption ", count: isLong ? 20_000 : 100, batch: 5 },
   { task: "Planes", flag: "--planes ", count: few, batch: 10 },
   { task: "Usage", flag: "--usage ", count: isLong ? 20_000 : 1_000, batch: 25 },

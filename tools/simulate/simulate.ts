@@ -12,8 +12,9 @@ const usage = `Usage: npm run simulate -- --seeds COUNT [--from SEED] [WORKLOAD]
        npm run simulate -- --faults | --transitions
 
 The first form runs random simulations and lists the seeds that break a promise; --known also lists known failures.
-WORKLOAD is one of --accesses, --planes, --usage, --amnesia and --disruption.
-With --accesses a project has DatabaseAccesses beside its ComputeEndpoints. With --planes resources use ControlPlanes
+WORKLOAD is one of --accesses, --branches, --planes, --usage, --amnesia and --disruption.
+With --accesses a project has DatabaseAccesses beside its ComputeEndpoints. With --branches it has previews
+of a parent. With --planes resources use ControlPlanes
 and ClusterControlPlanes. With --usage computes start and suspend. With --amnesia the operator forgets everything about a
 project before some reconciles, in every workload. With --disruption changes wait for windows and approvals, over hours.
 The second form makes one run as short as it can be made, and prints what happens in it; --whole does not shorten it,
@@ -28,6 +29,7 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
       seed: { type: "string" },
       seeds: { type: "string" },
       accesses: { type: "boolean", default: false },
+      branches: { type: "boolean", default: false },
       planes: { type: "boolean", default: false },
       usage: { type: "boolean", default: false },
       amnesia: { type: "boolean", default: false },
@@ -54,11 +56,12 @@ async function main(args: readonly string[], signal: AbortSignal): Promise<numbe
 }
 
 function taskOf(
-  chosen: Readonly<Record<"accesses" | "planes" | "usage" | "amnesia" | "disruption", boolean>>,
+  chosen: Readonly<Record<"accesses" | "branches" | "planes" | "usage" | "amnesia" | "disruption", boolean>>,
 ): keyof typeof randomPlans {
   if (chosen.amnesia) return "Amnesia";
   if (chosen.usage) return "Usage";
   if (chosen.disruption) return "Disruption";
+  if (chosen.branches) return "Branches";
   return chosen.planes ? "Planes" : chosen.accesses ? "Accesses" : "Seeds";
 }
 

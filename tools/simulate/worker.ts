@@ -8,7 +8,7 @@ import { randomPlans } from "../../test/simulation/workloads/random-runs.ts";
 import { chains, FreshCreates, runChain } from "../../test/simulation/workloads/transitions.ts";
 
 /**
- * `Seeds`: random runs by seed. `Accesses`: the same with DatabaseAccesses. `Planes`: the same with control planes that
+ * `Seeds`: random runs by seed. `Accesses`: the same with DatabaseAccesses. `Branches`: previews with DatabaseBranches. `Planes`: the same with control planes that
  * resources describe. `Usage`: computes that start and suspend. `Amnesia`: any of them, while the operator forgets. `Faults`: units of single faults, by index. `Chains`: chains of transitions, by index.
  */
 export type Task = keyof typeof randomPlans | "Faults" | "Chains";
@@ -41,6 +41,7 @@ async function reportOf(task: Task, at: number): Promise<Report> {
   switch (task) {
     case "Seeds":
     case "Accesses":
+    case "Branches":
     case "Planes":
     case "Usage":
     case "Amnesia":

@@ -1,7 +1,16 @@
 /** Answers the requests of the operator as the sandbox does: with its engine, its schemas and its views. */
 import type { z } from "zod";
+import type { BranchMutation } from "../../../src/sandbox/engine/branches.ts";
 import { profiles } from "../../../src/sandbox/engine/profile.ts";
+import {
+  annotationView,
+  branchCreateBody,
+  branchRestoreBody,
+  branchUpdateBody,
+  branchView,
+} from "../../../src/sandbox/http/codecs/branch.ts";
 import { databaseView, newRoleView, roleView } from "../../../src/sandbox/http/codecs/branch-objects.ts";
+import { timeOf } from "../../../src/sandbox/http/codecs/codec.ts";
 import {
   changesOf,
   createBody,
@@ -118,7 +127,50 @@ const ofObjects: Readonly<Record<string, Answer>> = {
   },
 };
 
-const answers = { ...ofEndpoints, ...ofOperations, ...ofObjects };
+const ofBranches: Readonly<Record<string, Answer>> = {
+  [`GET ${project}/branches`]: ({ server: { engine } }, [projectId]) => {
+    const branches = engine.branches(projectId);
+    const annotations = Object.fromEntries(branches.map((record) => [record.id, annotationView(record)]));
+    return { branches: branches.map((record) => branchView(record, engine)), annotations };
+  },
+  [`GET ${branch}`]: ({ server: { engine } }, [projectId, branchId]) => {
+    const record = engine.branch(projectId, branchId);
+    return { branch: branchView(record, engine), annotation: annotationView(record) };
+  },
+  [`POST ${project}/branches`]: ({ server, request }, [projectId]) => {
+    const { branch: fields, annotation_value: annotation } =
+      parsed(request.body, branchCreateBody(profiles.public)) ?? {};
+    const made = server.engine.createBranch(projectId, {
+      name: fields?.name,
+      parentId: fields?.parent_id,
+      protected: false,
+      endpoints: [],
+      initSource: fields?.init_source,
+      expiresMs: timeOf(fields?.expires_at),
+      annotation,
+    });
+    return branchChange(server, made);
+  },
+  [`PATCH ${branch}`]: ({ server, request }, [projectId, branchId]) => {
+    const { expires_at: expires } = parsed(request.body, branchUpdateBody).branch;
+    const expiresMs = expires === null ? null : timeOf(expires);
+    return branchChange(server, server.engine.updateBranch({ projectId, branchId }, { expiresMs }));
+  },
+  [`POST ${branch}/restore`]: ({ server, request }, [projectId, branchId]) => {
+    const { source_branch_id: sourceBranchId } = parsed(request.body, branchRestoreBody);
+    const restore = { sourceBranchId, sourceMs: undefined, preserveUnderName: undefined };
+    return branchChange(server, server.engine.restores.restoreBranch({ projectId, branchId }, restore));
+  },
+  [`DELETE ${branch}`]: ({ server }, [projectId, branchId]) =>
+    branchChange(server, server.engine.deleteBranch(projectId, branchId)),
+};
+
+function branchChange(server: ControlPlaneServer, { branch: record, operations }: BranchMutation) {
+  server.noteStarted(operations);
+  return { branch: branchView(record, server.engine), ...started(server, { operations }) };
+}
+
+const answers = { ...ofBranches, ...ofEndpoints, ...ofOperations, ...ofObjects };
 
 /** @throws Refusal */
 export function answerOf(arrived: Arrived): unknown {

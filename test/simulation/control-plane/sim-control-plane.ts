@@ -180,6 +180,7 @@ function callOf(request: Request<unknown>): ControlPlaneCall {
 
 function objectOf({ method, template }: Request<unknown>): string | undefined {
   if (template.endsWith("_password")) return "password";
+  if (/\/branches(\/\{branch_id\}(\/restore)?)?$/.test(template)) return method === "GET" ? "branches" : "branch";
   const kind = /\/branches\/\{branch_id\}\/(role|database)s/.exec(template)?.[1];
   return kind === undefined || method !== "GET" ? kind : `${kind}s`;
 }

@@ -7,6 +7,8 @@ import {
   controlPlaneSpecSchema,
   databaseAccessNames,
   databaseAccessSpecSchema,
+  databaseBranchNames,
+  databaseBranchSpecSchema,
   group,
   plural,
   specSchema,
@@ -30,16 +32,26 @@ export const computeEndpoints = `${plural}.${group}`;
 /** The collection of DatabaseAccesses. */
 export const databaseAccesses = `${databaseAccessNames.plural}.${group}`;
 
+/** The collection of DatabaseBranches. */
+export const databaseBranches = `${databaseBranchNames.plural}.${group}`;
+
 /** The collections of the kinds that describe control planes. */
 export const controlPlanes = `${controlPlaneNames.plural}.${group}`;
 export const clusterControlPlanes = `${clusterControlPlaneNames.plural}.${group}`;
 
 /** The kinds that have a status subresource. Their generation counts changes of spec. */
-const customResources: readonly string[] = [computeEndpoints, databaseAccesses, controlPlanes, clusterControlPlanes];
+const customResources: readonly string[] = [
+  computeEndpoints,
+  databaseAccesses,
+  databaseBranches,
+  controlPlanes,
+  clusterControlPlanes,
+];
 
 /** The schemas of the specs that have no rules about changes here. */
 const plainSchemas: Readonly<Record<string, { safeParse(spec: unknown): { readonly error?: Error | undefined } }>> = {
   [databaseAccesses]: databaseAccessSpecSchema,
+  [databaseBranches]: databaseBranchSpecSchema,
   [controlPlanes]: controlPlaneSpecSchema,
   [clusterControlPlanes]: clusterControlPlaneSpecSchema,
 };
@@ -47,6 +59,7 @@ const plainSchemas: Readonly<Record<string, { safeParse(spec: unknown): { readon
 const kinds: Readonly<Record<string, string>> = {
   [computeEndpoints]: computeEndpointKind,
   [databaseAccesses]: databaseAccessNames.kind,
+  [databaseBranches]: databaseBranchNames.kind,
   [controlPlanes]: controlPlaneNames.kind,
   [clusterControlPlanes]: clusterControlPlaneNames.kind,
   [secretsCollection]: "Secret",

@@ -92,8 +92,8 @@ const reasonByStatus: Readonly<Record<number, string>> = {
 };
 
 function plannedCallOf({ method, path, what }: KubernetesCall, process: Process): PlannedCall {
-  const isResource = ["/computeendpoints", "/databaseaccesses", "/secrets", "controlplanes"].some((part) =>
-    path.includes(part),
+  const isResource = ["/computeendpoints", "/databaseaccesses", "/databasebranches", "/secrets", "controlplanes"].some(
+    (part) => path.includes(part),
   );
   return {
     replica: process.machine.name,

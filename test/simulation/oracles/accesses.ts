@@ -138,6 +138,8 @@ function judgeRoles(world: World, lateRoles: ReadonlySet<string>): void {
 function judgeResets(world: World): void {
   // An operator that forgets a password before a Secret holds it sets another one.
   if (world.options.amnesia !== undefined) return;
+  // A role on the branch of a preview gets a password of its own.
+  if (world.options.hasBranches === true) return;
   const { entries } = world.log;
   const count = (is: (text: string) => boolean) => entries.filter(({ text }) => is(text)).length;
   const sent = count((text) => text === "asks the control plane to reset the role's password");
@@ -163,7 +165,7 @@ function knownRoles(world: World): readonly RolePath[] {
 function roleOf(world: World, access: StoredObject): RolePath | undefined {
   const endpoint = world.stored(endpointNameOf(access));
   if (endpoint === undefined) return undefined;
-  const { projectId, branchId } = specOf(endpoint);
+  const { projectId, branchId = isObject(endpoint.status) ? endpoint.status.branchId : undefined } = specOf(endpoint);
   return { projectId: String(projectId), branchId: String(branchId), roleName: String(partOf(access, "role").name) };
 }
 

@@ -2,6 +2,7 @@
 import type { World } from "../run/world.ts";
 import { accesses } from "./accesses.ts";
 import { atRest } from "./at-rest.ts";
+import { branches } from "./branches.ts";
 import { countedOnce } from "./counted-once.ts";
 import { disruption } from "./disruption.ts";
 import { finalizerLast } from "./finalizer-last.ts";
@@ -35,6 +36,7 @@ export function createOracles(world: World): readonly Oracle[] {
     countedOnce(world),
     disruption(world),
     ...(world.options.hasAccesses === true ? [accesses(world)] : []),
+    ...(world.options.hasBranches === true ? [branches(world)] : []),
     ...(world.options.hasPlanes === true ? [planes(world)] : []),
     ...(world.options.hasUsage === true ? [usage(world)] : []),
   ];

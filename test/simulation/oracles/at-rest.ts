@@ -35,6 +35,7 @@ export interface Problem {
 export function problemOf(world: World, resource: StoredObject): Problem | undefined {
   const stalled = conditionOf(resource, "Stalled");
   if (isPausedByPerson(resource)) return pausedProblem(world, resource);
+  if (isWithoutBranch(world, resource)) return undefined;
   if (!isSettled(resource)) {
     const { status, reason, message } = conditionOf(resource, "Ready") ?? {};
     const promise = resource.metadata.deletionTimestamp === undefined ? "L1" : "L2";
@@ -45,6 +46,16 @@ export function problemOf(world: World, resource: StoredObject): Problem | undef
   return why === undefined
     ? undefined
     : { promise: "L1", text: `is Stalled ${stalled.reason}, but ${why}: ${stalled.message}` };
+}
+
+/** Whether it waits for the branch of a DatabaseBranch that is not there, or paused before it had one. */
+function isWithoutBranch(world: World, resource: StoredObject): boolean {
+  const { branchRef } = specOf(resource);
+  const isThere =
+    isObject(branchRef) &&
+    world.branches().some((each) => each.metadata.name === branchRef.name && !isPausedByPerson(each));
+  const isWaiting = conditionOf(resource, "Ready")?.reason === "WaitingForBranch";
+  return isWaiting && !isThere && resource.metadata.deletionTimestamp === undefined;
 }
 
 /** Checks that a paused resource whose endpoint is gone is not Ready. */

@@ -15,6 +15,7 @@ import {
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
+  databaseBranchNames,
   group,
   type KindGaps,
   type KubernetesCall,
@@ -227,7 +228,7 @@ function controlPlaneTap(world: World) {
 
 /** Returns the kinds that the API server does not serve in this run. */
 function gapsOf({ apiServer }: World): ReadonlyMap<string, KindGaps> {
-  const kinds = [databaseAccessNames, controlPlaneNames, clusterControlPlaneNames];
+  const kinds = [databaseAccessNames, databaseBranchNames, controlPlaneNames, clusterControlPlaneNames];
   const missing = kinds.filter(({ plural }) => !apiServer.isInstalled(`${plural}.${group}`));
   return new Map(missing.map(({ kind }) => [kind, new Map([[undefined, "NotServed"]])]));
 }

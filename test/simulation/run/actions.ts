@@ -27,6 +27,14 @@ export type Action =
       readonly annotations: Readonly<Record<string, string | null>>;
     }
   | { readonly kind: "DeleteAccess"; readonly name: string }
+  /** A DatabaseBranch. */
+  | { readonly kind: "ApplyBranch"; readonly name: string; readonly spec: JsonObject }
+  | {
+      readonly kind: "AnnotateBranch";
+      readonly name: string;
+      readonly annotations: Readonly<Record<string, string | null>>;
+    }
+  | { readonly kind: "DeleteBranch"; readonly name: string }
   | { readonly kind: "DeleteSecret"; readonly name: string }
   /** Another client makes a role. */
   | { readonly kind: "PersonCreatesRole"; readonly branchId: string; readonly roleName: string }

@@ -10,6 +10,7 @@ import {
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
+  databaseBranchNames,
   grantAnnotation,
   group,
   kind,
@@ -27,6 +28,8 @@ export const namespace = "shop";
 const collectionPath = `/apis/${group}/${version}/namespaces/${namespace}/${plural}`;
 
 const accessPath = `/apis/${group}/${version}/namespaces/${namespace}/${databaseAccessNames.plural}`;
+
+const branchPath = `/apis/${group}/${version}/namespaces/${namespace}/${databaseBranchNames.plural}`;
 
 /** How the control planes of runs are stored: their collections, and the namespaces of their Secrets. */
 const planePlaces: Readonly<Record<PlaneName, PlanePlace>> = {
@@ -72,7 +75,7 @@ const harms = /^(Watch|Cut$|Crash$|Stop$|Pause$)/;
 function actorOf({ kind }: Action): string {
   if (kind.startsWith("Person")) return "person";
   return ["Apply", "Delete", "Recreate", "Annotate", "RestoreWithoutStatus", "LoseStatus"].includes(kind) ||
-    /Access|Secret|Plane|Key/.test(kind)
+    /Access|Branch|Secret|Plane|Key/.test(kind)
     ? "user"
     : "world";
 }
@@ -106,6 +109,16 @@ const ofKubernetes = {
   AnnotateAccess: (world, { name, annotations }) =>
     call(world, { method: "PATCH", path: `${accessPath}/${name}`, body: { metadata: { annotations } } }),
   DeleteAccess: (world, { name }) => call(world, { method: "DELETE", path: `${accessPath}/${name}` }),
+  ApplyBranch: (world, { name, spec }) =>
+    put(world, branchPath, {
+      apiVersion: `${group}/${version}`,
+      kind: databaseBranchNames.kind,
+      metadata: { name },
+      spec,
+    }),
+  AnnotateBranch: (world, { name, annotations }) =>
+    call(world, { method: "PATCH", path: `${branchPath}/${name}`, body: { metadata: { annotations } } }),
+  DeleteBranch: (world, { name }) => call(world, { method: "DELETE", path: `${branchPath}/${name}` }),
   DeleteSecret: (world, { name }) =>
     call(world, { method: "DELETE", path: `/api/v1/namespaces/${namespace}/secrets/${name}` }),
   Grant: (world, { projects }) => grant(world, projects),

@@ -13,6 +13,7 @@ import {
   computeEndpoints,
   controlPlanes,
   databaseAccesses,
+  databaseBranches,
 } from "../kubernetes/api-server.ts";
 import type { Change } from "../kubernetes/object-store.ts";
 import { WatchHub } from "../kubernetes/watch-hub.ts";
@@ -20,9 +21,10 @@ import { Network } from "../network/exchange.ts";
 import { problemOfAccess } from "../oracles/accesses.ts";
 import { createOracles } from "../oracles/all-oracles.ts";
 import { problemOf } from "../oracles/at-rest.ts";
+import { problemOfBranch } from "../oracles/branches.ts";
 import type { Oracle } from "../oracles/oracle.ts";
 import { problemOfPlane } from "../oracles/planes.ts";
-import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames } from "../ports.ts";
+import { clusterControlPlaneNames, controlPlaneNames, databaseAccessNames, databaseBranchNames } from "../ports.ts";
 import { Replica, serviceUrl } from "../replica/replica.ts";
 import { type ClockError, epochMs, Machine } from "../time/machine.ts";
 import { VirtualTime } from "../time/virtual-time.ts";
@@ -52,6 +54,8 @@ export interface WorldOptions {
   readonly hasElection: boolean;
   /** Whether the kind DatabaseAccess is installed. @default false */
   readonly hasAccesses?: boolean;
+  /** Whether the kind DatabaseBranch is installed. @default false */
+  readonly hasBranches?: boolean;
   /** Whether resources may describe control planes, and a second account exists. @default false */
   readonly hasPlanes?: boolean;
   /** Whether the usage is compared with what the control plane counts. Each branch has at most one endpoint. @default false */
@@ -127,6 +131,7 @@ export class World {
       wallMs: () => epochMs + nowMs(),
       served: [
         ...(options.hasAccesses === true ? [databaseAccessNames.plural] : []),
+        ...(options.hasBranches === true ? [databaseBranchNames.plural] : []),
         ...(options.hasPlanes === true ? planeNames : []),
       ],
       onChange: (change) => this.#changed(change),
@@ -163,6 +168,11 @@ export class World {
   /** Returns every DatabaseAccess as it is stored. */
   accesses(): readonly StoredObject[] {
     return this.apiServer.store.list(databaseAccesses, undefined);
+  }
+
+  /** Returns every DatabaseBranch as it is stored. */
+  branches(): readonly StoredObject[] {
+    return this.apiServer.store.list(databaseBranches, undefined);
   }
 
   /** Returns every ControlPlane and ClusterControlPlane as it is stored. */
@@ -231,6 +241,7 @@ export class World {
     return (
       this.resources().every((resource) => problemOf(this, resource) === undefined) &&
       this.accesses().every((access) => problemOfAccess(this, access) === undefined) &&
+      this.branches().every((branch) => problemOfBranch(this, branch) === undefined) &&
       this.planes().every((plane) => problemOfPlane(this, plane) === undefined)
     );
   }

@@ -1,6 +1,7 @@
 /** Lists the kinds of random runs. */
 import { randomAccessPlan } from "./random-accesses.ts";
 import { randomAmnesiaPlan } from "./random-amnesia.ts";
+import { randomBranchPlan } from "./random-branches.ts";
 import { randomDisruptionPlan } from "./random-disruption.ts";
 import { randomPlan } from "./random-plan.ts";
 import { randomPlanePlan } from "./random-planes.ts";
@@ -13,6 +14,7 @@ import { randomUsagePlan } from "./random-usage.ts";
 export const randomPlans = {
   Seeds: randomPlan,
   Accesses: randomAccessPlan,
+  Branches: randomBranchPlan,
   Planes: randomPlanePlan,
   Usage: randomUsagePlan,
   Amnesia: randomAmnesiaPlan,
