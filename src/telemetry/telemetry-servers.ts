@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 import type { ScrapeAccess, ScrapeDecision, WatchStats } from "../domain/resource-store.ts";
+import type { WorkQueueStats } from "../domain/worker.ts";
 import type { Metrics } from "./metrics.ts";
 
 interface HttpAnswer {
@@ -177,6 +178,16 @@ export function answerHealth(checks: readonly HealthCheck[]): HttpAnswer {
     problem === undefined ? `ok ${name}` : `failed ${name}: ${problem}`,
   );
   return plainText(isWell ? 200 : 503, [...lines, isWell ? "ok" : "not ok", ""].join("\n"));
+}
+
+/** A reconcile that takes this many seconds hangs, because every call within it has a time limit. */
+const longestReconcileSeconds = 600;
+
+/** Only a restart would help. */
+export function queueChecks(stats: () => Pick<WorkQueueStats, "longestRunningSeconds">): readonly HealthCheck[] {
+  const problem = `a reconcile has been running for more than ${longestReconcileSeconds} s`;
+  const isHanging = () => stats().longestRunningSeconds > longestReconcileSeconds;
+  return [{ name: "work-queue", problem: () => (isHanging() ? problem : undefined) }];
 }
 
 /** A watch that has not received any byte yet passes the second check. */

@@ -28,7 +28,6 @@ import type { DatabaseAccessStatus } from "../resource/database-access-schema.ts
 import { branchProjectKey, type DatabaseBranch } from "../resource/database-branch.ts";
 import type { DatabaseBranchStatus } from "../resource/database-branch-schema.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { LivenessWatchdog } from "../runtime/liveness-watchdog.ts";
 import { WorkQueue } from "../runtime/work-queue.ts";
 import { WorkerPool } from "../runtime/worker-pool.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
@@ -48,7 +47,6 @@ export class OperatorParts {
   readonly endpoints: WatchedKind<ComputeEndpoint, ComputeEndpointStatus>;
   readonly metrics: Metrics;
   readonly events: QueuedEventRecorder;
-  readonly liveness: LivenessWatchdog;
   readonly #foundation: Foundation;
   readonly #requests: RequestLimit;
   readonly #failed = Promise.withResolvers<string>();
@@ -105,8 +103,6 @@ export class OperatorParts {
     this.#planeKinds = kinds;
     this.#accessKind = this.#createAccessKind();
     this.#pool = this.#createPool();
-    const queueStats = () => this.#queue.stats();
-    this.liveness = new LivenessWatchdog({ clock, queueStats, hasRoom: () => !this.#requests.isFull });
   }
 
   /** Resolves with the reason when this process must end, for instance because it lost the Lease. Never rejects. */
@@ -114,8 +110,10 @@ export class OperatorParts {
     return this.#failed.promise;
   }
 
+  readonly queueStats = () => this.#queue.stats();
+
   start(): void {
-    for (const part of [this.liveness, ...this.#watches(), this.leadership]) {
+    for (const part of [...this.#watches(), this.leadership]) {
       part.start();
     }
   }
@@ -131,7 +129,6 @@ export class OperatorParts {
   }
 
   async close(): Promise<void> {
-    this.liveness.stop();
     await Promise.all([...this.#watches().map((watch) => watch.stop()), this.#planes.close()]);
   }
 
@@ -221,7 +218,7 @@ export class OperatorParts {
         planes().flatMap(({ id, projects }) =>
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
         ),
-      queueStats: () => this.#queue.stats(),
+      queueStats: this.queueStats,
       watchStats: () => this.endpoints.stats(),
       leader: { leaseName: config.leaseName, isLeader: () => this.fence.mayStartEffect(0) },
     });

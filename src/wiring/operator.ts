@@ -8,11 +8,11 @@ import { loadCredentialSource, loaderOf, readOwnAccount } from "../kubernetes/ht
 import { readClusterId } from "../kubernetes/http/objects.ts";
 import { createScrapeAccess } from "../kubernetes/scrape-access.ts";
 import { findKindGaps } from "../kubernetes/served-kinds.ts";
-import { monitorEventLoop } from "../runtime/liveness-watchdog.ts";
+import { monitorEventLoop } from "../runtime/event-loop-monitor.ts";
 import { endOnUnhandledErrors, type ShutdownStep, shutDown } from "../runtime/shutdown.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { createPinoLogger } from "../telemetry/pino-logger.ts";
-import { startHealthServer, startMetricsServer, watchChecks } from "../telemetry/telemetry-servers.ts";
+import { queueChecks, startHealthServer, startMetricsServer, watchChecks } from "../telemetry/telemetry-servers.ts";
 import type { OperatorOptions } from "./operator-options.ts";
 import { OperatorParts } from "./operator-parts.ts";
 
@@ -48,7 +48,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     const parts = new OperatorParts({ ...options, connection, leaseConnection, clusterId, identity, account, gaps });
     const health = await startHealthServer({
       address: config.healthAddress,
-      liveChecks: parts.liveness.checks,
+      liveChecks: queueChecks(parts.queueStats),
       readyChecks: watchChecks(() => parts.endpoints.stats(), watchStaleAfterMs),
       clock,
       logger,

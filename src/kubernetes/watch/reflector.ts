@@ -39,7 +39,7 @@ export interface ReflectorTiming {
   readonly inactivityMs: number;
   /** Everything is listed again this time after the last list, in case events were lost. */
   readonly relistMs: number;
-  /** A watch that ends earlier than this counts as a failure, and the next attempt waits. */
+  /** A watch that ends earlier than this counts as a failure, and a list follows after a pause. */
   readonly shortWatchMs: number;
 }
 
@@ -47,10 +47,6 @@ const defaultTiming: ReflectorTiming = { pageLimit: 250, inactivityMs: 70_000, r
 /** The server closes a watch after a random time in this range, in seconds. */
 const watchSeconds = { least: 300, most: 600 };
 const retryDelays = { firstMs: 800, longestMs: 30_000 };
-/** After this many milliseconds without a failure, delays start again with the shortest. */
-const resetAfterMs = 120_000;
-/** After so many watches in a row that failed or stayed silent, the next step is a list. */
-const maxBadWatches = 3;
 
 type Step = "List" | "Watch";
 
@@ -82,9 +78,7 @@ export class Reflector<Resource extends StoredIdentity> {
   #lists = 0;
   #watches = 0;
   #pageLimit: number;
-  #badWatches = 0;
   #failures = 0;
-  #pauseEndsAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReflectorOptions<Resource>) {
     this.#options = options;
@@ -144,7 +138,6 @@ export class Reflector<Resource extends StoredIdentity> {
       this.#resourceVersion = resourceVersion;
       this.#listedAtMs = this.#nowMs();
       this.#lists += 1;
-      this.#badWatches = 0;
       this.#options.onList?.();
       wanted?.resolve();
       return "Watch";
@@ -199,22 +192,18 @@ export class Reflector<Resource extends StoredIdentity> {
     const isHealthy = this.#isWatching && !isSilent && this.#nowMs() - openedAtMs >= this.#timing.shortWatchMs;
     this.#isWatching = false;
     deadline.end();
+    if (isHealthy) {
+      this.#failures = 0;
+    }
     if (deadline.signal.aborted && !isSilent) {
       // The reflector has ended the watch itself. That is no failure.
       return "List";
     }
-    if (isOutOfSync(failure)) {
-      await this.#pause("watch is out of sync, will list again", failure);
-      return "List";
-    }
-    if (isHealthy) {
-      this.#badWatches = 0;
+    if (isHealthy && !isOutOfSync(failure)) {
       return "Watch";
     }
-    const isOverload = failure instanceof KubernetesError && failure.reason === "Throttled";
-    this.#badWatches += isOverload ? 0 : 1;
-    await this.#pause("watch ended early or was silent, will resume", failure);
-    return this.#badWatches < maxBadWatches ? "Watch" : "List";
+    await this.#pause("watch broke off, ended early or was silent, will list again", failure);
+    return "List";
   }
 
   /** Follows one watch, and returns when the server closes it. It aborts `silence` if no byte arrives for a while. */
@@ -271,13 +260,11 @@ export class Reflector<Resource extends StoredIdentity> {
       return;
     }
     logger.warn({ err: error }, message);
-    const nowMs = this.#nowMs();
-    this.#failures = nowMs - this.#pauseEndsAtMs > resetAfterMs ? 1 : this.#failures + 1;
+    this.#failures += 1;
     const delayMs = Math.max(
       withJitter(backoffMs(this.#failures, retryDelays), this.#random),
       boundedRetryAfterMs(error),
     );
-    this.#pauseEndsAtMs = nowMs + delayMs;
     await pause(clock, delayMs, [this.#stopping.signal, this.#interrupt.signal]);
   }
 

@@ -1,6 +1,6 @@
 /** Tests the event loop monitor. */
 import { expect, test } from "vitest";
-import { monitorEventLoop } from "../../../src/runtime/liveness-watchdog.ts";
+import { monitorEventLoop } from "../../../src/runtime/event-loop-monitor.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 /** A clock whose timers fire too late by this time. */

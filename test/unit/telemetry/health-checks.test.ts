@@ -1,6 +1,6 @@
 /** Tests the health checks of the watch. */
 import { describe, expect, it } from "vitest";
-import { answerHealth, watchChecks } from "../../../src/telemetry/telemetry-servers.ts";
+import { answerHealth, queueChecks, watchChecks } from "../../../src/telemetry/telemetry-servers.ts";
 
 describe("the checks of the watch", () => {
   const ready = (hasSynced: boolean, silentForMs: number | undefined, unlistedNamespaces: readonly string[] = []) =>
@@ -26,6 +26,13 @@ describe("the checks of the watch", () => {
     expect(ready(true, 180_001).body).toContain("failed watch-fresh: no data from the API server for more than 180 s");
     expect(ready(true, 0)).toMatchObject({ status: 200 });
   });
+});
+
+it.each([
+  [600, 200],
+  [601, 503],
+])("a reconcile has been running for %d s → %d", (longestRunningSeconds, status) => {
+  expect(answerHealth(queueChecks(() => ({ longestRunningSeconds }))).status).toBe(status);
 });
 
 it("one of two checks fails → 503, both named", () => {
