@@ -40,7 +40,7 @@ test("stored resources that no longer fit → reported on each, others go on, an
   await world.untilReady("good");
 
   const stalled = await world.untilStalled("no-branch", "InvalidSpec");
-  expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain("spec.branchId");
+  expect(conditionOf(stalled.status.conditions, "Stalled")?.message).toContain("branchId and branchRef");
   const odd = await world.untilStalled("odd-size", "InvalidSpec");
   expect(conditionOf(odd.status.conditions, "Stalled")?.message).toContain("spec.compute.minUnits");
   expect(await world.sandbox.endpoints(project)).toHaveLength(1);

@@ -25,5 +25,9 @@ test("no CRD at the start → the operator ends with the remedy; only some → t
   await world.untilStalled("other", "ControlPlaneNotReady");
   const lines = world.logs.filter(({ message }) => message.includes("does not serve this kind"));
   // The kinds are looked up at the same time, so the lines come in any order.
-  expect(lines.map(({ fields }) => fields.kind).sort()).toEqual(["ClusterControlPlane", "DatabaseAccess"]);
+  expect(lines.map(({ fields }) => fields.kind).sort()).toEqual([
+    "ClusterControlPlane",
+    "DatabaseAccess",
+    "DatabaseBranch",
+  ]);
 });

@@ -22,7 +22,7 @@ test("kubectl delete -k deploy/base → CRDs, resources and endpoints stay; the 
   await kubectl.run(["delete", "-k", pathOf("deploy/base"), "--timeout=60s"]);
   await world.stopOperator();
   const kept = await kubectl.run(["get", "crd", "--output=name"]);
-  expect(kept.trim().split("\n")).toHaveLength(4);
+  expect(kept.trim().split("\n")).toHaveLength(5);
 
   const changesBefore = (await world.sandbox.requests()).filter(({ method }) => method !== "GET").length;
   await install();
