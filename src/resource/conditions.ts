@@ -66,7 +66,6 @@ const sharedProgressReasons = [
   "OperationInFlight",
   "Paused",
   "Retrying",
-  "WaitingForBranch",
   "WaitingForProject",
 ] as const;
 
@@ -79,6 +78,7 @@ export const progressReasons = [
   "Forgetting",
   "Moving",
   "Updating",
+  "WaitingForBranch",
 ] as const;
 export type ProgressReason = (typeof progressReasons)[number];
 
@@ -167,6 +167,7 @@ export const accessProgressReasons = [
   "CreatingDatabase",
   "CreatingRole",
   "EndpointNotFound",
+  "WaitingForBranch",
   "WaitingForEndpoint",
 ] as const;
 export type AccessProgressReason = (typeof accessProgressReasons)[number];

@@ -10,6 +10,8 @@ import { bindingOf } from "../../src/kinds/access/binding.ts";
 import {
   accessProgressReasons,
   accessStallReasons,
+  branchProgressReasons,
+  branchStallReasons,
   conditionTypes,
   otherReasons,
   planeReasons,
@@ -57,6 +59,8 @@ describe("docs/conditions.md", () => {
     ["Reasons when a person must act", stallReasons],
     ["While work on a DatabaseAccess goes on", accessProgressReasons],
     ["When a person must act on a DatabaseAccess", accessStallReasons],
+    ["While work on a DatabaseBranch goes on", branchProgressReasons],
+    ["When a person must act on a DatabaseBranch", branchStallReasons],
     ["ControlPlane: reasons", planeReasons],
   ])("%s → exactly the reasons of the code, each with meaning and remedy", async (title, reasons) => {
     const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), title));
@@ -72,6 +76,7 @@ describe("docs/conditions.md", () => {
   test.each([
     ["Events", eventReasons.ComputeEndpoint],
     ["DatabaseAccess: events", eventReasons.DatabaseAccess],
+    ["DatabaseBranch: events", eventReasons.DatabaseBranch],
     ["ControlPlane: events", eventReasons.ControlPlane],
   ])("%s → those of the code, with their type", async (title, { Normal: normal, Warning: warning }) => {
     const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), title));

@@ -4,6 +4,7 @@ import {
   clusterControlPlaneNames,
   controlPlaneNames,
   databaseAccessNames,
+  databaseBranchNames,
   group,
   kind,
 } from "../../src/resource/names.ts";
@@ -20,7 +21,12 @@ export const argoActions = ["reconcile", "pause", "resume", "acknowledge-failure
 
 const resource = `${group}_${kind}`;
 /** The kinds with the same health check and without actions. */
-const furtherKinds = [databaseAccessNames.kind, controlPlaneNames.kind, clusterControlPlaneNames.kind];
+const furtherKinds = [
+  databaseAccessNames.kind,
+  databaseBranchNames.kind,
+  controlPlaneNames.kind,
+  clusterControlPlaneNames.kind,
+];
 
 /** Returns the patch of the ConfigMap argocd-cm with these scripts. Pure. */
 export function renderConfigMapPatch({ health, discovery, actions }: ArgoScripts): string {

@@ -31,6 +31,8 @@ const failedBriefly = `sum by (namespace, name, action) (
 ) > 0
 unless on (namespace, name, action) max_over_time(compute_endpoint_operation_failed[10m])`;
 
+const ofBranch = (alert: string, selector: string) => fromLeader({ alert, selector, presence: "database_branch_info" });
+
 /** Alerts about one resource each. Their labels have its namespace and name. */
 export const resourceAlerts: readonly Alert[] = [
   {
@@ -143,5 +145,38 @@ export const resourceAlerts: readonly Alert[] = [
       "A Secret that is there stays as it is, but a new password or host may not be in it. " +
       "The conditions say what is missing and what to do: kubectl -n {{ $labels.namespace }} describe dba {{ $labels.name }}. " +
       "docs/conditions.md has the remedy for each reason.",
+  },
+  {
+    name: "DatabaseBranchNotReady",
+    severity: "warning",
+    expr: `${ofBranch("DatabaseBranchNotReady", "database_branch_ready")} == 0 unless on (namespace, name) database_branch_deleting_seconds`,
+    for: "15m",
+    summary: `${resource}: the DatabaseBranch has not been Ready for 15 minutes`,
+    description:
+      `The branch of the DatabaseBranch ${resource} is missing, or cannot be used. Its endpoints and accesses wait for it. ` +
+      "The conditions say why and what to do: kubectl endpoints why dbb/{{ $labels.name }} -n {{ $labels.namespace }}.",
+  },
+  {
+    name: "DatabaseBranchNotDeleted",
+    severity: "warning",
+    expr: `${ofBranch("DatabaseBranchNotDeleted", "database_branch_deleting_seconds")} > 900`,
+    for: "0s",
+    summary: `${resource}: the DatabaseBranch is deleted for {{ $value | humanizeDuration }}`,
+    description:
+      `The DatabaseBranch ${resource} is being deleted, and its branch is still there and costs storage. ` +
+      "The conditions name what stands in the way: kubectl endpoints why dbb/{{ $labels.name }} -n {{ $labels.namespace }}. " +
+      "To remove the resource and leave the branch, set spec.deletionPolicy to Retain.",
+  },
+  {
+    name: "BranchExpiresSoon",
+    severity: "warning",
+    expr: `${ofBranch("BranchExpiresSoon", "database_branch_lease_left")} < 0.25 unless on (namespace, name) database_branch_deleting_seconds`,
+    for: "0s",
+    summary: `${resource}: less than a quarter of the lease of the branch is left`,
+    description:
+      `The operator renews the lease of the DatabaseBranch ${resource} at half time, and could not. ` +
+      "At its end the control plane deletes the branch with its data. The conditions say why: " +
+      "kubectl endpoints why dbb/{{ $labels.name }} -n {{ $labels.namespace }}. " +
+      "To keep the branch without an end, remove spec.leaseDurationSeconds.",
   },
 ];

@@ -255,6 +255,33 @@ const accesses: readonly AlertCase[] = [
   },
 ];
 
+const branch = (name: string, pod: string) => `database_branch_${name}{${key},${pod}}`;
+
+const branches: readonly AlertCase[] = [
+  {
+    alert: "DatabaseBranchNotReady",
+    name: "not Ready for 15 minutes → fires; while it is being deleted → no alert",
+    series: {
+      [branch("info", podA)]: "1x80",
+      [branch("ready", podA)]: "1 0x80",
+      [branch("deleting_seconds", podA)]: "_x44 0+30x40",
+    },
+    firing: { "15m": [], "15m30s": one, "20m": one, "23m": [] },
+  },
+  {
+    alert: "DatabaseBranchNotDeleted",
+    name: "a deletion of more than 15 minutes → fires; gone → resolves",
+    series: { [branch("info", podA)]: "1x60 stale", [branch("deleting_seconds", podA)]: "0+30x60 stale" },
+    firing: { "15m": [], "16m": [{ labels: orders, value: "16m 0s" }], "40m": [] },
+  },
+  {
+    alert: "BranchExpiresSoon",
+    name: "less than a quarter of the lease is left → fires; it is renewed → resolves",
+    series: { [branch("info", podA)]: "1x60", [branch("lease_left", podA)]: "0.4x10 0.2x10 1x40" },
+    firing: { "4m": [], "6m": one, "12m": [] },
+  },
+];
+
 const unsuspended = (pod: string) => `compute_endpoint_unsuspended_seconds{${key},${pod}}`;
 const starts = (pod: string) => `compute_endpoint_starts_total{${key},${pod}}`;
 
@@ -300,6 +327,7 @@ export const alertCases: readonly AlertCase[] = [
   ...operationFailed,
   ...resources,
   ...accesses,
+  ...branches,
   ...pendingChanges,
   ...costs,
   ...operatorAlertCases,
