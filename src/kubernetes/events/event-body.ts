@@ -3,14 +3,11 @@ import type { ResourceEvent, StoredIdentity } from "../../domain/resource-store.
 import { group, kind, version } from "../../resource/names.ts";
 import { microTime } from "../http/objects.ts";
 
-/** `firstMs` and `lastMs`: when the event was first and last recorded, in epoch milliseconds. */
-interface EventContent {
+export interface EventContent {
   readonly resource: StoredIdentity;
   readonly event: ResourceEvent;
-  readonly name: string;
-  readonly firstMs: number;
-  readonly lastMs: number;
-  readonly count: number;
+  /** When it was recorded, in epoch milliseconds. */
+  readonly atMs: number;
 }
 
 /** The maximum lengths that the events API allows. */
@@ -29,14 +26,14 @@ export function eventName(resourceName: string, random: () => number): string {
   return `${start}.${digits}`;
 }
 
-export function newEvent(content: EventContent, instance: string): object {
+export function newEvent(content: EventContent & { readonly name: string }, instance: string): object {
   const { resource, event } = content;
   const { namespace, name } = resource.key;
   return {
     apiVersion: "events.k8s.io/v1",
     kind: "Event",
     metadata: { name: content.name, namespace: placeOf(content) },
-    eventTime: microTime(content.firstMs),
+    eventTime: microTime(content.atMs),
     reportingController: "endpoint-operator",
     reportingInstance: instance.slice(0, limits.instance),
     type: event.type,
@@ -51,13 +48,12 @@ export function newEvent(content: EventContent, instance: string): object {
       uid: resource.uid,
       resourceVersion: resource.resourceVersion,
     },
-    ...(content.count > 1 ? seriesOf(content) : {}),
   };
 }
 
 /** Of an event that was recorded more than once. The API server refuses a series with the count 1. */
-export function seriesOf({ count, lastMs }: Pick<EventContent, "count" | "lastMs">) {
-  return { series: { count, lastObservedTime: microTime(lastMs) } };
+export function seriesOf({ atMs }: Pick<EventContent, "atMs">, count: number) {
+  return { series: { count, lastObservedTime: microTime(atMs) } };
 }
 
 /** Shortens a note to the allowed number of bytes, because the API server counts bytes. */

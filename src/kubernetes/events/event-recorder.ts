@@ -8,7 +8,7 @@ import { settlesWithin } from "../../runtime/shutdown.ts";
 import { TokenBucket } from "../../runtime/token-bucket.ts";
 import type { KubernetesConnection } from "../http/connection.ts";
 import { mergePatch, objectPath, writeObject } from "../http/objects.ts";
-import { eventName, newEvent, placeOf, seriesOf } from "./event-body.ts";
+import { type EventContent, eventName, newEvent, placeOf, seriesOf } from "./event-body.ts";
 
 interface EventRecorderOptions {
   readonly connection: KubernetesConnection;
@@ -25,14 +25,6 @@ interface SentEvent {
   readonly name: string;
   readonly sentAtMs: number;
   readonly count: number;
-}
-
-interface Unsent {
-  readonly resource: StoredIdentity;
-  readonly event: ResourceEvent;
-  readonly firstMs: number;
-  lastMs: number;
-  count: number;
 }
 
 /** After this many milliseconds, an equal event is a new one. */
@@ -52,7 +44,7 @@ const dropsLoggedEveryMs = 60_000;
 export class QueuedEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #bucket: TokenBucket;
-  readonly #waiting = new Map<string, Unsent>();
+  readonly #waiting = new Set<EventContent>();
   readonly #sent = new Map<string, SentEvent>();
   readonly #ending = new AbortController();
   #sending: Promise<void> | undefined;
@@ -65,22 +57,14 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   record({ kind, key, uid, resourceVersion }: StoredIdentity, event: ResourceEvent): void {
-    const nowMs = this.#options.clock.nowMs();
-    // Equal events have the same id. It is a hash, because the text would stay in memory as long as it is remembered.
-    const { type, reason, action, note } = event;
-    const id = hash("sha256", JSON.stringify([uid, type, reason, action, note]), "base64");
-    const waiting = this.#waiting.get(id);
-    if (waiting !== undefined) {
-      waiting.count += 1;
-      waiting.lastMs = nowMs;
-    } else if (this.#waiting.size >= queueCapacity) {
+    if (this.#waiting.size >= queueCapacity) {
       this.#drop(1);
-    } else {
-      // The queue does not keep the object itself, because its whole status would stay in memory while the event waits.
-      const resource = { ...(kind && { kind }), key, uid, resourceVersion };
-      this.#waiting.set(id, { resource, event, firstMs: nowMs, lastMs: nowMs, count: 1 });
-      this.#sending ??= this.#sendAll();
+      return;
     }
+    // The queue does not keep the object itself, because its whole status would stay in memory while the event waits.
+    const resource = { ...(kind && { kind }), key, uid, resourceVersion };
+    this.#waiting.add({ resource, event, atMs: this.#options.clock.nowMs() });
+    this.#sending ??= this.#sendAll();
   }
 
   /**
@@ -91,7 +75,7 @@ export class QueuedEventRecorder implements EventRecorder {
     const { clock } = this.#options;
     this.#ending.abort();
     const dropRest = clock.after(timeoutMs * 0.75, () => {
-      this.#drop([...this.#waiting.values()].reduce((sum, { count }) => sum + count, 0));
+      this.#drop(this.#waiting.size);
       this.#waiting.clear();
     });
     const isInTime = await settlesWithin(clock, timeoutMs, Promise.resolve(this.#sending));
@@ -102,33 +86,37 @@ export class QueuedEventRecorder implements EventRecorder {
   async #sendAll(): Promise<void> {
     const { signal } = this.#ending;
     // This also visits the events that are recorded meanwhile.
-    for (const [id, unsent] of this.#waiting) {
+    for (const unsent of this.#waiting) {
       while (!signal.aborted && !this.#bucket.tryTake()) {
         await pause(this.#options.clock, this.#bucket.waitMs(), [signal]);
       }
-      if (this.#waiting.delete(id)) {
-        await this.#send(id, unsent);
+      if (this.#waiting.delete(unsent)) {
+        await this.#send(unsent);
       }
     }
     this.#sending = undefined;
   }
 
-  async #send(id: string, unsent: Unsent): Promise<void> {
-    const { clock, logger } = this.#options;
+  async #send(unsent: EventContent): Promise<void> {
+    const { clock, logger, instance, random } = this.#options;
     const { resource, event } = unsent;
+    const id = idOf(unsent);
     const before = this.#sent.get(id);
     this.#sent.delete(id);
+    const isRepeat = before !== undefined && clock.monotonicMs() - before.sentAtMs < repeatMs;
+    const { name, count } = isRepeat ? before : { name: eventName(resource.key.name, random), count: 0 };
+    const place = placeOf(unsent);
+    const call = isRepeat
+      ? { path: objectPath("events", place, name), ...mergePatch(seriesOf(unsent, count + 1)) }
+      : ({ method: "POST", path: objectPath("events", place), body: newEvent({ ...unsent, name }, instance) } as const);
     try {
-      const isRepeat = before !== undefined && clock.monotonicMs() - before.sentAtMs < repeatMs;
-      const count = unsent.count + (isRepeat ? before.count : 0);
-      const name = isRepeat ? before.name : eventName(resource.key.name, this.#options.random);
-      await this.#write({ ...unsent, name, count }, isRepeat);
-      this.#sent.set(id, { name, count, sentAtMs: clock.monotonicMs() });
+      await writeObject(this.#options, { what: "record an event", ...call });
+      this.#sent.set(id, { name, count: count + 1, sentAtMs: clock.monotonicMs() });
       if (this.#sent.size > memoryCapacity) {
         this.#sent.delete(this.#sent.keys().next().value ?? "");
       }
     } catch (error) {
-      this.#drop(unsent.count);
+      this.#drop(1);
       if (!(error instanceof LeaderFenceError)) {
         logger.warn(
           { ...resource.key, eventReason: event.reason, err: error },
@@ -136,17 +124,6 @@ export class QueuedEventRecorder implements EventRecorder {
         );
       }
     }
-  }
-
-  async #write(content: Unsent & { readonly name: string }, isRepeat: boolean): Promise<void> {
-    const call = isRepeat
-      ? { path: objectPath("events", placeOf(content), content.name), ...mergePatch(seriesOf(content)) }
-      : ({
-          method: "POST",
-          path: objectPath("events", placeOf(content)),
-          body: newEvent(content, this.#options.instance),
-        } as const);
-    await writeObject(this.#options, { what: "record an event", ...call });
   }
 
   #drop(count: number): void {
@@ -160,4 +137,9 @@ export class QueuedEventRecorder implements EventRecorder {
       );
     }
   }
+}
+
+/** Equal events have the same id. It is a hash, because the text would stay in memory as long as it is remembered. */
+function idOf({ resource, event: { type, reason, action, note } }: EventContent): string {
+  return hash("sha256", JSON.stringify([resource.uid, type, reason, action, note]), "base64");
 }

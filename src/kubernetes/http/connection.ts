@@ -193,12 +193,21 @@ async function* endingDeadline(body: AsyncIterable<Uint8Array>, deadline: CallDe
  * watches get no span. Neither do events, because they are sent later than their reconcile.
  */
 export function withWriteSpans(inner: KubernetesConnection, tracer: Tracer): KubernetesConnection {
+  return withRequest(inner, (call) =>
+    call.method === "GET" || /\/events(?:\/|$)/.test(call.path)
+      ? inner.request(call)
+      : tracer.inSpan(`${call.method} kubernetes`, { "url.path": call.path }, () => inner.request(call)),
+  );
+}
+
+/** Returns the connection with another way to make a call. */
+export function withRequest(
+  inner: KubernetesConnection,
+  request: KubernetesConnection["request"],
+): KubernetesConnection {
   return {
     namespace: inner.namespace,
-    request: (call) =>
-      call.method === "GET" || /\/events(?:\/|$)/.test(call.path)
-        ? inner.request(call)
-        : tracer.inSpan(`${call.method} kubernetes`, { "url.path": call.path }, () => inner.request(call)),
+    request,
     openStream: (call) => inner.openStream(call),
     close: () => inner.close(),
   };

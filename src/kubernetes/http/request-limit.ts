@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { createCallDeadline, onAbort } from "../../http/call-deadline.ts";
-import type { KubernetesConnection } from "./connection.ts";
+import { type KubernetesConnection, withRequest } from "./connection.ts";
 
 interface RequestLimitOptions {
   readonly clock: Clock;
@@ -39,19 +39,14 @@ export class RequestLimit {
    * does not count for the time limit of a call.
    */
   limit(connection: KubernetesConnection): KubernetesConnection {
-    return {
-      namespace: connection.namespace,
-      request: async (call) => {
-        await this.#enter(call);
-        try {
-          return await connection.request(call);
-        } finally {
-          this.#leave();
-        }
-      },
-      openStream: (call) => connection.openStream(call),
-      close: () => connection.close(),
-    };
+    return withRequest(connection, async (call) => {
+      await this.#enter(call);
+      try {
+        return await connection.request(call);
+      } finally {
+        this.#leave();
+      }
+    });
   }
 
   /** @throws KubernetesError when the signal fires, or the wait is too long. The request was not sent then. */

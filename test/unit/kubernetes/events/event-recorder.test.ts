@@ -82,20 +82,6 @@ describe("the event recorder", () => {
     ]);
   });
 
-  it("many of the same before the first is sent → one POST that counts them", async () => {
-    const { connection, recorder, sent } = startRecorder();
-    const gate = Promise.withResolvers<object>();
-    connection.respond = () => gate.promise;
-    recorder.record(orders, { ...created, note: "another" });
-    for (let count = 0; count < 5; count += 1) recorder.record(orders, created);
-    gate.resolve({});
-    await settlePromises();
-    expect(sent()).toEqual([
-      ["POST", undefined],
-      ["POST", 5],
-    ]);
-  });
-
   it("recorded at whichever moment the one before comes to its end → sent all the same, and waited for", async () => {
     const microtasks = Array.from({ length: 30 }, (_, index) => index);
     for (const count of microtasks) {
