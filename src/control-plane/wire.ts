@@ -195,6 +195,8 @@ export function endpointBody(fields: EndpointChanges & Partial<EndpointCreation>
   };
 }
 
+const initSources = { ParentData: "parent-data", SchemaOnly: "schema-only" } as const;
+
 /** @see https://api-docs.neon.tech/reference (branches; read 2026-11-22) */
 export function branchBody(creation: BranchCreation): object {
   return {
@@ -202,7 +204,7 @@ export function branchBody(creation: BranchCreation): object {
       name: creation.name,
       parent_id: creation.parentId,
       parent_timestamp: creation.parentTime,
-      init_source: creation.initSource,
+      init_source: creation.initSource && initSources[creation.initSource],
       expires_at: creation.expiresTime,
     },
     annotation_value: creation.annotation,

@@ -35,7 +35,7 @@ export interface BranchCreation {
   /** `undefined`: the default branch. */
   readonly parentId: string | undefined;
   readonly parentTime: string | undefined;
-  readonly initSource: "parent-data" | "schema-only" | undefined;
+  readonly initSource: "ParentData" | "SchemaOnly" | undefined;
   readonly expiresTime: string | undefined;
   readonly annotation: Readonly<Record<string, string>>;
 }

@@ -152,7 +152,7 @@ export const eventReasons = {
   },
   DatabaseBranch: {
     Normal: ["BranchCreated", "BranchDeleted", "BranchReset", "BranchRetained"],
-    Warning: ["AnnotationIgnored", "BranchExpiresSoon", "BranchGone", "CreateAbandoned", "ProjectGone"],
+    Warning: ["AnnotationIgnored", "BranchExpiresSoon", "BranchGone", "ProjectGone"],
   },
   ControlPlane: { Normal: ["ControlPlaneReady"], Warning: [] },
 } as const;

@@ -2,12 +2,10 @@ import { z } from "zod";
 import { type CelRule, celRules, controlPlaneRef, identifier, optional, withRules } from "./spec-schema.ts";
 import { conditionsSchema, lastHandled, observedGeneration, recordedPlane, time } from "./status-schema.ts";
 
-const again = "cannot be changed; create another DatabaseBranch instead";
-
 /** A rule of spec: the field can be neither changed, added nor removed. */
 const fixed = (field: string): CelRule => ({
   rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
-  message: `${field} ${again}`,
+  message: `${field} cannot be changed; create another DatabaseBranch instead`,
 });
 
 const branchName = () => z.string().min(1).max(256);
@@ -34,9 +32,7 @@ export const branchNameRule: CelRule = {
 
 export const databaseBranchSpecSchema = z
   .object({
-    projectId: identifier()
-      .describe("Id of the project in the control plane. Cannot be changed.")
-      .meta(celRules({ rule: "self == oldSelf", message: `projectId ${again}` })),
+    projectId: identifier().describe("Id of the project in the control plane. Cannot be changed."),
     name: optional(
       branchName(),
       "Name of the branch in the control plane. Absent: namespace, name and a token of the cluster. Cannot be changed.",
@@ -64,7 +60,7 @@ export const databaseBranchSpecSchema = z
     controlPlaneRef: controlPlaneRef.optional(),
   })
   .describe("The branch as it should be.")
-  .meta(celRules(...["name", "parent", "parentTime", "initSource", "controlPlaneRef"].map(fixed)));
+  .meta(celRules(...["projectId", "name", "parent", "parentTime", "initSource", "controlPlaneRef"].map(fixed)));
 
 const records = {
   serviceUrl: z.string().describe("The control plane that knows the branch."),

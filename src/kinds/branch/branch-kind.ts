@@ -48,6 +48,7 @@ class BranchesInProject implements KindInProject<BranchTypes> {
   readonly #project: ProjectFacts;
   readonly noteOf = branchNote;
   readonly eventsOf = branchEvents;
+  readonly statusOf = (step: BranchStep) => branchStatus(this.#project, step);
   /** One list for all resources of the project. */
   #listed: Promise<BranchList | undefined> | undefined;
 
@@ -68,7 +69,7 @@ class BranchesInProject implements KindInProject<BranchTypes> {
     const { identity } = this.#project;
     const { ownership, createIntent } = resource.status;
     const isOwned = ownership === undefined || isRecordOf(resource, ownership, identity);
-    const isIntended = createIntent === undefined || isOwnIntent(resource, { resource, identity });
+    const isIntended = createIntent === undefined || isOwnIntent(resource, identity);
     return resource.isStatusReadable && isOwned && isIntended ? undefined : recordsUnproven(resource);
   }
 
@@ -100,8 +101,7 @@ class BranchesInProject implements KindInProject<BranchTypes> {
 
   openAttempt(resource: DatabaseBranch): string | undefined {
     const { createIntent, resetIntent } = resource.status;
-    const { identity } = this.#project;
-    const isOpen = createIntent !== undefined && isOwnIntent(resource, { resource, identity });
+    const isOpen = createIntent !== undefined && isOwnIntent(resource, this.#project.identity);
     return isOpen ? createIntent.attempt : resetIntent && resetAttempt(resetIntent);
   }
 
@@ -115,7 +115,7 @@ class BranchesInProject implements KindInProject<BranchTypes> {
       const branchId = ownBranchId(facts, own) ?? "";
       return { ...own, byId: { branchId, branch: await from.getBranch({ projectId, branchId }) } };
     }
-    this.#listed ??= listBranches(projectId, from);
+    this.#listed ??= from.listBranches(projectId).catch(undefinedIfNoCall);
     const list = await this.#listed;
     return list === undefined ? { kind: "NotSupported" } : { kind: "Listed", list };
   }
@@ -136,10 +136,6 @@ class BranchesInProject implements KindInProject<BranchTypes> {
     }
   }
 
-  statusOf(step: BranchStep): DatabaseBranchStatus {
-    return branchStatus(this.#project, step);
-  }
-
   /** After a change, and after what only moves the records, the branch is looked at soon. */
   dueInMs({ plan, outcome, facts }: BranchStep): number | undefined {
     const isMoving = plan?.kind === "RecordBranch" || plan?.kind === "ForgetBranch" || plan?.kind === "RecordReset";
@@ -147,13 +143,8 @@ class BranchesInProject implements KindInProject<BranchTypes> {
   }
 }
 
-/** The project was read before, so a 404 is about the call. @returns `undefined`: the control plane has no such call */
-async function listBranches(projectId: string, from: ControlPlane): Promise<BranchList | undefined> {
-  try {
-    return await from.listBranches(projectId);
-  } catch (error) {
-    const isMissing = error instanceof ControlPlaneError && [404, 405, 501].includes(error.status ?? 0);
-    if (isMissing) return undefined;
-    throw error;
-  }
+/** The project was read before, so a 404 is about the call: the control plane has no calls for branches. */
+function undefinedIfNoCall(error: unknown): undefined {
+  const isMissing = error instanceof ControlPlaneError && [404, 405, 501].includes(error.status ?? 0);
+  if (!isMissing) throw error;
 }

@@ -2,7 +2,7 @@
 import type { ObservedBranch } from "../../domain/branch.ts";
 import { normal, type ResourceEvent, warning } from "../../domain/resource-store.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import { ownPlan } from "../../engine/kind.ts";
+import { ownPlan, type ProjectFacts } from "../../engine/kind.ts";
 import {
   commonSummary,
   conditionsAfter,
@@ -16,10 +16,10 @@ import type { DatabaseBranchStatus } from "../../resource/database-branch-schema
 import { planeRecord } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import { branchWording, stalls } from "./branch-texts.ts";
-import { type BranchContext, type BranchPlan, type BranchStep, ownBranchId } from "./branch-types.ts";
+import { type BranchPlan, type BranchStep, ownBranchId } from "./branch-types.ts";
 
 /** Equal input gives equal status, so a resource at rest causes no write. */
-export function branchStatus(context: BranchContext, step: BranchStep): DatabaseBranchStatus {
+export function branchStatus(context: ProjectFacts, step: BranchStep): DatabaseBranchStatus {
   const { resource, nowMs } = step.facts;
   const { status, generation, annotations: given } = resource;
   const summary = whileDeleting(
@@ -28,9 +28,10 @@ export function branchStatus(context: BranchContext, step: BranchStep): Database
     branchWording,
   );
   const records = recordsAfter(context, step);
+  const seen = records.ownership === undefined ? {} : branchAfter(step);
   const next = withoutEmpty({
     ...{ ...status, ...records },
-    ...(records.ownership === undefined ? noBranch : shownFields(branchAfter(step))),
+    ...(seen && shownFields(seen)),
     observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
     ...(step.outcome.kind !== "Deferred" && { lastHandledReconcileAt: given[annotations.reconcileRequestedAt] }),
     conditions: conditionsAfter({ resource, nowMs }, summary),
@@ -41,23 +42,15 @@ export function branchStatus(context: BranchContext, step: BranchStep): Database
 }
 
 /** The status to store before a create or a reset: what a crash after the request must not lose. */
-export function branchNote({ plan, facts: { resource, nowMs } }: BranchStep): DatabaseBranchStatus | undefined {
-  const { status, generation } = resource;
-  if (plan?.kind === "ResetBranch") {
-    return { ...status, resetIntent: plan.intent };
+export function branchNote({ plan, facts: { resource } }: BranchStep): DatabaseBranchStatus | undefined {
+  switch (plan?.kind) {
+    case "CreateBranch":
+      return { ...resource.status, createIntent: plan.intent };
+    case "ResetBranch":
+      return { ...resource.status, resetIntent: plan.intent };
+    default:
+      return undefined;
   }
-  if (plan?.kind !== "CreateBranch") {
-    return undefined;
-  }
-  const noted = { ...status, createIntent: plan.intent };
-  // The conditions of a refused create stay until its next answer.
-  return status.createIntent !== undefined
-    ? noted
-    : {
-        ...noted,
-        observedGeneration: generation,
-        conditions: conditionsAfter({ resource, nowMs }, summaries.CreateBranch),
-      };
 }
 
 const progressing = (reason: BranchProgressReason, message: string): Summary => ({
@@ -66,11 +59,13 @@ const progressing = (reason: BranchProgressReason, message: string): Summary => 
   message,
 });
 
+const goneText = "Another client deleted the branch. The operator creates another one.";
+
 /** What the conditions say before a plan is sent, and after it was carried out. */
 const summaries: Readonly<Record<BranchPlan["kind"], Summary>> = {
   CreateBranch: progressing("Creating", "The operator creates the branch."),
   RecordBranch: progressing("Creating", "The control plane created the branch. The operator waits until it is ready."),
-  ForgetBranch: progressing("Creating", "Another client deleted the branch. The operator creates another one."),
+  ForgetBranch: progressing("Creating", goneText),
   RenewLease: unchanged,
   ResetBranch: progressing("Resetting", "The branch gets the data of its parent anew."),
   RecordReset: progressing("Resetting", "The branch gets the data of its parent anew."),
@@ -109,15 +104,7 @@ function branchAfter({ facts, reads, plan, outcome }: BranchStep): ObservedBranc
   return own.byId?.branchId === branchId ? own.byId?.branch : own.list.branches.find(({ id }) => id === branchId);
 }
 
-const noBranch = {
-  ...{ branchId: undefined, state: undefined, parentId: undefined },
-  ...{ expiresTime: undefined, lastResetTime: undefined, logicalSizeBytes: undefined },
-};
-
-function shownFields(branch: ObservedBranch | undefined): Partial<DatabaseBranchStatus> {
-  if (branch === undefined) {
-    return {};
-  }
+function shownFields(branch: Partial<ObservedBranch>): Partial<DatabaseBranchStatus> {
   const { id: branchId, state, parentId, expiresTime, lastResetTime, logicalSizeBytes } = branch;
   return { branchId, state, parentId, expiresTime, lastResetTime, logicalSizeBytes };
 }
@@ -125,7 +112,7 @@ function shownFields(branch: ObservedBranch | undefined): Partial<DatabaseBranch
 type Records = Pick<DatabaseBranchStatus, "ownership" | "createIntent" | "resetIntent" | "lastHandledResetAt">;
 
 /** Ownership and the open notes after the step. A request of a reset that stands at the record counts as handled. */
-function recordsAfter({ identity, projectId }: BranchContext, { facts, plan, outcome }: BranchStep): Records {
+function recordsAfter({ identity, projectId }: ProjectFacts, { facts, plan, outcome }: BranchStep): Records {
   const { resource } = facts;
   const { ownership, createIntent, resetIntent, lastHandledResetAt } = resource.status;
   const kept = { ownership, createIntent, resetIntent, lastHandledResetAt };
@@ -164,10 +151,9 @@ export function branchEvents(step: BranchStep, next: DatabaseBranchStatus | unde
   const isNew = id !== undefined && id !== before.ownership?.branchId;
   const leaseMs = (spec.kind === "Valid" ? (spec.spec.leaseDurationSeconds ?? 0) : 0) * 1_000;
   const isLate = outcome.kind === "Failed" && Date.parse(next.expiresTime ?? "") - facts.nowMs < leaseMs / 4;
-  const gone = `Another client deleted branch ${before.ownership?.branchId}. The operator creates another one.`;
   return [
     ...(isNew ? [normal("BranchCreated", "Create", `Created branch ${id}.`)] : []),
-    ...(plan?.kind === "ForgetBranch" ? [warning("BranchGone", "Observe", gone)] : []),
+    ...(plan?.kind === "ForgetBranch" ? [warning("BranchGone", "Observe", goneText)] : []),
     ...(before.lastHandledResetAt !== next.lastHandledResetAt && !isNew
       ? [normal("BranchReset", "Update", "The branch got the data of its parent anew, and connections dropped.")]
       : []),
@@ -178,20 +164,12 @@ export function branchEvents(step: BranchStep, next: DatabaseBranchStatus | unde
 }
 
 function releaseEvents(cause: string, { ownership, createIntent }: DatabaseBranchStatus): readonly ResourceEvent[] {
-  const { branchId } = ownership ?? {};
+  const branch = ownership?.branchId ?? `${createIntent?.name}, if it exists`;
   switch (cause) {
     case "Gone":
-      return branchId === undefined ? [] : [normal("BranchDeleted", "Delete", `Branch ${branchId} is proven gone.`)];
+      return ownership ? [normal("BranchDeleted", "Delete", `Branch ${branch} is proven gone.`)] : [];
     case "Retained":
-      return createIntent === undefined
-        ? [normal("BranchRetained", "Delete", `The operator left branch ${branchId} as it is.`)]
-        : [
-            warning(
-              "CreateAbandoned",
-              "Delete",
-              `A branch ${createIntent.name} may exist. Delete it by hand if needed.`,
-            ),
-          ];
+      return [normal("BranchRetained", "Delete", `The operator left branch ${branch} as it is.`)];
     case "ProjectGone":
       return [warning("ProjectGone", "Delete", "The project was deleted before, and its branches with it.")];
     default:

@@ -1,7 +1,7 @@
 /** The types of the kind DatabaseBranch, and what a decision about one is made from. */
 import type { BranchCreation, BranchList, ObservedBranch } from "../../domain/branch.ts";
 import type { Operation } from "../../domain/operation.ts";
-import type { Facts, PlanOf, ProjectFacts, Step } from "../../engine/kind.ts";
+import type { Facts, PlanOf, Step } from "../../engine/kind.ts";
 import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import type { BranchIntent, DatabaseBranchStatus, ResetIntent } from "../../resource/database-branch-schema.ts";
 import { ownershipToken, tokenIn } from "../../resource/identity.ts";
@@ -84,6 +84,3 @@ export function ownBranchId(
 export function resetAttempt({ value }: ResetIntent): string {
   return `reset ${value}`;
 }
-
-/** What all decisions of one reconcile share. */
-export type BranchContext = ProjectFacts;

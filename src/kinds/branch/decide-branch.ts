@@ -1,14 +1,26 @@
-/** Decides about one DatabaseBranch: what to read next, and what follows from the reads. */
-import type { Reads } from "../../engine/kind.ts";
+/** Decides about one DatabaseBranch: what to read next, and what follows: its create, its lease, its reset, its end. */
+import type { ObservedBranch } from "../../domain/branch.ts";
+import type { ProjectFacts, Reads } from "../../engine/kind.ts";
 import { invalidSpec, paused } from "../../engine/standing.ts";
+import { secondsTime } from "../../resource/conditions.ts";
+import type { DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
+import { annotations } from "../../resource/names.ts";
 import { isBeingDeleted, isPaused } from "../../resource/stored-object.ts";
-import { stalls } from "./branch-texts.ts";
-import { type BranchContext, type BranchFacts, type BranchTypes, ownBranchId, type Plan } from "./branch-types.ts";
-import { planDeletion, planOwned } from "./plan-branch.ts";
-import { planCreate } from "./plan-create.ts";
+import { stalls, wait } from "./branch-texts.ts";
+import {
+  type BranchFacts,
+  type BranchObservation,
+  type BranchTypes,
+  ownBranchId,
+  type Plan,
+  resetAttempt,
+} from "./branch-types.ts";
+import { planCreate, planUnresolved, settleLeftMs } from "./plan-create.ts";
+
+const lookOwn: Plan = { kind: "Look", at: "Own" };
 
 /** Pure. Guarantees: a branch is changed or deleted only after a read by id, and created only under a stored intent. */
-export function decideBranch({ projectId }: BranchContext, facts: BranchFacts, reads: Reads<BranchTypes>): Plan {
+export function decideBranch({ projectId }: ProjectFacts, facts: BranchFacts, reads: Reads<BranchTypes>): Plan {
   const { resource, memory } = facts;
   const { ownership } = resource.status;
   const answered = memory.posts?.answer?.branch;
@@ -21,7 +33,7 @@ export function decideBranch({ projectId }: BranchContext, facts: BranchFacts, r
   }
   const { own } = reads;
   if (own === undefined) {
-    return { kind: "Look", at: "Own" };
+    return lookOwn;
   }
   if (own.kind === "NotSupported") {
     return stalls.notSupported(resource);
@@ -44,8 +56,101 @@ export function decideBranch({ projectId }: BranchContext, facts: BranchFacts, r
   // The answer to its create or its status was lost: the branch carries the resource's token.
   const isRead = own.byId?.branchId === branchId;
   if (branchId !== undefined && !isRead) {
-    return { kind: "Look", at: "Own" };
+    return lookOwn;
   }
   const found = own.byId?.branch;
   return found === undefined ? planCreate(observation, spec) : { kind: "RecordBranch", branch: found };
+}
+
+/** The states in which a branch can be used. An archived one is only slower at its first use. */
+const usableStates: readonly string[] = ["ready", "archived"];
+
+function planOwned(observation: BranchObservation, spec: DatabaseBranchSpec, branchId: string): Plan {
+  const { own, resource, policy } = observation;
+  const isRead = own.byId?.branchId === branchId;
+  const branch = isRead ? own.byId?.branch : own.list.branches.find(({ id }) => id === branchId);
+  if (branch === undefined) {
+    return isRead ? planGone(observation, branchId) : lookOwn;
+  }
+  const renewal = planLease(spec, branch, observation.nowMs);
+  const step = renewal ?? (isPaused(resource) ? undefined : planReset(observation, branch));
+  if (step !== undefined) {
+    // A list proves only that nothing is to be done.
+    return isRead ? step : lookOwn;
+  }
+  if (isPaused(resource)) {
+    return paused;
+  }
+  if (usableStates.includes(branch.state)) {
+    return { kind: "Settled" };
+  }
+  const message = `The branch is in the state ${branch.state}. The operator waits until it is ready.`;
+  return wait(branch.state === "resetting" ? "Resetting" : "OperationInFlight", message, policy.operationPollMs);
+}
+
+/** Clocks differ, so a time up to a minute ahead may have passed at the control plane. */
+const clocksDifferMs = 60_000;
+
+function planGone({ resource, nowMs }: BranchObservation, branchId: string): Plan {
+  const { expiresTime } = resource.status;
+  const isExpired = expiresTime !== undefined && Date.parse(expiresTime) <= nowMs + clocksDifferMs;
+  return isExpired ? stalls.expired(branchId, expiresTime) : { kind: "ForgetBranch", branchId };
+}
+
+/** The lease is renewed at half time, and when spec gives it another length. `undefined`: it is as spec says. */
+function planLease(spec: DatabaseBranchSpec, branch: ObservedBranch, nowMs: number): Plan | undefined {
+  const { leaseDurationSeconds: seconds } = spec;
+  const { id: branchId, expiresTime } = branch;
+  if (seconds === undefined) {
+    return expiresTime === undefined ? undefined : { kind: "RenewLease", branchId, expiresTime: null };
+  }
+  const leaseMs = seconds * 1_000;
+  const leftMs = expiresTime === undefined ? Infinity : Date.parse(expiresTime) - nowMs;
+  const isCurrent = leftMs > leaseMs / 2 && leftMs <= leaseMs + clocksDifferMs;
+  return isCurrent ? undefined : { kind: "RenewLease", branchId, expiresTime: secondsTime(nowMs + leaseMs) };
+}
+
+/** A reset is sent once for each value of the annotation. `undefined`: none is asked for, or open. */
+function planReset(observation: BranchObservation, branch: ObservedBranch): Plan | undefined {
+  const { resource } = observation;
+  const { resetIntent: open, lastHandledResetAt } = resource.status;
+  if (open !== undefined && branch.lastResetTime !== open.lastResetTime) {
+    return { kind: "RecordReset", value: open.value };
+  }
+  const leftMs = open === undefined ? 0 : settleLeftMs(observation, resetAttempt(open));
+  if (leftMs > 0) {
+    return wait("Resetting", "The answer to a reset was lost. The operator waits for its effect.", leftMs);
+  }
+  const value = resource.annotations[annotations.resetRequestedAt] ?? open?.value;
+  if (value === undefined || value === lastHandledResetAt) {
+    return undefined;
+  }
+  const { id: branchId, parentId } = branch;
+  if (parentId === undefined) {
+    return stalls.hasNoParent();
+  }
+  const intent = { value, ...(branch.lastResetTime !== undefined && { lastResetTime: branch.lastResetTime }) };
+  return planRefusal(observation, branch, "reset") ?? { kind: "ResetBranch", branchId, parentId, intent };
+}
+
+/** What the control plane refuses without a try. Its list by parent id names the children. */
+function planRefusal({ own }: BranchObservation, branch: ObservedBranch, what: "delete" | "reset"): Plan | undefined {
+  if (branch.isProtected) {
+    return stalls.isProtected(what);
+  }
+  const children = own.list.branches.filter(({ parentId }) => parentId === branch.id).map(({ id }) => id);
+  return children.length === 0 ? undefined : stalls.hasChildren(what, children.sort().slice(0, 10));
+}
+
+/** A deletion ends when a read by id proves that the branch is gone, or that no create can still take effect. */
+function planDeletion(observation: BranchObservation, branchId: string | undefined): Plan {
+  const { byId } = observation.own;
+  if (branchId !== undefined && byId?.branchId !== branchId) {
+    return lookOwn;
+  }
+  const branch = byId?.branch;
+  if (branch === undefined) {
+    return planUnresolved(observation) ?? { kind: "RemoveFinalizer", cause: "Gone" };
+  }
+  return planRefusal(observation, branch, "delete") ?? { kind: "DeleteBranch", branchId: branch.id };
 }

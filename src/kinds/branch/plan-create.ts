@@ -1,9 +1,8 @@
 /** Plans the next step of a DatabaseBranch that owns no branch. */
-
 import { secondsTime } from "../../resource/conditions.ts";
 import type { DatabaseBranch } from "../../resource/database-branch.ts";
 import type { BranchIntent, DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
-import { isOfPlane, isTokenOfCluster, planeRecord } from "../../resource/identity.ts";
+import { type Identity, isOfPlane, isTokenOfCluster, planeRecord } from "../../resource/identity.ts";
 import { stalls, wait } from "./branch-texts.ts";
 import { type BranchObservation, ownerAnnotation, ownToken, type Plan, tokenOf } from "./branch-types.ts";
 
@@ -36,18 +35,16 @@ export function planCreate(observation: BranchObservation, spec: DatabaseBranchS
 }
 
 /** A POST without an answer may still take effect. `undefined`: none can. */
-export function planUnresolved({ resource, memory, policy, startedAtMs }: BranchObservation): Plan | undefined {
-  const { createIntent } = resource.status;
-  const { posts } = memory;
-  const isUnresolved = posts?.attempt === createIntent?.attempt && posts?.isUnresolved === true;
-  const leftMs = isUnresolved ? posts.sinceMs + policy.createSettleMs - startedAtMs : 0;
-  return createIntent === undefined || leftMs <= 0
-    ? undefined
-    : wait(
-        "CreateUnresolved",
-        "The answer to a create was lost. The operator waits until that request can no longer take effect.",
-        Math.max(leftMs, policy.operationPollMs),
-      );
+export function planUnresolved(observation: BranchObservation): Plan | undefined {
+  const { createIntent } = observation.resource.status;
+  const leftMs = createIntent === undefined ? 0 : settleLeftMs(observation, createIntent.attempt);
+  const message = "The answer to a create was lost. The operator waits until that request can no longer take effect.";
+  return leftMs > 0 ? wait("CreateUnresolved", message, leftMs) : undefined;
+}
+
+/** Milliseconds until a request under this note, if it has no answer, can no longer take effect. */
+export function settleLeftMs({ memory: { posts }, policy, startedAtMs }: BranchObservation, attempt: string): number {
+  return posts?.attempt === attempt && posts.isUnresolved ? posts.sinceMs + policy.createSettleMs - startedAtMs : 0;
 }
 
 /** Names are unique in a project, so namespace and token are part of it. */
@@ -73,16 +70,14 @@ function creationOf(
 ) {
   return {
     ...{ name: intent.name, parentId, parentTime },
-    initSource: initSource === "SchemaOnly" ? "schema-only" : initSource && "parent-data",
+    initSource,
     expiresTime: seconds === undefined ? undefined : secondsTime(nowMs + seconds * 1_000),
     annotation: { [ownerAnnotation]: intent.token },
   } as const;
 }
 
 /** Whether the intent was made for this resource, here, and not copied from another one. */
-export function isOwnIntent(
-  { status: { createIntent } }: DatabaseBranch,
-  facts: Parameters<typeof ownToken>[0],
-): boolean {
-  return createIntent?.token === ownToken(facts) && isOfPlane(createIntent, facts.identity);
+export function isOwnIntent(resource: DatabaseBranch, identity: Identity): boolean {
+  const { createIntent } = resource.status;
+  return createIntent?.token === ownToken({ resource, identity }) && isOfPlane(createIntent, identity);
 }
