@@ -96,13 +96,16 @@ export class Decision<T extends KindTypes> {
     return planStanding(standing, facts) ?? this.scope.decide(facts, this.#reads);
   }
 
-  /** Makes the reads that the decision asks for, and decides after each. @throws ControlPlaneError */
-  async readAndDecide(from: ControlPlane, reads: ProjectReads): Promise<void> {
+  /**
+   * Makes the reads that the decision asks for, and decides after each. @throws ControlPlaneError
+   * @param mayObserve whether the kind's own reads are made
+   */
+  async readAndDecide(from: ControlPlane, reads: ProjectReads, mayObserve = true): Promise<void> {
     this.#reads = { project: reads };
     this.plan = this.decide();
     for (let times = 0; times < decisionsLimit; times += 1) {
       const plan = commonPlan(this.plan);
-      if (plan?.kind !== "Look" || plan.at === "Project") {
+      if (plan?.kind !== "Look" || plan.at === "Project" || (plan.at === "Own" && !mayObserve)) {
         return;
       }
       if (plan.at === "Own") {

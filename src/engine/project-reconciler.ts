@@ -154,9 +154,15 @@ class ProjectReconcile {
     const ranges = this.#resources.flatMap(({ shownLog }) => shownLog?.since ?? []);
     const reads = await readProject({ clock: this.#context.clock, controlPlane: calls.controlPlane }, project, ranges);
     project.listedWith = await calls.keyMark();
+    // If each of them read its branch for each change of the others, the reads would grow with their square.
+    const queued = chosen.flatMap((each) => each.queued() ?? []);
+    const next = firstChange(queued, project.lastChange?.namespace);
+    const behind = new Set(queued.map(({ uid }) => uid).filter((uid) => uid !== next?.uid));
     for (const kind of this.#context.kinds) {
       await Promise.all(
-        chosen.filter((each) => each.kind === kind).map((each) => each.decideWithReads(calls.controlPlane, reads)),
+        chosen
+          .filter((each) => each.kind === kind)
+          .map((each) => each.decideWithReads(calls.controlPlane, reads, !behind.has(each.resource.uid))),
       );
     }
     project.readFailure = undefined;

@@ -130,10 +130,11 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     return isGuarded && !this.resource.finalizers.includes(this.kind.finalizer);
   }
 
-  async decideWithReads(from: ControlPlane, reads: ProjectReads): Promise<void> {
+  /** @param isTurn whether no change of the queue comes before that of this resource */
+  async decideWithReads(from: ControlPlane, reads: ProjectReads, isTurn: boolean): Promise<void> {
     await this.#guarded(async () => {
       try {
-        await this.readAndDecide(from, reads);
+        await this.readAndDecide(from, reads, isTurn);
       } catch (error) {
         if (!(error instanceof ControlPlaneError)) throw error;
         this.readError = error;
@@ -153,16 +154,20 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
 
   /** The change that the resource waits to send. */
   wish(): WaitingChange | undefined {
+    return this.#isDone || this.shape !== "Change" ? undefined : this.#waiting();
+  }
+
+  /** A change that waited before, while nothing has changed for its resource. Its own reads are made at its turn. */
+  queued(): WaitingChange | undefined {
+    return this.isDue || this.plan.kind !== "Look" ? undefined : this.#waiting();
+  }
+
+  #waiting(): WaitingChange | undefined {
     const { waitingSinceMs: sinceMs } = this.memory;
-    const { shape, scope, plan } = this;
-    if (this.#isDone || sinceMs === undefined || shape !== "Change") {
-      return undefined;
-    }
     const { uid, key } = this.resource;
-    const { attempt } = scope.traitsOf(plan);
-    const hasOpenCreate = attempt !== undefined && attempt === scope.openAttempt(this.resource);
+    const hasOpenCreate = this.scope.openAttempt(this.resource) !== undefined;
     const urgency = isBeingDeleted(this.resource) ? "Deletion" : hasOpenCreate ? "OpenCreate" : "Other";
-    return { uid, namespace: key.namespace, urgency, sinceMs };
+    return sinceMs === undefined ? undefined : { uid, namespace: key.namespace, urgency, sinceMs };
   }
 
   /** Sends the change. Claims and grants may have changed since the decision, so they are looked up again. */

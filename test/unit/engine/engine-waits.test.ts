@@ -211,6 +211,15 @@ describe("lock, turn and budget", () => {
     expect(scene.sent).toEqual(["create", "create"]);
   });
 
+  test("five creates that ask for reads of their own → made once for all, and then only at each one's turn", async () => {
+    const scene = new ToyScene();
+    scene.kind.hasOwnReads = true;
+    for (const name of ["a", "b", "c", "d", "e"]) scene.apply(1, { key: { namespace: "shop", name }, uid: name });
+    await scene.pass(60_000);
+    expect(scene.sent).toEqual(Array.from({ length: 5 }, () => "create"));
+    expect(scene.kind.ownReads.toSorted().join("")).toBe("abbccddee");
+  });
+
   test("423 → the changes of the whole project wait, and that is no failure", async () => {
     const scene = new ToyScene();
     scene.refuse(refused("Locked"));

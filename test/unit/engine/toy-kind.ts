@@ -35,7 +35,7 @@ interface ToyTypes {
   readonly resource: Toy;
   readonly status: ToyStatus;
   readonly plan: ToyPlan;
-  readonly own: undefined;
+  readonly own: "Read";
   readonly answer: Pick<Mutation, "operations"> & Partial<Mutation>;
   readonly applied: undefined;
   readonly hint: undefined;
@@ -47,6 +47,10 @@ const wording = { deleting: "The object is deleted.", deletionRemedy: "Ask for h
 export class ToyKind implements Kind<ToyTypes> {
   readonly finalizer = toyFinalizer;
   readonly store: FakeStore<Toy, ToyStatus>;
+  /** Whether a create asks for the kind's own reads. */
+  hasOwnReads = false;
+  /** The uid of each resource for which they were made. */
+  readonly ownReads: string[] = [];
   constructor(store: FakeStore<Toy, ToyStatus>) {
     this.store = store;
   }
@@ -60,7 +64,11 @@ export class ToyKind implements Kind<ToyTypes> {
       heldBy: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
       missingGrant: ({ key }) => (grantOf(key.namespace, projectId).mayChange ? undefined : "There is no grant."),
       shownLog: ({ status }) => (status.objectId ? { since: parseMark(status) } : undefined),
-      decide: decideToy,
+      decide: (facts, reads) => decideToy(facts, this.hasOwnReads ? reads : { own: "Read", ...reads }),
+      observe: async ({ resource }) => {
+        this.ownReads.push(resource.uid);
+        return "Read";
+      },
       traitsOf: (plan) => ({
         shape: plan.kind === "Settled" ? "Rest" : "Change",
         name: "size" in plan ? `${plan.size}` : "",
@@ -78,7 +86,7 @@ export class ToyKind implements Kind<ToyTypes> {
   }
 }
 
-function decideToy(facts: Facts<ToyTypes>, { project }: Reads<ToyTypes>): ToyPlan | CommonPlan {
+function decideToy(facts: Facts<ToyTypes>, { project, own }: Reads<ToyTypes>): ToyPlan | CommonPlan {
   const { resource, memory, monotonicMs, policy } = facts;
   const snapshot = project?.snapshot;
   if (snapshot === undefined) return { kind: "Look", at: "Project" };
@@ -95,8 +103,12 @@ function decideToy(facts: Facts<ToyTypes>, { project }: Reads<ToyTypes>): ToyPla
     return object ? { kind: "Delete", id: object.id } : { kind: "RemoveFinalizer", cause: "Gone" };
   }
   const { size } = resource.spec.spec;
-  if (object === undefined) return { kind: "Create", size, attempt: `create ${resource.uid}` };
+  if (object === undefined) return planCreate(resource.uid, size, own);
   return { kind: object.maxUnits === size ? "Settled" : "Resize", size, id: object.id };
+}
+
+function planCreate(uid: string, size: number, own: ToyTypes["own"] | undefined): ToyPlan | CommonPlan {
+  return own === undefined ? { kind: "Look", at: "Own" } : { kind: "Create", size, attempt: `create ${uid}` };
 }
 
 async function sendToy({ plan, facts: { resource } }: Step<ToyTypes>, projectId: string, to: ControlPlane) {

@@ -20,8 +20,9 @@ export class ToyScene {
     indexesOf: () => [],
     parseStatus: (stored) => stored as ToyStatus,
   });
+  readonly kind = new ToyKind(this.store);
   readonly engine = new FakeEngine({
-    ...{ clock: this.clock, kinds: [new ToyKind(this.store)], controlPlane: this.service.controlPlane },
+    ...{ clock: this.clock, kinds: [this.kind], controlPlane: this.service.controlPlane },
     identity: { clusterId: "cluster-a", serviceUrl: this.service.controlPlane.serviceUrl },
     policy: { createSettleMs: 20_000, operationPollMs: 5_000, resyncMs: 600_000 },
   });

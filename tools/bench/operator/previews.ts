@@ -1,4 +1,5 @@
 /** Measures previews: a DatabaseBranch, a ComputeEndpoint and a DatabaseAccess each, all in one project and namespace. */
+import { findComputes } from "../../demo/scene/computes.ts";
 import { waitUntil } from "../../process/wait-until.ts";
 import { table } from "../common/figures.ts";
 import { inParallel } from "../common/load.ts";
@@ -7,7 +8,11 @@ import { isReady, planPopulation, type StoredResource } from "./population.ts";
 import { SandboxServer } from "./sandbox-server.ts";
 
 const group = "endpoint-operator.dev/v1alpha1";
-const counts = [1, 50];
+const sizes = [
+  [1, "PostgreSQL"],
+  [1, ""],
+  [50, ""],
+] as const;
 
 interface PreviewOptions extends Pick<Stage, "world" | "settings"> {
   readonly say: (line: string) => void;
@@ -16,10 +21,14 @@ interface PreviewOptions extends Pick<Stage, "world" | "settings"> {
 /** Brings up previews beside a running operator: one alone, and many at once. */
 export async function measurePreviews({ world, settings, say }: PreviewOptions): Promise<string> {
   const rows: string[][] = [];
-  for (const count of counts) {
-    const population = planPopulation(`previews${count}`, { resources: 1, projects: 1 });
+  const computes = await findComputes();
+  const postgres = computes.kind === "Found" && { compute: "postgres", "postgres-bin": computes.postgresBin };
+  for (const [count, program] of sizes.filter((size) => size[1] === "" || postgres !== false)) {
+    const population = planPopulation(`previews${count}${program.toLowerCase()}`, { resources: 1, projects: 1 });
     const { namespace, projects } = population;
-    const sandbox = await SandboxServer.start({ ...world, sandboxProfile: "public" }, [population]);
+    const sandbox = await SandboxServer.start({ ...world, sandboxProfile: "public" }, [population], {
+      ...(program !== "" && postgres),
+    });
     await world.kube.post("/api/v1/namespaces", { metadata: { name: namespace } });
     await world.kube.post(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, secretsBinding);
     const operator = await OperatorProcess.start({ world, sandbox, population, settings });
@@ -39,7 +48,12 @@ export async function measurePreviews({ world, settings, say }: PreviewOptions):
     const seconds = (performance.now() - startedMs) / 1_000;
     const { reads, writes } = await sandbox.counts();
     say(`${count} previews: ${seconds.toFixed(1)} s`);
-    rows.push([String(count), seconds.toFixed(1), (reads / count).toFixed(1), (writes / count).toFixed(1)]);
+    rows.push([
+      `${count} ${program && `with ${program}`}`.trim(),
+      seconds.toFixed(1),
+      (reads / count).toFixed(1),
+      (writes / count).toFixed(1),
+    ]);
     await operator.stop();
     await sandbox.stop();
   }

@@ -30,13 +30,14 @@ export class SandboxServer {
   static async start(
     { program, sandboxProfile, folder }: Pick<BenchWorld, "program" | "sandboxProfile" | "folder">,
     populations: readonly Population[],
+    more: Readonly<Record<string, string>> = {},
   ): Promise<SandboxServer> {
     const name = populations[0]?.namespace;
     const fixture = path.join(folder, `${name}-fixture.json`);
     await writeFile(fixture, fixtureOf(populations));
     const options = {
       ...{ port: 0, "api-key": apiKey, fixture, profile: sandboxProfile },
-      ...{ "operation-latency": 200, "rate-limit": "off" },
+      ...{ "operation-latency": 200, "rate-limit": "off", ...more },
     };
     const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, String(value)]);
     const logFile = path.join(folder, `${name}-sandbox.log`);
