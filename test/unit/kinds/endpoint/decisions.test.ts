@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { noGrant, notGrantedMessage, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { decideEndpoint, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
+import { EndpointsInProject } from "../../../../src/kinds/endpoint/endpoint-kind.ts";
 import type { Observation } from "../../../../src/kinds/endpoint/observation.ts";
 import { missingGrant } from "../../../../src/kinds/endpoint/standing.ts";
 import { formatMark } from "../../../../src/operations/counting.ts";
@@ -12,6 +13,7 @@ import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.
 import { endpointName, isIdentityProven, ownershipToken } from "../../../../src/resource/identity.ts";
 import { annotations } from "../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
+import { knownBranch } from "../../../support/fakes/known-branch.ts";
 import {
   acknowledged,
   branch,
@@ -32,6 +34,7 @@ import {
   type Row,
   resource,
   spec,
+  stepOf,
   timeAt,
 } from "./builders.ts";
 
@@ -281,6 +284,21 @@ it.each<[string, string | undefined, Observation]>([
 ])("a grant for the branches of main: %s → misses %s", (_, want, { resource: given, grant, place = byId }) => {
   const message = missingGrant(given, grant, place);
   expect(message).toBe(want && notGrantedMessage("shop", project, want as "change"));
+});
+
+it.each([
+  ["gone", undefined, "BranchGone"],
+  ["there", knownBranch({ namespace: "shop", projectId: project, branchId: branch, identity }), "EndpointRetained"],
+])("Retain, and its DatabaseBranch is %s → the event says what is left", (_, found, want) => {
+  const status = { ownership: ownership() };
+  const given = observation({
+    resource: resource({ spec: { ...byRef, deletionPolicy: "Retain" }, ...deleting, status }),
+  });
+  const step = stepOf(given, { kind: "NothingSent" }, { kind: "RemoveFinalizer", cause: "Retained" });
+  const facts = { key: project, planeId: "", projectId: project, identity, policy: given.policy, problem: undefined };
+  const more = { nowMs, monotonicMs, grantOf: () => given.grant, answerOf: () => undefined };
+  const scope = new EndpointsInProject({ ...facts, ...more }, [], () => found);
+  expect(scope.eventsOf(step, undefined).map(({ reason }) => reason)).toEqual([want]);
 });
 
 describe.each([
