@@ -32,7 +32,6 @@ export async function buildArm64Image(
   return debian;
 }
 
-/** Takes the Node of this version from its npm package. @returns the path of the program */
 async function unpackNode(directory: string): Promise<string> {
   await mkdir(directory);
   const wanted = `node-linux-${architecture}@${process.versions.node}`;

@@ -4,7 +4,6 @@ import path from "node:path";
 import { runCommand } from "../assets/run-command.ts";
 import type { Workspace } from "./buildah.ts";
 
-/** A Debian package of a base image. */
 export interface DebianPackage {
   readonly name: string;
   readonly version: string;
@@ -59,7 +58,6 @@ async function makeBuildImage(workspace: Workspace, name: string): Promise<void>
   await commit(workspace, name, { files, environment });
 }
 
-/** The list of packages, in the root that is being made. */
 const listInside = "/packages.list";
 
 async function makeRoot({ directory, epochSeconds }: Workspace, include: readonly string[], architecture?: string) {
@@ -99,7 +97,6 @@ interface NewImage {
   readonly architecture?: string | undefined;
 }
 
-/** Makes an image from files. */
 export async function commit(
   { buildah, epochSeconds }: Workspace,
   name: string,

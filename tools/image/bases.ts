@@ -9,7 +9,6 @@ import { type ProgressSink, withProgress } from "../assets/progress.ts";
 import { type DebianPackage, makeBaseImages } from "./base-images.ts";
 import { type Buildah, buildFile, removeStorage, type Workspace, withBuildah } from "./buildah.ts";
 
-/** The base images in buildah's storage. */
 export interface Bases extends Workspace {
   /** The text that is built in place of the Dockerfile. It begins after the npm packages. */
   readonly dockerfile: string;
@@ -17,7 +16,6 @@ export interface Bases extends Workspace {
   readonly debian: readonly DebianPackage[];
 }
 
-/** The options of the base images. */
 export interface BasesOptions extends Pick<Workspace, "root" | "epochSeconds"> {
   /** The folder that keeps base images and npm packages for the next build. @default none: everything is made again */
   readonly cache?: string | undefined;
@@ -25,7 +23,6 @@ export interface BasesOptions extends Pick<Workspace, "root" | "epochSeconds"> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The name of the image with the npm packages. */
 const packagesImage = "docker.io/library/endpoint-operator-packages:cached";
 
 /**
@@ -80,7 +77,6 @@ async function keyOf({ root, epochSeconds }: BasesOptions, packages: string): Pr
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Runs `work`, and removes the images that it has added. */
 async function keepingImages<T>(buildah: Buildah, work: () => Promise<T>): Promise<T> {
   const ids = async () => (await buildah(["images", "--all", "--quiet", "--no-trunc"])).split("\n");
   const before = new Set(await ids());

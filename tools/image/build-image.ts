@@ -9,15 +9,11 @@ import { readImageFile, readOciImage } from "./oci-layout.ts";
 import { packFiles } from "./same-bytes.ts";
 import { imageSbom } from "./sbom.ts";
 
-/** The options of the image. */
 export interface ImageOptions extends BasesOptions {
   /** The folder for the results. It is made. */
   readonly outDir: string;
-  /** The stage of the Dockerfile. @default "operator" */
   readonly target?: string;
-  /** The name of the image without a tag. @default "endpoint-operator" */
   readonly name?: string;
-  /** Whether the image is built for arm64 as well. @default false */
   readonly arm64?: boolean;
   /** Also pushes the image to this address, for instance `registry.example.com/endpoint-operator:0.1.0`. @default no */
   readonly pushTo?: string | undefined;
@@ -25,17 +21,13 @@ export interface ImageOptions extends BasesOptions {
   readonly afterBuild?: (buildah: Buildah, reference: string, directory: string) => Promise<void>;
 }
 
-/** A finished image as files. */
 export interface BuiltImage {
-  /** Name and version. */
   readonly title: string;
   /** The digest of the manifest, with `sha256:`. */
   readonly digest: string;
-  /** The folder of the OCI layout. */
   readonly layout: string;
   /** The same in one file, for `kind load image-archive` and `ctr images import`. */
   readonly archive: string;
-  /** The SBOM in the format CycloneDX. */
   readonly sbom: string;
 }
 
@@ -86,7 +78,6 @@ async function writeImage(
   return { title: `${name}:${version}`, digest, layout, archive, sbom };
 }
 
-/** Returns the version in package.json. */
 export async function packageVersion(root: string): Promise<string> {
   const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as { version: string };
   return version;

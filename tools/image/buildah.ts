@@ -9,12 +9,9 @@ import { runCommand, undefinedIfFailed } from "../assets/run-command.ts";
 /** Runs buildah with its own storage. It returns the output without blanks around it. */
 export type Buildah = (args: readonly string[]) => Promise<string>;
 
-/** Where images are made. */
 export interface Workspace {
   readonly buildah: Buildah;
-  /** The directory for temporary files. */
   readonly directory: string;
-  /** The repository's root. */
   readonly root: string;
   /** No file in the images is newer than this, in seconds since 1970. */
   readonly epochSeconds: number;
@@ -63,11 +60,8 @@ export async function removeStorage(directory: string): Promise<void> {
 }
 
 interface FileBuild {
-  /** The text of the Dockerfile. */
   readonly text: string;
-  /** The name of the new image, with a tag. */
   readonly reference: string;
-  /** The stage to build. @default the last one */
   readonly target?: string;
   /** @default that of this machine */
   readonly architecture?: string;

@@ -6,12 +6,10 @@ import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { runCommand } from "../assets/run-command.ts";
 
-/** A blob of an OCI layout. The digest is `sha256:` and hexadecimal digits. */
 interface Blob {
   readonly digest: string;
 }
 
-/** An image of an OCI layout. */
 export interface OciImage {
   /** The digest of the manifest. A cluster pulls the image by it. */
   readonly digest: string;
@@ -51,7 +49,6 @@ export async function readImageFile(layout: string, name: string): Promise<strin
   throw new Error(`no layer of ${layout} has the file ${name}`);
 }
 
-/** Returns the SHA-256 of a file in hexadecimal. */
 export async function sha256Of(file: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(file), hash);

@@ -1,7 +1,6 @@
 /** Makes the SBOM of the image. */
 import type { Bases } from "./bases.ts";
 
-/** A bundled package, as `packages.json` beside the bundle lists it. */
 interface BundledPackage {
   readonly name: string;
   readonly version: string;

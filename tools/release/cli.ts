@@ -44,7 +44,6 @@ const optionTypes = {
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>["values"];
 
-/** The values that every form of the command uses. */
 interface Context {
   readonly values: Values;
   readonly cosign: Cosign;

@@ -8,7 +8,6 @@ import type { ProgressSink } from "../assets/progress.ts";
 import { resolveAssets } from "../assets/resolve-assets.ts";
 import { CommandError, runCommand, undefinedIfFailed } from "../assets/run-command.ts";
 
-/** The files of a key pair, and the password of its private key. */
 export interface KeyPair {
   readonly privateKey: string;
   readonly publicKey: string;
@@ -24,7 +23,6 @@ export type Trust = readonly string[];
 /** Runs cosign. @throws CommandError with its last lines */
 export type Cosign = (args: readonly string[], password?: string) => Promise<string>;
 
-/** Finds or makes cosign. @throws AssetError when that is not possible */
 export async function findCosign(progress: ProgressSink, signal?: AbortSignal): Promise<Cosign> {
   const { cosign: command } = await resolveAssets(["cosign"], { progress, signal });
   return (args, password = "") =>

@@ -7,14 +7,12 @@ import { type Cosign, hasStatement, type Signing, type Statement, sign, type Tru
 import type { Registry } from "./registry.ts";
 import { imageName, type ReleaseFiles } from "./release-files.ts";
 
-/** The registry of a release, and whose signatures count there. */
 export interface Place {
   readonly registry: Registry;
   readonly cosign: Cosign;
   readonly trust: Trust;
 }
 
-/** One part of a published release. */
 interface Part {
   readonly what: string;
   /** Reads the part from the registry. @returns what is wrong */
@@ -104,7 +102,6 @@ function signature({ cosign, trust }: Place, name: string, pinned: () => Promise
   };
 }
 
-/** Waits for a command. @returns the message of its failure */
 function failureOf(command: Promise<unknown>): Promise<string | undefined> {
   return command.then(
     () => undefined,

@@ -21,7 +21,6 @@ export async function openRegistry(address: string, progress: ProgressSink, sign
   const plain = isLoopbackRegistry(address) ? ["--plain-http"] : [];
   const helm = (...args: readonly string[]) => runCommand({ command: tools.helm, args: [...args, ...plain], signal });
   return {
-    /** For instance `ghcr.io/owner`. */
     address,
     /** Pushes an image byte by byte. @param archive of an OCI layout @param reference with a digest: it gets no tag */
     pushImage: (archive: string, reference: string) =>

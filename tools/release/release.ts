@@ -9,11 +9,9 @@ import { type Cosign, type Signing, signFile } from "./cosign.ts";
 import { packCharts, writeInstallFile, writePlugin } from "./manifests.ts";
 import { imageName, listedFiles, type ReleaseFiles, signedFiles } from "./release-files.ts";
 
-/** The options of a release. */
 export interface ReleaseOptions extends Omit<ImageOptions, "outDir"> {
   /** Where to. The folder is emptied. */
   readonly files: ReleaseFiles;
-  /** The registry in which the release is published. @default none */
   readonly registry?: string | undefined;
   readonly cosign: Cosign;
   readonly signing: Signing;
