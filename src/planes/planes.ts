@@ -30,8 +30,8 @@ export interface PlanesOptions extends PlaneOptions {
 
 type PlaneStore = ResourceStore<PlaneResource, ControlPlaneStatus>;
 
-/** A control plane is reconciled again this many milliseconds after its last reconcile. A refused key is looked up sooner. */
-const againMs = 60_000;
+/** A control plane is reconciled again this many milliseconds after its last reconcile. */
+const againMs = { usual: 60_000, keyRefused: 5_000 };
 
 export class Planes {
   readonly #options: PlanesOptions;
@@ -100,7 +100,7 @@ export class Planes {
     if (found === undefined) {
       // While something of its projects is remembered, it stays.
       const isForgotten = this.of(planeId).projects.size === 0 && this.#known.delete(planeId);
-      return isForgotten ? { kind: "Done" } : { kind: "RequeueAfter", delayMs: againMs };
+      return isForgotten ? { kind: "Done" } : { kind: "RequeueAfter", delayMs: againMs.usual };
     }
     const isDeleting = isBeingDeleted(found);
     const resource = isDeleting ? found : await store.addFinalizer(found);
@@ -112,7 +112,8 @@ export class Planes {
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users);
-    return { kind: "RequeueAfter", delayMs: againMs };
+    const isRefused = plane.health.state.credentials === "Refused";
+    return { kind: "RequeueAfter", delayMs: isRefused ? againMs.keyRefused : againMs.usual };
   }
 
   async #storeStatus(store: PlaneStore, { resource, key, health }: Plane, users: number): Promise<void> {
