@@ -17,10 +17,8 @@ export async function watchUntilReady(shell: Shell, act: () => Promise<unknown>,
   const rows: Row[] = [];
   const lines: string[] = [];
   let show = (line: string): void => void lines.push(line);
-  createInterface({ input: child.stdout }).on(
-    "line",
-    createRowReader(rows, (line) => show(line)),
-  );
+  const take = createRowReader(rows, (line) => show(line));
+  createInterface({ input: child.stdout }).on("line", take);
   try {
     await act();
     shell.terminal.command(command);
@@ -45,11 +43,7 @@ function createRowReader(rows: Row[], show: (line: string) => void): (output: st
     const row: Row = Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""]));
     if (JSON.stringify(rows.at(-1)) === JSON.stringify(row)) return;
     rows.push(row);
-    show(
-      Object.entries(row)
-        .reduce((line, [name, cell]) => `${line}${cell.padEnd(columnWidths[name] ?? 0)}   `, "")
-        .trimEnd(),
-    );
+    show(header.map((name, index) => (cells[index] ?? "").padEnd(columnWidths[name] ?? 0)).join("   "));
   };
 }
 

@@ -14,7 +14,6 @@ export const create: Step = {
   },
 };
 
-/** Creates read replicas of one branch. */
 export const replicate: Step = {
   title: "Three read replicas follow",
   async play({ shell }) {

@@ -11,7 +11,6 @@ export async function keepRunning(story: Story, interruption: AbortSignal): Prom
   for (const assignment of shell.assignments) terminal.offer(assignment);
   terminal.say("");
   terminal.offer("kubectl get cpe -A");
-  terminal.offer("kubectl explain computeendpoint.spec --recursive");
   terminal.offer("kubectl apply -f deploy/samples/adopt-main.yaml");
   terminal.offer("curl -s $METRICS | grep ^compute_endpoint");
   if (monitoring.kind === "Running") terminal.offer('curl -s "$PROMETHEUS/api/v1/query?query=compute_endpoint_info"');

@@ -30,7 +30,7 @@ export const preview: Step = {
       original.start();
       await original.ask("host", count, "1 row");
     } finally {
-      for (const application of [copy, original]) application.stop();
+      for (const each of [copy, original]) each.stop();
     }
     await shell.run("kubectl -n preview delete dba,cpe,dbb --all");
     const names = await shell.run(`curl -sf ${project}/branches | grep -o '"name":"[^"]*"'`);
