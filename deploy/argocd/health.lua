@@ -43,6 +43,11 @@ local function of(resource)
   if ready.status ~= "True" then
     return health("Progressing", ready)
   end
+  -- Argo CD sets this annotation. Until the branch was reset, later waves would work on its former data.
+  local asked = (resource.metadata.annotations or {})["endpoint-operator.dev/reset-requested-at"]
+  if resource.kind == "DatabaseBranch" and asked ~= nil and asked ~= resource.status.lastHandledResetAt then
+    return { status = "Progressing", message = "The branch was not reset yet, as its annotation asks." }
+  end
   local last = conditions.LastOperationSucceeded
   if last ~= nil and last.status == "False" then
     return health("Degraded", last)

@@ -7,14 +7,15 @@ import {
   whileDeleting,
   withoutEmpty,
 } from "../../engine/summary.ts";
-import { secondsTime } from "../../resource/conditions.ts";
-import { secretKeyOf } from "../../resource/database-access.ts";
-import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
+import { isTrue, secondsTime } from "../../resource/conditions.ts";
+import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
+import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { annotations } from "../../resource/names.ts";
-import { recordsWith, withFreshRole, withObject } from "./access-records.ts";
+import { recordedObjects, recordsWith, withFreshRole, withObject } from "./access-records.ts";
 import { accessWording, stalls } from "./access-texts.ts";
 import type { AccessContext, AccessObservation, AccessStep } from "./access-types.ts";
 import { roleIn } from "./access-types.ts";
+import { placeFor } from "./endpoint-reference.ts";
 import { observationAfter } from "./observation-of.ts";
 import { isRotationWanted } from "./rotation.ts";
 
@@ -22,7 +23,8 @@ import { isRotationWanted } from "./rotation.ts";
 export function accessStatus(context: AccessContext, step: AccessStep): DatabaseAccessStatus {
   const { resource, nowMs } = step.facts;
   const { status, generation } = resource;
-  const summary = whileDeleting(resource, commonOr(step, context.secrets.account), accessWording);
+  const summed = whileOutdated(context, resource, commonOr(step, context.secrets.account));
+  const summary = whileDeleting(resource, summed, accessWording);
   const handled = {
     observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
     ...(step.outcome.kind !== "Deferred" && {
@@ -31,6 +33,17 @@ export function accessStatus(context: AccessContext, step: AccessStep): Database
   };
   const conditions = conditionsAfter({ resource, nowMs }, summary);
   return withoutEmpty({ ...status, ...changesOf(context, step), ...handled, conditions });
+}
+
+/** After a reset of its branch, a resource is not Ready until its Secret has a password for the new copy. */
+function whileOutdated(context: AccessContext, resource: DatabaseAccess, summary: Summary): Summary {
+  const place = placeFor(context, resource);
+  const isOld = ({ branchId, freshOn }: AccessObject) =>
+    place.kind === "Proven" && branchId === place.branchId && freshOn !== undefined && freshOn !== place.copy;
+  const isKept = summary.kind === "Unchanged" && isTrue(resource.status.conditions, "Ready");
+  return isKept && recordedObjects(resource, context.identity).some(isOld)
+    ? { kind: "Progressing", reason: "WaitingForBranch", message: "The branch was reset, so the role gets a password." }
+    : summary;
 }
 
 function commonOr(step: AccessStep, account: string): Summary {

@@ -105,6 +105,16 @@ describe("the health check", () => {
   });
 });
 
+test.each([
+  ["handled", { lastHandledResetAt: "b" }, "Healthy"],
+  ["not handled yet", { lastHandledResetAt: "a" }, "Progressing"],
+])("a DatabaseBranch with a request for a reset that is %s → %s", (_, handled, status) => {
+  const { metadata, status: shown } = resourceSaying("UpToDate");
+  const annotations = { "endpoint-operator.dev/reset-requested-at": "b" };
+  const branch = { kind: "DatabaseBranch", metadata: { ...metadata, annotations }, status: { ...shown, ...handled } };
+  expect(runLua(healthOfKind("DatabaseBranch"), branch)).toMatchObject({ status });
+});
+
 describe("the actions", () => {
   const discover = (resource: unknown) => runLua(actions["discovery.lua"], resource);
   const run = (name: string, resource: unknown) =>

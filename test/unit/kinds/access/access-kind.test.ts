@@ -109,6 +109,20 @@ describe("on the branch of a DatabaseBranch", () => {
     expect(scene.secretWorks(other)).toBe(true);
   });
 
+  test("the branch was reset, and an operation locks the project → not Ready until the Secret has another password", async () => {
+    const { scene, copy } = preview();
+    await scene.apply();
+    scene.service.operationStatus = "running";
+    scene.service.start({ action: "create_branch", branchId: other });
+    copy({ lastResetTime: "2026-11-27T20:00:00Z" });
+    await scene.settle(1_000);
+    expect(scene.reason).toBe("WaitingForBranch");
+    scene.service.operationStatus = "finished";
+    scene.service.endAll();
+    await scene.settle();
+    expect([scene.reason, scene.secretWorks(other)]).toEqual(["UpToDate", true]);
+  });
+
   test("the endpoint is still on the parent → nothing is read or changed there", async () => {
     const { scene } = preview();
     const parent = observedEndpoint({ id: "ep-orders", projectId, branchId: main, createdTime: inherited.updatedTime });
