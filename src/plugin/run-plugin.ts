@@ -58,7 +58,7 @@ function commandsOf({ stdout, stderr }: Io, start: Start): Command {
       if (beside?.allNamespaces) command.error("error: a resource cannot be retrieved by name across all namespaces");
       await start(options, (run) => work(run, names));
     };
-  const why = "says why a resource is in its state, and what to do (also dba/NAME, cpl/NAME, ccpl/NAME)";
+  const why = "says why a resource is in its state, and what to do (also dba/NAME, dbb/NAME, cpl/NAME, ccpl/NAME)";
   selecting("why", why).action(on((run, names) => run.why(names)));
   selecting("ops", "lists the operations of a resource").action(on((run, names) => run.ops(names)));
   const usage = "estimates how long computes ran, and their unit-hours between two bounds";
