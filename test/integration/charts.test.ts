@@ -116,7 +116,7 @@ describe("charts/endpoint-operator-crds", () => {
     const helm = await helmOf(context);
     const objects = await chartObjects(helm, "endpoint-operator-crds", []);
     const crds = await kustomizeObjects("crds");
-    expect(crds).toHaveLength(4);
+    expect(crds).toHaveLength(5);
     expect(comparable(objects)).toEqual(comparable(crds));
     for (const { metadata } of objects) {
       expect(metadata.annotations).toMatchObject({

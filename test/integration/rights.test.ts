@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { conditionOf } from "../../src/resource/conditions.ts";
 import { writeKubeconfig } from "../../tools/api-server/kubeconfig.ts";
 import type { AuditEvent } from "../support/api-server.ts";
+import { BranchWorld } from "../support/branch-world.ts";
 import { type OwnApiServer, startOwnApiServer } from "../support/own-api-server.ts";
 import { PlaneWorld } from "../support/plane-world.ts";
 import { secret } from "../support/secrets.ts";
@@ -122,9 +123,11 @@ async function operatorFiles({ apiServer, kubectl }: OwnApiServer) {
 
 /** The right to read a resource by name. Only a conflict or a lost answer needs it, and these stories have neither. */
 const isReadAfterDoubt = (right: Right) =>
-  /^get endpoint-operator.dev (computeendpoints|databaseaccesses|controlplanes|clustercontrolplanes) /.test(right);
+  /^get endpoint-operator.dev (computeendpoints|databaseaccesses|databasebranches|controlplanes|clustercontrolplanes) /.test(
+    right,
+  );
 
-/** Creates and edits a ComputeEndpoint. */
+/** Creates and edits a ComputeEndpoint, and creates a DatabaseBranch. */
 async function tellOfEndpoints({ world }: PlaneWorld): Promise<void> {
   await world.apply("orders", orders);
   await world.untilReady("orders");
@@ -133,6 +136,9 @@ async function tellOfEndpoints({ world }: PlaneWorld): Promise<void> {
     await world.apply("orders", { ...orders, compute: { minUnits: 0.25, maxUnits } });
     await world.untilReady("orders");
   }
+  const scene = new BranchWorld(world);
+  await scene.apply("preview");
+  await scene.untilReady("preview");
 }
 
 async function applyPlanes(planes: PlaneWorld, keyNamespace: string, spec: object = {}): Promise<void> {
@@ -155,7 +161,17 @@ async function applyPlanesAndUsers(planes: PlaneWorld, keyNamespace: string): Pr
 const planeNames = ["controlplane/second", "clustercontrolplane/second"] as const;
 
 async function deleteAll({ kubectl }: OwnApiServer): Promise<void> {
-  await kubectl.run(["-n", namespace, "delete", "dba/app", "cpe/near", "cpe/far", "cpe/orders", "--timeout=100s"]);
+  await kubectl.run([
+    "-n",
+    namespace,
+    "delete",
+    "dbb/preview",
+    "dba/app",
+    "cpe/near",
+    "cpe/far",
+    "cpe/orders",
+    "--timeout=100s",
+  ]);
   await kubectl.run(["-n", namespace, "delete", "controlplane/second", "--timeout=100s"]);
   await kubectl.run(["delete", "clustercontrolplane/second", "--timeout=100s"]);
 }
