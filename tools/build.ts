@@ -53,7 +53,7 @@ const resolvedHere = Symbol("resolved by the plugin below");
  * Of the Kubernetes client library only the reader of kubeconfigs is used. Its package does not say that its modules have no
  * effects, so esbuild would bundle, and Node would load, the classes of all kinds: about 10 MiB of memory.
  */
-const clientLibraryPlugin: Plugin = {
+export const clientLibraryPlugin: Plugin = {
   name: "client-library",
   setup: ({ onResolve, resolve }) => {
     onResolve(

@@ -5,6 +5,7 @@ import { build } from "esbuild";
 import { libraryFile } from "../../src/sandbox/page/page-files.ts";
 import { resolveAssets } from "../../tools/assets/resolve-assets.ts";
 import { runCommand } from "../../tools/assets/run-command.ts";
+import { clientLibraryPlugin } from "../../tools/build.ts";
 
 interface Blob {
   readonly digest: string;
@@ -46,6 +47,7 @@ export async function bundledPurls(root: string): Promise<readonly string[]> {
       splitting: true,
     },
     ...{ format: "esm", platform: "node", target: "node24", metafile: true, write: false, logLevel: "silent" },
+    plugins: [clientLibraryPlugin],
   });
   const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
   const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
