@@ -1,4 +1,3 @@
-/** The kind DatabaseBranch. */
 import type { BranchList } from "../../domain/branch.ts";
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { ControlPlaneError } from "../../domain/control-plane-error.ts";

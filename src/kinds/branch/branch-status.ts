@@ -53,11 +53,9 @@ export function branchNote({ plan, facts: { resource } }: BranchStep): DatabaseB
   }
 }
 
-const progressing = (reason: BranchProgressReason, message: string): Summary => ({
-  kind: "Progressing",
-  reason,
-  message,
-});
+function progressing(reason: BranchProgressReason, message: string): Summary {
+  return { kind: "Progressing", reason, message };
+}
 
 const goneText = "Another client deleted the branch. The operator creates another one.";
 

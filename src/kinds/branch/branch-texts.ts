@@ -24,6 +24,11 @@ export const stalls = {
       "BranchesNotSupported",
       `The control plane has no calls for branches, so it cannot have a DatabaseBranch. ${isBeingDeleted(resource) ? retain : "Delete this resource, or name another control plane in a new one."}`,
     ),
+  unreadable: (ids: readonly string[]) =>
+    stall(
+      "CreateAmbiguous",
+      `The answer to a create was lost, and the operator cannot read ${ids.length} of the project's branches, so one may be its result. ${retain}`,
+    ),
   exists: (name: string) =>
     stall(
       "BranchExists",

@@ -80,7 +80,6 @@ export function ownBranchId(
   return facts.resource.status.ownership?.branchId ?? list.branches.find((each) => tokenOf(each) === token)?.id;
 }
 
-/** The name of an open reset among the notes that await an answer. */
 export function resetAttempt({ value }: ResetIntent): string {
   return `reset ${value}`;
 }

@@ -54,12 +54,11 @@ export function decideBranch({ projectId }: ProjectFacts, facts: BranchFacts, re
     return paused;
   }
   // The answer to its create or its status was lost: the branch carries the resource's token.
-  const isRead = own.byId?.branchId === branchId;
-  if (branchId !== undefined && !isRead) {
+  if (branchId !== undefined && own.byId?.branchId !== branchId) {
     return lookOwn;
   }
-  const found = own.byId?.branch;
-  return found === undefined ? planCreate(observation, spec) : { kind: "RecordBranch", branch: found };
+  const branch = own.byId?.branch;
+  return branch ? { kind: "RecordBranch", branch } : (planUnresolved(observation) ?? planCreate(observation, spec));
 }
 
 /** The states in which a branch can be used. An archived one is only slower at its first use. */

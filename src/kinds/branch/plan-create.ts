@@ -11,10 +11,6 @@ import { type BranchObservation, ownerAnnotation, ownToken, type Plan, tokenOf }
  * name, so even a POST that takes effect late makes no second branch.
  */
 export function planCreate(observation: BranchObservation, spec: DatabaseBranchSpec): Plan {
-  const unresolved = planUnresolved(observation);
-  if (unresolved !== undefined) {
-    return unresolved;
-  }
   const { own, projectId, identity } = observation;
   const name = spec.name ?? usualName(observation);
   const namesake = own.list.branches.find((branch) => branch.name === name);
@@ -34,12 +30,17 @@ export function planCreate(observation: BranchObservation, spec: DatabaseBranchS
   return { kind: "CreateBranch", intent, creation: creationOf(observation, spec, { intent, parentId: found?.id }) };
 }
 
-/** A POST without an answer may still take effect. `undefined`: none can. */
+/** A POST without an answer may still take effect, or have made an entry that cannot be read. `undefined`: neither. */
 export function planUnresolved(observation: BranchObservation): Plan | undefined {
-  const { createIntent } = observation.resource.status;
-  const leftMs = createIntent === undefined ? 0 : settleLeftMs(observation, createIntent.attempt);
+  const { resource, memory, own } = observation;
+  const { attempt } = resource.status.createIntent ?? {};
+  if (attempt === undefined || attempt !== memory.posts?.attempt || !memory.posts.isUnresolved) {
+    return undefined;
+  }
+  const leftMs = settleLeftMs(observation, attempt);
+  const { unreadableIds: ids } = own.list;
   const message = "The answer to a create was lost. The operator waits until that request can no longer take effect.";
-  return leftMs > 0 ? wait("CreateUnresolved", message, leftMs) : undefined;
+  return leftMs > 0 ? wait("CreateUnresolved", message, leftMs) : ids.length > 0 ? stalls.unreadable(ids) : undefined;
 }
 
 /** Milliseconds until a request under this note, if it has no answer, can no longer take effect. */
@@ -47,7 +48,6 @@ export function settleLeftMs({ memory: { posts }, policy, startedAtMs }: BranchO
   return posts?.attempt === attempt && posts.isUnresolved ? posts.sinceMs + policy.createSettleMs - startedAtMs : 0;
 }
 
-/** Names are unique in a project, so namespace and token are part of it. */
 function usualName(observation: BranchObservation): string {
   const { namespace, name } = observation.resource.key;
   return `${namespace}/${name}-k8s-${ownToken(observation)}`;

@@ -39,7 +39,7 @@ interface Given {
   readonly listed?: readonly ObservedBranch[];
   /** `null`: a read by id proved that it is absent. @default not read */
   readonly byId?: ObservedBranch | null;
-  readonly own?: BranchReads;
+  readonly own?: BranchReads | undefined;
 }
 
 function decide({ spec = {}, status = {}, metadata = {}, posts, listed = [], byId, own }: Given) {
@@ -61,6 +61,9 @@ const lookOwn = { kind: "Look", at: "Own" };
 const stalled = (reason: string) => ({ kind: "Stall", reason });
 const deleted = { deletionTimestamp: "2026-11-27T12:00:00Z" };
 const paused = { annotations: { [`${group}/paused`]: "true" } };
+const unreadable: BranchReads = { kind: "Listed", list: { branches: [main], unreadableIds: ["br-x"] } };
+const lost = { status: intent, own: unreadable, posts: { attempt: "7", isUnresolved: true, sinceMs: -150_000 } };
+const refused = { ...lost, posts: { ...lost.posts, isUnresolved: false } };
 const leased = { leaseDurationSeconds: 3_600 };
 const ready = { status: owned, listed: [branch()] };
 const read = { status: owned, byId: branch() };
@@ -89,11 +92,10 @@ test.each<readonly [string, Given, object]>([
     { status: intent, posts: { attempt: "7", isUnresolved: true, sinceMs: 0 } },
     { kind: "Wait", reason: "CreateUnresolved", waitMs: 150_000 },
   ],
-  [
-    "its time has passed → a new intent",
-    { status: intent, posts: { attempt: "7", isUnresolved: true, sinceMs: -150_000 } },
-    { kind: "CreateBranch", intent: { attempt: "9" } },
-  ],
+  ["its time has passed → a new intent", { ...lost, own: undefined }, { intent: { attempt: "9" } }],
+  ["the same beside an unreadable entry → Stalled", lost, stalled("CreateAmbiguous")],
+  ["the same, being deleted → the finalizer stays", { ...lost, metadata: deleted }, stalled("CreateAmbiguous")],
+  ["refused, being deleted → released", { ...refused, metadata: deleted }, { kind: "RemoveFinalizer" }],
   [
     "the create was refused → the same intent",
     { status: intent, posts: { attempt: "7", isUnresolved: false, sinceMs: 0 } },
