@@ -25,6 +25,8 @@ export interface ControlPlaneCall extends RequestWords {
   readonly changes?: ReturnType<typeof changesOf>;
   /** The kind of object, if it is not an endpoint: `role`. */
   readonly object?: string;
+  /** The branch that is to be changed or deleted. */
+  readonly branchId?: string;
   /** The role that is to be created or deleted. */
   readonly role?: { readonly branchId: string; readonly roleName: string };
 }
@@ -168,6 +170,7 @@ function callOf(request: Request<unknown>): ControlPlaneCall {
     const roleName = method === "POST" ? roleOf(request) : third;
     return { ...words, object, role: { branchId: second, roleName } };
   }
+  if (object === "branch" && second !== "") return { ...words, object, branchId: second };
   if (object !== undefined) return { ...words, object };
   if (!template.includes("{endpoint_id}")) {
     const { endpoint } = (body ?? {}) as { readonly endpoint?: { readonly name: string } };

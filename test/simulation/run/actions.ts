@@ -5,6 +5,8 @@ import type { EndpointChanges, EndpointCreation } from "../ports.ts";
 /** The control planes of runs: a ControlPlane in the namespace of the run, and a ClusterControlPlane. */
 export type PlaneName = "own" | "shared";
 
+export type BranchChange = "Delete" | "Protect" | "AddChild";
+
 /**
  * One action of a person, of another client or of the world in a run. It is plain data, so that a run can be printed
  * and shortened.
@@ -35,6 +37,11 @@ export type Action =
       readonly annotations: Readonly<Record<string, string | null>>;
     }
   | { readonly kind: "DeleteBranch"; readonly name: string }
+  | { readonly kind: "LoseBranchStatus"; readonly name: string }
+  /** Another client changes the branch of a DatabaseBranch. */
+  | { readonly kind: "PersonChangesBranch"; readonly name: string; readonly change: BranchChange }
+  /** Every branch of a DatabaseBranch loses its protection and its children. */
+  | { readonly kind: "PersonFreesBranches" }
   | { readonly kind: "DeleteSecret"; readonly name: string }
   /** Another client makes a role. */
   | { readonly kind: "PersonCreatesRole"; readonly branchId: string; readonly roleName: string }

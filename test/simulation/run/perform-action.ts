@@ -19,6 +19,7 @@ import {
 } from "../ports.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Action, PlaneName } from "./actions.ts";
+import { changeBranch, freeBranches, hasOpenIntent } from "./people-and-branches.ts";
 import { intentOf, pendingOf } from "./stored-records.ts";
 import { planeKey, type World } from "./world.ts";
 
@@ -119,6 +120,12 @@ const ofKubernetes = {
   AnnotateBranch: (world, { name, annotations }) =>
     call(world, { method: "PATCH", path: `${branchPath}/${name}`, body: { metadata: { annotations } } }),
   DeleteBranch: (world, { name }) => call(world, { method: "DELETE", path: `${branchPath}/${name}` }),
+  LoseBranchStatus(world, { name }) {
+    // Without its intent, nothing tells of a create that is still open.
+    const stored = world.branches().find(({ metadata }) => metadata.name === name);
+    if (stored === undefined || hasOpenIntent(stored)) return;
+    call(world, { method: "PATCH", path: `${branchPath}/${name}/status`, body: { status: null } });
+  },
   DeleteSecret: (world, { name }) =>
     call(world, { method: "DELETE", path: `/api/v1/namespaces/${namespace}/secrets/${name}` }),
   Grant: (world, { projects }) => grant(world, projects),
@@ -180,6 +187,8 @@ const ofControlPlanes = {
     }),
   PersonDeletes: (world, { branchId }) => onEndpoint(world, branchId, (found) => deleteFound(world, found)),
   PersonReplaces: (world, { branchId }) => onEndpoint(world, branchId, (found) => replaceFound(world, found)),
+  PersonChangesBranch: changeBranch,
+  PersonFreesBranches: freeBranches,
   PersonCreatesRole({ controlPlane, history }, action) {
     const path = { projectId: places.project, branchId: action.branchId, roleName: action.roleName };
     controlPlane.engine.objects.createRole(path, { canLogIn: true });

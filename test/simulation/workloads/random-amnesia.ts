@@ -5,6 +5,7 @@ import type { RunPlan } from "../run/run.ts";
 import type { Amnesia } from "../run/world.ts";
 import { faultUnits, planOfUnit } from "./fault-plans.ts";
 import { randomAccessPlan } from "./random-accesses.ts";
+import { randomBranchPlan } from "./random-branches.ts";
 import { randomPlan } from "./random-plan.ts";
 import { randomPlanePlan } from "./random-planes.ts";
 
@@ -13,6 +14,7 @@ const plans: readonly ((seed: number) => RunPlan)[] = [
   randomPlan,
   randomAccessPlan,
   randomPlanePlan,
+  randomBranchPlan,
   (seed) => planOfUnit(faultUnits[seed % faultUnits.length] as (typeof faultUnits)[number]),
 ];
 

@@ -18,6 +18,11 @@ export function randomBranchPlan(seed: number): RunPlan {
   return randomPlanOf(random, world, randomSteps);
 }
 
+const { projectId, parent } = previewSpecs.branch;
+
+/** Only a branch without expiry can be protected. */
+const withoutLease = { projectId, parent } as const;
+
 const previews = ["pr-1", "pr-2"] as const;
 type Preview = (typeof previews)[number];
 
@@ -29,6 +34,11 @@ const actionKinds = [
   "Reset",
   "Pause",
   "Lease",
+  "LoseBranchStatus",
+  "DeleteByHand",
+  "Protect",
+  "AddChild",
+  "Recreate",
   "DeleteBranch",
   "DeleteEndpoint",
   "DeleteAccess",
@@ -52,17 +62,31 @@ function randomSteps(random: SeededRandom): readonly Step[] {
   const kinds = actionKinds.filter(() => random.next() < 0.35);
   const more = Array.from({ length: kinds.length === 0 ? 0 : random.below(8) }, (): readonly Step[] => {
     const [atMs, kind, name] = [5_000 + random.below(busyMs - 5_000), random.pick(kinds), random.pick(names)];
-    const each: readonly Kind[] =
-      kind === "DeletePreview" ? ["DeleteAccess", "DeleteEndpoint", "DeleteBranch"] : [kind];
-    return each.map((one) => ({ atMs, action: actionOf(random, one, name) }));
+    return momentsOf(random, kind).map(({ kind: one, afterMs }) => ({
+      atMs: Math.min(atMs + afterMs, busyMs),
+      action: actionOf(random, one, name),
+    }));
   });
-  return [role, ...applied, ...more.flat()].sort((a, b) => a.atMs - b.atMs);
+  const free: Step = { atMs: busyMs, action: { kind: "PersonFreesBranches" } };
+  return [role, ...applied, ...more.flat(), free].sort((a, b) => a.atMs - b.atMs);
+}
+
+/** A namespace goes in any order. A resource is made again before or after the former one is gone. */
+function momentsOf(random: SeededRandom, kind: Kind): readonly { readonly kind: Kind; readonly afterMs: number }[] {
+  if (kind === "Recreate") {
+    return [
+      { kind: "DeleteBranch", afterMs: 0 },
+      { kind: "ApplyBranch", afterMs: random.below(60_000) },
+    ];
+  }
+  const each: readonly Kind[] = kind === "DeletePreview" ? ["DeleteAccess", "DeleteEndpoint", "DeleteBranch"] : [kind];
+  return each.map((one) => ({ kind: one, afterMs: each.length === 1 ? 0 : random.below(3_000) }));
 }
 
 function actionOf(random: SeededRandom, kind: Kind, name: Preview): Action {
   switch (kind) {
     case "ApplyBranch":
-      return { kind, name, spec: previewSpecs.branch };
+      return { kind, name, spec: random.next() < 0.6 ? previewSpecs.branch : withoutLease };
     case "Lease":
       return { kind: "ApplyBranch", name, spec: { ...previewSpecs.branch, leaseDurationSeconds: 7_200 } };
     case "ApplyEndpoint":
@@ -81,12 +105,19 @@ function actionOf(random: SeededRandom, kind: Kind, name: Preview): Action {
         name,
         annotations: { [annotations.paused]: random.next() < 0.4 ? "true" : null },
       };
+    case "DeleteByHand":
+      return { kind: "PersonChangesBranch", name, change: "Delete" };
+    case "Protect":
+    case "AddChild":
+      return { kind: "PersonChangesBranch", name, change: kind };
+    case "LoseBranchStatus":
     case "DeleteBranch":
       return { kind, name };
     case "DeleteEndpoint":
       return { kind: "Delete", name };
     case "DeleteAccess":
     case "DeletePreview":
+    case "Recreate":
       return { kind: "DeleteAccess", name };
     default:
       return randomHarm(random, kind, branch(random.below(3)));
