@@ -176,10 +176,8 @@ function branchCalls(call: Call, onListed: ListReport) {
           const { entries, unreadableIds } = readEntries(listIn(json, "branches"), objects.branch);
           const { annotations } = readValue(json, answers.annotations);
           onListed(projectId, "branches", unreadableIds);
-          return {
-            branches: entries.map((each) => ({ ...each, annotation: annotations?.[each.id] ?? {} })),
-            unreadableIds,
-          };
+          const branches = entries.map((each) => ({ ...each, annotation: annotations?.[each.id] ?? {} }));
+          return annotations ? { branches, unreadableIds } : undefined;
         }),
       );
     },

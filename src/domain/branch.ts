@@ -47,7 +47,8 @@ export interface BranchChange {
 
 /** Not every control plane has these calls: one without them answers 404, 405 or 501. */
 export interface BranchCalls {
-  listBranches(projectId: string): Promise<BranchList>;
+  /** @returns `undefined` if the control plane shows no annotations of branches, without which none can be proven */
+  listBranches(projectId: string): Promise<BranchList | undefined>;
   /** @returns `undefined` only for a 404 in the documented error shape */
   getBranch(branch: BranchPath): Promise<ObservedBranch | undefined>;
   /** What the answer says about connections, passwords included, is not read. */

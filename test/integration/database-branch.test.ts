@@ -85,9 +85,7 @@ test("the operator ends → the control plane deletes the branch at the end of i
 });
 
 test("a control plane without calls for branches → Stalled at once, and endpoints work", async () => {
-  const scene = await startBranchWorld();
-  const path = `/api/v2/projects/${project}/branches`;
-  await scene.world.sandbox.fault({ method: "GET", path }, { kind: "status", status: 501 });
+  const scene = await startBranchWorld({ sandbox: { profile: "seed" } });
   await scene.apply("pr-1");
   await scene.untilStalled("pr-1", "BranchesNotSupported");
   await scene.world.apply("orders", { branchId: branches.orders, type: "ReadWrite" });

@@ -91,7 +91,7 @@ export class BranchWorld {
   }
 }
 
-/** @default the profile `public`, because the other one has no calls for branches */
+/** @default the profile `public`, because the other one has no annotations of branches */
 export async function startBranchWorld(options: WorldOptions = {}): Promise<BranchWorld> {
   const sandbox = { profile: "public", ...options.sandbox } as const;
   return new BranchWorld(await startWorld({ ...options, sandbox }));

@@ -22,7 +22,7 @@ export const stalls = {
   notSupported: (resource: DatabaseBranch) =>
     stall(
       "BranchesNotSupported",
-      `The control plane has no calls for branches, so it cannot have a DatabaseBranch. ${isBeingDeleted(resource) ? retain : "Delete this resource, or name another control plane in a new one."}`,
+      `The control plane has no calls for branches with annotations, so it cannot have a DatabaseBranch. ${isBeingDeleted(resource) ? retain : "Delete this resource, or name another control plane in a new one."}`,
     ),
   unreadable: (ids: readonly string[]) =>
     stall(

@@ -38,7 +38,7 @@ export interface BranchAnswer {
 }
 
 export type BranchReads =
-  /** The control plane has no calls for branches. */
+  /** The control plane has no calls for branches, or no annotations of them. */
   | { readonly kind: "NotSupported" }
   | {
       readonly kind: "Listed";

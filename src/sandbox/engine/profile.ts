@@ -23,6 +23,8 @@ export interface Profile {
   /** Without `name`, a name in a request is ignored. */
   readonly endpointExtras: readonly EndpointExtra[];
   readonly operationExtras: readonly OperationExtra[];
+  /** Whether a client can attach an annotation to a branch that it creates. */
+  readonly branchAnnotations: boolean;
   /** Whether lists of endpoints show `pending_state` while a compute changes its state. */
   readonly pendingStateInLists: boolean;
   readonly defaultDatabase: { readonly name: string; readonly ownerName: string };
@@ -46,6 +48,7 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
     shortestSuspendSeconds: 1,
     endpointExtras: [],
     operationExtras: [],
+    branchAnnotations: false,
     pendingStateInLists: false,
     defaultDatabase: { name: "maindb", ownerName: "maindb_owner" },
     projectsPerPage: 100,
@@ -60,6 +63,7 @@ export const profiles: Readonly<Record<Profile["name"], Profile>> = {
     shortestSuspendSeconds: 60,
     endpointExtras,
     operationExtras,
+    branchAnnotations: true,
     pendingStateInLists: true,
     defaultDatabase: { name: "neondb", ownerName: "neondb_owner" },
     projectsPerPage: 10,

@@ -27,12 +27,15 @@ const countQuery = z.object({ search: z.string().max(256).optional() });
 
 export function branchRoutes(api: PublicApi): void {
   const { engine, computes } = api.parts;
+  const { branchAnnotations } = engine.profile;
   api.play("listProjectBranches", { query: listQuery }, ({ ids, query }) => {
     const { items, pagination } = sortedPage(engine.branches(ids.projectId), query);
     const annotated = items.filter(({ annotation }) => annotation !== undefined);
     return {
       branches: items.map((branch) => branchView(branch, engine)),
-      annotations: Object.fromEntries(annotated.map((branch) => [branch.id, annotationView(branch)])),
+      ...(branchAnnotations && {
+        annotations: Object.fromEntries(annotated.map((branch) => [branch.id, annotationView(branch)])),
+      }),
       pagination,
     };
   });
@@ -41,7 +44,7 @@ export function branchRoutes(api: PublicApi): void {
   }));
   api.play("getProjectBranch", {}, ({ ids }) => {
     const branch = engine.branch(ids.projectId, ids.branchId);
-    return { branch: branchView(branch, engine), annotation: annotationView(branch) };
+    return { branch: branchView(branch, engine), ...(branchAnnotations && { annotation: annotationView(branch) }) };
   });
   api.play("createProjectBranch", { body: branchCreateBody(engine.profile) }, ({ ids, body }) => {
     const { branch, endpoints = [] } = body ?? {};

@@ -10,7 +10,7 @@ import { givenTime, optionalTime, stamps, timeText, usageView } from "./codec.ts
 import { endpointFields, movingEndpointView } from "./endpoint.ts";
 import { operationViews } from "./operation.ts";
 
-const annotationValue = z.record(z.string().max(256), z.string().max(1024));
+const annotated = { annotation_value: z.record(z.string().max(256), z.string().max(1024)).optional() };
 
 /** Shows the annotation of a branch; `value` is empty if there is none. */
 export function annotationView({ id, annotation, createdMs }: BranchRecord) {
@@ -75,6 +75,7 @@ export function firstEndpointFields(profile: Profile) {
 export function branchCreateBody(profile: Profile) {
   return z
     .object({
+      ...((profile.branchAnnotations ? annotated : {}) as typeof annotated),
       branch: z
         .object({
           name: nameText(256).optional(),
@@ -89,7 +90,6 @@ export function branchCreateBody(profile: Profile) {
         .array(firstEndpointFields(profile).extend({ type: z.enum(["read_write", "read_only"]) }))
         .max(20)
         .default([]),
-      annotation_value: annotationValue.optional(),
     })
     .nullish();
 }
