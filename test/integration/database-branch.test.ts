@@ -58,7 +58,6 @@ test("a branch with children → Stalled until they are gone; a retained one sta
   await scene.untilGone("pr-2");
   expect(await scene.branchOf(child)).toMatchObject({ name: "preview/pr-2" });
   await scene.world.sandbox.api("DELETE", `/projects/${project}/branches/${child.status.branchId}`);
-  await scene.annotate("pr-1", "reconcileRequestedAt", "now");
   await scene.untilGone("pr-1");
 });
 
