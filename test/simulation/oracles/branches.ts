@@ -19,7 +19,7 @@ export const parentRole = {
   roleName: "orders_app",
 } as const;
 
-/** A branch is read and changed at once, so a change is late if the branch was protected so long before. */
+/** A branch is read and changed at once, so a request is late if the branch was protected so long before. */
 const protectedMs = 30_000;
 
 const reset = "reset the branch to its parent";
@@ -37,7 +37,8 @@ export function branches(world: World): Oracle {
       const { object, branchId, purpose } = sent.call;
       if (object !== "branch" || branchId === undefined) return;
       if (purpose === reset) wishes.set(sent, wishOf(world, branchId) ?? "none");
-      judgeProtected(world, branchId);
+      // Whether a lease can be set, the control plane alone knows.
+      if (purpose === reset || purpose === "delete the branch") judgeProtected(world, branchId);
     },
     onControlPlaneApplied(sent, outcome) {
       if (sent.call.object !== "branch" || outcome instanceof Error) return;
@@ -82,7 +83,7 @@ function wishOf(world: World, branchId: string): string | undefined {
 function judgeProtected(world: World, branchId: string): void {
   const branch = world.controlPlane.engine.branches(places.project).find(({ id }) => id === branchId);
   const sinceMs = branch?.protected === true ? epochMs + world.time.nowMs() - branch.updatedMs : 0;
-  if (sinceMs > protectedMs) world.violate("S1", "a request was sent that would change a protected branch");
+  if (sinceMs > protectedMs) world.violate("S1", "a protected branch was to be deleted or reset");
 }
 
 function judgeDoubles(world: World): void {

@@ -54,7 +54,14 @@ export function branchIdOf({ status }: StoredObject): string | undefined {
   return isObject(record) ? String(record.branchId) : undefined;
 }
 
-/** Whether a create or a reset of a DatabaseBranch may be on its way. */
-export function hasOpenIntent({ status }: StoredObject): boolean {
-  return isObject(status) && (status.createIntent !== undefined || status.resetIntent !== undefined);
+/**
+ * What the status of a DatabaseBranch holds. `Lost`: its finalizer is stored, and no record. A resource that is deleted
+ * then leaves its branch, as docs/reliability.md says.
+ */
+export function recordsOf(world: World, name: string): "None" | "Open" | "Owned" | "Lost" {
+  const stored = world.branches().find(({ metadata }) => metadata.name === name);
+  if (stored === undefined || JSON.stringify(stored.metadata.finalizers ?? []) === "[]") return "None";
+  const { createIntent, resetIntent } = isObject(stored.status) ? stored.status : {};
+  if (createIntent !== undefined || resetIntent !== undefined) return "Open";
+  return branchIdOf(stored) === undefined ? "Lost" : "Owned";
 }

@@ -19,7 +19,7 @@ import {
 } from "../ports.ts";
 import { everlasting } from "../time/virtual-time.ts";
 import type { Action, PlaneName } from "./actions.ts";
-import { changeBranch, freeBranches, hasOpenIntent } from "./people-and-branches.ts";
+import { changeBranch, freeBranches, recordsOf } from "./people-and-branches.ts";
 import { intentOf, pendingOf } from "./stored-records.ts";
 import { planeKey, type World } from "./world.ts";
 
@@ -119,11 +119,12 @@ const ofKubernetes = {
     }),
   AnnotateBranch: (world, { name, annotations }) =>
     call(world, { method: "PATCH", path: `${branchPath}/${name}`, body: { metadata: { annotations } } }),
-  DeleteBranch: (world, { name }) => call(world, { method: "DELETE", path: `${branchPath}/${name}` }),
+  DeleteBranch(world, { name }) {
+    if (recordsOf(world, name) !== "Lost") call(world, { method: "DELETE", path: `${branchPath}/${name}` });
+  },
   LoseBranchStatus(world, { name }) {
     // Without its intent, nothing tells of a create that is still open.
-    const stored = world.branches().find(({ metadata }) => metadata.name === name);
-    if (stored === undefined || hasOpenIntent(stored)) return;
+    if (recordsOf(world, name) !== "Owned") return;
     call(world, { method: "PATCH", path: `${branchPath}/${name}/status`, body: { status: null } });
   },
   DeleteSecret: (world, { name }) =>
