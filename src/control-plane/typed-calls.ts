@@ -179,7 +179,10 @@ function branchCalls(call: Call, onListed: ListReport) {
           const branches = entries.map((each) => ({ ...each, annotation: annotations?.[each.id] ?? {} }));
           return annotations ? { branches, unreadableIds } : undefined;
         }),
-      );
+      ).catch((error: unknown) => {
+        if (error instanceof ControlPlaneError && [404, 405, 501].includes(error.status ?? 0)) return undefined;
+        throw error;
+      });
     },
     getBranch: (branch) => unlessAbsent(call, get(of(branch), "read the branch", branchOf)),
     createBranch: (projectId, creation) => {

@@ -45,9 +45,11 @@ export interface BranchChange {
   readonly operations: readonly Operation[];
 }
 
-/** Not every control plane has these calls: one without them answers 404, 405 or 501. */
 export interface BranchCalls {
-  /** @returns `undefined` if the control plane shows no annotations of branches, without which none can be proven */
+  /**
+   * Of a project that exists: a 404 counts as a call that the control plane does not have.
+   * @returns `undefined` if it has no such call, or shows no annotations, without which no branch can be proven
+   */
   listBranches(projectId: string): Promise<BranchList | undefined>;
   /** @returns `undefined` only for a 404 in the documented error shape */
   getBranch(branch: BranchPath): Promise<ObservedBranch | undefined>;

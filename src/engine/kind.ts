@@ -46,7 +46,7 @@ export interface KindInProject<T extends KindTypes> {
   /** A text of what the decisions depend on besides resource, grant and control plane. With another one it is due. */
   markOf?(resource: T["resource"]): string;
   /** Whether a deletion has something to do in the control plane. `Retained`: it has, but spec keeps it. */
-  heldBy(resource: T["resource"]): "Nothing" | "Retained" | "Something";
+  deletionWork(resource: T["resource"]): "Nothing" | "Retained" | "Something";
   /** Whether the finalizer is stored before anything is read. A resource for which nothing is sent needs none. @default true */
   isGuarded?(resource: T["resource"]): boolean;
   /** Whether the kind decides about a paused resource too: it must be kept from its expiry. @default no */

@@ -6,7 +6,6 @@ import type { ResourceKey } from "../domain/resource-store.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
 import type { KindTypes } from "./kind-types.ts";
-import type { Posts } from "./posts.ts";
 
 export interface Policy {
   /** How long a POST without an answer may still take effect, in milliseconds. */
@@ -27,6 +26,18 @@ export interface FailureRow {
   readonly count: number;
   /** When the next try is due, in monotonic milliseconds. */
   readonly retryAtMs: number;
+}
+
+/** What this process knows about the requests under one stored note of a create. */
+export interface Posts<Answer> {
+  /** Names the note. */
+  readonly attempt: string;
+  /** False: each request under the note was refused or answered, or none was sent. */
+  readonly isUnresolved: boolean;
+  /** When this process first saw the note or last sent a request under it, in monotonic milliseconds. */
+  readonly sinceMs: number;
+  /** The answer, until a status holds it. */
+  readonly answer: Answer | undefined;
 }
 
 /** What this process knows about one resource and its status does not hold. Times are monotonic milliseconds. */

@@ -70,7 +70,8 @@ class ProjectReconcile {
     return kind
       .resourcesOf(project)
       .filter(
-        (resource) => isKnown || (resource.deletionTimestamp !== undefined && scope.heldBy(resource) !== "Something"),
+        (resource) =>
+          isKnown || (resource.deletionTimestamp !== undefined && scope.deletionWork(resource) !== "Something"),
       )
       .map((resource) => {
         const memory: ResourceMemory = memoryOf(this.#memory, resource, project.monotonicMs);

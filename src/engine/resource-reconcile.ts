@@ -11,7 +11,6 @@ import type { Kind, Outcome, Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { FailureRow, ProjectMemory } from "./memory.ts";
 import { deferredOutcome, dueAfter, failedOutcome, heldBack } from "./outcome.ts";
-import { notePostsOf } from "./posts.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
 import { isAskedFor, isAtWork, type WaitingChange } from "./schedule.ts";
@@ -326,7 +325,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
 /** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */
 const goneAgainMs = 1_000;
 
-/** Counts what the stored status holds, and takes up what it says about creates. */
+/** Counts what the stored status holds. A note that is new to this process may be of a request that an earlier one sent. */
 function catchUp<T extends KindTypes>({
   context,
   memory,
@@ -334,6 +333,12 @@ function catchUp<T extends KindTypes>({
   resource,
 }: Omit<ReconcileOf<T>, "project" | "projectMemory" | "kind">): void {
   countStored(context, memory.pending, resource);
-  const stored = { attempt: scope.openAttempt(resource), hasResult: scope.hasResult?.(resource) };
-  notePostsOf(memory, stored, context.clock.monotonicMs());
+  const attempt = scope.openAttempt(resource);
+  if (attempt !== undefined && attempt !== memory.posts?.attempt) {
+    memory.posts = { attempt, isUnresolved: true, sinceMs: context.clock.monotonicMs(), answer: undefined };
+  }
+  const { posts } = memory;
+  if (posts?.answer !== undefined && (scope.hasResult?.(resource) ?? attempt !== posts.attempt)) {
+    memory.posts = undefined;
+  }
 }

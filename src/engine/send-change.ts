@@ -1,12 +1,13 @@
 /** Sends one change to the control plane, after storing what a crash must not lose. */
+import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
+import { PutOffError } from "../domain/leader-fence.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { Target } from "./decision.ts";
 import type { Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import { rememberOperations } from "./memory.ts";
-import { beginPosts, postUnder } from "./posts.ts";
+import { type Posts, rememberOperations } from "./memory.ts";
 import { withoutEmpty } from "./summary.ts";
 
 /** What a reconcile sends its one change with. */
@@ -123,4 +124,45 @@ async function withdraw<T extends KindTypes>({ target: { kind }, step }: Change<
     return [name, isSameStored(now[name], noted[name]) ? formerly[name] : now[name]];
   });
   await kind.store.patchStatus(current, withoutEmpty(Object.fromEntries(restored)));
+}
+
+/** A note is about to be stored: no request was sent under it. @param attempt `undefined`: the change is no create */
+export function beginPosts<Answer>(
+  memory: { posts: Posts<Answer> | undefined },
+  attempt: string | undefined,
+  nowMs: number,
+): void {
+  if (attempt !== undefined && memory.posts?.attempt !== attempt) {
+    memory.posts = { attempt, isUnresolved: false, sinceMs: nowMs, answer: undefined };
+  }
+}
+
+/** Sends one request under a note. Until it is answered, it may take effect at any moment. @throws what `send` throws */
+async function postUnder<Answer>(
+  {
+    memory,
+    attempt,
+    clock,
+  }: { memory: { posts: Posts<Answer> | undefined }; readonly attempt: string | undefined; readonly clock: Clock },
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  if (attempt === undefined) {
+    return await send();
+  }
+  const { posts: before } = memory;
+  memory.posts = { attempt, isUnresolved: true, sinceMs: clock.monotonicMs(), answer: undefined };
+  try {
+    const answer = await send();
+    memory.posts = { attempt, isUnresolved: false, sinceMs: clock.monotonicMs(), answer };
+    return answer;
+  } catch (error) {
+    // A refusal says nothing about an earlier request under the same note.
+    if (isNeverApplied(error)) memory.posts = before;
+    throw error;
+  }
+}
+
+/** After any other error, also after a bug of ours, the request may have had an effect. */
+function isNeverApplied(error: unknown): boolean {
+  return error instanceof PutOffError || (error instanceof ControlPlaneError && error.effect === "NotApplied");
 }

@@ -5,7 +5,7 @@ import { type CommonPlan, type Facts, type KindInProject, type ProjectFacts, sta
 import type { KindTypes } from "./kind-types.ts";
 
 export interface Standing<T extends KindTypes> {
-  readonly kind: Pick<KindInProject<T>, "heldBy" | "isKeptWhilePaused" | "unprovenRecords" | "missingGrant">;
+  readonly kind: Pick<KindInProject<T>, "deletionWork" | "isKeptWhilePaused" | "unprovenRecords" | "missingGrant">;
   readonly finalizer: string;
   readonly project: Pick<ProjectFacts, "problem">;
 }
@@ -22,7 +22,7 @@ export function planStanding<T extends KindTypes>(
   if (isPaused(resource) && !isKept(kind, resource)) {
     return paused;
   }
-  const held = isDeleted ? kind.heldBy(resource) : "Something";
+  const held = isDeleted ? kind.deletionWork(resource) : "Something";
   if (held !== "Something") {
     return { kind: "RemoveFinalizer", cause: held === "Nothing" ? "NeverCreated" : "Retained" };
   }

@@ -5,7 +5,7 @@ import { isFailureStall } from "../engine/failures.ts";
 import { fullGrant, noGrant } from "../engine/grant.ts";
 import type { ProjectFacts } from "../engine/kind.ts";
 import { memoryOf, Projects } from "../engine/memory.ts";
-import { beginPosts } from "../engine/posts.ts";
+import { beginPosts } from "../engine/send-change.ts";
 import { EndpointsInProject } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { endpointPlan } from "../kinds/endpoint/log-subject.ts";

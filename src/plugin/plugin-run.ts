@@ -2,17 +2,20 @@
 import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import { computeEndpointKind, planeKinds } from "../kubernetes/store/resource-kinds.ts";
+import { computeEndpointKind, databaseBranchKind, planeKinds } from "../kubernetes/store/resource-kinds.ts";
 import { type ComputeEndpoint, planeOf, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
+import type { DatabaseBranch } from "../resource/database-branch.ts";
+import { ownershipToken } from "../resource/identity.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import { Cluster, openService } from "./cluster.ts";
+import { Cluster, openService, orRefusal } from "./cluster.ts";
 import { explainedKinds, parseName, type ReadKind } from "./kinds.ts";
 import {
   adoptionManifest,
   endpointsText,
   operationsText,
+  orphanedBranches,
   unownedEndpoints,
   usageOf,
   usageText,
@@ -77,7 +80,8 @@ export class PluginRun {
   }
 
   async ops(names: readonly string[]): Promise<void> {
-    const found = await this.#each(await this.#selected(names, [computeEndpointKind]));
+    const kinds: readonly ReadKind<ComputeEndpoint | DatabaseBranch>[] = [computeEndpointKind, databaseBranchKind];
+    const found = await this.#each(await this.#selected(names, kinds));
     const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
     this.#print(value, operationsText(value, this.#options.allNamespaces));
   }
@@ -115,8 +119,28 @@ export class PluginRun {
   }
 
   async orphans(): Promise<void> {
-    const { endpoints } = await this.#unowned();
-    this.#print(endpoints, endpointsText(endpoints));
+    const { endpoints, planeId, projects } = await this.#unowned();
+    const all = [...endpoints, ...(await this.#orphanedBranches(planeId, projects))];
+    this.#print(all, endpointsText(all));
+  }
+
+  /** Finds the branches that this cluster created, and whose DatabaseBranch is gone. */
+  async #orphanedBranches(planeId: string, readable: readonly string[]) {
+    const { controlPlane: service, settings } = this.#service();
+    const clusterId = settings.clusterId ?? (await this.#cluster.clusterId());
+    const resources = await orRefusal(this.#cluster.list(databaseBranchKind));
+    if (typeof resources === "string") {
+      this.#io.stderr.write("You may not list DatabaseBranches, so no branches are shown.\n");
+      return [];
+    }
+    const named = resources.flatMap(({ place }) => (place.planeId === planeId ? place.projectId : []));
+    const projects = [...new Set(this.#options.project === undefined ? [...readable, ...named] : readable)].sort();
+    const tokens = new Set(resources.map(({ uid }) => ownershipToken(clusterId, uid)));
+    const read = async (projectId: string) => {
+      const { branches = [] } = (await service.listBranches(projectId)) ?? {};
+      return orphanedBranches(branches, clusterId, tokens).map(({ id, state }) => ({ projectId, branchId: id, state }));
+    };
+    return (await this.#each(projects.map((what) => ({ what, read: () => read(what) })))).flat();
   }
 
   /** The operator acts once for each new value of the annotation. The last command counts: it withdraws an earlier one. */
@@ -187,11 +211,14 @@ export class PluginRun {
     const ref = resource && { kind: resource.kind, name: resource.key.name };
     const resources = await this.#cluster.list(computeEndpointKind);
     const isNamed = ({ key }: ComputeEndpoint) => namespace === undefined || key.namespace === namespace;
-    const there = resources.filter((each) => planeOf(each) === planeIdOf(ref, this.#namespace) && isNamed(each));
+    const planeId = planeIdOf(ref, this.#namespace);
+    const there = resources.filter((each) => planeOf(each) === planeId && isNamed(each));
     const projects = this.#options.project ?? [...new Set(there.flatMap((each) => projectIdOf(each) ?? []))].sort();
-    const lists = await this.#each(projects.map((what) => ({ what, read: () => service.listEndpoints(what) })));
+    const read = async (projectId: string) => ({ projectId, ...(await service.listEndpoints(projectId)) });
+    const lists = await this.#each(projects.map((what) => ({ what, read: () => read(what) })));
     const listed = lists.flatMap(({ endpoints }) => endpoints);
-    return { endpoints: unownedEndpoints(listed, resources, service.serviceUrl), ref };
+    const endpoints = unownedEndpoints(listed, resources, service.serviceUrl);
+    return { endpoints, ref, planeId, projects: lists.map(({ projectId }) => projectId) };
   }
 
   #service() {

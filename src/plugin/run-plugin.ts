@@ -70,7 +70,9 @@ function commandsOf({ stdout, stderr }: Io, start: Start): Command {
     .requiredOption("--all", "every endpoint")
     .option("--observe", "only observe them: management: Observe")
     .action(on((run) => run.adopt()));
-  listing("orphans", "lists the endpoints that no resource of this cluster owns").action(on((run) => run.orphans()));
+  listing("orphans", "lists endpoints, and branches of this cluster, without a resource").action(
+    on((run) => run.orphans()),
+  );
   for (const power of ["wake", "suspend"] as const) {
     command(`${power} <names...>`, `asks the operator to ${power} the compute of a resource now`)
       .option("--wait", "wait until it is done, at most two minutes")

@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { type CelRule, celRules, controlPlaneRef, identifier, optional, withRules } from "./spec-schema.ts";
-import { conditionsSchema, lastHandled, observedGeneration, recordedPlane, time } from "./status-schema.ts";
+import {
+  conditionsSchema,
+  lastHandled,
+  observedGeneration,
+  recordedPlane,
+  shownOperations,
+  time,
+} from "./status-schema.ts";
 
 /** A rule of spec: the field can be neither changed, added nor removed. */
 const fixed = (field: string): CelRule => ({
@@ -104,6 +111,7 @@ export const databaseBranchStatusSchema = z
     expiresTime: time("When the control plane deletes the branch, unless the lease is renewed before.").optional(),
     lastResetTime: time("When the branch last got the parent's data anew.").optional(),
     logicalSizeBytes: optional(z.number(), "Size of the data. It is written together with other changes, never alone."),
+    operations: shownOperations(),
     ownership: ownership.optional(),
     createIntent: createIntent.optional(),
     resetIntent: resetIntent.optional(),

@@ -59,6 +59,9 @@ const operation = z.object({
   error: optional(z.string(), "The control plane's text on a failure, shortened."),
 });
 
+export const shownOperations = () =>
+  optional(z.array(operation), "The operations in flight, then the five most recent ones. At most twenty.");
+
 const bookkeeping = z
   .object({
     acknowledged: optional(z.string(), "The last request that the control plane accepted for this spec."),
@@ -138,10 +141,7 @@ export const statusSchema = z
       z.string(),
       "When the compute was last active. It is written together with other changes, never alone.",
     ),
-    operations: optional(
-      z.array(operation),
-      "The operations in flight, then the five most recent ones. At most twenty.",
-    ),
+    operations: shownOperations(),
     failedActions: optional(
       z.array(
         z.object({

@@ -16,7 +16,7 @@ import type { StoredResource } from "../support/stored-resource.ts";
 let sandbox: SandboxProcess;
 
 beforeAll(async () => {
-  sandbox = await SandboxProcess.start();
+  sandbox = await SandboxProcess.start({ profile: "public" });
 });
 
 afterAll(() => sandbox?.stop());
@@ -73,6 +73,21 @@ async function manifestFile({ namespace }: E2eWorld, { id, branches }: TestProje
   return file;
 }
 
+/** Makes a DatabaseBranch and deletes it. @returns the id of its branch, which stays */
+async function retainedBranch(world: E2eWorld, { id: projectId }: TestProject): Promise<string> {
+  const { kubectl, namespace } = world;
+  const metadata = { name: "spare", namespace };
+  const spec = { projectId, deletionPolicy: "Retain" };
+  const manifest = { apiVersion: "endpoint-operator.dev/v1alpha1", kind: "DatabaseBranch", metadata, spec };
+  await kubectl.run(["apply", "-f", "-"], { stdin: JSON.stringify(manifest) });
+  const spare = ["-n", namespace, "dbb/spare"];
+  await kubectl.run(["wait", "--for=condition=Ready", "--timeout=60s", ...spare]);
+  expect((await endpoints(world, "ops", "dbb/spare")).out).toMatch(/\nspare .*create_branch +finished/);
+  const branchId = await kubectl.run(["get", ...spare, "-o", "jsonpath={.status.branchId}"]);
+  await kubectl.run(["delete", "--timeout=60s", ...spare]);
+  return branchId;
+}
+
 /** Makes a ClusterControlPlane of a sandbox, with its key in a Secret that the operator may read. */
 async function applyPlane({ kubectl, namespace }: E2eWorld, name: string, { url, apiKey }: SandboxProcess) {
   await kubectl.run([
@@ -95,6 +110,7 @@ async function applyPlane({ kubectl, namespace }: E2eWorld, name: string, { url,
 describe("kubectl endpoints", () => {
   test("a Ready resource → why says so, ops lists its operations, plan has nothing to do; nothing is written", async () => {
     const { world, project, endpointId } = await readyOrders();
+    const branchId = await retainedBranch(world, project);
     const [{ sequence: before = 0 } = {}] = (await sandbox.control.requests()).slice(-1);
 
     const why = await endpoints(world, "why", "orders");
@@ -109,6 +125,7 @@ describe("kubectl endpoints", () => {
     const orphans = await endpoints(world, "orphans", "--project", project.id);
     expect(orphans.out).toContain(foreign);
     expect(orphans.out).not.toContain(endpointId);
+    expect((await endpoints(world, "orphans", "--project", project.id)).out).toContain(branchId);
     const adopt = await endpoints(world, "adopt", "--all", "--project", project.id);
     expect((await endpoints(world, "adopt", "--all", "--observe", "--project", project.id)).out).toContain(
       "management: Observe",
@@ -124,7 +141,7 @@ describe("kubectl endpoints", () => {
     expect(items).toEqual([
       {
         ...{ projectId: project.id, branchId: project.branches[1], type: "ReadWrite" },
-        compute: { minUnits: 0.25, maxUnits: 0.25 },
+        ...{ compute: { minUnits: 0.25, maxUnits: 0.25 }, suspend: { mode: "ServiceDefault" } },
         ...{ adoption: { policy: "AdoptOnly", endpointId: foreign }, deletionPolicy: "Retain" },
       },
     ]);

@@ -51,7 +51,7 @@ const rules: Readonly<Record<string, Rules>> = {
   engine: { folders: ["operations", "resource", "domain"], packages: [], isPure: true },
   "kinds/endpoint": { folders: ["engine", "operations", "resource", "domain"], packages: [], isPure: true },
   "kinds/access": { folders: ["engine", "operations", "resource", "domain"], packages: [], isPure: true },
-  "kinds/branch": { folders: ["engine", "resource", "domain"], packages: [], isPure: true },
+  "kinds/branch": { folders: ["engine", "operations", "resource", "domain"], packages: [], isPure: true },
   "control-plane": { folders: ["http", "runtime", "resource", "domain"], packages: ["zod"], isPure: false },
   http: { folders: ["domain"], packages: ["undici"], isPure: false },
   kubernetes: {
@@ -74,8 +74,8 @@ const rules: Readonly<Record<string, Rules>> = {
   // This folder reads what the operator reads, and calls the operator's own decisions.
   plugin: {
     folders: [
-      ...["config.ts", "control-plane", "domain", "engine", "kinds/endpoint", "kubernetes", "operations", "planes"],
-      ...["resource", "runtime"],
+      ...["config.ts", "control-plane", "domain", "engine", "kinds/branch", "kinds/endpoint", "kubernetes"],
+      ...["operations", "planes", "resource", "runtime"],
     ],
     packages: ["commander", "yaml"],
     isPure: false,

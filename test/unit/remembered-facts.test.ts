@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 const kinds = [
   {
     kind: "each kind",
-    types: { "engine/memory.ts": ["ResourceMemory", "FailureRow"], "engine/posts.ts": ["Posts"] },
+    types: { "engine/memory.ts": ["ResourceMemory", "FailureRow", "Posts"] },
     limit: 15,
   },
   {

@@ -81,21 +81,21 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "no answer to a POST is not a refusal",
-    file: "engine/posts.ts",
+    file: "engine/send-change.ts",
     find: 'error.effect === "NotApplied"',
     replace: 'error.effect !== "Never"',
     caughtBy: { namedCase: "late POST and deletion" },
   },
   {
     rule: "no other POST before the first has settled",
-    ...{ file: "kinds/endpoint/plan-open-create.ts", function: "settleLeftMs", returns: "0" },
+    ...{ file: "kinds/endpoint/plan-unowned.ts", function: "settleLeftMs", returns: "0" },
     caughtBy: { namedCase: "late POST and deletion" },
   },
   {
     rule: "an intent of an earlier process is unresolved",
-    file: "engine/posts.ts",
-    find: "isUnresolved: true, sinceMs: nowMs, answer: undefined",
-    replace: "isUnresolved: false, sinceMs: nowMs, answer: undefined",
+    file: "engine/resource-reconcile.ts",
+    find: "isUnresolved: true",
+    replace: "isUnresolved: false",
     caughtBy: { workload: "create a replica" },
   },
 
@@ -116,7 +116,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "only Retain leaves the endpoint",
-    ...{ file: "kinds/endpoint/standing.ts", find: ' === "Retain" ?', replace: ' !== "" ?' },
+    ...{ file: "kinds/endpoint/rights.ts", find: ' === "Retain" ?', replace: ' !== "" ?' },
     caughtBy: { workload: "delete by policy" },
   },
 

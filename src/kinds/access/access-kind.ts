@@ -25,10 +25,9 @@ import type {
   Plan,
 } from "./access-types.ts";
 import { comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
-import { deletedWith, heldBy, isDeletionGranted } from "./deletion.ts";
+import { deletedWith, deletionWork, isDeletionGranted } from "./deletion.ts";
 import { accessKeyOf, endpointIndex, endpointMark, placeFor, recordIndex, referenceOf } from "./endpoint-reference.ts";
-import { observationOf } from "./observation-of.ts";
-import { BranchReader, observe, readOwnSecret } from "./observe-access.ts";
+import { BranchReader, observationOf, observe, readOwnSecret } from "./observe-access.ts";
 import { rotationDueMs } from "./rotation.ts";
 import { applySecret, sendAccessChange, trySecret } from "./send.ts";
 
@@ -72,8 +71,8 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return endpointMark(this.#context, resource, endpointsOf(projectId));
   }
 
-  heldBy(resource: DatabaseAccess) {
-    return heldBy(this.#context, resource);
+  deletionWork(resource: DatabaseAccess) {
+    return deletionWork(this.#context, resource);
   }
 
   unprovenRecords(resource: DatabaseAccess): string | undefined {

@@ -16,7 +16,7 @@ import { accessWording, stalls } from "./access-texts.ts";
 import type { AccessContext, AccessObservation, AccessStep } from "./access-types.ts";
 import { roleIn } from "./access-types.ts";
 import { placeFor } from "./endpoint-reference.ts";
-import { observationAfter } from "./observation-of.ts";
+import { observationAfter } from "./observe-access.ts";
 import { isRotationWanted } from "./rotation.ts";
 
 /** Equal input gives equal status. While a resource is being deleted, it is not Ready. */

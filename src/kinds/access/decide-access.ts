@@ -13,8 +13,7 @@ import {
 } from "./access-types.ts";
 import { deletedWith, nextToDelete } from "./deletion.ts";
 import { boundTo, type NamedEndpoint, referenceOf } from "./endpoint-reference.ts";
-import { observationOf } from "./observation-of.ts";
-import { configMarkOf } from "./observe-access.ts";
+import { configMarkOf, observationOf } from "./observe-access.ts";
 import { planAccess } from "./plan-access.ts";
 
 type AccessReadsSoFar = Reads<AccessTypes>;

@@ -7,7 +7,7 @@ import { recordedObjects } from "./access-records.ts";
 import { type AccessContext, type AccessReads, validSpecOf } from "./access-types.ts";
 import { wantedBranchOf } from "./endpoint-reference.ts";
 
-export function heldBy(context: AccessContext, resource: DatabaseAccess): "Nothing" | "Something" {
+export function deletionWork(context: AccessContext, resource: DatabaseAccess): "Nothing" | "Something" {
   const isClear = deletedWith(context, resource).length === 0 && (resource.isStatusReadable || !mayDelete(resource));
   return isClear ? "Nothing" : "Something";
 }

@@ -2,6 +2,7 @@
 import type { BranchPath } from "../../domain/branch.ts";
 import { type BranchObjects, type ObservedRole, Password } from "../../domain/control-plane.ts";
 import { ControlPlaneError } from "../../domain/control-plane-error.ts";
+import { isIdle } from "../../domain/endpoint.ts";
 import { isInFlight, type Operation } from "../../domain/operation.ts";
 import { KubernetesError, type SecretStore } from "../../domain/resource-store.ts";
 import { withoutLineBreak } from "../../domain/without-line-break.ts";
@@ -12,11 +13,13 @@ import { conditionOf } from "../../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { isInherited, recordedObjects } from "./access-records.ts";
+import { isInherited, observedObjects, recordedObjects } from "./access-records.ts";
 import {
   type AccessContext,
   type AccessFacts,
+  type AccessObservation,
   type AccessReads,
+  type AccessStep,
   type AccessTypes,
   type BoundEndpoint,
   type BranchContents,
@@ -28,7 +31,6 @@ import {
 } from "./access-types.ts";
 import { deletedWith } from "./deletion.ts";
 import { boundTo } from "./endpoint-reference.ts";
-import { needsPassword } from "./plan-access.ts";
 import { isRotationAsked, rotationDueMs } from "./rotation.ts";
 
 /** Reads the roles and databases of each branch once in a reconcile. */
@@ -124,6 +126,21 @@ async function observeAccess(
   return { ...seen, isAnswered, password: isKnown ? password : { kind: "NotRead" } };
 }
 
+/** Whether the Secret of this resource may not hold the right password, or a person gives it. */
+function needsPassword(
+  observation: Pick<AccessObservation, "resource" | "endpoint" | "spec" | "secret" | "roles">,
+): boolean {
+  const { resource, endpoint, spec } = observation;
+  const { status } = resource;
+  const role = roleIn(observation);
+  return (
+    spec.password?.secretRef !== undefined ||
+    !isSecretUntouched(observation) ||
+    status.password?.roleUpdatedTime !== role?.updatedTime ||
+    status.endpoint?.branchId !== endpoint.branchId
+  );
+}
+
 /** @throws KubernetesError */
 export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAccess): Promise<SecretFacts> {
   try {
@@ -203,4 +220,48 @@ async function readGiven(
 ): Promise<string | undefined> {
   const text = (await secrets.read({ namespace, name }))?.data[key];
   return text === undefined ? undefined : withoutLineBreak(text);
+}
+
+export function observationOf(
+  context: AccessContext,
+  { resource, memory, nowMs, policy }: AccessFacts,
+  { own, project }: Reads<AccessTypes>,
+): AccessObservation | undefined {
+  const spec = validSpecOf(resource);
+  if (own?.kind !== "Access" || spec === undefined) {
+    return undefined;
+  }
+  const recorded = recordedObjects(resource, context.identity);
+  const { endpointId } = own.endpoint;
+  const endpoint = project?.snapshot?.endpoints.get(endpointId);
+  const operations = project?.operations.operations.filter((each) => each.endpointId === endpointId) ?? [];
+  return {
+    ...own,
+    ...{ resource, spec, nowMs, policy, account: context.secrets.account },
+    settings: context.settingsOf(context.planeId),
+    objects: observedObjects({ ...own, spec, objects: recorded }, memory.posts),
+    openReset: recorded.length === 0 ? undefined : resource.status.password?.rotation,
+    rotationDueMs: rotationDueMs(
+      { ...context, nowMs },
+      resource,
+      endpoint !== undefined && isIdle(endpoint, operations),
+    ),
+  };
+}
+
+/** The observation as it is after the change of the step: an answer may hold a new password. */
+export function observationAfter(
+  context: AccessContext,
+  { facts, reads, plan, outcome }: AccessStep,
+): AccessObservation | undefined {
+  const observation = observationOf(context, facts, reads);
+  const answered = outcome.kind === "Accepted" && plan?.kind === "ResetPassword" ? outcome.answer.password : undefined;
+  if (observation === undefined || answered === undefined) {
+    return observation;
+  }
+  const { password, roleUpdatedTime: updatedTime } = answered;
+  const roles = observation.roles.map((role) =>
+    role.name === observation.spec.role.name ? { ...role, updatedTime } : role,
+  );
+  return { ...observation, roles, password: { kind: "Known", password } };
 }

@@ -94,21 +94,6 @@ function hasNewPassword(observation: AccessObservation, role: ObservedRole): boo
   return status.endpoint?.branchId === endpoint.branchId && hasChanged;
 }
 
-/** Whether the Secret of this resource may not hold the right password, or a person gives it. Pure. */
-export function needsPassword(
-  observation: Pick<AccessObservation, "resource" | "endpoint" | "spec" | "secret" | "roles">,
-): boolean {
-  const { resource, endpoint, spec } = observation;
-  const { status } = resource;
-  const role = roleIn(observation);
-  return (
-    spec.password?.secretRef !== undefined ||
-    !isSecretUntouched(observation) ||
-    status.password?.roleUpdatedTime !== role?.updatedTime ||
-    status.endpoint?.branchId !== endpoint.branchId
-  );
-}
-
 function planPassword({ password, spec }: AccessObservation): Plan | undefined {
   if (password.kind === "Unavailable") return stalls.passwordUnavailable(spec.role.name);
   return password.kind === "Missing" ? stalls.passwordMissing(spec) : undefined;

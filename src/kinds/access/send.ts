@@ -6,7 +6,7 @@ import type { AccessObject } from "../../resource/database-access-schema.ts";
 import { group, version } from "../../resource/names.ts";
 import type { AccessAnswer, AccessContext, AccessObservation, AccessStep, AppliedSecret } from "./access-types.ts";
 import { bindingSecretType } from "./binding.ts";
-import { observationAfter } from "./observation-of.ts";
+import { observationAfter } from "./observe-access.ts";
 import { bindingData } from "./plan-access.ts";
 
 /** @throws ControlPlaneError */

@@ -1,6 +1,5 @@
 import type { BranchList } from "../../domain/branch.ts";
 import type { ControlPlane } from "../../domain/control-plane.ts";
-import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import type { ResourceStore } from "../../domain/resource-store.ts";
 import { mayBranchFrom, notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
@@ -55,7 +54,7 @@ class BranchesInProject implements KindInProject<BranchTypes> {
     this.#project = project;
   }
 
-  heldBy({ status, uid, place, isStatusReadable }: DatabaseBranch) {
+  deletionWork({ status, uid, place, isStatusReadable }: DatabaseBranch) {
     const isNothing = isStatusReadable && status.ownership?.resourceUid !== uid && status.createIntent === undefined;
     return isNothing ? "Nothing" : place.isRetained ? "Retained" : "Something";
   }
@@ -114,7 +113,7 @@ class BranchesInProject implements KindInProject<BranchTypes> {
       const branchId = ownBranchId(facts, own) ?? "";
       return { ...own, byId: { branchId, branch: await from.getBranch({ projectId, branchId }) } };
     }
-    this.#listed ??= from.listBranches(projectId).catch(undefinedIfNoCall);
+    this.#listed ??= from.listBranches(projectId);
     const list = await this.#listed;
     return list === undefined ? { kind: "NotSupported" } : { kind: "Listed", list };
   }
@@ -140,10 +139,4 @@ class BranchesInProject implements KindInProject<BranchTypes> {
     const isMoving = plan?.kind === "RecordBranch" || plan?.kind === "ForgetBranch" || plan?.kind === "RecordReset";
     return isMoving ? 0 : outcome.kind === "Accepted" ? pollDelayMs(0, facts.policy) : undefined;
   }
-}
-
-/** The project was read before, so a 404 is about the call: the control plane has no calls for branches. */
-function undefinedIfNoCall(error: unknown): undefined {
-  const isMissing = error instanceof ControlPlaneError && [404, 405, 501].includes(error.status ?? 0);
-  if (!isMissing) throw error;
 }

@@ -11,6 +11,7 @@ import {
   whileDeleting,
   withoutEmpty,
 } from "../../engine/summary.ts";
+import { branchOperations } from "../../operations/status-operations.ts";
 import type { BranchProgressReason } from "../../resource/conditions.ts";
 import type { DatabaseBranchStatus } from "../../resource/database-branch-schema.ts";
 import { planeRecord } from "../../resource/identity.ts";
@@ -32,6 +33,7 @@ export function branchStatus(context: ProjectFacts, step: BranchStep): DatabaseB
   const next = withoutEmpty({
     ...{ ...status, ...records },
     ...(seen && shownFields(seen)),
+    operations: operationsAfter(step, records.ownership?.branchId),
     observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
     ...(step.outcome.kind !== "Deferred" && { lastHandledReconcileAt: given[annotations.reconcileRequestedAt] }),
     conditions: conditionsAfter({ resource, nowMs }, summary),
@@ -105,6 +107,13 @@ function branchAfter({ facts, reads, plan, outcome }: BranchStep): ObservedBranc
 function shownFields(branch: Partial<ObservedBranch>): Partial<DatabaseBranchStatus> {
   const { id: branchId, state, parentId, expiresTime, lastResetTime, logicalSizeBytes } = branch;
   return { branchId, state, parentId, expiresTime, lastResetTime, logicalSizeBytes };
+}
+
+function operationsAfter({ facts, reads, outcome }: BranchStep, id: string | undefined) {
+  const { branchId, operations } = facts.resource.status;
+  if (reads.project === undefined || id === undefined) return operations;
+  const answeredIds = outcome.kind === "Accepted" ? outcome.answer.operations.map((each) => each.id) : [];
+  return branchOperations(reads.project.operations, { id, answeredIds }, branchId === id ? operations : []);
 }
 
 type Records = Pick<DatabaseBranchStatus, "ownership" | "createIntent" | "resetIntent" | "lastHandledResetAt">;

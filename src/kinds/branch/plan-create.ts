@@ -27,7 +27,10 @@ export function planCreate(observation: BranchObservation, spec: DatabaseBranchS
     return stalls.parentNotFound(parent.name ?? parent.branchId ?? "", projectId);
   }
   const intent = intentOf(observation, name);
-  return { kind: "CreateBranch", intent, creation: creationOf(observation, spec, { intent, parentId: found?.id }) };
+  const { parentTime, initSource, leaseDurationSeconds: seconds } = spec;
+  const expiresTime = seconds === undefined ? undefined : secondsTime(observation.nowMs + seconds * 1_000);
+  const creation = { name, parentId: found?.id, parentTime, initSource, expiresTime };
+  return { kind: "CreateBranch", intent, creation: { ...creation, annotation: { [ownerAnnotation]: intent.token } } };
 }
 
 /** A POST without an answer may still take effect, or have made an entry that cannot be read. `undefined`: neither. */
@@ -61,19 +64,6 @@ function intentOf(observation: BranchObservation, name: string): BranchIntent {
   return isUsable
     ? stored
     : { attempt: resource.resourceVersion, token: ownToken(observation), name, ...planeRecord(identity), projectId };
-}
-
-function creationOf(
-  { nowMs }: BranchObservation,
-  { parentTime, initSource, leaseDurationSeconds: seconds }: DatabaseBranchSpec,
-  { intent, parentId }: { readonly intent: BranchIntent; readonly parentId: string | undefined },
-) {
-  return {
-    ...{ name: intent.name, parentId, parentTime },
-    initSource,
-    expiresTime: seconds === undefined ? undefined : secondsTime(nowMs + seconds * 1_000),
-    annotation: { [ownerAnnotation]: intent.token },
-  } as const;
 }
 
 /** Whether the intent was made for this resource, here, and not copied from another one. */

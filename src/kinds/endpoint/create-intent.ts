@@ -1,6 +1,8 @@
 /** Makes the intents of creates, and finds the endpoints that a create may have made. */
+
 import type { EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
+import { remoteStateOf } from "../../engine/project-reads.ts";
 import { endpointName, ownershipOf, ownershipToken, planeRecord, tokenIn } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import type { PlacedSpec } from "../../resource/spec-schema.ts";
@@ -8,7 +10,6 @@ import type { CreateIntent, Ownership } from "../../resource/status-schema.ts";
 import { desiredChanges, hashOf } from "./desired-endpoint.ts";
 import type { EndpointFacts, Observation } from "./observation.ts";
 import { lookAt, type Plan, type PlanOf } from "./plan.ts";
-import { remoteStateOf } from "./remote-state.ts";
 
 /** Uses `stored` if it is for the same place and the list shows the same endpoints there; else a new intent. */
 export function createUnder(

@@ -1,10 +1,19 @@
+import type { ControlPlane } from "../../domain/control-plane.ts";
+import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { ResourceEvent, ResourceStore } from "../../domain/resource-store.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads, ShownLog } from "../../engine/kind.ts";
+import { failureStallIn, withoutEmpty } from "../../engine/summary.ts";
 import { parseMark } from "../../operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
 import { type BranchPlace, byId, type FindBranch, placeOf } from "../../resource/branch-place.ts";
-import { type ComputeEndpoint, isObserved, planeOf, workKeyOf } from "../../resource/compute-endpoint.ts";
+import {
+  type ComputeEndpoint,
+  isObserved,
+  planeOf,
+  workKeyOf,
+  workProjectOf,
+} from "../../resource/compute-endpoint.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { isIdentityProven, isIntentOf, isTokenOfCluster, ownershipToken, tokenIn } from "../../resource/identity.ts";
 import { finalizer } from "../../resource/names.ts";
@@ -12,14 +21,14 @@ import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { claimOf, mayClaimAt, ProjectClaims } from "./claims.ts";
 import { decideEndpoint } from "./decide.ts";
+import { endpointConditions } from "./endpoint-conditions.ts";
 import { branchGone, eventsFor } from "./events-for.ts";
 import { endpointPlan, subjectOf } from "./log-subject.ts";
 import type { EndpointAnswer, EndpointFacts, EndpointStep, EndpointTypes } from "./observation.ts";
-import type { EndpointPlan, Plan } from "./plan.ts";
+import type { EndpointPlan, Plan, PlanOf } from "./plan.ts";
 import { rulesOf } from "./plan-table.ts";
-import { sendEndpointChange } from "./send.ts";
-import { heldBy, missingGrant, unprovenMessage } from "./standing.ts";
-import { statusBefore, statusFor } from "./status-for.ts";
+import { deletionWork, missingGrant, unprovenMessage } from "./rights.ts";
+import { statusFor } from "./status-for.ts";
 
 export class EndpointKind implements Kind<EndpointTypes> {
   readonly finalizer = finalizer;
@@ -45,7 +54,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   readonly #project: ProjectFacts;
   /** Every resource that names the project, also of other control planes with that URL. */
   readonly #named: readonly ComputeEndpoint[];
-  readonly heldBy = heldBy;
+  readonly deletionWork = deletionWork;
   readonly noteOf = statusBefore;
   readonly send = sendEndpointChange;
   readonly statusOf = statusFor;
@@ -169,3 +178,60 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
 
 /** Stalled reasons that can end when another resource of the project changes. */
 const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied", "EndpointExists", "OwnershipConflict"];
+
+/**
+ * Returns the status that the operator stores before it sends a create: it holds the intent. A retry of a create that
+ * failed keeps the conditions, so it often writes nothing. `undefined`: nothing must be stored before another change.
+ */
+function statusBefore(step: EndpointStep): ComputeEndpointStatus | undefined {
+  const { facts, plan } = step;
+  const { status, generation } = facts.resource;
+  if (plan?.kind !== "CreateEndpoint") {
+    return undefined;
+  }
+  const { intent: createIntent } = plan;
+  const isRetry = facts.memory.failure?.generation === generation || failureStallIn(facts.resource) !== undefined;
+  if (isRetry) {
+    return withoutEmpty({ ...status, createIntent });
+  }
+  const conditions = endpointConditions(step, rulesOf(plan).summary(plan), status);
+  return withoutEmpty({ ...status, createIntent, observedGeneration: generation, conditions });
+}
+
+async function sendEndpointChange({ plan, facts }: EndpointStep, to: ControlPlane): Promise<EndpointAnswer> {
+  const projectId = workProjectOf(facts.resource);
+  switch (plan?.kind) {
+    case "CreateEndpoint":
+      return { ...(await to.createEndpoint(projectId, plan.creation)), hash: plan.hash };
+    case "UpdateEndpoint":
+      return await to.updateEndpoint(projectId, plan.endpointId, plan.changes);
+    case "ChangePower":
+      return await to.changePower(projectId, plan.endpointId, plan.action);
+    case "MoveEndpoint":
+      return await move(plan, projectId, to);
+    case "DeleteEndpoint":
+      return (await to.deleteEndpoint(projectId, plan.endpointId)) ?? { endpoint: undefined, operations: [] };
+    default:
+      throw new Error(`unreachable: ${plan?.kind} sends nothing`);
+  }
+}
+
+/**
+ * Sends a move. A 409 says that the branch has a read-write endpoint. If the control plane accepts a move and does not
+ * carry it out, the move counts as refused. Otherwise the operator would send it again and again.
+ */
+async function move(
+  { endpointId, branchId }: PlanOf<"MoveEndpoint">,
+  projectId: string,
+  to: ControlPlane,
+): Promise<EndpointAnswer> {
+  const answer = await to.updateEndpoint(projectId, endpointId, { branchId }).catch((error: unknown) => {
+    const isOccupied = error instanceof ControlPlaneError && error.reason === "Conflict";
+    throw isOccupied ? new ControlPlaneError("Conflict", error.message, { ...error, subject: "Branch" }) : error;
+  });
+  if (answer.endpoint.branchId !== branchId) {
+    const message = "the control plane accepted the move, but the endpoint stayed on its branch";
+    throw new ControlPlaneError("Rejected", message, { effect: "NotApplied", subject: "Endpoint" });
+  }
+  return answer;
+}

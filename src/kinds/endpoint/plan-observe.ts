@@ -1,5 +1,7 @@
 /** Plans the next step of a resource with `management: Observe`. No plan here sends anything. */
+
 import { stall } from "../../engine/kind.ts";
+import { remoteStateOf } from "../../engine/project-reads.ts";
 import { type ComputeEndpoint, isObserved } from "../../resource/compute-endpoint.ts";
 import { annotations, finalizer } from "../../resource/names.ts";
 import type { PlacedSpec } from "../../resource/spec-schema.ts";
@@ -7,12 +9,10 @@ import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { driftOf } from "./drift.ts";
 import type { EndpointFacts, Observation } from "./observation.ts";
 import { lookAt, type Plan } from "./plan.ts";
-import { planOpenCreate } from "./plan-open-create.ts";
-import { readWriteEndpointOf } from "./plan-unowned.ts";
-import { remoteStateOf } from "./remote-state.ts";
+import { planOpenCreate, readWriteEndpointOf } from "./plan-unowned.ts";
 
 /** A create without a result is resolved first. After that nothing is left to do at a deletion, and the finalizer goes. */
-export function planLettingGo({ resource, memory }: EndpointFacts): Plan | undefined {
+export function planReleaseObserved({ resource, memory }: EndpointFacts): Plan | undefined {
   const isOpen = resource.status.createIntent !== undefined || memory.posts?.answer !== undefined;
   const isHeld = resource.finalizers.includes(finalizer) && !isBeingDeleted(resource);
   return isHeld && isObserved(resource) && !isOpen ? { kind: "RemoveFinalizer", cause: "Observed" } : undefined;

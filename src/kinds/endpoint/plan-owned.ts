@@ -1,7 +1,9 @@
 /** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
+
 import type { PowerAction } from "../../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { stall } from "../../engine/kind.ts";
+import { remoteStateOf } from "../../engine/project-reads.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { annotations } from "../../resource/names.ts";
@@ -30,7 +32,6 @@ import {
   waitingMessage,
 } from "./plan.ts";
 import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName } from "./plan-unowned.ts";
-import { remoteStateOf } from "./remote-state.ts";
 import { nextScheduleMs } from "./schedules.ts";
 
 export function planOwned(ownership: Ownership, spec: PlacedSpec, observation: Observation): Plan {

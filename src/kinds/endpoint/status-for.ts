@@ -1,7 +1,7 @@
 /** Computes the status of a resource from the result of one reconcile for it (`EndpointStep`). */
 import { pooledHostOf } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
-import { failureStallIn, withoutEmpty } from "../../engine/summary.ts";
+import { withoutEmpty } from "../../engine/summary.ts";
 import type { OperationLogStep } from "../../operations/reduce-operations.ts";
 import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { conditionOf, isTrue } from "../../resource/conditions.ts";
@@ -50,25 +50,6 @@ export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEnd
     conditions: endpointConditions(step, summary, { failedActions, drafts: comparison.drafts }),
   };
   return keepQuietFields(withoutEmpty(status), resource.status, log);
-}
-
-/**
- * Returns the status that the operator stores before it sends a create: it holds the intent. A retry of a create that
- * failed keeps the conditions, so it often writes nothing. `undefined`: nothing must be stored before another change.
- */
-export function statusBefore(step: EndpointStep): ComputeEndpointStatus | undefined {
-  const { facts, plan } = step;
-  const { status, generation } = facts.resource;
-  if (plan?.kind !== "CreateEndpoint") {
-    return undefined;
-  }
-  const { intent: createIntent } = plan;
-  const isRetry = facts.memory.failure?.generation === generation || failureStallIn(facts.resource) !== undefined;
-  if (isRetry) {
-    return withoutEmpty({ ...status, createIntent });
-  }
-  const conditions = endpointConditions(step, rulesOf(plan).summary(plan), status);
-  return withoutEmpty({ ...status, createIntent, observedGeneration: generation, conditions });
 }
 
 /** A resource whose change waits for other changes has not been reconciled yet. */

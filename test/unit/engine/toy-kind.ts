@@ -61,7 +61,7 @@ export class ToyKind implements Kind<ToyTypes> {
 
   begin({ grantOf, projectId }: ProjectFacts): KindInProject<ToyTypes> {
     return {
-      heldBy: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
+      deletionWork: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
       missingGrant: ({ key }) => (grantOf(key.namespace, projectId).mayChange ? undefined : "There is no grant."),
       shownLog: ({ status }) => (status.objectId ? { since: parseMark(status) } : undefined),
       decide: (facts, reads) => decideToy(facts, this.hasOwnReads ? reads : { own: "Read", ...reads }),

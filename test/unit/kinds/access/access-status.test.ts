@@ -5,7 +5,7 @@ import { accessEvents } from "../../../../src/kinds/access/access-events.ts";
 import { observedObjects } from "../../../../src/kinds/access/access-records.ts";
 import { accessNote, accessStatus } from "../../../../src/kinds/access/access-status.ts";
 import type { AccessObservation, AccessStep } from "../../../../src/kinds/access/access-types.ts";
-import { observationOf } from "../../../../src/kinds/access/observation-of.ts";
+import { observationOf } from "../../../../src/kinds/access/observe-access.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { checkConditions } from "../../../support/check-conditions.ts";
 import {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { fullGrant, noGrant } from "../../../../src/engine/grant.ts";
 import {
   deletedWith,
-  heldBy,
+  deletionWork,
   isDeletionGranted,
   nextToDelete,
   retainedRoles,
@@ -91,7 +91,7 @@ test.each<[string, "Nothing" | "Something", Given]>([
   ["the records cannot be read, both Delete", "Something", { ...deleteBoth, ...unreadable }],
   ["the records cannot be read, both Retain", "Nothing", { ...retainBoth, ...unreadable }],
 ])("%s → the deletion has %s to do in the control plane", (_, held, given) => {
-  expect(heldBy(context(), access({ isDeleted: true, ...given }))).toBe(held);
+  expect(deletionWork(context(), access({ isDeleted: true, ...given }))).toBe(held);
 });
 
 const [role, database] = [record("Role", "Created"), record("Database", "Created")];

@@ -2,8 +2,7 @@
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../../src/domain/operation.ts";
 import { fullGrant, type PlaneProblem, type ProjectGrant } from "../../../../src/engine/grant.ts";
-import type { Policy, ResourceMemory } from "../../../../src/engine/memory.ts";
-import type { Posts } from "../../../../src/engine/posts.ts";
+import type { Policy, Posts, ResourceMemory } from "../../../../src/engine/memory.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { planStanding } from "../../../../src/engine/standing.ts";
 import { type Claim, ProjectClaims } from "../../../../src/kinds/endpoint/claims.ts";

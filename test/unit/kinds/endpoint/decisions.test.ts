@@ -5,7 +5,7 @@ import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import { decideEndpoint, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
 import { EndpointsInProject } from "../../../../src/kinds/endpoint/endpoint-kind.ts";
 import type { Observation } from "../../../../src/kinds/endpoint/observation.ts";
-import { missingGrant } from "../../../../src/kinds/endpoint/standing.ts";
+import { missingGrant } from "../../../../src/kinds/endpoint/rights.ts";
 import { formatMark } from "../../../../src/operations/counting.ts";
 import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import { type BranchPlace, byId } from "../../../../src/resource/branch-place.ts";

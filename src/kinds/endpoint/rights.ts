@@ -8,7 +8,7 @@ import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { hasConsent } from "./claims.ts";
 
 /** `Retained`: by `deletionPolicy`, or because the endpoint is only observed; without a policy, an adopted or presumed endpoint stays. */
-export function heldBy(resource: ComputeEndpoint): "Nothing" | "Retained" | "Something" {
+export function deletionWork(resource: ComputeEndpoint): "Nothing" | "Retained" | "Something" {
   const { uid, status, isOwnershipReadable } = resource;
   if (isOwnershipReadable && status.ownership?.resourceUid !== uid && status.createIntent === undefined) {
     return "Nothing";
