@@ -22,11 +22,12 @@ type ReadById = "Shown" | ControlPlaneError;
 
 /** What one reconcile has read of its project. */
 export class ProjectReads {
-  #operations: OperationsSnapshot;
+  operations: OperationsSnapshot;
   readonly #context: ReadContext;
   readonly #project: ProjectMemory;
   readonly #readsById = new Map<string, Promise<ReadById>>();
-  #snapshot: ProjectSnapshot | undefined;
+  /** The endpoints. `undefined`: an operation locks the project, so nothing can be changed and they were not listed. */
+  snapshot: ProjectSnapshot | undefined;
 
   constructor(
     context: ReadContext,
@@ -35,22 +36,13 @@ export class ProjectReads {
   ) {
     this.#context = context;
     this.#project = project;
-    this.#operations = read.operations;
-    this.#snapshot = read.snapshot;
-  }
-
-  get operations(): OperationsSnapshot {
-    return this.#operations;
+    this.operations = read.operations;
+    this.snapshot = read.snapshot;
   }
 
   /** Takes up operations that the answer to a change has named. */
   noteAnswer(): void {
-    this.#operations = this.#project.operations.snapshot();
-  }
-
-  /** The endpoints. `undefined`: an operation locks the project, so nothing can be changed and they were not listed. */
-  get snapshot(): ProjectSnapshot | undefined {
-    return this.#snapshot;
+    this.operations = this.#project.operations.snapshot();
   }
 
   /** Returns since when this process has seen the operations lock the project; `nowMs` if none of them does. */
@@ -71,10 +63,10 @@ export class ProjectReads {
   /** Reads an endpoint by id, once in a reconcile. @returns `undefined`: not now */
   async readById(endpointId: string): Promise<ReadById | undefined> {
     const known = this.#readsById.get(endpointId);
-    if (known !== undefined || this.#snapshot === undefined || this.#readsById.size >= readsByIdLimit) {
+    if (known !== undefined || this.snapshot === undefined || this.#readsById.size >= readsByIdLimit) {
       return known;
     }
-    const read = this.#readById(endpointId, this.#snapshot);
+    const read = this.#readById(endpointId, this.snapshot);
     this.#readsById.set(endpointId, read);
     return await read;
   }
@@ -82,11 +74,11 @@ export class ProjectReads {
   async #readById(endpointId: string, snapshot: ProjectSnapshot): Promise<ReadById> {
     try {
       const endpoint = await this.#context.controlPlane.getEndpoint(snapshot.projectId, endpointId);
-      const latest = this.#snapshot ?? snapshot;
+      const latest = this.snapshot ?? snapshot;
       const endpoints = new Map(latest.endpoints);
       endpoints.delete(endpointId);
       if (endpoint !== undefined) endpoints.set(endpointId, endpoint);
-      this.#snapshot = { ...latest, endpoints, readsById: new Set(latest.readsById).add(endpointId) };
+      this.snapshot = { ...latest, endpoints, readsById: new Set(latest.readsById).add(endpointId) };
       return "Shown";
     } catch (error) {
       if (!(error instanceof ControlPlaneError)) throw error;

@@ -117,12 +117,6 @@ export function diffEndpoint(spec: ComputeEndpointSpec, endpoint: ObservedEndpoi
   return { differing: inState("Differs"), unverifiable: inState("NotShown") };
 }
 
-/** Whether the control plane restarts an active compute for a change of these fields: only for a change of size. */
-export function restartsCompute(fields: readonly DesiredField[]): boolean {
-  const restarting: readonly ManagedField[] = ["compute"];
-  return fields.some(({ field }) => restarting.includes(field));
-}
-
 /**
  * How the control plane shows the values of a request: all as sent; at least one with another value; or none with
  * another value, but some not at all.
@@ -132,14 +126,9 @@ type FieldState = "Matches" | "Differs" | "NotShown";
 /** One different value gives `Differs`, even if other values are not shown. */
 export function fieldStateOf(changes: EndpointChanges, endpoint: ObservedEndpoint): FieldState {
   const keys = (Object.keys(changes) as (keyof EndpointChanges)[]).filter((key) => changes[key] !== undefined);
-  const states = keys.map((key) => valueStateOf(key, changes, endpoint));
+  const states = keys.map((key) => {
+    const shown = endpoint[key];
+    return shown === undefined ? "NotShown" : isSameStored(shown, changes[key]) ? "Matches" : "Differs";
+  });
   return states.includes("Differs") ? "Differs" : states.includes("NotShown") ? "NotShown" : "Matches";
-}
-
-function valueStateOf(key: keyof EndpointChanges, changes: EndpointChanges, endpoint: ObservedEndpoint): FieldState {
-  const shown = endpoint[key];
-  if (shown === undefined) {
-    return "NotShown";
-  }
-  return isSameStored(shown, changes[key]) ? "Matches" : "Differs";
 }

@@ -17,7 +17,6 @@ import {
   mayResend,
   mergeChanges,
   resendWaitMs,
-  restartsCompute,
 } from "./desired-endpoint.ts";
 import type { Observation } from "./observation.ts";
 import { rulingOf } from "./pending-change.ts";
@@ -31,7 +30,7 @@ import {
   sizeField,
   waitingMessage,
 } from "./plan.ts";
-import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName } from "./plan-unowned.ts";
+import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName, readWriteEndpointOf } from "./plan-unowned.ts";
 import { nextScheduleMs } from "./schedules.ts";
 
 export function planOwned(ownership: Ownership, spec: PlacedSpec, observation: Observation): Plan {
@@ -206,10 +205,8 @@ function planMove(observation: Ruled, spec: PlacedSpec, endpoint: ObservedEndpoi
 }
 
 function planOccupiedTarget(observation: Observation, branchId: string, moving: ObservedEndpoint): Plan | undefined {
-  const { project, claims, resource } = observation;
-  const occupant = [...project.endpoints.values()].find(
-    (each) => each.branchId === branchId && each.type === "ReadWrite" && each.id !== moving.id,
-  );
+  const { claims, resource } = observation;
+  const occupant = readWriteEndpointOf(observation, branchId);
   const rival = (occupant && holderOf(observation, occupant)) ?? claims.rivalForBranch(branchId, resource);
   if (rival !== undefined) {
     return claimedByAnother(observation, rival, `the read-write endpoint of branch ${branchId}`);
@@ -268,7 +265,8 @@ function update(diff: EndpointDiff, endpoint: ObservedEndpoint, hash: string): P
     endpointId: endpoint.id,
     changes: mergeChanges([...diff.differing, ...diff.unverifiable]),
     hash,
-    restarts: restartsCompute(diff.differing) && endpoint.state === "active",
+    // Only a change of size restarts an active compute.
+    restarts: diff.differing.some(({ field }) => field === "compute") && endpoint.state === "active",
   };
 }
 

@@ -208,16 +208,10 @@ export function planOpenCreate(situation: OpenCreate, observation: Observation):
  *   so the next POST gets a new intent.
  */
 function planNextCreate({ intent, spec }: OpenCreate, observation: Observation, clean: CreateIntent | undefined): Plan {
-  return spec === undefined || !isForPlaceOf(intent, spec) || isPlaceTaken(observation, intent)
+  const isTaken = intent.type === "ReadWrite" && readWriteEndpointOf(observation, intent.branchId) !== undefined;
+  return spec === undefined || !isForPlaceOf(intent, spec) || isTaken
     ? { kind: "CloseIntent", intent, cause: "NothingCreated" }
     : createUnder(observation, spec, clean);
-}
-
-function isPlaceTaken({ project }: Observation, intent: CreateIntent): boolean {
-  return (
-    intent.type === "ReadWrite" &&
-    [...project.endpoints.values()].some(({ branchId, type }) => branchId === intent.branchId && type === "ReadWrite")
-  );
 }
 
 function planUnresolved(situation: OpenCreate, observation: Observation, candidates: Candidates): Plan {
