@@ -6,6 +6,8 @@ import { fullGrant, noGrant } from "../engine/grant.ts";
 import type { ProjectFacts } from "../engine/kind.ts";
 import { memoryOf, Projects } from "../engine/memory.ts";
 import { beginPosts } from "../engine/send-change.ts";
+import { BranchesInProject } from "../kinds/branch/branch-kind.ts";
+import type { Plan as BranchPlans, BranchTypes } from "../kinds/branch/branch-types.ts";
 import { EndpointsInProject } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
@@ -25,20 +27,18 @@ import {
 } from "../resource/compute-endpoint.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { planeName, recordedName } from "../resource/control-plane-resource.ts";
-import { finalizer } from "../resource/names.ts";
+import { branchProjectKey, type DatabaseBranch } from "../resource/database-branch.ts";
+import { databaseBranchNames, finalizer } from "../resource/names.ts";
 import { orRefusal } from "./cluster.ts";
 import { type PlanReads, problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
 import { exitCodes, type Result } from "./why.ts";
 
-/**
- * Returns what an operator would do that starts now. The running one may wait where this plan acts: after a failure, or
- * while it sends another change first.
- * @throws KubernetesError, ControlPlaneError, and Error when CONTROL_PLANE_URL is of another control plane
- */
-export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
-  const { cluster, controlPlane, settings, clock, latest = [] } = reads;
+type Planned = ComputeEndpoint | DatabaseBranch;
+
+/** The control plane of a resource as the user may read it. @throws KubernetesError, ControlPlaneError, Error */
+async function unitFor({ resource, id }: { readonly resource: Planned; readonly id: string }, reads: PlanReads) {
+  const { cluster, controlPlane, settings, clock } = reads;
   const { namespace } = resource.key;
-  const id = planeOf(resource);
   const plane = await readPlane(cluster, id);
   requireUrl(controlPlane.serviceUrl, plane, resource);
   const known = await readGrants(reads, plane, namespace);
@@ -47,24 +47,47 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
   const grantOf = known ?? (() => (isRefused ? noGrant : fullGrant));
   const clusterId = settings.clusterId ?? (await cluster.clusterId());
   const identity = { clusterId, serviceUrl: controlPlane.serviceUrl, controlPlane: recordedName(id) };
-  const findBranch = await branchFinder(cluster, resource);
-  const listed = await orRefusal(cluster.list(computeEndpointKind));
-  const seen = typeof listed === "string" ? await cluster.list(computeEndpointKind, namespace) : listed;
-  const byUid = new Map([...seen, ...latest, resource].map((each) => [each.uid, each]));
   const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
-  noteRefusedCreate(projects, resource, clock);
-  const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
-  const begin = (project: ProjectFacts) =>
-    new EndpointsInProject(project, [...byUid.values()].filter(isNamed), findBranch);
   const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
-  const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
-  const step = await dryRun<EndpointTypes>(context, resource, controlPlane);
   const notes = [
     plane.resource === "Forbidden" && `You may not read ${planeName(id)}: the plan trusts CONTROL_PLANE_URL.`,
     known === undefined && "You may not read Namespaces: the plan uses the grant that status shows.",
-    seen !== listed && "You may not list ComputeEndpoints of other namespaces: one of them may own the endpoint.",
   ];
-  return { ...step, resource, notes: notes.filter((note) => note !== false) };
+  return { unit, notes: notes.filter((note) => note !== false) };
+}
+
+/**
+ * Returns what an operator would do that starts now. The running one may wait where this plan acts: after a failure, or
+ * while it sends another change first.
+ * @throws KubernetesError, ControlPlaneError, and Error when CONTROL_PLANE_URL is of another control plane
+ */
+export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
+  const { cluster, controlPlane, settings, clock, latest = [] } = reads;
+  const { unit, notes } = await unitFor({ resource, id: planeOf(resource) }, reads);
+  const findBranch = await branchFinder(cluster, resource);
+  const listed = await orRefusal(cluster.list(computeEndpointKind));
+  const seen = typeof listed === "string" ? await cluster.list(computeEndpointKind, resource.key.namespace) : listed;
+  const byUid = new Map([...seen, ...latest, resource].map((each) => [each.uid, each]));
+  noteRefusedCreate(unit.projects, resource, clock);
+  const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
+  const begin = (project: ProjectFacts) =>
+    new EndpointsInProject(project, [...byUid.values()].filter(isNamed), findBranch);
+  const context = { clock, policy: settings, kind: { begin, finalizer }, unit, key: workKeyOf(resource) };
+  const step = await dryRun<EndpointTypes>(context, resource, controlPlane);
+  const hidden = "You may not list ComputeEndpoints of other namespaces: one of them may own the endpoint.";
+  return { ...step, resource, notes: seen === listed ? notes : [...notes, hidden] };
+}
+
+/** The same of a DatabaseBranch. */
+export async function planBranch(reads: PlanReads, resource: DatabaseBranch) {
+  const { controlPlane, settings: policy, clock } = reads;
+  const { unit, notes } = await unitFor({ resource, id: resource.place.planeId }, reads);
+  const kind = {
+    begin: (project: ProjectFacts) => new BranchesInProject(project),
+    finalizer: databaseBranchNames.finalizer,
+  };
+  const context = { clock, policy, kind, unit, key: branchProjectKey(resource) };
+  return { ...(await dryRun<BranchTypes>(context, resource, controlPlane)), resource, notes };
 }
 
 /** Only the branch of the resource itself is read. Of other resources, what they own counts. */
@@ -87,14 +110,22 @@ function noteRefusedCreate(projects: Projects, resource: ComputeEndpoint, clock:
 /** The members of plans that the first line shows. All others are in the JSON. */
 const shown = ["reason", "cause", "action", "endpointId", "branchId", "changes", "creation"];
 
-export function planned({ resource, plan, afterOperation, notes }: Awaited<ReturnType<typeof planNow>>): Result {
+interface PlanResult {
+  readonly resource: Planned;
+  readonly plan: Plan | BranchPlans;
+  readonly afterOperation: string | undefined;
+  readonly notes: readonly string[];
+}
+
+export function planned(result: PlanResult): Result {
+  const { resource, plan, afterOperation, notes } = result;
   const name = keyText(resource.key);
   const { kind, ownership, ...members } = plan as { kind: string; ownership?: object };
   const all: Readonly<Record<string, unknown>> = { ...ownership, ...members };
   const values = shown.flatMap((member) => all[member] ?? []);
   const head = [kind, ...values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)))];
   const lock = afterOperation ? [`First the operation ${afterOperation} must end: it locks the project.`] : [];
-  const lines = [`${name}: ${head.join(" ")}`, ...textsOf(plan, resource), ...lock, ...notes];
+  const lines = [`${name}: ${head.join(" ")}`, ...textsOf(result), ...lock, ...notes];
   return {
     value: { resource: name, ...plan, afterOperation, notes },
     text: `${lines.join("\n  ")}\n`,
@@ -102,13 +133,17 @@ export function planned({ resource, plan, afterOperation, notes }: Awaited<Retur
   };
 }
 
-function isDone(plan: Plan): boolean {
-  return plan.kind === "Observe" || (plan.kind === "Settled" && plan.ruling?.wait === undefined);
+function isDone(plan: PlanResult["plan"]): boolean {
+  return plan.kind === "Observe" || (plan.kind === "Settled" && !("ruling" in plan && plan.ruling?.wait !== undefined));
 }
 
 /** What events and status will say. */
-function textsOf(plan: Plan, { status }: ComputeEndpoint): readonly string[] {
-  if ("message" in plan) return [plan.message];
+function textsOf(result: PlanResult): readonly string[] {
+  if ("message" in result.plan) return [result.plan.message];
+  return "place" in result.resource ? [] : textsOfEndpoint(result.plan as Plan, result.resource);
+}
+
+function textsOfEndpoint(plan: Plan, { status }: ComputeEndpoint): readonly string[] {
   const own = endpointPlan(plan);
   const events =
     plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && rulesOf(own).traits(own).announced;

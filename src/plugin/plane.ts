@@ -19,6 +19,7 @@ import {
   unreadablePlane,
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec } from "../resource/control-plane-schema.ts";
+import type { DatabaseBranch } from "../resource/database-branch.ts";
 import { type Cluster, orRefusal } from "./cluster.ts";
 
 export interface ReadPlane {
@@ -45,7 +46,7 @@ export function problemOf({ id, resource }: ReadPlane): PlaneProblem | undefined
 }
 
 /** @throws Error when the control plane, or the record of the resource that uses it, has another URL */
-export function requireUrl(serviceUrl: string, plane: ReadPlane, user?: ComputeEndpoint): void {
+export function requireUrl(serviceUrl: string, plane: ReadPlane, user?: ComputeEndpoint | DatabaseBranch): void {
   const { ownership, createIntent, conditions } = user?.status ?? {};
   const isRefused = conditionOf(conditions, "Stalled")?.reason === "IdentityUnproven";
   const recorded = isRefused ? undefined : (ownership ?? createIntent)?.serviceUrl;

@@ -22,7 +22,7 @@ import {
   withTotals,
 } from "./listings.ts";
 import { applied, filesIn, readManifests } from "./manifests.ts";
-import { planNow, planned } from "./plan.ts";
+import { planBranch, planNow, planned } from "./plan.ts";
 import { requireUrl } from "./plane.ts";
 import { exitCodes, explained, type Result, worstOf } from "./why.ts";
 
@@ -45,6 +45,8 @@ export interface Options {
 
 /** What to read, and its name for a message about a failure. */
 type Target<Read> = { readonly what: string; readonly read: () => Promise<Read> };
+
+const ofBranches: readonly ReadKind<ComputeEndpoint | DatabaseBranch>[] = [computeEndpointKind, databaseBranchKind];
 
 /** The annotation that asks for something, and the field of status that repeats a handled value. */
 const powers = {
@@ -80,8 +82,7 @@ export class PluginRun {
   }
 
   async ops(names: readonly string[]): Promise<void> {
-    const kinds: readonly ReadKind<ComputeEndpoint | DatabaseBranch>[] = [computeEndpointKind, databaseBranchKind];
-    const found = await this.#each(await this.#selected(names, kinds));
+    const found = await this.#each(await this.#selected(names, ofBranches));
     const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
     this.#print(value, operationsText(value, this.#options.allNamespaces));
   }
@@ -102,12 +103,15 @@ export class PluginRun {
 
   async plan(names: readonly string[]): Promise<void> {
     const { filename: files } = this.#options;
-    const latest = await this.#each(
-      await (files ? this.#inFiles(files) : this.#selected(names, [computeEndpointKind])),
-    );
+    const found = await this.#each(await (files ? this.#inFiles(files) : this.#selected(names, ofBranches)));
+    const latest = found.flatMap((each) => ("place" in each ? [] : [each]));
     const reads = { cluster: this.#cluster, clock: systemClock, latest, ...this.#service() };
-    const targets = latest.map((resource) => ({ what: keyText(resource.key), read: () => planNow(reads, resource) }));
-    await this.#report(targets, planned);
+    const plan = (resource: (typeof found)[number]) =>
+      "place" in resource ? planBranch(reads, resource) : planNow(reads, resource);
+    await this.#report(
+      found.map((resource) => ({ what: keyText(resource.key), read: () => plan(resource) })),
+      planned,
+    );
   }
 
   async adopt(): Promise<void> {

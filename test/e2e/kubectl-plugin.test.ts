@@ -83,6 +83,7 @@ async function retainedBranch(world: E2eWorld, { id: projectId }: TestProject): 
   const spare = ["-n", namespace, "dbb/spare"];
   await kubectl.run(["wait", "--for=condition=Ready", "--timeout=60s", ...spare]);
   expect((await endpoints(world, "ops", "dbb/spare")).out).toMatch(/\nspare .*create_branch +finished/);
+  expect((await endpoints(world, "plan", "dbb/spare")).out).toBe(`${namespace}/spare: Settled\n`);
   const branchId = await kubectl.run(["get", ...spare, "-o", "jsonpath={.status.branchId}"]);
   await kubectl.run(["delete", "--timeout=60s", ...spare]);
   return branchId;

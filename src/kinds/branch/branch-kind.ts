@@ -42,7 +42,7 @@ export class BranchKind implements Kind<BranchTypes> {
   }
 }
 
-class BranchesInProject implements KindInProject<BranchTypes> {
+export class BranchesInProject implements KindInProject<BranchTypes> {
   readonly #project: ProjectFacts;
   readonly noteOf = branchNote;
   readonly eventsOf = branchEvents;
