@@ -1,4 +1,3 @@
-/** Branches of a project, as the control plane shows and changes them. */
 import type { Operation } from "./operation.ts";
 
 export interface BranchPath {

@@ -24,7 +24,6 @@ export interface ControlPlaneErrorOptions {
   readonly retryAfterMs?: number | undefined;
   /** What the call was about. A 404 about a project has another meaning than a 404 about a branch. @default undefined */
   readonly subject?: ControlPlaneSubject | undefined;
-  /** The HTTP status of the answer. @default there was none that counts */
   readonly status?: number | undefined;
   readonly cause?: unknown;
 }

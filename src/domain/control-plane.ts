@@ -88,7 +88,6 @@ export interface Caller {
   readonly project: string;
 }
 
-/** How applications reach the databases of a control plane. */
 export interface DatabaseSettings {
   readonly port: number;
   /** The value of libpq's `sslmode`, for instance `require` or `verify-full`. */
@@ -132,7 +131,6 @@ export interface BranchObjects {
   resetPassword(branch: BranchPath, roleName: string): Promise<RoleChange>;
   listDatabases(branch: BranchPath): Promise<readonly ObservedDatabase[]>;
   createDatabase(branch: BranchPath, database: ObservedDatabase): Promise<ObjectChange>;
-  /** @returns `undefined` if the control plane answered that there is none (404 or 204) */
   deleteDatabase(branch: BranchPath, databaseName: string): Promise<ObjectChange | undefined>;
 }
 
@@ -159,7 +157,6 @@ export class Password {
     return hidden;
   }
 
-  /** What Node prints for this object. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return hidden;
   }

@@ -73,7 +73,6 @@ export interface OperationsAge {
 
 type UsageSum = "activeSeconds" | "minUnitSeconds" | "maxUnitSeconds" | "starts";
 
-/** What a compute used since a time. */
 export type UsageTotals = { readonly sinceTime: string } & Readonly<Record<UsageSum, number>>;
 
 /** Never throws. The caller counts each operation once: it stores the watermark before it calls this. */

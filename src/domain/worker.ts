@@ -27,6 +27,5 @@ export interface WorkQueueObserver {
 export interface WorkQueueStats {
   readonly depth: number;
   readonly unfinishedWorkSeconds: number;
-  /** 0 if no reconcile runs. */
   readonly longestRunningSeconds: number;
 }

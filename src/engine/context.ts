@@ -56,7 +56,6 @@ export interface CallerAccess {
 
 /** What the projects of one control plane share. Control planes share nothing, so one that hangs delays no other. */
 export interface ControlPlaneUnit {
-  /** The id of the control plane, as in the keys of projects. */
   readonly id: string;
   readonly access: ControlPlaneAccess | undefined;
   /** If the control plane cannot be used, its URL is unknown, and the identity has only the cluster. */

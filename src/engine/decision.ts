@@ -42,7 +42,6 @@ export class Decision<T extends KindTypes> {
   plan: PlanOf<T>;
   /** Why a read that the decision needs failed; `undefined`: none failed. */
   readError: ControlPlaneError | undefined;
-  /** Whether the resource, or what its decisions depend on, has changed since it was last decided. */
   readonly isChanged: boolean;
   readonly isDue: boolean;
   #reads: Reads<T> = {};

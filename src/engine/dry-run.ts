@@ -15,7 +15,6 @@ export interface DryRunOf<T extends KindTypes> {
   readonly policy: Policy;
   readonly kind: Pick<Kind<T>, "begin" | "finalizer">;
   readonly unit: ControlPlaneUnit;
-  /** The key of the project, with its control plane. */
   readonly key: string;
 }
 

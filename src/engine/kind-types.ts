@@ -15,7 +15,6 @@ export interface KindResource extends StoredObject {
   readonly status: KindStatus;
 }
 
-/** The types of one kind. */
 export interface KindTypes {
   readonly resource: KindResource;
   readonly status: KindStatus;

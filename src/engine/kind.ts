@@ -104,15 +104,12 @@ export interface Facts<T extends KindTypes>
 
 /** What has been read so far. A kind asks for more with the plan `Look`. */
 export interface Reads<T extends KindTypes> {
-  /** Operations and endpoints of the project. @default not read */
   readonly project?: ProjectReads;
-  /** What the kind's `observe` has read. @default not read */
   readonly own?: T["own"];
 }
 
 export type Outcome<T extends KindTypes> =
   | { readonly kind: "NothingSent" }
-  /** The plan wrote Kubernetes objects. */
   | { readonly kind: "Applied"; readonly applied: T["applied"] }
   /** The control plane accepted the change. `applied`: the objects that were written because of the answer. */
   | { readonly kind: "Accepted"; readonly answer: T["answer"]; readonly applied?: T["applied"] | undefined }
@@ -137,7 +134,6 @@ export interface Step<T extends KindTypes> {
   readonly outcome: Outcome<T>;
 }
 
-/** What all resources of one reconcile share. */
 export interface ProjectFacts {
   /** The key of the project, with its control plane. */
   readonly key: string;
@@ -188,7 +184,6 @@ export function commonPlan(plan: { readonly kind: string } | undefined): CommonP
   return plan !== undefined && commonKinds.has(plan.kind) ? (plan as CommonPlan) : undefined;
 }
 
-/** The plan, if only its kind has it. */
 export function ownPlan<Plan extends { readonly kind: string }>(plan: Plan | CommonPlan | undefined): Plan | undefined {
   return plan !== undefined && commonPlan(plan) === undefined ? (plan as Plan) : undefined;
 }

@@ -126,7 +126,6 @@ interface ProjectsOptions {
   readonly operationsOf: (projectId: string) => ProjectOperations;
 }
 
-/** The projects of one control plane. */
 export class Projects {
   readonly #options: ProjectsOptions;
   readonly #projects = new Map<string, ProjectMemory>();

@@ -36,7 +36,6 @@ interface ReconcileOf {
   readonly key: string;
 }
 
-/** One reconcile of one project. */
 class ProjectReconcile {
   readonly #context: EngineContext;
   readonly #of: ReconcileOf;

@@ -151,7 +151,6 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     this.memory.waitingSinceMs = isWaiting ? sinceMs : undefined;
   }
 
-  /** The change that the resource waits to send. */
   wish(): WaitingChange | undefined {
     return this.#isDone || this.shape !== "Change" ? undefined : this.#waiting();
   }

@@ -26,7 +26,6 @@ export interface LogSubject {
   readonly answeredIds: readonly string[];
   /** What caused them. @default SpecChange */
   readonly answeredCause?: "Drift" | undefined;
-  /** Ids of operations that answers to earlier writes named, as far as this process remembers them. */
   readonly ownOperationIds: readonly string[];
   readonly acknowledgedOperationId: string | undefined;
   /** Of the endpoint: those that status holds, that this reconcile read, and that the control plane answered. */
@@ -184,7 +183,6 @@ function attribute({ snapshot, state, subject, owner, begins }: Log, unfinishedI
   return { own: own.map(withCause), left: left.map(withCause) };
 }
 
-/** Whether a call of the operator started it. */
 const isOurs = ({ cause }: { readonly cause: OperationCause }) => cause === "SpecChange" || cause === "Drift";
 
 /** An operation that names no endpoint belongs to the read-write endpoint of its branch, if that is older. */

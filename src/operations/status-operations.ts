@@ -88,7 +88,6 @@ function statusOperation(operation: AttributedOperation, stored?: StatusOperatio
 
 export type FailedAction = NonNullable<ComputeEndpointStatus["failedActions"]>[number];
 
-/** The maximum number of failures that status keeps, one for each action. */
 const failedActionsLimit = 20;
 
 /**

@@ -28,7 +28,6 @@ import { exitCodes, explained, type Result, worstOf } from "./why.ts";
 
 export type Io = Pick<NodeJS.Process, "env" | "stderr" | "stdin" | "stdout">;
 
-/** The options of all commands. */
 export interface Options {
   readonly kubeconfig?: string;
   readonly context?: string;

@@ -5,13 +5,11 @@ import type { ComputeEndpointStatus, Condition } from "../resource/status-schema
 /** `goesOn`: the operator still has work. `personMustAct`: the operator waits for a person. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, goesOn: 3, personMustAct: 4 } as const;
 
-/** Returns the exit code for several results. Pure. */
 export function worstOf(codes: readonly number[]): number {
   const { ok, failed, goesOn, personMustAct } = exitCodes;
   return [failed, personMustAct, goesOn].find((code) => codes.includes(code)) ?? ok;
 }
 
-/** What a command shows for one object. */
 export interface Result {
   readonly value: object;
   readonly text: string;

@@ -18,7 +18,6 @@ export function accessEvents({ plan, outcome, facts }: AccessStep): readonly Res
   return [normal(`${type}${did}`, action, note), ...written];
 }
 
-/** The events of a resource whose finalizer goes. */
 export function releaseEvents(context: AccessContext, { plan, facts, reads }: AccessStep): readonly ResourceEvent[] {
   if (plan?.kind === "RemoveFinalizer" && plan.cause === "ProjectGone") {
     return [eventOfGone(context.projectId)];

@@ -84,7 +84,6 @@ function originOf(posts: AccessFacts["memory"]["posts"], attempt: string): Acces
   return posts.answer === undefined ? "Existing" : "Created";
 }
 
-/** Names the note of a create. */
 export function attemptOf({ type, projectId, branchId }: AccessObject): string {
   return `${type} ${projectId} ${branchId}`;
 }

@@ -30,7 +30,6 @@ export function nextToDelete(objects: readonly AccessObject[], contents: Content
   return objects.find((object) => isThere(object, contents) && ownedBy(object, contents).length === 0);
 }
 
-/** Returns the roles that stay, with the databases that they own. */
 export function retainedRoles(objects: readonly AccessObject[], contents: Contents) {
   return objects
     .map((object) => ({ role: object.name, databases: ownedBy(object, contents) }))

@@ -14,7 +14,6 @@ export type BranchPlan =
   | { readonly kind: "ForgetBranch"; readonly branchId: string }
   /** `null`: the branch no longer expires. */
   | { readonly kind: "RenewLease"; readonly branchId: string; readonly expiresTime: string | null }
-  /** Stores the intent, and then sends one restore. */
   | { readonly kind: "ResetBranch"; readonly branchId: string; readonly parentId: string; readonly intent: ResetIntent }
   /** The branch shows that the reset of the intent took effect. */
   | { readonly kind: "RecordReset"; readonly value: string }

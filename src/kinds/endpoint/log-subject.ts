@@ -56,7 +56,6 @@ export function recordsAfter({ plan, outcome, facts }: EndpointStep): Records {
   return { ownership, createIntent, ...(own && rulesOf(own).records(own, outcome, facts)) };
 }
 
-/** The plan, if it is one that only ComputeEndpoints have. */
 export function endpointPlan(plan: EndpointStep["plan"]): EndpointPlan | undefined {
   return ownPlan<EndpointPlan>(plan);
 }
