@@ -71,7 +71,6 @@ export interface EndpointCreation extends EndpointChanges {
 
 /** The endpoints of one project as one list showed them, updated with reads by id. */
 export interface ProjectSnapshot {
-  readonly projectId: string;
   /** When the list began, in monotonic milliseconds. Nothing in the snapshot is older than this. */
   readonly startedAtMs: number;
   /** Every endpoint of the project that could be parsed, by id. A read by id that was answered 404 removes its endpoint. */

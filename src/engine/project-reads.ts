@@ -73,7 +73,7 @@ export class ProjectReads {
 
   async #readById(endpointId: string, snapshot: ProjectSnapshot): Promise<ReadById> {
     try {
-      const endpoint = await this.#context.controlPlane.getEndpoint(snapshot.projectId, endpointId);
+      const endpoint = await this.#context.controlPlane.getEndpoint(this.#project.projectId, endpointId);
       const latest = this.snapshot ?? snapshot;
       const endpoints = new Map(latest.endpoints);
       endpoints.delete(endpointId);
@@ -112,7 +112,6 @@ async function listEndpoints({ clock, controlPlane }: ReadContext, projectId: st
   const startedAtMs = clock.monotonicMs();
   const { endpoints, unreadableIds } = await controlPlane.listEndpoints(projectId);
   return {
-    projectId,
     startedAtMs,
     endpoints: new Map(endpoints.map((endpoint) => [endpoint.id, endpoint])),
     unreadableIds,

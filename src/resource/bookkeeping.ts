@@ -7,8 +7,6 @@ import type { Bookkeeping } from "./status-schema.ts";
 
 /** The last request that the control plane accepted for a spec. */
 const acknowledged = z.object({
-  /** The generation of the spec that was sent. */
-  generation: z.int(),
   /** Hash of the managed fields that the control plane accepted. */
   hash: z.string(),
   /** The managed fields, so that a removed one is noticed. */

@@ -123,6 +123,5 @@ export const databaseBranchStatusSchema = z
 
 export type DatabaseBranchSpec = z.output<typeof databaseBranchSpecSchema>;
 export type DatabaseBranchStatus = z.output<typeof databaseBranchStatusSchema>;
-export type BranchOwnership = z.output<typeof ownership>;
 export type BranchIntent = z.output<typeof createIntent>;
 export type ResetIntent = z.output<typeof resetIntent>;

@@ -155,7 +155,6 @@ function accepted(step: EndpointStep, hash: string): Acknowledged {
   const previous = acknowledgedIn(resource.status);
   const row = previous?.hash === hash ? previous : { attempts: 0, unmatchedAttempts: 0 };
   return {
-    generation: resource.generation,
     hash,
     fields: managedFields(step.facts),
     attempts: row.attempts + 1,
@@ -173,7 +172,6 @@ function matched(step: EndpointStep, spec: ComputeEndpointSpec | undefined): Ack
   const { resource, nowMs } = step.facts;
   const previous = acknowledgedIn(resource.status);
   const endpoint = latestEndpoint(step);
-  const { generation } = resource;
   if (spec === undefined || endpoint === undefined) {
     return previous;
   }
@@ -186,8 +184,8 @@ function matched(step: EndpointStep, spec: ComputeEndpointSpec | undefined): Ack
   const hash = hashOf(desiredChanges(spec));
   const fields = managedFields(step.facts);
   return previous?.hash === hash
-    ? { ...previous, generation, fields, unmatchedAttempts: 0 }
-    : { generation, hash, fields, attempts: 0, unmatchedAttempts: 0, time: new Date(nowMs).toISOString() };
+    ? { ...previous, fields, unmatchedAttempts: 0 }
+    : { hash, fields, attempts: 0, unmatchedAttempts: 0, time: new Date(nowMs).toISOString() };
 }
 
 function managedFields({ resource }: EndpointFacts): string[] {

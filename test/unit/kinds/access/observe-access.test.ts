@@ -62,7 +62,7 @@ test("replicas on the branch that are on → the hosts to read from, each once",
 /** What a reconcile has read of the project. */
 function snapshotOf(listed: readonly ObservedEndpoint[]): ProjectSnapshot {
   const endpoints = new Map(listed.map((each) => [each.id, each]));
-  return { projectId, startedAtMs: 0, unreadableIds: [], readsById: new Set(), echoesNames: false, endpoints };
+  return { startedAtMs: 0, unreadableIds: [], readsById: new Set(), echoesNames: false, endpoints };
 }
 
 /** Observes a resource whose endpoint is ep-orders. */

@@ -108,7 +108,6 @@ export function intent(change: Partial<CreateIntent> = {}): CreateIntent {
 /** The control plane accepted the values of a spec one minute ago, and showed them. */
 export function acknowledged(of: ComputeEndpointSpec, change: Partial<Acknowledged> = {}): Bookkeeping {
   const record: Acknowledged = {
-    generation: 1,
     hash: hashOf(desiredChanges(of)),
     fields: desiredFields(of).map(({ field }) => field),
     attempts: 1,
@@ -230,7 +229,6 @@ export function observation(change: ObservationChange = {}): Observation {
     grant: change.grant ?? fullGrant,
     place: change.place ?? byId,
     project: {
-      projectId: project,
       startedAtMs: change.startedAtMs ?? monotonicMs,
       endpoints: new Map(listed.map((each) => [each.id, each])),
       unreadableIds: change.unreadableIds ?? [],
