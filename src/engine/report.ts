@@ -1,13 +1,13 @@
 /** Metrics, events, log lines and spans of a reconcile. */
 import type { Logger } from "../domain/logger.ts";
 import type { AttributedOperation } from "../domain/operation.ts";
-import type { ResourceEvent, StoredIdentity } from "../domain/resource-store.ts";
+import { type ResourceEvent, type StoredIdentity, warning } from "../domain/resource-store.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { Condition } from "../resource/status-schema.ts";
 import type { EngineContext } from "./context.ts";
 import { type FailureStall, isFailureStall } from "./failures.ts";
-import type { Outcome, Step } from "./kind.ts";
+import type { Outcome, ProjectFacts, Step } from "./kind.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
 
 /** The maximum number of operation ids in one log line or span. */
@@ -87,6 +87,13 @@ function stepFields<T extends KindTypes>({ facts, plan, outcome }: Step<T>, ende
 function endpointField({ status }: KindResource): { readonly endpointId?: string | undefined } {
   const { ownership } = status as { readonly ownership?: { readonly endpointId: string } };
   return { endpointId: ownership?.endpointId };
+}
+
+export function projectGone({ projectId }: ProjectFacts, resource: KindResource): ResourceEvent {
+  const { endpointId } = endpointField(resource);
+  const what = endpointId === undefined ? "what this resource had there" : `endpoint ${endpointId}`;
+  const note = `Project ${projectId} was deleted before, and with it ${what}. Nothing was sent to the control plane.`;
+  return warning("ProjectGone", "Delete", note);
 }
 
 function startedBy(outcome: Outcome<KindTypes>): readonly string[] | undefined {

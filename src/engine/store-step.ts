@@ -8,7 +8,7 @@ import { hasMoved } from "./guarded.ts";
 import { eventsOfIgnored } from "./ignored-annotations.ts";
 import { commonPlan, type Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import { eventsOfTrouble, logStep, publish, resourceFields, traceStep } from "./report.ts";
+import { eventsOfTrouble, logStep, projectGone, publish, resourceFields, traceStep } from "./report.ts";
 
 /** The maximum number of attempts to store the answer to a change, if each attempt ends in a conflict. */
 const attemptsLimit = 5;
@@ -89,12 +89,13 @@ export async function release<T extends KindTypes>(target: Target<T>, step: Step
     countStored(context, memory.pending, current);
   }
   await scope.release?.(resource);
-  publish(context, resource, scope.eventsOf?.(step, undefined) ?? []);
+  const plan = commonPlan(step.plan);
+  const cause = plan?.kind === "RemoveFinalizer" ? plan.cause : undefined;
+  const news = cause === "ProjectGone" ? [projectGone(target.project, resource)] : scope.eventsOf?.(step, undefined);
+  publish(context, resource, news ?? []);
   await kind.store.removeFinalizer(current);
   if (kind.store.get(resource.key) === undefined) {
     context.metrics.forgetResource(resource.key);
   }
-  const plan = commonPlan(step.plan);
-  const cause = plan?.kind === "RemoveFinalizer" ? plan.cause : undefined;
   context.logger.info({ ...resourceFields(resource), cause }, "finalizer removed");
 }

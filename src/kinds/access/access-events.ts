@@ -18,10 +18,7 @@ export function accessEvents({ plan, outcome, facts }: AccessStep): readonly Res
   return [normal(`${type}${did}`, action, note), ...written];
 }
 
-export function releaseEvents(context: AccessContext, { plan, facts, reads }: AccessStep): readonly ResourceEvent[] {
-  if (plan?.kind === "RemoveFinalizer" && plan.cause === "ProjectGone") {
-    return [eventOfGone(context.projectId)];
-  }
+export function releaseEvents(context: AccessContext, { facts, reads }: AccessStep): readonly ResourceEvent[] {
   const contents = reads.own?.kind === "Contents" ? reads.own.byBranch : new Map();
   const roles = retainedRoles(deletedWith(context, facts.resource), contents);
   return roles.map(({ role, databases }) => eventOfRetained(role, databases));
@@ -42,10 +39,6 @@ function eventOfWrite(cause: SecretWriteCause, name: string): ResourceEvent {
         `The operator updated Secret ${name}: host names, password or spec.secret changed.`,
       );
   }
-}
-
-function eventOfGone(projectId: string): ResourceEvent {
-  return warning("ProjectGone", "Delete", `Project ${projectId} does not exist, so role and database there are gone.`);
 }
 
 function eventOfRetained(role: string, databases: readonly string[]): ResourceEvent {

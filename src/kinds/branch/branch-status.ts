@@ -177,8 +177,6 @@ function releaseEvents(cause: string, { ownership, createIntent }: DatabaseBranc
       return ownership ? [normal("BranchDeleted", "Delete", `Branch ${branch} is proven gone.`)] : [];
     case "Retained":
       return [normal("BranchRetained", "Delete", `The operator left branch ${branch} as it is.`)];
-    case "ProjectGone":
-      return [warning("ProjectGone", "Delete", "The project was deleted before, and its branches with it.")];
     default:
       return [];
   }

@@ -56,22 +56,8 @@ function waitEvents({ facts, plan, outcome }: EndpointStep, next: ComputeEndpoin
 /** Returns the events that are published before the finalizer is removed, because the resource is gone afterwards. */
 export function releaseEvents(
   cause: ReleaseCause,
-  { conditions, ownership, createIntent }: ComputeEndpointStatus,
+  { conditions, createIntent }: ComputeEndpointStatus,
 ): readonly ResourceEvent[] {
-  if (cause === "ProjectGone") {
-    const { projectId } = ownership ?? createIntent ?? {};
-    const what =
-      ownership === undefined
-        ? `the open create with token ${createIntent?.token}`
-        : `endpoint ${ownership.endpointId}`;
-    return [
-      warning(
-        "ProjectGone",
-        "Delete",
-        `Project ${projectId} was deleted before, and with it ${what}. Nothing was sent to the control plane.`,
-      ),
-    ];
-  }
   if (createIntent !== undefined) {
     const stalled = conditionOf(conditions, "Stalled");
     const candidates = stalled?.reason === "CreateAmbiguous" ? `${stalled.message.split(". ")[0]}. ` : "";
@@ -88,8 +74,7 @@ export function releaseEvents(
       return [normal("EndpointDeleted", "Delete", "The endpoint is proven gone.")];
     case "Retained":
       return [normal("EndpointRetained", "Delete", "The operator left the endpoint as it is.")];
-    case "NeverCreated":
-    case "Observed":
+    default:
       return [];
   }
 }
