@@ -1,31 +1,9 @@
 /** What a reconcile that sends nothing leads to, and when a resource is due again. */
-import type { Operation } from "../domain/operation.ts";
 import { nextReportMs } from "./failures.ts";
 import { commonPlan, type Outcome, type ProjectFacts, type Step } from "./kind.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
-import type { FailureRow, ResourceMemory } from "./memory.ts";
-import { isAskedFor } from "./schedule.ts";
+import type { ResourceMemory } from "./memory.ts";
 import { waitReportMs } from "./summary.ts";
-
-/** Returns the failure that holds a change back. A person's edit or request ends the wait. */
-export function heldBack(
-  resource: KindResource,
-  failure: FailureRow | undefined,
-  nowMs: number,
-): FailureRow | undefined {
-  const isHeld = failure?.generation === resource.generation && nowMs < failure.retryAtMs;
-  return isHeld && !isAskedFor(resource) ? failure : undefined;
-}
-
-export function failedOutcome<T extends KindTypes>(
-  failure: FailureRow | undefined,
-  nowMs: number,
-  lockHolder: Operation | undefined,
-): Outcome<T> {
-  return failure === undefined
-    ? { kind: "NothingSent" }
-    : { kind: "Failed", error: failure.error, forMs: nowMs - failure.sinceMs, lockHolder };
-}
 
 export function deferredOutcome<T extends KindTypes>(
   { status }: KindResource,

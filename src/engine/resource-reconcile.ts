@@ -2,6 +2,7 @@
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { countStored } from "../operations/counting.ts";
+import { annotations } from "../resource/names.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import type { EngineContext } from "./context.ts";
 import { Decision, type DecisionOf } from "./decision.ts";
@@ -10,10 +11,10 @@ import { guarded } from "./guarded.ts";
 import type { Kind, Outcome, Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import type { FailureRow, ProjectMemory } from "./memory.ts";
-import { deferredOutcome, dueAfter, failedOutcome, heldBack } from "./outcome.ts";
+import { deferredOutcome, dueAfter } from "./outcome.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
-import { isAskedFor, isAtWork, type WaitingChange } from "./schedule.ts";
+import { isAtWork, type WaitingChange } from "./schedule.ts";
 import { type ChangeCalls, sendChange } from "./send-change.ts";
 import { release, storeStep } from "./store-step.ts";
 
@@ -77,8 +78,11 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     return this.isAskedFor() || this.#isWaiting || isAtWork(this.resource) || isEdited;
   }
 
+  /** Whether a person asked for a reconcile, or changed spec, since the status was last stored. */
   isAskedFor(): boolean {
-    return isAskedFor(this.resource);
+    const { annotations: given, generation, status } = this.resource;
+    const requested = given[annotations.reconcileRequestedAt] ?? "";
+    return generation !== status.observedGeneration || requested !== (status.lastHandledReconcileAt ?? "");
   }
 
   /** Takes the newest version, and carries out what needs no control plane. An outage never delays it. */
@@ -145,7 +149,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
   /** A change that is held back does not wait. A resource that is due waits also for the list of a locked project. */
   #noteWaiting(): void {
     const { shape, readError } = this;
-    const isWish = shape === "Change" && this.#heldBack === undefined;
+    const isWish = shape === "Change" && !this.#isHeldBack;
     const isWaiting = readError === undefined && (isWish || (shape === "Look" && this.isExpecting()));
     const sinceMs = this.memory.waitingSinceMs ?? this.project.monotonicMs;
     this.memory.waitingSinceMs = isWaiting ? sinceMs : undefined;
@@ -238,9 +242,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
         return applied === undefined ? { kind: "NothingSent" } : { kind: "Applied", applied };
       }
       case "Change":
-        return this.#heldBack === undefined
-          ? deferredOutcome(this.resource, this.memory, this.project)
-          : this.#failed();
+        return this.#isHeldBack ? this.#failed() : deferredOutcome(this.resource, this.memory, this.project);
       case "Look":
         return this.#isWaiting ? deferredOutcome(this.resource, this.memory, this.project) : { kind: "NothingSent" };
       default:
@@ -304,12 +306,18 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
   }
 
   #failed(): Outcome<T> {
-    const { projectReads } = this;
-    return failedOutcome(this.memory.failure, this.#nowMs, projectReads?.lockHolder);
+    const { failure } = this.memory;
+    const lockHolder = this.projectReads?.lockHolder;
+    return failure === undefined
+      ? { kind: "NothingSent" }
+      : { kind: "Failed", error: failure.error, forMs: this.#nowMs - failure.sinceMs, lockHolder };
   }
 
-  get #heldBack(): FailureRow | undefined {
-    return heldBack(this.resource, this.memory.failure, this.project.monotonicMs);
+  /** Whether a failure holds a change back. A person's edit or request ends the wait. */
+  get #isHeldBack(): boolean {
+    const { failure } = this.memory;
+    const isHeld = failure?.generation === this.resource.generation && this.project.monotonicMs < failure.retryAtMs;
+    return isHeld && !this.isAskedFor();
   }
 
   async #guarded(work: () => Promise<void>): Promise<void> {

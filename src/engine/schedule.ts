@@ -1,6 +1,5 @@
 /** When a project is due again, and which of its waiting changes comes first. */
 import { conditionOf, isTrue } from "../resource/conditions.ts";
-import { annotations } from "../resource/names.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import type { KindResource } from "./kind-types.ts";
 import type { Policy, ProjectMemory } from "./memory.ts";
@@ -51,12 +50,6 @@ export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy)
   // During a series of failed reads, only one read at a time is due.
   const lookMs = Math.max(Math.min(project.nextPollAtMs, changeMs), project.readFailure?.retryAtMs ?? nowMs);
   return memories.reduce((first, { dueAtMs }) => Math.min(first, dueAtMs), lookMs);
-}
-
-/** Whether a person asked for a reconcile, or changed spec, since the status was last stored. */
-export function isAskedFor({ annotations: given, generation, status }: KindResource): boolean {
-  const requested = given[annotations.reconcileRequestedAt] ?? "";
-  return generation !== status.observedGeneration || requested !== (status.lastHandledReconcileAt ?? "");
 }
 
 export function isAtWork(resource: KindResource): boolean {
