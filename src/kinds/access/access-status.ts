@@ -96,18 +96,13 @@ function changesOf(context: AccessContext, step: AccessStep): Partial<DatabaseAc
     return { records: recordsWith(facts.resource, context.identity, objects) };
   }
   const applied = "applied" in outcome ? outcome.applied : undefined;
-  const isSettled = applied?.kind === "Written" || (plan?.kind === "Settled" && outcome.kind === "NothingSent");
-  return isSettled
-    ? { ...settledChanges(context, observation), ...secretChange(context, applied) }
+  if (applied?.kind === "Written") {
+    const secret = { resourceVersion: applied.resourceVersion, changedTime: secondsTime(context.nowMs) };
+    return { ...settledChanges(context, observation), secret };
+  }
+  return plan?.kind === "Settled" && outcome.kind === "NothingSent"
+    ? settledChanges(context, observation)
     : { records: recordsWith(facts.resource, context.identity, observation.objects) };
-}
-
-function secretChange(
-  { nowMs }: AccessContext,
-  applied: { readonly kind: string; readonly resourceVersion?: string } | undefined,
-): Partial<DatabaseAccessStatus> {
-  const { resourceVersion } = applied ?? {};
-  return resourceVersion === undefined ? {} : { secret: { resourceVersion, changedTime: secondsTime(nowMs) } };
 }
 
 /** The status before a change: what a crash after the request must not lose. */
