@@ -31,7 +31,7 @@ export function reconcileProject(context: EngineContext, key: string): Promise<R
   return new ProjectReconcile(context, { unit, key }).run();
 }
 
-interface ReconcileOf {
+export interface ReconcileOf {
   readonly unit: ControlPlaneUnit;
   readonly key: string;
 }
