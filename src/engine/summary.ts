@@ -15,13 +15,11 @@ import {
   sentenceOf,
 } from "./failures.ts";
 import { withIgnored } from "./ignored-annotations.ts";
-import { commonPlan, type Outcome, type Step } from "./kind.ts";
+import { type CommonPlanOf, commonPlan, type Outcome, type Step } from "./kind.ts";
 import type { KindResource, KindTypes } from "./kind-types.ts";
 
 export type Summary =
-  | { readonly kind: "Ready"; readonly reason: ConditionDraft["reason"]; readonly message: string }
-  | { readonly kind: "Progressing"; readonly reason: ConditionDraft["reason"]; readonly message: string }
-  | { readonly kind: "Stalled"; readonly reason: ConditionDraft["reason"]; readonly message: string }
+  | Said<"Ready" | "Progressing" | "Stalled">
   | {
       readonly kind: "Paused";
       readonly message: string;
@@ -30,6 +28,8 @@ export type Summary =
     }
   /** The conditions Ready, Reconciling and Stalled stay as they are. */
   | { readonly kind: "Unchanged" };
+
+type Said<Kind> = { readonly kind: Kind } & Pick<ConditionDraft, "reason" | "message">;
 
 /** The texts of one kind. */
 export interface Wording {
@@ -69,9 +69,13 @@ export function commonSummary<T extends KindTypes>(step: Step<T>, wording: Wordi
 
 export const unchanged: Summary = { kind: "Unchanged" };
 
+export function progressing(reason: CommonPlanOf<"Wait">["reason"], message: string): Summary {
+  return { kind: "Progressing", reason, message };
+}
+
 function summaryOfWait(resource: KindResource, waitedMs: number): Summary {
   const isQuiet = waitedMs < waitReportMs(resource) || isStalledNow(resource);
-  return isQuiet ? unchanged : { kind: "Progressing", reason: "WaitingForProject", message: waitingForProjectMessage };
+  return isQuiet ? unchanged : progressing("WaitingForProject", waitingForProjectMessage);
 }
 
 /** A Stalled of an earlier spec says nothing about this one. */
@@ -82,13 +86,13 @@ function isStalledNow({ status, generation }: KindResource): boolean {
 /** A wait for an unresolved create does not end a Stalled of this generation. */
 function summaryOfPlannedWait<T extends KindTypes>(
   { facts: { resource }, reads }: Step<T>,
-  { reason, message }: { readonly reason: ConditionDraft["reason"]; readonly message: string },
+  { reason, message }: CommonPlanOf<"Wait">,
 ): Summary {
   if (reason === "Paused") {
     return { kind: "Paused", message, remote: reads.project === undefined ? "NotRead" : "Read" };
   }
   const isKept = reason === "CreateUnresolved" && isStalledNow(resource);
-  return isKept ? unchanged : { kind: "Progressing", reason, message };
+  return isKept ? unchanged : progressing(reason, message);
 }
 
 type Failed = Pick<Extract<Outcome<KindTypes>, { kind: "Failed" }>, "error" | "forMs" | "lockHolder">;
@@ -114,12 +118,12 @@ export function summaryOfFailure(resource: KindResource, failed: Failed, wording
     return unchanged;
   }
   if (reason === "WaitingForProject") {
-    return { kind: "Progressing", reason, message: waitingForProjectMessage };
+    return progressing(reason, waitingForProjectMessage);
   }
   // A person who only made a typo reads the remedy at once, not after the patience.
   const cause = ending === "" ? failureStallOf(error, patienceMs) : undefined;
   const advice = cause === undefined ? nextStep(error) : remedies[cause];
-  return { kind: "Progressing", reason, message: `${sentenceOf(error)} ${advice}${ending}` };
+  return progressing(reason, `${sentenceOf(error)} ${advice}${ending}`);
 }
 
 function lockText({
@@ -156,7 +160,7 @@ function isSettled({ status: { conditions }, generation }: KindResource): boolea
 export function whileDeleting(resource: KindResource, summary: Summary, { deleting }: Wording): Summary {
   const isReady = isTrue(resource.status.conditions, "Ready") && summary.kind === "Unchanged";
   const isWrong = isBeingDeleted(resource) && (isReady || summary.kind === "Ready");
-  return isWrong ? { kind: "Progressing", reason: "Deleting", message: deleting } : summary;
+  return isWrong ? progressing("Deleting", deleting) : summary;
 }
 
 /** Returns all conditions. Reconciling and Stalled are present only while they are True. @param beside further ones */
@@ -184,25 +188,18 @@ function progressDrafts(
   resource: KindResource,
   summary: Exclude<Summary, { kind: "Unchanged" }>,
 ): readonly [ConditionDraft, ...ConditionDraft[]] {
-  switch (summary.kind) {
-    case "Ready":
-      return [{ type: "Ready", status: "True", reason: summary.reason, message: summary.message }];
-    case "Paused":
-      return [pausedDraft(resource, summary)];
-    default:
-      return unfinishedDrafts(summary);
+  if (summary.kind === "Paused") {
+    return [pausedDraft(resource, summary)];
   }
+  const { kind, reason, message } = summary;
+  return kind === "Ready" ? [{ type: kind, status: "True", reason, message }] : unfinishedDrafts({ ...summary, kind });
 }
 
-export function unfinishedDrafts({
-  kind,
-  reason,
-  message,
-}: Extract<Summary, { kind: "Progressing" | "Stalled" }>): readonly [ConditionDraft, ConditionDraft] {
+export function unfinishedDrafts({ kind, reason, message }: Said<"Progressing" | "Stalled">) {
   return [
     { type: "Ready", status: "False", reason, message },
     { type: kind === "Stalled" ? "Stalled" : "Reconciling", status: "True", reason, message },
-  ];
+  ] satisfies readonly [ConditionDraft, ConditionDraft];
 }
 
 /**

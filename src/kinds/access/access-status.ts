@@ -2,6 +2,7 @@
 import {
   commonSummary,
   conditionsAfter,
+  progressing,
   type Summary,
   unchanged,
   whileDeleting,
@@ -42,7 +43,7 @@ function whileOutdated(context: AccessContext, resource: DatabaseAccess, summary
     place.kind === "Proven" && branchId === place.branchId && freshOn !== undefined && freshOn !== place.copy;
   const isKept = summary.kind === "Unchanged" && isTrue(resource.status.conditions, "Ready");
   return isKept && recordedObjects(resource, context.identity).some(isOld)
-    ? { kind: "Progressing", reason: "WaitingForBranch", message: "The branch was reset, so the role gets a password." }
+    ? progressing("WaitingForBranch", "The branch was reset, so the role gets a password.")
     : summary;
 }
 
@@ -76,10 +77,10 @@ function ownSummary({ plan }: AccessStep): Summary {
       return ready;
     case "CreateObject":
       return plan.object.type === "Role"
-        ? { kind: "Progressing", reason: "CreatingRole", message: "The operator creates the role." }
-        : { kind: "Progressing", reason: "CreatingDatabase", message: "The operator creates the database." };
+        ? progressing("CreatingRole", "The operator creates the role.")
+        : progressing("CreatingDatabase", "The operator creates the database.");
     case "DeleteObject":
-      return { kind: "Progressing", reason: "Deleting", message: accessWording.deleting };
+      return progressing("Deleting", accessWording.deleting);
     default:
       return unchanged;
   }

@@ -6,13 +6,13 @@ import { ownPlan, type ProjectFacts } from "../../engine/kind.ts";
 import {
   commonSummary,
   conditionsAfter,
+  progressing,
   type Summary,
   unchanged,
   whileDeleting,
   withoutEmpty,
 } from "../../engine/summary.ts";
 import { branchOperations } from "../../operations/status-operations.ts";
-import type { BranchProgressReason } from "../../resource/conditions.ts";
 import type { DatabaseBranchStatus } from "../../resource/database-branch-schema.ts";
 import { planeRecord } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
@@ -53,10 +53,6 @@ export function branchNote({ plan, facts: { resource } }: BranchStep): DatabaseB
     default:
       return undefined;
   }
-}
-
-function progressing(reason: BranchProgressReason, message: string): Summary {
-  return { kind: "Progressing", reason, message };
 }
 
 const goneText = "Another client deleted the branch. The operator creates another one.";

@@ -3,6 +3,7 @@ import { isInFlight } from "../../domain/operation.ts";
 import {
   commonSummary,
   conditionsAfter,
+  progressing,
   type Summary,
   unchanged,
   type Wording,
@@ -38,7 +39,7 @@ function ownSummary({ plan: given, outcome, facts }: EndpointStep): Summary {
   }
   const started = outcome.kind === "Accepted" ? outcome.answer.operations.filter(isInFlight) : [];
   return started.length > 0 && facts.resource.deletionTimestamp === undefined
-    ? { kind: "Progressing", reason: "OperationInFlight", message: waitingMessage(started) }
+    ? progressing("OperationInFlight", waitingMessage(started))
     : rulesOf(plan).summary(plan);
 }
 

@@ -5,8 +5,7 @@ import { type ResourceEvent, warning } from "../../domain/resource-store.ts";
 import type { PlanTraits } from "../../engine/kind.ts";
 import type { Policy } from "../../engine/memory.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
-import type { Summary } from "../../engine/summary.ts";
-import type { ProgressReason } from "../../resource/conditions.ts";
+import { progressing, type Summary } from "../../engine/summary.ts";
 import { ownershipOf } from "../../resource/identity.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import type { EndpointFacts, EndpointOutcome } from "./observation.ts";
@@ -161,10 +160,6 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
 
 export function rulesOf(plan: EndpointPlan): PlanRules<EndpointPlan> {
   return table[plan.kind] as PlanRules<EndpointPlan>;
-}
-
-function progressing(reason: ProgressReason, message: string): Summary {
-  return { kind: "Progressing", reason, message };
 }
 
 function observedText(ignored: readonly string[]): string {
