@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import { type ControlPlaneRef, planeIdOf, planeIndex, projectKey, unreadablePlane } from "./control-plane-resource.ts";
@@ -15,13 +16,10 @@ import {
 
 export type ParsedSpec =
   | Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Valid" }>
-  | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> & {
-      readonly controlPlaneRef: ControlPlaneRef | "Unreadable" | undefined;
-      readonly projectId: string | undefined;
-      readonly branchRef?: ComputeEndpointSpec["branchRef"];
-      readonly deletionPolicy: "Delete" | "Retain" | undefined;
-      readonly management: "Manage" | "Observe" | undefined;
-    });
+  | (Extract<ParsedAs<ComputeEndpointSpec>, { kind: "Invalid" }> &
+      Partial<z.output<typeof deletionFieldsSchema>> & {
+        readonly controlPlaneRef: ControlPlaneRef | "Unreadable" | undefined;
+      });
 
 export interface ComputeEndpoint extends StoredObject {
   readonly spec: ParsedSpec;
@@ -32,6 +30,8 @@ export interface ComputeEndpoint extends StoredObject {
   readonly claimedId: string | undefined;
 }
 
+const { projectId, branchRef, deletionPolicy, management } = specSchema.shape;
+const deletionFieldsSchema = z.object({ projectId, branchRef, deletionPolicy, management });
 const parseStored = storedObjectParser(kind);
 
 /**
@@ -119,14 +119,8 @@ function parseSpec(spec: unknown): ParsedSpec {
     return parsed;
   }
   const fields = fieldsOf(spec);
-  return {
-    ...parsed,
-    controlPlaneRef: readableRef(fields.controlPlaneRef),
-    projectId: specSchema.shape.projectId.safeParse(fields.projectId).data,
-    branchRef: specSchema.shape.branchRef.safeParse(fields.branchRef).data,
-    deletionPolicy: specSchema.shape.deletionPolicy.safeParse(fields.deletionPolicy).data,
-    management: specSchema.shape.management.safeParse(fields.management).data,
-  };
+  const readable = readableFields(deletionFieldsSchema, fields);
+  return { ...parsed, ...readable, controlPlaneRef: readableRef(fields.controlPlaneRef) };
 }
 
 /** An unreadable reference must not count as absent: an absent one means the control plane of the settings. */
