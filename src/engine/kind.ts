@@ -51,8 +51,8 @@ export interface KindInProject<T extends KindTypes> {
   isGuarded?(resource: T["resource"]): boolean;
   /** Whether the kind decides about a paused resource too: it must be kept from its expiry. @default no */
   isKeptWhilePaused?(resource: T["resource"]): boolean;
-  /** The remedy if the records in status prove nothing; `undefined`: they do, or there are none. */
-  unprovenRecords?(resource: T["resource"]): string | undefined;
+  /** Whether the records in status were made for the resource, here, or there are none. @default yes */
+  isProven?(resource: T["resource"]): boolean;
   /** The right that the resource needs and does not have, as a message; `undefined`: none is missing. */
   missingGrant(resource: T["resource"]): string | undefined;
   /** What of the operation log is shown although the plan may need no control plane; `undefined`: nothing. */

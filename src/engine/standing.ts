@@ -5,7 +5,7 @@ import { type CommonPlan, type Facts, type KindInProject, type ProjectFacts, sta
 import type { KindTypes } from "./kind-types.ts";
 
 export interface Standing<T extends KindTypes> {
-  readonly kind: Pick<KindInProject<T>, "deletionWork" | "isKeptWhilePaused" | "unprovenRecords" | "missingGrant">;
+  readonly kind: Pick<KindInProject<T>, "deletionWork" | "isKeptWhilePaused" | "isProven" | "missingGrant">;
   readonly finalizer: string;
   readonly project: Pick<ProjectFacts, "problem">;
 }
@@ -30,9 +30,8 @@ export function planStanding<T extends KindTypes>(
   if (problem !== undefined && (isDeleted || kind.missingGrant(resource) === undefined)) {
     return stall(problem.reason, problem.message);
   }
-  const remedy = problem === undefined ? kind.unprovenRecords?.(resource) : undefined;
-  if (remedy !== undefined) {
-    return stall("IdentityUnproven", remedy);
+  if (problem === undefined && kind.isProven?.(resource) === false) {
+    return unproven(isDeleted);
   }
   // The answer to a create is stored first, whatever spec says now.
   return memory.posts?.answer === undefined || isDeleted ? planRights(kind, resource) : undefined;
@@ -51,6 +50,16 @@ function planRights<T extends KindTypes>(
   }
   const missing = kind.missingGrant(resource);
   return missing === undefined ? undefined : stall("ProjectNotGranted", missing);
+}
+
+function unproven(isDeleted: boolean): CommonPlan {
+  const remedy = isDeleted
+    ? "To remove this resource and leave all that as it is, set each deletionPolicy in spec to Retain."
+    : "Restore the control plane, the URL and the CLUSTER_ID that the records name. Or set each deletionPolicy in spec to Retain, delete this resource and create it again, a ComputeEndpoint with spec.adoption.";
+  return stall(
+    "IdentityUnproven",
+    `The records in status were not made for this resource in this cluster with this control plane, or cannot be read. The operator changes nothing that they name. ${remedy}`,
+  );
 }
 
 export function invalidSpec(problems: string): CommonPlan {

@@ -10,7 +10,6 @@ import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { accessEvents, releaseEvents } from "./access-events.ts";
 import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
 import { accessNote, accessStatus } from "./access-status.ts";
-import { recordsElsewhere, recordsUnreadable } from "./access-texts.ts";
 import type {
   AccessAnswer,
   AccessContext,
@@ -75,11 +74,8 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return deletionWork(this.#context, resource);
   }
 
-  unprovenRecords(resource: DatabaseAccess): string | undefined {
-    if (!resource.isStatusReadable) {
-      return recordsUnreadable(resource);
-    }
-    return isRecordedElsewhere(resource, this.#context.identity) ? recordsElsewhere(resource) : undefined;
+  isProven(resource: DatabaseAccess): boolean {
+    return resource.isStatusReadable && !isRecordedElsewhere(resource, this.#context.identity);
   }
 
   missingGrant(resource: DatabaseAccess): string | undefined {

@@ -4,8 +4,7 @@ import { allowSecretsCommand } from "../../domain/resource-store.ts";
 import { type CommonPlanOf, stall } from "../../engine/kind.ts";
 import type { Wording } from "../../engine/summary.ts";
 import type { AccessProgressReason } from "../../resource/conditions.ts";
-import { planeName } from "../../resource/control-plane-resource.ts";
-import { type DatabaseAccess, recordedPlaneOf, secretKeyOf } from "../../resource/database-access.ts";
+import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import type { DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
 import { annotations } from "../../resource/names.ts";
 
@@ -18,12 +17,10 @@ const wait = (reason: AccessProgressReason, message: string, waitMs?: number): W
   waitMs,
 });
 
-const retainBoth =
-  "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.";
-
 export const accessWording: Wording = {
   deleting: "The operator deletes what this resource created, and then the Secret.",
-  deletionRemedy: retainBoth,
+  deletionRemedy:
+    "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.",
 };
 
 export const waits = {
@@ -99,18 +96,3 @@ export const stalls = {
       `${message}. Role ${role} still owns objects. Reassign them, or set spec.role.deletionPolicy to Retain.`,
     ),
 } as const;
-
-export function recordsUnreadable({ deletionTimestamp }: DatabaseAccess): string {
-  const remedy = deletionTimestamp === undefined ? "Delete this resource and create it again." : retainBoth;
-  return `The records in status cannot be read, so the operator does not know which role and database it created. It creates, changes and deletes nothing. ${remedy}`;
-}
-
-export function recordsElsewhere(resource: DatabaseAccess): string {
-  const { status, deletionTimestamp } = resource;
-  const { serviceUrl = "" } = status.records ?? {};
-  const remedy =
-    deletionTimestamp === undefined
-      ? "Restore that URL and that control plane, or delete this resource and create it again."
-      : `Restore that URL. ${retainBoth}`;
-  return `The records in status name role and database at ${planeName(recordedPlaneOf(resource))} with the URL ${serviceUrl}. The operator uses another control plane or URL for this resource now, so it creates, changes and deletes nothing. ${remedy}`;
-}

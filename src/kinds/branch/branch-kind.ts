@@ -10,7 +10,6 @@ import { isRecordOf } from "../../resource/identity.ts";
 import { databaseBranchNames } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { branchEvents, branchNote, branchStatus } from "./branch-status.ts";
-import { recordsUnproven } from "./branch-texts.ts";
 import {
   type BranchAnswer,
   type BranchFacts,
@@ -63,12 +62,12 @@ export class BranchesInProject implements KindInProject<BranchTypes> {
     return status.ownership !== undefined;
   }
 
-  unprovenRecords(resource: DatabaseBranch): string | undefined {
+  isProven(resource: DatabaseBranch): boolean {
     const { identity } = this.#project;
     const { ownership, createIntent } = resource.status;
     const isOwned = ownership === undefined || isRecordOf(resource, ownership, identity);
     const isIntended = createIntent === undefined || isOwnIntent(resource, identity);
-    return resource.isStatusReadable && isOwned && isIntended ? undefined : recordsUnproven(resource);
+    return resource.isStatusReadable && isOwned && isIntended;
   }
 
   missingGrant(resource: DatabaseBranch): string | undefined {

@@ -64,10 +64,3 @@ export const stalls = {
       `The branch has no parent to reset it to. Remove the annotation ${annotations.resetRequestedAt}.`,
     ),
 } as const;
-
-export function recordsUnproven(resource: DatabaseBranch): string {
-  const remedy = isBeingDeleted(resource)
-    ? retain
-    : "Give the operator the cluster id and the URL of the record again, or delete this resource with spec.deletionPolicy Retain.";
-  return `The records in status were not made for this resource in this cluster with this control plane, so the operator changes nothing there. ${remedy}`;
-}

@@ -27,7 +27,7 @@ import { endpointPlan, subjectOf } from "./log-subject.ts";
 import type { EndpointAnswer, EndpointFacts, EndpointStep, EndpointTypes } from "./observation.ts";
 import type { EndpointPlan, Plan, PlanOf } from "./plan.ts";
 import { rulesOf } from "./plan-table.ts";
-import { deletionWork, missingGrant, unprovenMessage } from "./rights.ts";
+import { deletionWork, missingGrant } from "./rights.ts";
 import { statusFor } from "./status-for.ts";
 
 export class EndpointKind implements Kind<EndpointTypes> {
@@ -88,9 +88,8 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     return !isObserved(resource);
   }
 
-  unprovenRecords(resource: ComputeEndpoint): string | undefined {
-    const { identity } = this.#project;
-    return isIdentityProven(resource, identity) ? undefined : unprovenMessage(resource, identity);
+  isProven(resource: ComputeEndpoint): boolean {
+    return isIdentityProven(resource, this.#project.identity);
   }
 
   missingGrant(resource: ComputeEndpoint): string | undefined {
@@ -99,10 +98,10 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   }
 
   shownLog(resource: ComputeEndpoint): ShownLog | undefined {
-    const { problem, identity } = this.#project;
-    const isProven = resource.status.ownership !== undefined && isIdentityProven(resource, identity);
+    const { problem } = this.#project;
+    const isOwner = resource.status.ownership !== undefined && this.isProven(resource);
     const mayRead = isBeingDeleted(resource) || this.missingGrant(resource) === undefined;
-    const isShown = problem === undefined && mayRead && (isObserved(resource) || isProven);
+    const isShown = problem === undefined && mayRead && (isObserved(resource) || isOwner);
     return isShown ? { since: parseMark(resource.status) } : undefined;
   }
 

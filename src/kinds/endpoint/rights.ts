@@ -1,9 +1,7 @@
-/** What a deletion of a ComputeEndpoint has to do, and which rights and proofs its resource needs. */
+/** What a deletion of a ComputeEndpoint has to do, and which rights its resource needs. */
 import { mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
 import type { BranchPlace } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, deletionFieldsOf, isObserved, workProjectOf } from "../../resource/compute-endpoint.ts";
-import { planeName } from "../../resource/control-plane-resource.ts";
-import type { Identity } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { hasConsent } from "./claims.ts";
 
@@ -51,14 +49,4 @@ function missingRight(
 
 function isAsking({ spec }: ComputeEndpoint): boolean {
   return spec.kind === "Valid" && hasConsent(spec.spec);
-}
-
-export function unprovenMessage(resource: ComputeEndpoint, { controlPlane }: Identity): string {
-  const again = "delete this resource with spec.deletionPolicy Retain and create it again with spec.adoption.";
-  const remedy = isBeingDeleted(resource)
-    ? "To remove this resource and leave the endpoint as it is, set spec.deletionPolicy to Retain."
-    : controlPlane !== undefined
-      ? `Give ${planeName(controlPlane)} the URL of the record again, or ${again}`
-      : `Start the operator with the control plane's URL and the CLUSTER_ID of the record, or ${again}`;
-  return `The ownership record in status was not made for this resource in this cluster with this control plane, so the operator changes nothing there. ${remedy}`;
 }
