@@ -99,7 +99,7 @@ export function boundedRetryAfterMs(error: unknown): number {
 
 export interface ResourceEvent {
   readonly type: "Normal" | "Warning";
-  /** The reason: past tense (`EndpointCreated`) or `Cannot…`; at most 128 characters. */
+  /** Past tense (`EndpointCreated`) or `Cannot…`. That of a resource that became Stalled is the condition's reason. */
   readonly reason: string;
   /** What the operator did, as one verb: `Create`, `Update`. */
   readonly action: string;
@@ -107,62 +107,11 @@ export interface ResourceEvent {
   readonly note: string;
 }
 
-/** docs/conditions.md describes them. The Warning of a resource that became Stalled has the condition's reason. */
-export const eventReasons = {
-  ComputeEndpoint: {
-    Normal: [
-      "ChangeHeld",
-      "ChangeSent",
-      "ChangeWithdrawn",
-      "EndpointAdopted",
-      "EndpointCreated",
-      "EndpointDeleted",
-      "EndpointReady",
-      "EndpointRetained",
-      "FieldReleased",
-    ],
-    Warning: [
-      "AnnotationIgnored",
-      "BranchGone",
-      "CannotBecomeIdle",
-      "CreateAbandoned",
-      "CredentialsRejected",
-      "EndpointGone",
-      "EndpointPresumed",
-      "EndpointRestarting",
-      "EndpointSuspending",
-      "FieldsIgnored",
-      "OperationFailed",
-      "ProjectGone",
-      "WindowMissed",
-    ],
-  },
-  DatabaseAccess: {
-    Normal: [
-      "ConnectionChanged",
-      "ConnectionsMayDrop",
-      "DatabaseCreated",
-      "DatabaseDeleted",
-      "PasswordRotated",
-      "RoleCreated",
-      "RoleDeleted",
-      "SecretCreated",
-    ],
-    Warning: ["AnnotationIgnored", "ProjectGone", "RoleRetained", "SecretRestored"],
-  },
-  DatabaseBranch: {
-    Normal: ["BranchCreated", "BranchDeleted", "BranchReset", "BranchRetained"],
-    Warning: ["AnnotationIgnored", "BranchExpiresSoon", "BranchGone", "ProjectGone"],
-  },
-  ControlPlane: { Normal: ["ControlPlaneReady"], Warning: [] },
-} as const;
-type EventReason<Type extends ResourceEvent["type"]> = (typeof eventReasons)[keyof typeof eventReasons][Type][number];
-
-export function normal(reason: EventReason<"Normal">, action: string, note: string): ResourceEvent {
+export function normal(reason: string, action: string, note: string): ResourceEvent {
   return { type: "Normal", reason, action, note };
 }
 
-export function warning(reason: EventReason<"Warning">, action: string, note: string): ResourceEvent {
+export function warning(reason: string, action: string, note: string): ResourceEvent {
   return { type: "Warning", reason, action, note };
 }
 

@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { parseConfig, settingVariables } from "../../src/config.ts";
-import { eventReasons } from "../../src/domain/resource-store.ts";
 import { bindingOf } from "../../src/kinds/access/binding.ts";
 import {
   accessProgressReasons,
@@ -73,17 +72,25 @@ describe("docs/conditions.md", () => {
     expect(rows.map(([type]) => wordOf(type))).toEqual(conditionTypes);
   });
 
+  const ofObjects = ["Role", "Database"].flatMap((type) => [`${type}Created Normal`, `${type}Deleted Normal`]);
   test.each([
-    ["Events", eventReasons.ComputeEndpoint],
-    ["DatabaseAccess: events", eventReasons.DatabaseAccess],
-    ["DatabaseBranch: events", eventReasons.DatabaseBranch],
-    ["ControlPlane: events", eventReasons.ControlPlane],
-  ])("%s → those of the code, with their type", async (title, { Normal: normal, Warning: warning }) => {
+    ["Events", ["kinds/endpoint", "operations", "engine"], ["ChangeSent Normal", "ChangeWithdrawn Normal"]],
+    ["DatabaseAccess: events", ["kinds/access", "engine"], ofObjects],
+    ["DatabaseBranch: events", ["kinds/branch", "engine"], []],
+    ["ControlPlane: events", ["planes"], []],
+  ])("%s → those that the code names, with their type, and those that it computes", async (title, rooms, computed) => {
     const rows = rowsOf(sectionOf(await textOf("docs/conditions.md"), title));
-    const events = [...normal.map((each) => `${each} Normal`), ...warning.map((each) => `${each} Warning`)];
-    expect(sorted(rows.map(([event, type]) => `${wordOf(event)} ${type}`))).toEqual(sorted(events));
+    const named = (await Promise.all(rooms.map(eventsIn))).flat();
+    expect(sorted(rows.map(([event, type]) => `${wordOf(event)} ${type}`))).toEqual(sorted([...named, ...computed]));
   });
 });
+
+/** Finds each `normal("Reason"` and `warning("Reason"` in a folder of src. */
+async function eventsIn(room: string): Promise<readonly string[]> {
+  const sources = await Promise.all((await filesBelow(`src/${room}`, ".ts")).map(textOf));
+  const calls = sources.flatMap((source) => [...source.matchAll(/\b(normal|warning)\(\s*"(\w+)"/g)]);
+  return [...new Set(calls.map(([, type, reason]) => `${reason} ${type === "normal" ? "Normal" : "Warning"}`))];
+}
 
 describe("docs/settings.md", () => {
   const required = { CONTROL_PLANE_URL: "http://127.0.0.1/v2", CONTROL_PLANE_API_KEY: "made-up" };
@@ -166,7 +173,7 @@ describe("README.md", () => {
 });
 
 test("links between pages → lead to a file and a heading that exist", async () => {
-  const pages = ["README.md", "CHANGELOG.md", "SECURITY.md", ...(await markdownBelow("docs"))];
+  const pages = ["README.md", "CHANGELOG.md", "SECURITY.md", ...(await filesBelow("docs", ".md"))];
   const broken = await Promise.all(pages.map(brokenLinksOf));
   expect(broken.flat()).toEqual([]);
 });
@@ -186,9 +193,9 @@ async function isThere(page: string, target: string): Promise<boolean> {
   return anchor === undefined || anchorsOf(text).includes(anchor);
 }
 
-async function markdownBelow(folder: string): Promise<readonly string[]> {
+async function filesBelow(folder: string, ending: string): Promise<readonly string[]> {
   const names = await readdir(path.join(root, folder), { recursive: true });
-  return names.filter((name) => name.endsWith(".md")).map((name) => path.join(folder, name));
+  return names.filter((name) => name.endsWith(ending)).map((name) => path.join(folder, name));
 }
 
 async function isDirectory(name: string): Promise<boolean> {
