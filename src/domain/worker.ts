@@ -18,7 +18,6 @@ export interface ReconcileObserver {
 /** Observes the queue, for the metrics `workqueue_*`. Durations are in seconds. Its methods must not throw. */
 export interface WorkQueueObserver {
   added(): void;
-  depthChanged(depth: number): void;
   taken(queuedSeconds: number): void;
   finished(workSeconds: number): void;
   retried(): void;

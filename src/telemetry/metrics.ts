@@ -13,8 +13,6 @@ import {
   registerResourceGauges,
 } from "./resource-gauges.ts";
 
-type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
-
 /** The sources of the metrics. Their functions are called at each scrape, and must not throw. */
 export interface MetricsOptions extends ResourceGaugesOptions, ControlPlaneSources {
   readonly version: string;
@@ -25,7 +23,7 @@ export interface MetricsOptions extends ResourceGaugesOptions, ControlPlaneSourc
   readonly branches?: (() => readonly DatabaseBranch[]) | undefined;
   /** Returns the number of endpoints whose name has this cluster's token and that no resource owns. */
   readonly orphanCount: () => number;
-  readonly queueStats: () => RunningStats;
+  readonly queueStats: () => WorkQueueStats;
   readonly watchStats: () => ReflectorStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
 }
@@ -63,10 +61,9 @@ const queueLabels = { name: controller, controller };
 const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
 
 /** @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21) */
-function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningStats): WorkQueueObserver {
+function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => WorkQueueStats): WorkQueueObserver {
   const labelNames = ["name", "controller"] as const;
   const ofWait = { labelNames, buckets: waitBucketsSeconds };
-  const depth = registry.gauge("workqueue_depth", "Current depth of the work queue.", labelNames);
   const adds = registry.counter("workqueue_adds_total", "Keys added to the work queue.", labelNames, [queueLabels]);
   const waited = registry.histogram(
     "workqueue_queue_duration_seconds",
@@ -80,15 +77,14 @@ function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningS
   const unfinished =
     "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.";
   const longest = "How long the longest work in progress has been running.";
-  const running = {
+  const now = {
+    workqueue_depth: ["Current depth of the work queue.", () => stats().depth],
     workqueue_unfinished_work_seconds: [unfinished, () => stats().unfinishedWorkSeconds],
     workqueue_longest_running_processor_seconds: [longest, () => stats().longestRunningSeconds],
   } as const;
-  registry.values(running, queueLabels);
-  depth.set(queueLabels, 0);
+  registry.values(now, queueLabels);
   return {
     added: () => adds.inc(queueLabels),
-    depthChanged: (now) => depth.set(queueLabels, now),
     taken: (queuedSeconds) => waited.observe(queueLabels, queuedSeconds),
     finished: (workSeconds) => worked.observe(queueLabels, workSeconds),
     retried: () => retries.inc(queueLabels),

@@ -27,7 +27,7 @@ export function metricsOf(parts: Partial<Parameters<typeof createMetrics>[0]> = 
     operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 0,
     credentials: () => [["settings", "Unknown"]],
-    queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
+    queueStats: () => ({ depth: 0, unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats: () => quietWatch,
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
     ...parts,
