@@ -10,8 +10,6 @@ export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 
 /** Receives reports of reconciles, for metrics. Never throws. */
 export interface ReconcileObserver {
-  /** @param active the number of requests to the API server in flight: each is a worker at work */
-  workersChanged(active: number): void;
   reconcileEnded(result: ReconcileResult, seconds: number): void;
 }
 

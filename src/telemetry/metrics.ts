@@ -17,6 +17,8 @@ import {
 export interface MetricsOptions extends ResourceGaugesOptions, ControlPlaneSources {
   readonly version: string;
   readonly workers: number;
+  /** Returns the number of requests to the API server in flight: each is a worker at work. */
+  readonly activeWorkers: () => number;
   /** @default none */
   readonly accesses?: (() => readonly DatabaseAccess[]) | undefined;
   /** @default none */
@@ -41,7 +43,7 @@ export function createMetrics(options: MetricsOptions) {
   const orphans = "Endpoints that carry the token of this cluster and belong to no resource.";
   registry.values({ compute_endpoint_orphans: [orphans, options.orphanCount] });
   const controlPlane = createControlPlaneMetrics(registry, options);
-  const reconciles = createReconcileMetrics(registry, options.workers);
+  const reconciles = createReconcileMetrics(registry, options);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);
   const { leaseName, isLeader } = options.leader;
@@ -96,7 +98,10 @@ const reconcileBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 const reconcileResults: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
 /** @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21) */
-function createReconcileMetrics(registry: MetricsRegistry, workers: number): ReconcileObserver {
+function createReconcileMetrics(
+  registry: MetricsRegistry,
+  { workers, activeWorkers }: Pick<MetricsOptions, "workers" | "activeWorkers">,
+): ReconcileObserver {
   const labelNames = ["controller"] as const;
   const total = registry.counter(
     "controller_runtime_reconcile_total",
@@ -117,16 +122,12 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
   );
   const most = "Maximum number of requests to the API server at the same time (WORKERS).";
   const current = "Number of requests to the API server in flight, of at most WORKERS.";
-  let active = 0;
   const requests = {
     controller_runtime_max_concurrent_reconciles: [most, () => workers],
-    controller_runtime_active_workers: [current, () => active],
+    controller_runtime_active_workers: [current, activeWorkers],
   } as const;
   registry.values(requests, { controller });
   return {
-    workersChanged(count) {
-      active = count;
-    },
     reconcileEnded: (result, seconds) => {
       total.inc({ controller, result });
       duration.observe({ controller }, seconds);

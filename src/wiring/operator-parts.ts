@@ -62,10 +62,7 @@ export class OperatorParts {
   /** @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid */
   constructor(foundation: Foundation) {
     const { config, clock, logger, random, instance, gaps } = foundation;
-    this.#requests = new RequestLimit({
-      ...{ clock, size: config.workers },
-      onChange: (inFlight) => this.metrics.reconciles.workersChanged(inFlight),
-    });
+    this.#requests = new RequestLimit({ clock, size: config.workers });
     // The Lease has a connection of its own, so that it never waits behind other requests.
     const connection = this.#requests.limit(foundation.connection);
     this.#foundation = { ...foundation, connection };
@@ -208,6 +205,7 @@ export class OperatorParts {
     const planes = () => this.#planes.all();
     return createMetrics({
       ...{ version, workers: config.workers, nowMs: () => clock.nowMs() },
+      activeWorkers: () => this.#requests.inFlight,
       resources: () => this.endpoints.resources(),
       accesses: () => this.#accesses.resources(),
       branches: () => this.#branches.resources(),

@@ -31,8 +31,6 @@ export function fullMetrics(): Metrics {
   metrics.queue.taken(0.002);
   metrics.queue.finished(0.2);
   metrics.queue.retried();
-  metrics.reconciles.workersChanged(1);
-  metrics.reconciles.workersChanged(0);
   metrics.reconciles.reconcileEnded("requeue_after", 0.02);
   metrics.eventLoopDelayed(0.003);
   metrics.access.secretWritten("Created");

@@ -21,6 +21,7 @@ export function metricsOf(parts: Partial<Parameters<typeof createMetrics>[0]> = 
   const metrics = createMetrics({
     version: "1.2.3",
     workers: 16,
+    activeWorkers: () => 0,
     resources: () => [],
     orphanCount: () => 2,
     nowMs: () => nowMs,

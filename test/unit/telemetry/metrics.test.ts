@@ -160,8 +160,7 @@ test.each([
 
 describe("the process", () => {
   test("reconciles → by result, an error also as one", async () => {
-    const metrics = metricsOf();
-    metrics.reconciles.workersChanged(1);
+    const metrics = metricsOf({ activeWorkers: () => 1 });
     metrics.reconciles.reconcileEnded("requeue_after", 0.02);
     metrics.reconciles.reconcileEnded("error", 0.02);
     const values = (await metrics.series("controller_runtime_reconcile_total")).map((line) => line.split(" ")[1]);
