@@ -60,7 +60,12 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
     identity: { clusterId, serviceUrl, controlPlane: recordedName(id) },
     forCaller(caller: Caller) {
       const own = withOneKey(probing.call, keys);
-      const { call, reserve } = withBudget(noting(own.call, onCallEnded), budget, caller);
+      const noted: Call = (request) => {
+        const answer = own.call(request);
+        void answer.then(() => onCallEnded(undefined), onCallEnded);
+        return answer;
+      };
+      const { call, reserve } = withBudget(noted, budget, caller);
       const controlPlane = controlPlaneOf({ serviceUrl, call, onListed: unreadable.note });
       return { controlPlane, reserve, keyMark: async () => hash("sha256", await own.key()) };
     },
@@ -81,19 +86,6 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
       probing.stop();
       await client.close();
     },
-  };
-}
-
-function noting(call: Call, onEnded: (error: unknown) => void): Call {
-  return async (request) => {
-    try {
-      const value = await call(request);
-      onEnded(undefined);
-      return value;
-    } catch (error) {
-      onEnded(error);
-      throw error;
-    }
   };
 }
 
