@@ -78,8 +78,6 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   return {
     access,
     unreadableCount: () => unreadable.count(),
-    /** The pause after a 429 and the refusal of a key stay in effect. @default the limit of the settings */
-    setRequestsPerMinute: (limit = config.requestsPerMinute) => budget.setRequestsPerMinute(limit),
     /** Requests that wait for the budget are put off. */
     async close() {
       budget.close();

@@ -37,7 +37,7 @@ export interface PlaneOptions extends SourceOptions {
   readonly onUnused: (label: string) => void;
 }
 
-/** Another URL, other Secrets, or a resource that was created again make another `Plane`. */
+/** Another URL, other Secrets, another request budget, or a resource that was created again make another `Plane`. */
 export class Plane {
   readonly id: string;
   readonly health: PlaneHealth;
@@ -90,9 +90,6 @@ export class Plane {
 
   /** @param source of the same place */
   update(resource: PlaneResource | undefined, source: PlaneSource | undefined): void {
-    if (source?.requestsPerMinute !== this.#source?.requestsPerMinute) {
-      this.#connection?.setRequestsPerMinute(source?.requestsPerMinute);
-    }
     const asked = annotations.reconcileRequestedAt;
     if (resource?.annotations[asked] !== this.#resource?.annotations[asked]) {
       this.key?.forget();
