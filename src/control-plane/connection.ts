@@ -1,7 +1,7 @@
 /** Connects to a control plane: makes the client, what stands around its calls, and the request budget. */
 import { hash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
-import type { Caller, ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
+import type { CallCounts, Caller, ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { ProxySettings } from "../http/transport.ts";
@@ -48,7 +48,7 @@ export type PlaneConnection = ReturnType<typeof connectControlPlane>;
 export function connectControlPlane(options: ConnectOptions, target: PlaneTarget) {
   const { config, clock, clusterId, metrics, logger } = options;
   const { id, keys, onCallEnded, requestsPerMinute = config.requestsPerMinute } = target;
-  const observer = metrics.of(planeLabel(id));
+  const { counts, observer } = countingCalls(metrics);
   const client = createClient(options, target, observer);
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
@@ -77,6 +77,7 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   };
   return {
     access,
+    counts,
     unreadableCount: () => unreadable.count(),
     /** Requests that wait for the budget are put off. */
     async close() {
@@ -85,6 +86,21 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
       await client.close();
     },
   };
+}
+
+function countingCalls(metrics: ControlPlaneMetrics): { counts: CallCounts; observer: ControlPlaneObserver } {
+  const throttled = { TooManyRequests: 0, HeldBack: 0, BudgetUsedUp: 0 };
+  const counts = { calls: 0, throttled };
+  const observer: ControlPlaneObserver = {
+    ...metrics,
+    callBegan() {
+      counts.calls += 1;
+    },
+    throttled(reason) {
+      throttled[reason] += 1;
+    },
+  };
+  return { counts, observer };
 }
 
 function createClient(options: ConnectOptions, target: PlaneTarget, observer: ControlPlaneObserver): HttpClient {

@@ -210,8 +210,11 @@ export class OperatorParts {
       accesses: () => this.#accesses.resources(),
       branches: () => this.#branches.resources(),
       orphanCount: () => planes().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
-      unreadableCount: () => planes().reduce((sum, { unreadableCount }) => sum + unreadableCount, 0),
-      credentials: () => planes().map(({ id, health }) => [planeLabel(id), health.state.credentials]),
+      unreadableCount: () => planes().reduce((sum, { connection }) => sum + (connection?.unreadableCount() ?? 0), 0),
+      controlPlanes: () =>
+        planes().flatMap(({ id, connection, health }) =>
+          connection ? { label: planeLabel(id), counts: connection.counts, credentials: health.state.credentials } : [],
+        ),
       operationsAges: () =>
         planes().flatMap(({ id, projects }) =>
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
@@ -244,7 +247,6 @@ export class OperatorParts {
     return {
       ...{ onKey, namespaces: this.#grants, events: this.events, newProjects: () => this.#newProjects() },
       connect: (target: PlaneTarget) => connectControlPlane({ ...this.#foundation, ...parts }, target),
-      onUnused: (label: string) => this.metrics.controlPlane.forget(label),
       onNews: (planeId: string) => this.#enqueuePlane(planeId),
       onUsable(planeId: string) {
         for (const kind of [branches, endpoints, accesses]) kind.changedAt(planeIndex(planeId), "Urgent");

@@ -40,7 +40,6 @@ interface SceneOptions {
 function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
   const clock = new FakeClock();
   const connected: PlaneTarget[] = [];
-  const unused: string[] = [];
   const usable: string[] = [];
   const state: { stored?: PlaneResource | undefined } = {};
   const planes: Planes = new Planes({
@@ -67,6 +66,7 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
       const { url: serviceUrl, id: controlPlane } = target;
       return {
         access: { identity: { clusterId: "cluster-a", serviceUrl, controlPlane } } as never,
+        counts: { calls: 0, throttled: { TooManyRequests: 0, HeldBack: 0, BudgetUsedUp: 0 } },
         unreadableCount: () => 0,
         close: async () => {},
       };
@@ -79,14 +79,13 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     onKey: () => {},
     onNews: () => {},
     onUsable: (planeId) => usable.push(planeId),
-    onUnused: (label) => unused.push(label),
   });
   const targets = () => connected.filter((target) => target.id === id);
   const note = (resource: PlaneResource | undefined) => {
     state.stored = resource;
     return planes.of(id);
   };
-  return { clock, planes, note, targets, unused, usable };
+  return { clock, planes, note, targets, usable };
 }
 
 it("the control plane of the settings → usable at once", async () => {
@@ -159,25 +158,10 @@ it("only the budget changes → another connection; nothing changes → the same
   expect(targets().map(({ requestsPerMinute }) => requestsPerMinute)).toEqual([undefined, 30]);
 });
 
-it("deleted, or its key is refused and cannot be read any more → its metrics go", async () => {
-  const state = { isThere: true };
-  const answer = async () => {
-    if (!state.isThere) throw new KubernetesError("Forbidden", "no right to the Secret");
-  };
-  const { clock, note, targets, unused } = scene({ answer });
-  const plane = note(described(1, northUrl, "north"));
-  const [target] = targets();
-  await target?.keys.current();
-  expect(unused).toEqual([]);
-  state.isThere = false;
-  plane.key?.refused("key-of-north");
-  await target?.keys.current().catch(() => {});
-  expect(unused).toEqual([id]);
-  state.isThere = true;
-  await clock.advance(60_000);
-  await target?.keys.current();
-  note(undefined);
-  expect(unused).toEqual([id, id]);
+it("deleted → it has no connection any more, so its metrics go", () => {
+  const { note } = scene();
+  expect(note(described(1, northUrl, "north")).connection).toBeDefined();
+  expect(note(undefined).connection).toBeUndefined();
 });
 
 it.each([
