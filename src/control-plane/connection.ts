@@ -53,7 +53,7 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
   const probing = holdAfterRefusedKey(held, { clock, keys });
-  const unreadable = new UnreadableObjects({ clock, logger, planeId: planeLabel(id) });
+  const unreadable = new UnreadableObjects({ logger, planeId: planeLabel(id) });
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const access = {
