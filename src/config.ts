@@ -12,13 +12,6 @@ export interface SecretName {
   readonly key: string;
 }
 
-/** An address to listen on. With port 0 the system chooses a port. */
-export interface ListenAddress {
-  /** A host name or IP address, an IPv6 address without brackets. */
-  readonly host: string;
-  readonly port: number;
-}
-
 /** The settings are wrong. The message names each wrong setting in one line; it never contains the API key. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -216,7 +209,8 @@ function parsePlainUrl(text: string): string | undefined {
   return hasMore ? undefined : `${url.origin}${url.pathname.replace(/\/$/, "")}`;
 }
 
-function parseAddress(text: string): ListenAddress | undefined {
+/** An IPv6 address is returned without brackets. With port 0 the system chooses a port. */
+function parseAddress(text: string) {
   const parts = hostAndPort.exec(text)?.groups;
   const host = parts?.ipv6 ?? parts?.host;
   const port = Number(parts?.port);

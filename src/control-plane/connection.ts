@@ -1,7 +1,7 @@
 /** Connects to a control plane: makes the client, what stands around its calls, and the request budget. */
 import { hash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
-import type { Caller, ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
+import type { CallCounts, Caller, ControlPlaneMetrics, ControlPlaneObserver } from "../domain/control-plane.ts";
 import type { LeaderFence } from "../domain/leader-fence.ts";
 import type { Logger, Tracer } from "../domain/logger.ts";
 import type { ProxySettings } from "../http/transport.ts";
@@ -48,19 +48,24 @@ export type PlaneConnection = ReturnType<typeof connectControlPlane>;
 export function connectControlPlane(options: ConnectOptions, target: PlaneTarget) {
   const { config, clock, clusterId, metrics, logger } = options;
   const { id, keys, onCallEnded, requestsPerMinute = config.requestsPerMinute } = target;
-  const observer = metrics.of(planeLabel(id));
+  const { counts, observer } = countingCalls(metrics);
   const client = createClient(options, target, observer);
   const { serviceUrl } = client;
   const held = holdAfterThrottling(client.call, { clock, observer });
   const probing = holdAfterRefusedKey(held, { clock, keys });
-  const unreadable = new UnreadableObjects({ clock, logger, planeId: planeLabel(id) });
+  const unreadable = new UnreadableObjects({ logger, planeId: planeLabel(id) });
   const { requestsPerSecond } = config;
   const budget = new RequestBudget({ clock, requestsPerMinute, requestsPerSecond, observer });
   const access = {
     identity: { clusterId, serviceUrl, controlPlane: recordedName(id) },
     forCaller(caller: Caller) {
       const own = withOneKey(probing.call, keys);
-      const { call, reserve } = withBudget(noting(own.call, onCallEnded), budget, caller);
+      const noted: Call = (request) => {
+        const answer = own.call(request);
+        void answer.then(() => onCallEnded(undefined), onCallEnded);
+        return answer;
+      };
+      const { call, reserve } = withBudget(noted, budget, caller);
       const controlPlane = controlPlaneOf({ serviceUrl, call, onListed: unreadable.note });
       return { controlPlane, reserve, keyMark: async () => hash("sha256", await own.key()) };
     },
@@ -72,9 +77,8 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   };
   return {
     access,
+    counts,
     unreadableCount: () => unreadable.count(),
-    /** The pause after a 429 and the refusal of a key stay in effect. @default the limit of the settings */
-    setRequestsPerMinute: (limit = config.requestsPerMinute) => budget.setRequestsPerMinute(limit),
     /** Requests that wait for the budget are put off. */
     async close() {
       budget.close();
@@ -84,17 +88,19 @@ export function connectControlPlane(options: ConnectOptions, target: PlaneTarget
   };
 }
 
-function noting(call: Call, onEnded: (error: unknown) => void): Call {
-  return async (request) => {
-    try {
-      const value = await call(request);
-      onEnded(undefined);
-      return value;
-    } catch (error) {
-      onEnded(error);
-      throw error;
-    }
+function countingCalls(metrics: ControlPlaneMetrics): { counts: CallCounts; observer: ControlPlaneObserver } {
+  const throttled = { TooManyRequests: 0, HeldBack: 0, BudgetUsedUp: 0 };
+  const counts = { calls: 0, throttled };
+  const observer: ControlPlaneObserver = {
+    ...metrics,
+    callBegan() {
+      counts.calls += 1;
+    },
+    throttled(reason) {
+      throttled[reason] += 1;
+    },
   };
+  return { counts, observer };
 }
 
 function createClient(options: ConnectOptions, target: PlaneTarget, observer: ControlPlaneObserver): HttpClient {

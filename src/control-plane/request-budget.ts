@@ -49,7 +49,7 @@ interface Waiting {
 export class RequestBudget {
   readonly #options: Required<RequestBudgetOptions>;
   /** Background requests take from both buckets. */
-  #buckets: { readonly Urgent: TokenBucket; readonly Background: TokenBucket; readonly perSecond: number };
+  readonly #buckets: { readonly Urgent: TokenBucket; readonly Background: TokenBucket; readonly perSecond: number };
   /** The waiting requests of each urgency; the oldest goes first. */
   readonly #waiting = { Urgent: new Set<Waiting>(), Background: new Set<Waiting>() };
   #urgentGranted = 0;
@@ -59,12 +59,6 @@ export class RequestBudget {
   constructor(options: RequestBudgetOptions) {
     this.#options = { maxWaitMs: 240_000, ...options };
     this.#buckets = bucketsOf(this.#options);
-  }
-
-  /** Requests that wait keep their places, and the budget starts empty again. */
-  setRequestsPerMinute(requestsPerMinute: number): void {
-    this.#buckets = bucketsOf({ ...this.#options, requestsPerMinute });
-    this.#grantAll();
   }
 
   /** How many projects can be polled in one minute: polls may use half of the budget. */

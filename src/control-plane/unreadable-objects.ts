@@ -1,4 +1,3 @@
-import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../domain/logger.ts";
 
 type Kind = "branches" | "endpoints" | "operations";
@@ -6,13 +5,9 @@ type Kind = "branches" | "endpoints" | "operations";
 /** Receives the ids of listed objects that cannot be parsed. For operations, only those of the newest page. */
 export type ListReport = (projectId: string, kind: Kind, unreadableIds: readonly string[]) => void;
 
-/** A project that was not listed for this many milliseconds is not counted, because most likely no resource names it. */
-const forgottenAfterMs = 3_600_000;
-
 const maxLoggedIds = 20;
 
 interface UnreadableOptions {
-  readonly clock: Clock;
   readonly logger: Pick<Logger, "warn">;
   /** The control plane, for the log. */
   readonly planeId: string;
@@ -21,16 +16,16 @@ interface UnreadableOptions {
 /** Of one control plane. */
 export class UnreadableObjects {
   readonly #options: UnreadableOptions;
-  readonly #lists = new Map<string, { readonly ids: readonly string[]; readonly seenMs: number }>();
+  readonly #lists = new Map<string, readonly string[]>();
 
   constructor(options: UnreadableOptions) {
     this.#options = options;
   }
 
   readonly note: ListReport = (projectId, kind, ids) => {
-    const { clock, logger, planeId } = this.#options;
+    const { logger, planeId } = this.#options;
     const key = `${kind} ${projectId}`;
-    const known = new Set(this.#lists.get(key)?.ids);
+    const known = new Set(this.#lists.get(key));
     const added = ids.filter((id) => !known.has(id));
     if (added.length > 0) {
       logger.warn(
@@ -39,15 +34,13 @@ export class UnreadableObjects {
       );
     }
     if (ids.length > 0) {
-      this.#lists.set(key, { ids, seenMs: clock.monotonicMs() });
+      this.#lists.set(key, ids);
     } else {
       this.#lists.delete(key);
     }
   };
 
   count(): number {
-    const nowMs = this.#options.clock.monotonicMs();
-    const recent = [...this.#lists.values()].filter(({ seenMs }) => nowMs - seenMs <= forgottenAfterMs);
-    return recent.reduce((sum, { ids }) => sum + ids.length, 0);
+    return [...this.#lists.values()].flat().length;
   }
 }

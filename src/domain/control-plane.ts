@@ -60,6 +60,12 @@ export interface ControlPlaneRequest {
 /** `HeldBack`: the control plane had asked to wait. `BudgetUsedUp`: the operator's own request budget is used up. */
 export type ThrottledReason = "TooManyRequests" | "HeldBack" | "BudgetUsedUp";
 
+/** Of one connection to a control plane, since it was made. */
+export interface CallCounts {
+  readonly calls: number;
+  readonly throttled: Readonly<Record<ThrottledReason, number>>;
+}
+
 /** Receives what happens at one control plane, for metrics. Its methods must not throw. */
 export interface ControlPlaneObserver {
   /** A call begins: it is sent, or held back because the control plane had asked to wait. */
@@ -71,12 +77,8 @@ export interface ControlPlaneObserver {
   locked(reason: "ConflictingOperations"): void;
 }
 
-/** `label`: the control plane in metrics; `settings` is the one of the settings. */
-export interface ControlPlaneMetrics {
-  of(label: string): ControlPlaneObserver;
-  /** The control plane is no longer used or has no key, so its metrics are removed. */
-  forget(label: string): void;
-}
+/** What is not counted for each connection. */
+export type ControlPlaneMetrics = Omit<ControlPlaneObserver, "callBegan" | "throttled">;
 
 /** `Urgent`: a person waits for the result, for instance of an edit. `Background`: polls, retries and resyncs. */
 export type Urgency = "Urgent" | "Background";

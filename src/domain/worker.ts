@@ -10,15 +10,12 @@ export type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
 
 /** Receives reports of reconciles, for metrics. Never throws. */
 export interface ReconcileObserver {
-  /** @param active the number of requests to the API server in flight: each is a worker at work */
-  workersChanged(active: number): void;
   reconcileEnded(result: ReconcileResult, seconds: number): void;
 }
 
 /** Observes the queue, for the metrics `workqueue_*`. Durations are in seconds. Its methods must not throw. */
 export interface WorkQueueObserver {
   added(): void;
-  depthChanged(depth: number): void;
   taken(queuedSeconds: number): void;
   finished(workSeconds: number): void;
   retried(): void;

@@ -1,5 +1,4 @@
 /** The reconcile of one project. docs/code.md describes its steps. */
-import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue } from "../domain/worker.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
@@ -12,7 +11,7 @@ import { memoryOf, type ProjectMemory, type ResourceMemory } from "./memory.ts";
 import { type ProjectReads, readProject } from "./project-reads.ts";
 import { ResourceReconcile } from "./resource-reconcile.ts";
 import { firstChange, isLocked, nextChangeMs, nextDueMs } from "./schedule.ts";
-import type { ChangeCalls } from "./send-change.ts";
+import type { Calls } from "./send-change.ts";
 
 /**
  * Reconciles one project: decide → observe → decide → send one change, store the others → schedule.
@@ -146,10 +145,7 @@ class ProjectReconcile {
   }
 
   /** Kinds decide in their order: later ones use what earlier ones have read by id. @throws ControlPlaneError */
-  async #read(
-    calls: Pick<Calls, "controlPlane" | "keyMark">,
-    chosen: readonly ResourceReconcile<KindTypes>[],
-  ): Promise<ProjectReads> {
+  async #read(calls: Calls, chosen: readonly ResourceReconcile<KindTypes>[]): Promise<ProjectReads> {
     const project = this.#memory;
     const ranges = this.#resources.flatMap(({ shownLog }) => shownLog?.since ?? []);
     const reads = await readProject({ clock: this.#context.clock, controlPlane: calls.controlPlane }, project, ranges);
@@ -170,11 +166,11 @@ class ProjectReconcile {
   }
 
   /** Sends the first waiting change, and meanwhile stores the results of the other decisions. */
-  async #act(chosen: readonly ResourceReconcile<KindTypes>[], { change }: Calls): Promise<void> {
+  async #act(chosen: readonly ResourceReconcile<KindTypes>[], calls: Calls): Promise<void> {
     const isOpen = !isLocked(this.#memory, this.#facts.monotonicMs);
     const wishes = chosen.flatMap((each) => each.wish() ?? []);
     const first = isOpen ? firstChange(wishes, this.#memory.lastChange?.namespace) : undefined;
-    await Promise.all(chosen.map((each) => (each.resource.uid === first?.uid ? each.send(change) : each.finish())));
+    await Promise.all(chosen.map((each) => (each.resource.uid === first?.uid ? each.send(calls) : each.finish())));
   }
 
   /**
@@ -229,10 +225,8 @@ class ProjectReconcile {
     const { unitOf } = this.#context;
     const { unit } = this.#of;
     const urgency = chosen.some((each) => each.isUrgent()) ? "Urgent" : "Background";
-    const { controlPlane, reserve, keyMark } = access.forCaller({ urgency, project: this.#facts.projectId });
-    const isCurrent = () => unitOf(unit.id).access === access;
-    const change = { reserve, controlPlane, isCurrent };
-    return { controlPlane, change, keyMark };
+    const caller = access.forCaller({ urgency, project: this.#facts.projectId });
+    return { ...caller, isCurrent: () => unitOf(unit.id).access === access };
   }
 
   #requeue(): Requeue {
@@ -249,12 +243,6 @@ class ProjectReconcile {
     const delayMs = Math.max(leastMs, nextDueMs(this.#memory, nowMs, this.#facts.policy) - nowMs);
     return Number.isFinite(delayMs) ? { kind: "RequeueAfter", delayMs } : { kind: "Done" };
   }
-}
-
-interface Calls {
-  readonly controlPlane: ControlPlane;
-  readonly change: ChangeCalls;
-  readonly keyMark: () => Promise<string>;
 }
 
 export function factsOf(

@@ -1,4 +1,4 @@
-/** Metrics, events, log lines and spans of a reconcile. */
+/** Events, log lines and spans of a reconcile. */
 import type { Logger } from "../domain/logger.ts";
 import type { AttributedOperation } from "../domain/operation.ts";
 import { type ResourceEvent, type StoredIdentity, warning } from "../domain/resource-store.ts";
@@ -13,9 +13,7 @@ import type { KindResource, KindTypes } from "./kind-types.ts";
 /** The maximum number of operation ids in one log line or span. */
 const operationIdsLimit = 20;
 
-type Targets = Pick<EngineContext, "events" | "metrics" | "logger" | "tracer">;
-
-const noteLimit = 1024;
+type Targets = Pick<EngineContext, "logger" | "tracer">;
 
 /**
  * A refusal is reported at once, and not again when the resource is Stalled by it.
@@ -38,12 +36,6 @@ export function eventsOfTrouble(
 function troubleIn(conditions: readonly Condition[] | undefined): Condition | undefined {
   const reconciling = conditionOf(conditions, "Reconciling");
   return conditionOf(conditions, "Stalled") ?? (reconciling?.reason === "Retrying" ? reconciling : undefined);
-}
-
-export function publish({ events }: Pick<Targets, "events">, resource: StoredIdentity, news: readonly ResourceEvent[]) {
-  for (const event of news) {
-    events.record(resource, { ...event, note: event.note.slice(0, noteLimit) });
-  }
 }
 
 /** Writes one line if the status or the remote object changed. */

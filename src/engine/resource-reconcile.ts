@@ -15,7 +15,7 @@ import { deferredOutcome, dueAfter } from "./outcome.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
 import { isAtWork, type WaitingChange } from "./schedule.ts";
-import { type ChangeCalls, sendChange } from "./send-change.ts";
+import { type Calls, sendChange } from "./send-change.ts";
 import { release, storeStep } from "./store-step.ts";
 
 export interface FailedRead {
@@ -173,12 +173,12 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
   }
 
   /** Sends the change. Claims and grants may have changed since the decision, so they are looked up again. */
-  async send(calls: ChangeCalls): Promise<void> {
+  async send(calls: Calls): Promise<void> {
     this.scope = this.kind.begin(this.project);
     await this.#guarded(() => inResourceSpan(this.context, this.resource, () => this.#send(calls)));
   }
 
-  async #send(calls: ChangeCalls): Promise<void> {
+  async #send(calls: Calls): Promise<void> {
     const { memory, scope } = this;
     const sent = await sendChange(this, calls);
     memory.waitingSinceMs = undefined;

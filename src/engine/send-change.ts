@@ -1,27 +1,24 @@
 /** Sends one change to the control plane, after storing what a crash must not lose. */
 import type { Clock } from "../domain/clock.ts";
-import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import { isSameStored } from "../domain/same-stored.ts";
+import type { CallerAccess } from "./context.ts";
 import type { Target } from "./decision.ts";
 import type { Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
 import { type Posts, rememberOperations } from "./memory.ts";
 import { withoutEmpty } from "./summary.ts";
 
-/** What a reconcile sends its one change with. */
-export interface ChangeCalls {
-  /** Waits until the request budget allows one change. */
-  readonly reserve: () => Promise<void>;
-  readonly controlPlane: ControlPlane;
+/** The calls of one reconcile, which reads, and sends at most one change. */
+export interface Calls extends CallerAccess {
   /** Whether the control plane is still the one of the decision. The waits before the request may be long. */
   readonly isCurrent: () => boolean;
 }
 
 interface Change<T extends KindTypes> {
   readonly target: Target<T>;
-  readonly calls: ChangeCalls;
+  readonly calls: Calls;
   readonly step: Step<T> & { readonly plan: T["plan"] };
 }
 
@@ -40,7 +37,7 @@ export type Sent<T extends KindTypes> =
  * read. If one of them is gone, paused, edited or deleted since the decision, or leads to another change, nothing is sent.
  * @throws KubernetesError when the resource cannot be stored or read; PutOffError when nothing may be sent.
  */
-export async function sendChange<T extends KindTypes>(target: Target<T>, calls: ChangeCalls): Promise<Sent<T>> {
+export async function sendChange<T extends KindTypes>(target: Target<T>, calls: Calls): Promise<Sent<T>> {
   const { context, kind, memory, scope, plan } = target;
   await calls.reserve();
   const step = { ...target.step({ kind: "NothingSent" }), plan };

@@ -8,7 +8,7 @@ import { hasMoved } from "./guarded.ts";
 import { eventsOfIgnored } from "./ignored-annotations.ts";
 import { commonPlan, type Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import { eventsOfTrouble, logStep, projectGone, publish, resourceFields, traceStep } from "./report.ts";
+import { eventsOfTrouble, logStep, projectGone, resourceFields, traceStep } from "./report.ts";
 
 /** The maximum number of attempts to store the answer to a change, if each attempt ends in a conflict. */
 const attemptsLimit = 5;
@@ -71,7 +71,9 @@ function report<T extends KindTypes>(
     const cause = step.outcome.kind === "Failed" ? failureStallOf(step.outcome.error, patienceMs) : undefined;
     const troubles = eventsOfTrouble(resource.status.conditions, status.conditions, cause);
     const ignored = eventsOfIgnored(resource.status, status);
-    publish(context, resource, [...(scope.eventsOf?.(step, status) ?? []), ...troubles, ...ignored]);
+    for (const event of [...(scope.eventsOf?.(step, status) ?? []), ...troubles, ...ignored]) {
+      context.events.record(resource, event);
+    }
   }
   logStep(context, step, { log, hasChanged });
 }
@@ -92,7 +94,7 @@ export async function release<T extends KindTypes>(target: Target<T>, step: Step
   const plan = commonPlan(step.plan);
   const cause = plan?.kind === "RemoveFinalizer" ? plan.cause : undefined;
   const news = cause === "ProjectGone" ? [projectGone(target.project, resource)] : scope.eventsOf?.(step, undefined);
-  publish(context, resource, news ?? []);
+  for (const event of news ?? []) context.events.record(resource, event);
   await kind.store.removeFinalizer(current);
   if (kind.store.get(resource.key) === undefined) {
     context.metrics.forgetResource(resource.key);

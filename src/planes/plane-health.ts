@@ -17,9 +17,6 @@ export interface PlaneState {
 /** Calls must fail for this time before the control plane counts as failing. A refused key counts at once. */
 const failingForMs = 30_000;
 
-/** The longest backoff is shorter: without a failed call for this time, no resource tries any more. */
-const failureLastsMs = 600_000;
-
 export class PlaneHealth {
   readonly #clock: Clock;
   readonly #onChange: () => void;
@@ -34,7 +31,7 @@ export class PlaneHealth {
   }
 
   get state(): PlaneState {
-    const row = this.#recentRow();
+    const row = this.#row;
     const isFailing = row !== undefined && (row.lastMs - row.sinceMs >= failingForMs || isOfKey(row.error));
     return { credentials: this.#credentials, currentError: isFailing ? row.error : undefined };
   }
@@ -59,15 +56,10 @@ export class PlaneHealth {
     }
   };
 
-  #recentRow() {
-    const isRecent = this.#row !== undefined && this.#clock.monotonicMs() - this.#row.lastMs < failureLastsMs;
-    return isRecent ? this.#row : undefined;
-  }
-
   #rowWith({ reason, message }: ControlPlaneError) {
     const lastMs = this.#clock.monotonicMs();
     const latest = { reason, message, atMs: this.#clock.nowMs() };
-    const { sinceMs = lastMs, error = latest } = this.#recentRow() ?? {};
+    const { sinceMs = lastMs, error = latest } = this.#row ?? {};
     return { sinceMs, lastMs, error: isOfKey(latest) && !isOfKey(error) ? latest : error };
   }
 }

@@ -7,7 +7,7 @@ import { keyInSecrets, type SecretEntry, type SecretReads, secretAgainMs } from 
 
 export interface PlaneSource {
   readonly url: string;
-  /** Names the URL, and the Secrets whose values may be sent there. Another text makes another `Plane`. */
+  /** Names the URL, the Secrets whose values may be sent there, and the limit. Another text makes another `Plane`. */
   readonly place: string;
   readonly readKey: ReadKey;
   /** The interval at which a good key is read again, in milliseconds. */
@@ -45,7 +45,7 @@ export function sourceOf(
   });
   return {
     ...{ url, requestsPerMinute, projects, keyAgainMs: secretAgainMs },
-    place: JSON.stringify([resource.uid, url, apiKeySecretRef, caSecretRef]),
+    place: JSON.stringify([resource.uid, url, apiKeySecretRef, caSecretRef, requestsPerMinute]),
     readKey: keyInSecrets(secrets, entryOf(apiKeySecretRef), caSecretRef && entryOf(caSecretRef)),
     databases: { port, sslMode, certificateAuthority },
     // A host near this machine: only for a ClusterControlPlane, or if the settings list it by its whole name.

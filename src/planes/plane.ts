@@ -6,13 +6,7 @@ import type { GrantSource, KindGap } from "../domain/resource-store.ts";
 import type { ControlPlaneUnit } from "../engine/context.ts";
 import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
 import type { Projects } from "../engine/memory.ts";
-import {
-  kindOfPlane,
-  type PlaneResource,
-  planeLabel,
-  settingsPlane,
-  unreadablePlane,
-} from "../resource/control-plane-resource.ts";
+import { kindOfPlane, type PlaneResource, settingsPlane, unreadablePlane } from "../resource/control-plane-resource.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
 import { ApiKey } from "./api-key.ts";
 import { type GrantMode, planeGrantOf } from "./grants.ts";
@@ -34,17 +28,16 @@ export interface PlaneOptions extends SourceOptions {
   readonly onNews: (planeId: string) => void;
   /** Called when the resources that use the control plane must be decided again. */
   readonly onUsable: (planeId: string) => void;
-  readonly onUnused: (label: string) => void;
 }
 
-/** Another URL, other Secrets, or a resource that was created again make another `Plane`. */
+/** Another URL, other Secrets, another request budget, or a resource that was created again make another `Plane`. */
 export class Plane {
   readonly id: string;
   readonly health: PlaneHealth;
   readonly projects: Projects;
   readonly key: ApiKey | undefined;
+  readonly connection: PlaneConnection | undefined;
   readonly #options: PlaneOptions;
-  readonly #connection: PlaneConnection | undefined;
   #resource: PlaneResource | undefined;
   #source: PlaneSource | undefined;
   #isLeaving = false;
@@ -63,18 +56,13 @@ export class Plane {
     const { url, requestsPerMinute, mayBeNearby, readKey: read, keyAgainMs: againMs } = source;
     const key = new ApiKey({ clock, onKey, read, againMs, onChange: () => this.#keyChanged() });
     this.key = key;
-    this.#connection = connect({
+    this.connection = connect({
       ...{ id, url, requestsPerMinute, mayBeNearby, keys: key, onCallEnded: this.health.noteCall },
     });
   }
 
   get resource(): PlaneResource | undefined {
     return this.#resource;
-  }
-
-  /** The number of objects in the latest lists that cannot be parsed. */
-  get unreadableCount(): number {
-    return this.#connection?.unreadableCount() ?? 0;
   }
 
   get place(): string | undefined {
@@ -90,9 +78,6 @@ export class Plane {
 
   /** @param source of the same place */
   update(resource: PlaneResource | undefined, source: PlaneSource | undefined): void {
-    if (source?.requestsPerMinute !== this.#source?.requestsPerMinute) {
-      this.#connection?.setRequestsPerMinute(source?.requestsPerMinute);
-    }
     const asked = annotations.reconcileRequestedAt;
     if (resource?.annotations[asked] !== this.#resource?.annotations[asked]) {
       this.key?.forget();
@@ -103,7 +88,7 @@ export class Plane {
 
   unit(): ControlPlaneUnit {
     const problem = this.#problem();
-    const access = problem === undefined ? this.#connection?.access : undefined;
+    const access = problem === undefined ? this.connection?.access : undefined;
     const identity = access?.identity ?? { clusterId: this.#options.clusterId, serviceUrl: "" };
     // Before its key was read, only deletions that leave everything in place are decided.
     const isKnown = this.key === undefined || this.key.known !== undefined || this.id === settingsPlane;
@@ -123,7 +108,7 @@ export class Plane {
   /** Changes in progress have connections of their own, and end as if nothing had happened. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#connection?.close();
+    await this.connection?.close();
   }
 
   readonly #grantOf = (namespace: string, projectId: string): ProjectGrant => {
@@ -154,15 +139,12 @@ export class Plane {
   }
 
   #keyChanged(): void {
-    const { onUnused, onNews, onUsable } = this.#options;
+    const { onNews, onUsable } = this.#options;
     if (this.#isClosed) {
       return;
     }
     this.health.forgetKey();
     this.projects.retryRefused();
-    if (this.key?.known?.kind !== "Read") {
-      onUnused(planeLabel(this.id));
-    }
     onNews(this.id);
     onUsable(this.id);
   }

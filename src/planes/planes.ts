@@ -10,7 +10,7 @@ import { isSameStored } from "../domain/same-stored.ts";
 import type { Requeue } from "../domain/worker.ts";
 import type { ControlPlaneUnit } from "../engine/context.ts";
 import { reportRefusedWrite } from "../engine/refused-write.ts";
-import { keyOfPlane, type PlaneResource, planeLabel, settingsPlane } from "../resource/control-plane-resource.ts";
+import { keyOfPlane, type PlaneResource, settingsPlane } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import { Plane, type PlaneOptions } from "./plane.ts";
@@ -48,7 +48,7 @@ export class Planes {
 
   /** Returns the control plane as the newest resource describes it. If it does not exist, its unit has a problem. */
   of(planeId: string): Plane {
-    const { storeOf, settings, onUsable, onUnused } = this.#options;
+    const { storeOf, settings, onUsable } = this.#options;
     const resource = storeOf(planeId)?.get(keyOfPlane(planeId));
     const before = this.#known.get(planeId);
     if (before !== undefined && before.resource === resource) {
@@ -61,7 +61,6 @@ export class Planes {
     plane.update(resource, source);
     this.#known.set(planeId, plane);
     if (!isSame) void before?.close().catch(() => {});
-    if (before?.place !== undefined && source === undefined) onUnused(planeLabel(planeId));
     if (!isSameStored(spec, resource?.spec)) onUsable(planeId);
     return plane;
   }

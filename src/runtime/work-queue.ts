@@ -86,7 +86,6 @@ export class WorkQueue {
       this.#queued.Background.delete(key);
       this.#working.set(key, nowMs);
       this.#options.observer?.taken((nowMs - sinceMs) / 1000);
-      this.#options.observer?.depthChanged(this.#depth());
       return key;
     }
     return undefined;
@@ -121,14 +120,13 @@ export class WorkQueue {
     this.#dirty.clear();
     this.#queued.Urgent.clear();
     this.#queued.Background.clear();
-    this.#options.observer?.depthChanged(0);
   }
 
   stats(): WorkQueueStats {
     const nowMs = this.#options.clock.monotonicMs();
     const running = [...this.#working.values()].map((startedMs) => (nowMs - startedMs) / 1000);
     return {
-      depth: this.#depth(),
+      depth: this.#queued.Urgent.size + this.#queued.Background.size,
       unfinishedWorkSeconds: running.reduce((sum, seconds) => sum + seconds, 0),
       longestRunningSeconds: running.reduce((longest, seconds) => Math.max(longest, seconds), 0),
     };
@@ -146,7 +144,6 @@ export class WorkQueue {
     if (sinceMs === undefined) {
       this.#options.observer?.added();
     }
-    this.#options.observer?.depthChanged(this.#depth());
     this.#onReady();
   }
 
@@ -159,9 +156,5 @@ export class WorkQueue {
     }
     this.#urgentTaken = background.size === 0 ? 0 : this.#urgentTaken + 1;
     return urgent;
-  }
-
-  #depth(): number {
-    return this.#queued.Urgent.size + this.#queued.Background.size;
   }
 }

@@ -1,4 +1,4 @@
-import type { ControlPlaneMetrics, ThrottledReason } from "../domain/control-plane.ts";
+import type { CallCounts, ControlPlaneMetrics } from "../domain/control-plane.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
 /** The upper bounds of the request histogram in seconds. The last ones are above every deadline of a call. */
@@ -7,18 +7,22 @@ const requestBucketsSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 
 /** The last bound is the longest wait of a request. */
 const budgetBucketsSeconds = [0.01, 0.1, 0.5, 1, 5, 15, 60, 120, 240];
 
-const throttledReasons: readonly ThrottledReason[] = ["TooManyRequests", "HeldBack", "BudgetUsedUp"];
-
 export interface ControlPlaneSources {
   readonly unreadableCount: () => number;
-  /** What each control plane says about its API key. */
-  readonly credentials: () => readonly (readonly [controlPlane: string, state: "Accepted" | "Refused" | "Unknown"])[];
+  readonly controlPlanes: () => readonly ConnectedPlane[];
+}
+
+interface ConnectedPlane {
+  readonly label: string;
+  readonly counts: CallCounts;
+  /** What it says about its API key. */
+  readonly credentials: "Accepted" | "Refused" | "Unknown";
 }
 
 /** The labels have few different values: route templates, methods, codes. */
 export function createControlPlaneMetrics(
   registry: MetricsRegistry,
-  { unreadableCount, credentials }: ControlPlaneSources,
+  { unreadableCount, controlPlanes }: ControlPlaneSources,
 ): ControlPlaneMetrics {
   const labelNames = ["route", "method", "code"];
   const total = registry.counter(
@@ -44,63 +48,33 @@ export function createControlPlaneMetrics(
   );
   const unreadable = "Endpoints and operations in the latest lists that the operator cannot parse and leaves out.";
   registry.values({ control_plane_unreadable_objects: [unreadable, unreadableCount] });
-  const ofPlane = createPlaneMetrics(registry, credentials);
+  registerPlaneMetrics(registry, controlPlanes);
   return {
-    of: (label) => ({
-      ...ofPlane.of(label),
-      requestEnded: ({ route, method, code, seconds }) => {
-        total.inc({ route, method, code });
-        duration.observe({ route, method, code }, seconds);
-      },
-      budgetWaited: (urgency, seconds) => waited.observe({ urgency }, seconds),
-      locked: (reason) => locked.inc({ reason }),
-    }),
-    forget: ofPlane.forget,
+    requestEnded: ({ route, method, code, seconds }) => {
+      total.inc({ route, method, code });
+      duration.observe({ route, method, code }, seconds);
+    },
+    budgetWaited: (urgency, seconds) => waited.observe({ urgency }, seconds),
+    locked: (reason) => locked.inc({ reason }),
   };
 }
 
 /** The metrics that name their control plane. */
-function createPlaneMetrics(registry: MetricsRegistry, credentials: ControlPlaneSources["credentials"]) {
-  const throttled = registry.counter(
-    "control_plane_throttled_total",
-    "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
-    ["reason", "control_plane"],
-  );
-  const calls = registry.counter(
-    "control_plane_calls_total",
-    "Calls to each control plane: requests that were sent, and requests that were not sent because the control plane had asked to wait.",
-    ["control_plane"],
-  );
-  registry.computed(
-    "control_plane_credentials_valid",
-    "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
-    () =>
-      credentials().flatMap(([control_plane, state]) =>
-        state === "Unknown" ? [] : [[{ control_plane }, Number(state === "Accepted")]],
-      ),
-  );
-  // A control plane has its series from its first call, with 0: Prometheus does not see the rise of a counter that first
-  // appears at 1.
-  const shown = new Set<string>();
-  const appear = (control_plane: string) => {
-    shown.add(control_plane);
-    calls.inc({ control_plane }, 0);
-    for (const reason of throttledReasons) throttled.inc({ reason, control_plane }, 0);
-  };
-  appear("settings");
-  return {
-    of: (control_plane: string) => ({
-      // A call may end after its control plane was forgotten. It must not bring the series back.
-      throttled: (reason: ThrottledReason) => shown.has(control_plane) && throttled.inc({ reason, control_plane }),
-      callBegan() {
-        appear(control_plane);
-        calls.inc({ control_plane });
-      },
-    }),
-    forget(control_plane: string) {
-      shown.delete(control_plane);
-      calls.remove({ control_plane });
-      for (const reason of throttledReasons) throttled.remove({ reason, control_plane });
-    },
-  };
+function registerPlaneMetrics(registry: MetricsRegistry, controlPlanes: ControlPlaneSources["controlPlanes"]): void {
+  registry.ofEach(controlPlanes, {
+    control_plane_throttled_total: [
+      "Requests answered with 429 (TooManyRequests), or not sent because the control plane had asked to wait (HeldBack) or the request budget is used up (BudgetUsedUp).",
+      ({ label, counts }) =>
+        Object.entries(counts.throttled).map(([reason, count]) => [{ reason, control_plane: label }, count]),
+    ],
+    control_plane_calls_total: [
+      "Calls to each control plane: requests that were sent, and requests that were not sent because the control plane had asked to wait.",
+      ({ label, counts }) => [[{ control_plane: label }, counts.calls]],
+    ],
+    control_plane_credentials_valid: [
+      "1 while the control plane accepts the operator's API key, 0 while it refuses it with 401. Absent before its first answer.",
+      ({ label, credentials }) =>
+        credentials === "Unknown" ? [] : [[{ control_plane: label }, Number(credentials === "Accepted")]],
+    ],
+  });
 }

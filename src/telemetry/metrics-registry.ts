@@ -16,10 +16,6 @@ export class MetricsRegistry extends Registry {
     return counter;
   }
 
-  gauge<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Gauge<Label> {
-    return new Gauge({ name, help, labelNames, registers: [this] });
-  }
-
   histogram<Label extends string = never>(
     name: string,
     help: string,

@@ -13,19 +13,19 @@ import {
   registerResourceGauges,
 } from "./resource-gauges.ts";
 
-type RunningStats = Pick<WorkQueueStats, "unfinishedWorkSeconds" | "longestRunningSeconds">;
-
 /** The sources of the metrics. Their functions are called at each scrape, and must not throw. */
 export interface MetricsOptions extends ResourceGaugesOptions, ControlPlaneSources {
   readonly version: string;
   readonly workers: number;
+  /** Returns the number of requests to the API server in flight: each is a worker at work. */
+  readonly activeWorkers: () => number;
   /** @default none */
   readonly accesses?: (() => readonly DatabaseAccess[]) | undefined;
   /** @default none */
   readonly branches?: (() => readonly DatabaseBranch[]) | undefined;
   /** Returns the number of endpoints whose name has this cluster's token and that no resource owns. */
   readonly orphanCount: () => number;
-  readonly queueStats: () => RunningStats;
+  readonly queueStats: () => WorkQueueStats;
   readonly watchStats: () => ReflectorStats;
   readonly leader: { readonly leaseName: string; readonly isLeader: () => boolean };
 }
@@ -43,7 +43,7 @@ export function createMetrics(options: MetricsOptions) {
   const orphans = "Endpoints that carry the token of this cluster and belong to no resource.";
   registry.values({ compute_endpoint_orphans: [orphans, options.orphanCount] });
   const controlPlane = createControlPlaneMetrics(registry, options);
-  const reconciles = createReconcileMetrics(registry, options.workers);
+  const reconciles = createReconcileMetrics(registry, options);
   const queue = createWorkqueueMetrics(registry, options.queueStats);
   registerWatchMetrics(registry, options.watchStats);
   const { leaseName, isLeader } = options.leader;
@@ -63,10 +63,9 @@ const queueLabels = { name: controller, controller };
 const waitBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
 
 /** @see sigs.k8s.io/controller-runtime, pkg/metrics/workqueue.go (read 2026-11-21) */
-function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningStats): WorkQueueObserver {
+function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => WorkQueueStats): WorkQueueObserver {
   const labelNames = ["name", "controller"] as const;
   const ofWait = { labelNames, buckets: waitBucketsSeconds };
-  const depth = registry.gauge("workqueue_depth", "Current depth of the work queue.", labelNames);
   const adds = registry.counter("workqueue_adds_total", "Keys added to the work queue.", labelNames, [queueLabels]);
   const waited = registry.histogram(
     "workqueue_queue_duration_seconds",
@@ -80,15 +79,14 @@ function createWorkqueueMetrics(registry: MetricsRegistry, stats: () => RunningS
   const unfinished =
     "Seconds of work in progress that workqueue_work_duration_seconds does not contain yet; grows when work is stuck.";
   const longest = "How long the longest work in progress has been running.";
-  const running = {
+  const now = {
+    workqueue_depth: ["Current depth of the work queue.", () => stats().depth],
     workqueue_unfinished_work_seconds: [unfinished, () => stats().unfinishedWorkSeconds],
     workqueue_longest_running_processor_seconds: [longest, () => stats().longestRunningSeconds],
   } as const;
-  registry.values(running, queueLabels);
-  depth.set(queueLabels, 0);
+  registry.values(now, queueLabels);
   return {
     added: () => adds.inc(queueLabels),
-    depthChanged: (now) => depth.set(queueLabels, now),
     taken: (queuedSeconds) => waited.observe(queueLabels, queuedSeconds),
     finished: (workSeconds) => worked.observe(queueLabels, workSeconds),
     retried: () => retries.inc(queueLabels),
@@ -100,7 +98,10 @@ const reconcileBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 const reconcileResults: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
 
 /** @see sigs.k8s.io/controller-runtime, pkg/internal/controller/metrics (read 2026-11-21) */
-function createReconcileMetrics(registry: MetricsRegistry, workers: number): ReconcileObserver {
+function createReconcileMetrics(
+  registry: MetricsRegistry,
+  { workers, activeWorkers }: Pick<MetricsOptions, "workers" | "activeWorkers">,
+): ReconcileObserver {
   const labelNames = ["controller"] as const;
   const total = registry.counter(
     "controller_runtime_reconcile_total",
@@ -121,16 +122,12 @@ function createReconcileMetrics(registry: MetricsRegistry, workers: number): Rec
   );
   const most = "Maximum number of requests to the API server at the same time (WORKERS).";
   const current = "Number of requests to the API server in flight, of at most WORKERS.";
-  let active = 0;
   const requests = {
     controller_runtime_max_concurrent_reconciles: [most, () => workers],
-    controller_runtime_active_workers: [current, () => active],
+    controller_runtime_active_workers: [current, activeWorkers],
   } as const;
   registry.values(requests, { controller });
   return {
-    workersChanged(count) {
-      active = count;
-    },
     reconcileEnded: (result, seconds) => {
       total.inc({ controller, result });
       duration.observe({ controller }, seconds);

@@ -30,12 +30,11 @@ interface HttpListenerOptions extends ServerOptions {
 
 export interface HttpListener {
   readonly port: number;
-  /** Stops accepting, waits one second for answers in progress, and closes the connections that are left. Never rejects. */
+  /** Closes every connection, also during an answer. Never rejects. */
   close(): Promise<void>;
 }
 
 const requestTimeoutMs = 5_000;
-const closeGraceMs = 1_000;
 
 /** The time limit for a client to read the whole answer, in milliseconds. Then the server closes the connection. */
 const writeTimeoutMs = 10_000;
@@ -53,13 +52,7 @@ async function startHttpListener(options: HttpListenerOptions): Promise<HttpList
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: 8_192,
     },
-    (request, response) => {
-      void answer(request, options).then((result) => {
-        // When the server closes, an idle connection would only delay the end of the process.
-        response.shouldKeepAlive &&= server.listening;
-        send(response, result, options.clock);
-      });
-    },
+    (request, response) => void answer(request, options).then((result) => send(response, result, options.clock)),
   );
   server.maxConnections = maxConnections;
   const { host, port } = options.address;
@@ -69,15 +62,13 @@ async function startHttpListener(options: HttpListenerOptions): Promise<HttpList
     const reason = (error as NodeJS.ErrnoException).code ?? "failed";
     throw new Error(`cannot listen on ${options.setting} ${host}:${port}: ${reason}`, { cause: error });
   }
-  return { port: (server.address() as AddressInfo).port, close: () => close(server, options.clock) };
+  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }
 
-async function close(server: Server, clock: Clock): Promise<void> {
+async function close(server: Server): Promise<void> {
   const closed = new Promise<unknown>((resolve) => server.close(resolve));
-  server.closeIdleConnections();
-  const timer = clock.after(closeGraceMs, () => server.closeAllConnections());
+  server.closeAllConnections();
   await closed;
-  timer.cancel();
 }
 
 async function answer(request: IncomingMessage, options: HttpListenerOptions): Promise<HttpAnswer> {

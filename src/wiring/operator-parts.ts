@@ -62,10 +62,7 @@ export class OperatorParts {
   /** @throws Error when the times of the lease do not fit, or the URL of the control plane is not valid */
   constructor(foundation: Foundation) {
     const { config, clock, logger, random, instance, gaps } = foundation;
-    this.#requests = new RequestLimit({
-      ...{ clock, size: config.workers },
-      onChange: (inFlight) => this.metrics.reconciles.workersChanged(inFlight),
-    });
+    this.#requests = new RequestLimit({ clock, size: config.workers });
     // The Lease has a connection of its own, so that it never waits behind other requests.
     const connection = this.#requests.limit(foundation.connection);
     this.#foundation = { ...foundation, connection };
@@ -208,12 +205,16 @@ export class OperatorParts {
     const planes = () => this.#planes.all();
     return createMetrics({
       ...{ version, workers: config.workers, nowMs: () => clock.nowMs() },
+      activeWorkers: () => this.#requests.inFlight,
       resources: () => this.endpoints.resources(),
       accesses: () => this.#accesses.resources(),
       branches: () => this.#branches.resources(),
       orphanCount: () => planes().reduce((sum, { projects }) => sum + projects.orphanCount(), 0),
-      unreadableCount: () => planes().reduce((sum, { unreadableCount }) => sum + unreadableCount, 0),
-      credentials: () => planes().map(({ id, health }) => [planeLabel(id), health.state.credentials]),
+      unreadableCount: () => planes().reduce((sum, { connection }) => sum + (connection?.unreadableCount() ?? 0), 0),
+      controlPlanes: () =>
+        planes().flatMap(({ id, connection, health }) =>
+          connection ? { label: planeLabel(id), counts: connection.counts, credentials: health.state.credentials } : [],
+        ),
       operationsAges: () =>
         planes().flatMap(({ id, projects }) =>
           projects.operationsAges().map((age) => ({ ...age, controlPlane: planeLabel(id) })),
@@ -246,7 +247,6 @@ export class OperatorParts {
     return {
       ...{ onKey, namespaces: this.#grants, events: this.events, newProjects: () => this.#newProjects() },
       connect: (target: PlaneTarget) => connectControlPlane({ ...this.#foundation, ...parts }, target),
-      onUnused: (label: string) => this.metrics.controlPlane.forget(label),
       onNews: (planeId: string) => this.#enqueuePlane(planeId),
       onUsable(planeId: string) {
         for (const kind of [branches, endpoints, accesses]) kind.changedAt(planeIndex(planeId), "Urgent");

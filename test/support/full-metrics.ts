@@ -4,7 +4,7 @@ import { type ComputeEndpoint, parseComputeEndpoint } from "../../src/resource/c
 import { type DatabaseAccess, parseDatabaseAccess } from "../../src/resource/database-access.ts";
 import { type DatabaseBranch, parseDatabaseBranch } from "../../src/resource/database-branch.ts";
 import type { Metrics } from "../../src/telemetry/metrics.ts";
-import { metricsOf } from "./metrics-of.ts";
+import { connectedPlane, metricsOf } from "./metrics-of.ts";
 
 /** Makes metrics with at least one series each. The values are always the same, except for those of the process. */
 export function fullMetrics(): Metrics {
@@ -13,7 +13,7 @@ export function fullMetrics(): Metrics {
     accesses: () => [readyAccess()],
     branches: () => [leavingBranch()],
     unreadableCount: () => 1,
-    credentials: () => [["settings", "Refused"]],
+    controlPlanes: () => [{ ...connectedPlane("settings"), credentials: "Refused" }],
     watchStats: () => ({ hasSynced: true, isWatching: true, silentForMs: 1_500, lists: 2, watches: 3 }),
   });
   const orders = { namespace: "shop", name: "orders" };
@@ -22,17 +22,14 @@ export function fullMetrics(): Metrics {
   const totals = { sinceTime: "", activeSeconds: 3_600, minUnitSeconds: 900, maxUnitSeconds: 7_200, starts: 2 };
   metrics.operations.usageRead(orders, totals);
   const route = "/projects/{project_id}/endpoints";
-  const controlPlane = metrics.controlPlane.of("settings");
+  const { controlPlane } = metrics;
   controlPlane.requestEnded({ route, method: "GET", code: "200", seconds: 0.02 });
-  controlPlane.throttled("TooManyRequests");
   controlPlane.locked("ConflictingOperations");
   controlPlane.budgetWaited("Urgent", 0.2);
   metrics.queue.added();
   metrics.queue.taken(0.002);
   metrics.queue.finished(0.2);
   metrics.queue.retried();
-  metrics.reconciles.workersChanged(1);
-  metrics.reconciles.workersChanged(0);
   metrics.reconciles.reconcileEnded("requeue_after", 0.02);
   metrics.eventLoopDelayed(0.003);
   metrics.access.secretWritten("Created");

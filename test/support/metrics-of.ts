@@ -13,6 +13,11 @@ const quietWatch: ReflectorStats = {
   watches: 0,
 };
 
+export function connectedPlane(label: string) {
+  const throttled = { TooManyRequests: 0, HeldBack: 0, BudgetUsedUp: 0 };
+  return { label, counts: { calls: 0, throttled }, credentials: "Unknown" as const };
+}
+
 /**
  * Makes the metrics of these resources. The control plane's clock shows 12:00 on 2026-11-21, except in the project
  * `no-clock`.
@@ -21,13 +26,14 @@ export function metricsOf(parts: Partial<Parameters<typeof createMetrics>[0]> = 
   const metrics = createMetrics({
     version: "1.2.3",
     workers: 16,
+    activeWorkers: () => 0,
     resources: () => [],
     orphanCount: () => 2,
     nowMs: () => nowMs,
     operationsAges: () => [{ controlPlane: "settings", projectId: "green-fox-123456", ageMs: 31_500 }],
     unreadableCount: () => 0,
-    credentials: () => [["settings", "Unknown"]],
-    queueStats: () => ({ unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
+    controlPlanes: () => [connectedPlane("settings")],
+    queueStats: () => ({ depth: 0, unfinishedWorkSeconds: 3, longestRunningSeconds: 2 }),
     watchStats: () => quietWatch,
     leader: { leaseName: "endpoint-operator", isLeader: () => true },
     ...parts,

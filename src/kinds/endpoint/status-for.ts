@@ -74,7 +74,6 @@ function endpointFields(step: EndpointStep, isKept: boolean): Partial<ComputeEnd
     return {};
   }
   const { minUnits, maxUnits } = endpoint;
-  const maxConnections = maxConnectionsByUnits.get(minUnits);
   return {
     branchId: endpoint.branchId,
     host: endpoint.host,
@@ -84,7 +83,7 @@ function endpointFields(step: EndpointStep, isKept: boolean): Partial<ComputeEnd
     // Ready does not say UpToDate beside another size.
     compute: (isKept && step.facts.resource.status.compute) || {
       ...{ minUnits, maxUnits, size: sizeText(endpoint) },
-      ...(maxConnections === undefined ? {} : { maxConnections }),
+      ...maxConnectionsOf(minUnits),
     },
     lastActiveTime: endpoint.lastActiveTime,
   };
@@ -112,22 +111,14 @@ function keepQuietFields(
 }
 
 /**
- * The maximum number of connections for each minimum size in compute units. The number stays the same while the
- * endpoint scales.
- * @see docs/sandbox.md, "Compute sizes" (the control plane's documentation, read 2026-08)
+ * The memory of the minimum size, 4 GiB for each unit, divided by 9,531,392 bytes. The number stays the same while the
+ * endpoint scales. Above 8 units it is not known.
+ * @see https://neon.tech/docs/connect/connection-pooling, "Default connection limits" (an earlier version of it)
  */
-const maxConnectionsByUnits: ReadonlyMap<number, number> = new Map([
-  [0.25, 112],
-  [0.5, 225],
-  [1, 450],
-  [2, 901],
-  [3, 1351],
-  [4, 1802],
-  [5, 2253],
-  [6, 2703],
-  [7, 3154],
-  [8, 3604],
-]);
+function maxConnectionsOf(minUnits: number): { readonly maxConnections?: number } {
+  const isKnown = minUnits > 0 && minUnits <= 8;
+  return isKnown ? { maxConnections: Math.floor((minUnits * 4 * 2 ** 30) / 9_531_392) } : {};
+}
 
 function acknowledgedAfter(step: EndpointStep, wanted: ComputeEndpointSpec | undefined): Acknowledged | undefined {
   const { outcome, facts } = step;

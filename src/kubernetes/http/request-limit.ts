@@ -6,7 +6,6 @@ import { type KubernetesConnection, withRequest } from "./connection.ts";
 interface RequestLimitOptions {
   readonly clock: Clock;
   readonly size: number;
-  readonly onChange?: (inFlight: number) => void;
 }
 
 /** A request that has not been sent by then fails, in milliseconds. */
@@ -20,6 +19,10 @@ export class RequestLimit {
 
   constructor(options: RequestLimitOptions) {
     this.#options = options;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
   get isFull(): boolean {
@@ -52,7 +55,7 @@ export class RequestLimit {
   /** @throws KubernetesError when the signal fires, or the wait is too long. The request was not sent then. */
   async #enter({ what, signal }: { readonly what: string; readonly signal?: AbortSignal | undefined }): Promise<void> {
     if (!this.isFull) {
-      this.#setInFlight(this.#inFlight + 1);
+      this.#inFlight += 1;
       return;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -73,15 +76,10 @@ export class RequestLimit {
   #leave(): void {
     const [next] = this.#line;
     if (next === undefined) {
-      this.#setInFlight(this.#inFlight - 1);
+      this.#inFlight -= 1;
       return;
     }
     this.#line.delete(next);
     next();
-  }
-
-  #setInFlight(count: number): void {
-    this.#inFlight = count;
-    this.#options.onChange?.(count);
   }
 }

@@ -46,9 +46,3 @@ export const leaseTiming = {
   /** The interval between two renewals, and between two reads of a standby. */
   retryPeriodMs: 2_000,
 } as const;
-
-/**
- * Each pause between two attempts is longer by a random part of the retry period, at most by this share, so that
- * standbys do not read at the same time.
- */
-export const retryJitter = 0.2;

@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Logger } from "../../domain/logger.ts";
 import { KubernetesError } from "../../domain/resource-store.ts";
 import { pause } from "../../http/call-deadline.ts";
-import { type Leadership, type LeadershipOptions, leaseTiming, retryJitter } from "./leadership.ts";
+import { type Leadership, type LeadershipOptions, leaseTiming } from "./leadership.ts";
 import type { LeaseCallBounds, LeaseClient, StoredLease } from "./lease-client.ts";
 
 interface LeaseElectorOptions extends LeadershipOptions {
@@ -11,7 +11,6 @@ interface LeaseElectorOptions extends LeadershipOptions {
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly random?: () => number;
   /** Called when this process loses the leadership without a stop, at most once. This process never leads again. */
   readonly onLost: (why: string) => void;
 }
@@ -28,7 +27,6 @@ type State = "Candidate" | "Leader" | "Lost" | "Stopped";
  */
 export class LeaseElector implements Leadership {
   readonly #options: LeaseElectorOptions;
-  readonly #random: () => number;
   readonly #stopping = new AbortController();
   /** The last Lease that was read, and since when this process has seen it unchanged. */
   #seen: { readonly lease: StoredLease; readonly sinceMs: number } | undefined;
@@ -42,7 +40,6 @@ export class LeaseElector implements Leadership {
 
   constructor(options: LeaseElectorOptions) {
     this.#options = options;
-    this.#random = options.random ?? Math.random;
   }
 
   start(): void {
@@ -202,7 +199,7 @@ export class LeaseElector implements Leadership {
   }
 
   #nextAttemptMs(startedMs: number): number {
-    const regularMs = startedMs + leaseTiming.retryPeriodMs * (1 + retryJitter * this.#random());
+    const regularMs = startedMs + leaseTiming.retryPeriodMs;
     if (this.#state === "Leader") {
       return Math.min(regularMs, this.#nowMs() + this.#deadlineInMs());
     }

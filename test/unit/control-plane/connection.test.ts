@@ -2,17 +2,14 @@
 import { expect, it } from "vitest";
 import { connectControlPlane } from "../../../src/control-plane/connection.ts";
 import type { KeySource } from "../../../src/control-plane/key-source.ts";
-import type { ControlPlaneObserver } from "../../../src/domain/control-plane.ts";
+import type { ControlPlaneMetrics } from "../../../src/domain/control-plane.ts";
 import { settingsPlane } from "../../../src/resource/control-plane-resource.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { quietLogger } from "../../support/quiet-logger.ts";
 import { FakeCalls, project } from "./fake-calls.ts";
 
 const ignore = () => undefined;
-const observer: ControlPlaneObserver = {
-  ...{ requestEnded: ignore, throttled: ignore, budgetWaited: ignore, locked: ignore },
-  callBegan: ignore,
-};
+const metrics: ControlPlaneMetrics = { requestEnded: ignore, budgetWaited: ignore, locked: ignore };
 
 function connected(id: string, keys: KeySource = { current: async () => "key" }) {
   const clock = new FakeClock();
@@ -22,7 +19,7 @@ function connected(id: string, keys: KeySource = { current: async () => "key" })
     {
       ...{
         clock,
-        metrics: { of: () => observer, forget: ignore },
+        metrics,
         logger: quietLogger,
         clusterId: "cluster-a",
         version: "0.0.0",

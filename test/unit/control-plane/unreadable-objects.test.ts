@@ -2,18 +2,15 @@
 import { expect, it } from "vitest";
 import { UnreadableObjects } from "../../../src/control-plane/unreadable-objects.ts";
 import type { LogFields } from "../../../src/domain/logger.ts";
-import { FakeClock } from "../../support/fake-clock.ts";
 import { project } from "./fake-calls.ts";
 
 function reporting() {
-  const clock = new FakeClock();
   const lines: LogFields[] = [];
   const unreadable = new UnreadableObjects({
-    clock,
     planeId: "settings",
     logger: { warn: (fields) => void lines.push(fields) },
   });
-  return { unreadable, clock, lines };
+  return { unreadable, lines };
 }
 
 it("an unreadable endpoint in every list → counted, logged once; readable again → not counted", () => {
@@ -35,13 +32,4 @@ it("unreadable operations → counted beside those of another project", () => {
   unreadable.note(project, "operations", ["op-1", "op-2"]);
   unreadable.note("other-1", "operations", ["op-1", "op-2"]);
   expect(unreadable.count()).toBe(4);
-});
-
-it("a project that is not listed for an hour → not counted any more", async () => {
-  const { unreadable, clock } = reporting();
-  unreadable.note(project, "endpoints", ["ep-odd-1"]);
-  await clock.advance(3_600_000);
-  expect(unreadable.count()).toBe(1);
-  await clock.advance(1);
-  expect(unreadable.count()).toBe(0);
 });

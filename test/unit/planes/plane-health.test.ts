@@ -59,16 +59,3 @@ it("the key is refused, then an answer about another thing → accepted", () => 
   fail("NotFound");
   expect(health.state).toEqual({ credentials: "Accepted", currentError: undefined });
 });
-
-it("failing, and then no call for ten minutes → not failing, and one more failed call does not change that", async () => {
-  const { clock, health, fail } = scene();
-  for (let n = 0; n < 4; n += 1) {
-    fail("Unreachable");
-    await clock.advance(15_000);
-  }
-  expect(health.state.currentError).toMatchObject({ reason: "Unreachable" });
-  await clock.advance(600_000);
-  expect(health.state.currentError).toBeUndefined();
-  fail("Unreachable");
-  expect(health.state.currentError).toBeUndefined();
-});

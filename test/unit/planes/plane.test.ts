@@ -39,9 +39,7 @@ interface SceneOptions {
 /** Control planes with Secrets whose values are `key-of-NAME`. `targets` are the connections to described ones. */
 function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
   const clock = new FakeClock();
-  const limits: (number | undefined)[] = [];
   const connected: PlaneTarget[] = [];
-  const unused: string[] = [];
   const usable: string[] = [];
   const state: { stored?: PlaneResource | undefined } = {};
   const planes: Planes = new Planes({
@@ -68,8 +66,8 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
       const { url: serviceUrl, id: controlPlane } = target;
       return {
         access: { identity: { clusterId: "cluster-a", serviceUrl, controlPlane } } as never,
+        counts: { calls: 0, throttled: { TooManyRequests: 0, HeldBack: 0, BudgetUsedUp: 0 } },
         unreadableCount: () => 0,
-        setRequestsPerMinute: (limit?: number) => void limits.push(limit),
         close: async () => {},
       };
     },
@@ -81,14 +79,13 @@ function scene({ answer = async () => {}, annotation }: SceneOptions = {}) {
     onKey: () => {},
     onNews: () => {},
     onUsable: (planeId) => usable.push(planeId),
-    onUnused: (label) => unused.push(label),
   });
   const targets = () => connected.filter((target) => target.id === id);
   const note = (resource: PlaneResource | undefined) => {
     state.stored = resource;
     return planes.of(id);
   };
-  return { clock, planes, note, targets, unused, usable, limits };
+  return { clock, planes, note, targets, usable };
 }
 
 it("the control plane of the settings → usable at once", async () => {
@@ -153,35 +150,18 @@ it("deleted and made anew under the same name and URL → another key and anothe
   expect(plane.projects).not.toBe(projects);
 });
 
-it("only the budget changes → the same connection with what it knows, and another limit", () => {
-  const { note, targets, limits } = scene();
-  const plane = note(described(1, northUrl, "north"));
-  note(described(2, northUrl, "north", { budget: 30 }));
-  note(described(3, northUrl, "north", { budget: 30 }));
-  expect(note(described(4, northUrl, "north"))).toBe(plane);
-  expect(targets().length).toBe(1);
-  expect(limits).toEqual([30, undefined]);
+it("only the budget changes → another connection; nothing changes → the same one", () => {
+  const { note, targets } = scene();
+  note(described(1, northUrl, "north"));
+  const plane = note(described(2, northUrl, "north", { budget: 30 }));
+  expect(note(described(3, northUrl, "north", { budget: 30 }))).toBe(plane);
+  expect(targets().map(({ requestsPerMinute }) => requestsPerMinute)).toEqual([undefined, 30]);
 });
 
-it("deleted, or its key is refused and cannot be read any more → its metrics go", async () => {
-  const state = { isThere: true };
-  const answer = async () => {
-    if (!state.isThere) throw new KubernetesError("Forbidden", "no right to the Secret");
-  };
-  const { clock, note, targets, unused } = scene({ answer });
-  const plane = note(described(1, northUrl, "north"));
-  const [target] = targets();
-  await target?.keys.current();
-  expect(unused).toEqual([]);
-  state.isThere = false;
-  plane.key?.refused("key-of-north");
-  await target?.keys.current().catch(() => {});
-  expect(unused).toEqual([id]);
-  state.isThere = true;
-  await clock.advance(60_000);
-  await target?.keys.current();
-  note(undefined);
-  expect(unused).toEqual([id, id]);
+it("deleted → it has no connection any more, so its metrics go", () => {
+  const { note } = scene();
+  expect(note(described(1, northUrl, "north")).connection).toBeDefined();
+  expect(note(undefined).connection).toBeUndefined();
 });
 
 it.each([

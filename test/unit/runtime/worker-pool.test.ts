@@ -28,10 +28,7 @@ function startPool(turn = () => Promise.resolve()) {
       return promise;
     },
     onError: (_key, error) => errors.push(error),
-    observer: {
-      workersChanged: () => {},
-      reconcileEnded: (result) => results.push(result),
-    },
+    observer: { reconcileEnded: (result) => results.push(result) },
   });
   pool.start();
   return { clock, queue, pool, reconciles, results, errors };

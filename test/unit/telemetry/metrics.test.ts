@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { endedOperation as ended } from "../../support/full-metrics.ts";
-import { metricsOf } from "../../support/metrics-of.ts";
+import { connectedPlane, metricsOf } from "../../support/metrics-of.ts";
 
 function resource(name: string, status: object, spec: object = {}): ComputeEndpoint {
   return parseComputeEndpoint({
@@ -160,8 +160,7 @@ test.each([
 
 describe("the process", () => {
   test("reconciles → by result, an error also as one", async () => {
-    const metrics = metricsOf();
-    metrics.reconciles.workersChanged(1);
+    const metrics = metricsOf({ activeWorkers: () => 1 });
     metrics.reconciles.reconcileEnded("requeue_after", 0.02);
     metrics.reconciles.reconcileEnded("error", 0.02);
     const values = (await metrics.series("controller_runtime_reconcile_total")).map((line) => line.split(" ")[1]);
@@ -177,10 +176,11 @@ describe("the process", () => {
   });
 
   test("a control plane of a team → series of its own, which go with it; the settings' series stay", async () => {
-    const { controlPlane, series } = metricsOf();
     const name = "ControlPlane/shop/own";
-    controlPlane.of(name).callBegan();
-    controlPlane.of(name).throttled("HeldBack");
+    const throttled = { TooManyRequests: 0, HeldBack: 1, BudgetUsedUp: 0 };
+    const own = { ...connectedPlane(name), counts: { calls: 1, throttled } };
+    let controlPlanes: readonly ReturnType<typeof connectedPlane>[] = [connectedPlane("settings"), own];
+    const { series } = metricsOf({ controlPlanes: () => controlPlanes });
     expect(await series("control_plane_calls_total")).toEqual([
       'control_plane_calls_total{control_plane="settings"} 0',
       `control_plane_calls_total{control_plane="${name}"} 1`,
@@ -188,9 +188,7 @@ describe("the process", () => {
     expect(await series("control_plane_throttled_total")).toContain(
       `control_plane_throttled_total{reason="HeldBack",control_plane="${name}"} 1`,
     );
-    controlPlane.forget(name);
-    // A call that ends later does not bring the series back.
-    controlPlane.of(name).throttled("HeldBack");
+    controlPlanes = controlPlanes.slice(0, 1);
     expect(await series("control_plane_calls_total")).toHaveLength(1);
     expect(await series("control_plane_throttled_total")).toHaveLength(3);
   });

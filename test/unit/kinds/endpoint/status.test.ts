@@ -59,3 +59,13 @@ it.each([
   const step = stepOf(owned({}, { status: known, endpoint: { minUnits: 0.25, maxUnits: 2 } }), deferred);
   expect(statusFor(step, noOperations).compute?.size).toBe(size);
 });
+
+const connections = { 0.25: 112, 0.5: 225, 1: 450, 2: 901, 3: 1351, 4: 1802, 5: 2253, 6: 2703, 7: 3154, 8: 3604 };
+
+it.each([...Object.entries(connections), ["9", undefined], ["-1e300", undefined]])(
+  "%s units → %s connections",
+  (units, want) => {
+    const step = stepOf(owned({}, { endpoint: { minUnits: Number(units), maxUnits: 9 } }), unsent);
+    expect(statusFor(step, noOperations).compute?.maxConnections).toBe(want);
+  },
+);

@@ -47,7 +47,6 @@ describe("elected leadership", () => {
       identity: "me",
       clock,
       logger: quietLogger,
-      random: () => 0,
       mayLead: () => true,
       onLeading: () => reported.push("leading"),
       onLost: (why) => reported.push(why),

@@ -30,7 +30,6 @@ function process({ clock, lease }: ReturnType<typeof world>, identity: string, o
     identity,
     clock,
     logger: options.logger ?? quietLogger,
-    random: () => 1,
     mayLead: options.mayLead ?? (() => true),
     onLeading: () => reported.push("leading"),
     onLost: (why) => reported.push(`lost: ${why}`),
