@@ -176,8 +176,10 @@ function branchCalls(call: Call, onListed: ListReport) {
           const { entries, unreadableIds } = readEntries(listIn(json, "branches"), objects.branch);
           const { annotations } = readValue(json, answers.annotations);
           onListed(projectId, "branches", unreadableIds);
-          const branches = entries.map((each) => ({ ...each, annotation: annotations?.[each.id] ?? {} }));
-          return annotations ? { branches, unreadableIds } : undefined;
+          const noted = (id: string) => ({ annotation: annotations?.[id] ?? {} });
+          const unreadable = unreadableIds.map((id) => ({ id, ...noted(id) }));
+          const branches = entries.map((each) => ({ ...each, ...noted(each.id) }));
+          return annotations === undefined ? undefined : { branches, unreadable };
         }),
       ).catch((error: unknown) => {
         if (error instanceof ControlPlaneError && [404, 405, 501].includes(error.status ?? 0)) return undefined;

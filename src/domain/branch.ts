@@ -25,8 +25,8 @@ export interface ObservedBranch {
 
 export interface BranchList {
   readonly branches: readonly ObservedBranch[];
-  /** "" if the id could not be read either. Such a branch exists and never counts as absent. */
-  readonly unreadableIds: readonly string[];
+  /** Entries that cannot be parsed. Their ids, "" if that could not be read either, and their annotations can be. */
+  readonly unreadable: readonly Pick<ObservedBranch, "id" | "annotation">[];
 }
 
 export interface BranchCreation {

@@ -1,7 +1,7 @@
 /** What this process remembers. A restart may lose all of it at any moment; no decision about safety depends on it. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { AttributedOperation, Operation, OperationsAge } from "../domain/operation.ts";
+import type { AttributedOperation, OperationsAge } from "../domain/operation.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
@@ -54,8 +54,6 @@ export interface ResourceMemory<T extends KindTypes = KindTypes> {
   writeFailures: number;
   /** Forgotten: a request of the stored note may be unresolved, so the settle time begins again. */
   posts: Posts<T["answer"]> | undefined;
-  /** Ids of operations that answers named. Forgotten: the operation log names the cause. */
-  ownOperationIds: readonly string[];
   /**
    * Ended operations by id that are counted once a stored watermark holds them. If the process forgets them before that,
    * they are not counted. A process that loses the Lease ends, so it never counts what a later leader has counted.
@@ -94,13 +92,6 @@ export interface ProjectMemory {
   orphanIds: ReadonlySet<string>;
 }
 
-/** The maximum number of own operation ids kept for one resource. One request starts far fewer operations. */
-const ownOperationsLimit = 50;
-
-export function rememberOperations(memory: ResourceMemory, started: readonly Operation[]): void {
-  memory.ownOperationIds = [...memory.ownOperationIds, ...started.map(({ id }) => id)].slice(-ownOperationsLimit);
-}
-
 export function memoryOf(
   { resources }: ProjectMemory,
   { uid, key }: { readonly uid: string; readonly key: ResourceKey },
@@ -112,7 +103,7 @@ export function memoryOf(
   }
   const memory: ResourceMemory = {
     ...{ mark: undefined, dueAtMs: nowMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
-    ...{ posts: undefined, ownOperationIds: [], pending: new Map(), hint: undefined },
+    ...{ posts: undefined, pending: new Map(), hint: undefined },
   };
   resources.set(uid, { key, memory });
   return memory;

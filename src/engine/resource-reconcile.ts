@@ -110,7 +110,6 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
   #take(resource: T["resource"]): void {
     this.resource = resource;
     catchUp(this);
-
     this.plan = this.decide();
   }
 

@@ -7,7 +7,7 @@ import type { CallerAccess } from "./context.ts";
 import type { Target } from "./decision.ts";
 import type { Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import { type Posts, rememberOperations } from "./memory.ts";
+import type { Posts } from "./memory.ts";
 import { withoutEmpty } from "./summary.ts";
 
 /** The calls of one reconcile, which reads, and sends at most one change. */
@@ -62,7 +62,6 @@ export async function sendChange<T extends KindTypes>(target: Target<T>, calls: 
     const facts = { ...step.facts, resource: current };
     const under = { memory, attempt: scope.traitsOf(plan).attempt, clock: context.clock };
     const answer = await postUnder(under, () => scope.send({ ...step, facts }, calls.controlPlane));
-    rememberOperations(memory, answer.operations);
     return { kind: "Accepted", resource: current, answer };
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) {

@@ -26,7 +26,6 @@ export interface LogSubject {
   readonly answeredIds: readonly string[];
   /** What caused them. @default SpecChange */
   readonly answeredCause?: "Drift" | undefined;
-  readonly ownOperationIds: readonly string[];
   readonly acknowledgedOperationId: string | undefined;
   /** Of the endpoint: those that status holds, that this reconcile read, and that the control plane answered. */
   readonly sizes: readonly Pick<ObservedEndpoint, "minUnits" | "maxUnits">[];
@@ -70,7 +69,7 @@ export function reduceOperations(
   const isCreated = isReplaced && ownership.origin !== "Adopted";
   const log: Log = { snapshot, state: before, subject, owner, begins: stored === undefined };
   const mark = stored ?? begunMark(log, previous, isCreated);
-  return mark === undefined ? untouched(before, subject) : counted(log, stored, mark);
+  return mark === undefined ? untouched(before, subject) : advanced(log, stored, mark);
 }
 
 interface Log {
@@ -124,7 +123,7 @@ function newestMsOf({ operations }: OperationsSnapshot): number {
  * Finds the ended operations that the watermark does not hold yet, and computes the new state.
  * @param stored the mark that status holds; `undefined`: the log begins now.
  */
-function counted(log: Log, stored: LogMark | undefined, mark: LogMark): OperationLogStep {
+function advanced(log: Log, stored: LogMark | undefined, mark: LogMark): OperationLogStep {
   const { snapshot, subject, state } = log;
   const { own, left } = attribute(log, mark.unfinishedIds);
   const step = advanceMark(mark, {
@@ -160,10 +159,9 @@ function counted(log: Log, stored: LogMark | undefined, mark: LogMark): Operatio
  */
 function attribute({ snapshot, state, subject, owner, begins }: Log, unfinishedIds: readonly string[]) {
   const { byEndpoint, byId } = snapshot;
-  const { endpoint, answeredIds, ownOperationIds } = subject;
+  const { endpoint, answeredIds } = subject;
   const shown = (state.operations ?? []).filter(isOurs);
   const ours = new Map<string, OperationCause>([
-    ...ownOperationIds.map((id) => [id, "SpecChange"] as const),
     ...answeredIds.map((id) => [id, subject.answeredCause ?? "SpecChange"] as const),
     ...shown.map(({ id, cause }) => [id, cause] as const),
   ]);

@@ -117,7 +117,9 @@ export class Planes {
 
   async #storeStatus(store: PlaneStore, { resource, key, health }: Plane, users: number): Promise<void> {
     const { clock, events, mayRecordOfCluster } = this.#options;
-    const facts = { ...health.state, key: key?.known, users, nowMs: clock.nowMs() };
+    // Without a user nothing calls it, so nothing would end its error.
+    const state = users === 0 ? { ...health.state, currentError: undefined } : health.state;
+    const facts = { ...state, key: key?.known, users, nowMs: clock.nowMs() };
     const status = resource && planeStatus({ ...facts, resource });
     if (resource === undefined || status === undefined || isSameStored(status, resource.status)) {
       return;

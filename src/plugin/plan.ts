@@ -78,7 +78,6 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
   return { ...step, resource, notes: seen === listed ? notes : [...notes, hidden] };
 }
 
-/** The same of a DatabaseBranch. */
 export async function planBranch(reads: PlanReads, resource: DatabaseBranch) {
   const { controlPlane, settings: policy, clock } = reads;
   const { unit, notes } = await unitFor({ resource, id: resource.place.planeId }, reads);

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
 import { computeEndpointKind, databaseBranchKind, planeKinds } from "../kubernetes/store/resource-kinds.ts";
-import { type ComputeEndpoint, planeOf, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, noProject, planeOf, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
 import type { DatabaseBranch } from "../resource/database-branch.ts";
 import { ownershipToken } from "../resource/identity.ts";
@@ -122,28 +122,28 @@ export class PluginRun {
   }
 
   async orphans(): Promise<void> {
-    const { endpoints, planeId, projects } = await this.#unowned();
-    const all = [...endpoints, ...(await this.#orphanedBranches(planeId, projects))];
+    const found = await orRefusal(this.#cluster.list(databaseBranchKind));
+    if (found === "Forbidden") this.#io.stderr.write("You may not list DatabaseBranches, so no branches are shown.\n");
+    const resources = typeof found === "string" ? [] : found;
+    const { endpoints, projects } = await this.#unowned(undefined, resources);
+    const branches = typeof found === "string" ? [] : await this.#orphanedBranches(projects, resources);
+    const all = [...endpoints, ...branches];
     this.#print(all, endpointsText(all));
   }
 
   /** Finds the branches that this cluster created, and whose DatabaseBranch is gone. */
-  async #orphanedBranches(planeId: string, readable: readonly string[]) {
+  async #orphanedBranches(projects: readonly string[], resources: readonly DatabaseBranch[]) {
     const { controlPlane: service, settings } = this.#service();
-    const clusterId = settings.clusterId ?? (await this.#cluster.clusterId());
-    const resources = await orRefusal(this.#cluster.list(databaseBranchKind));
-    if (typeof resources === "string") {
-      this.#io.stderr.write("You may not list DatabaseBranches, so no branches are shown.\n");
-      return [];
-    }
-    const named = resources.flatMap(({ place }) => (place.planeId === planeId ? place.projectId : []));
-    const projects = [...new Set(this.#options.project === undefined ? [...readable, ...named] : readable)].sort();
+    const read = async () => settings.clusterId ?? (await this.#cluster.clusterId());
+    // Without the id of the cluster, the endpoints are shown nevertheless.
+    const [clusterId] = await this.#each([{ what: "branches", read }]);
+    if (clusterId === undefined) return [];
     const tokens = new Set(resources.map(({ uid }) => ownershipToken(clusterId, uid)));
-    const read = async (projectId: string) => {
+    const orphansOf = async (projectId: string) => {
       const { branches = [] } = (await service.listBranches(projectId)) ?? {};
       return orphanedBranches(branches, clusterId, tokens).map(({ id, state }) => ({ projectId, branchId: id, state }));
     };
-    return (await this.#each(projects.map((what) => ({ what, read: () => read(what) })))).flat();
+    return (await this.#each(projects.map((what) => ({ what, read: () => orphansOf(what) })))).flat();
   }
 
   /** The operator acts once for each new value of the annotation. The last command counts: it withdraws an earlier one. */
@@ -204,8 +204,9 @@ export class PluginRun {
   /**
    * Finds the endpoints without a resource. A project that cannot be read does not stop the others.
    * @param namespace whose resources name the projects. @default all namespaces
+   * @param branches which name projects too
    */
-  async #unowned(namespace?: string) {
+  async #unowned(namespace?: string, branches: readonly DatabaseBranch[] = []) {
     const { controlPlane: service } = this.#service();
     const { controlPlane: name } = this.#options;
     const named = name === undefined ? undefined : parseName(name, this.#namespace, Object.values(planeKinds));
@@ -216,12 +217,17 @@ export class PluginRun {
     const isNamed = ({ key }: ComputeEndpoint) => namespace === undefined || key.namespace === namespace;
     const planeId = planeIdOf(ref, this.#namespace);
     const there = resources.filter((each) => planeOf(each) === planeId && isNamed(each));
-    const projects = this.#options.project ?? [...new Set(there.flatMap((each) => projectIdOf(each) ?? []))].sort();
+    const ofBranches = branches.filter(({ place }) => place.planeId === planeId && place.projectId !== noProject);
+    const ids = [
+      ...there.flatMap((each) => projectIdOf(each) ?? []),
+      ...ofBranches.map(({ place }) => place.projectId),
+    ];
+    const projects = this.#options.project ?? [...new Set(ids)].sort();
     const read = async (projectId: string) => ({ projectId, ...(await service.listEndpoints(projectId)) });
     const lists = await this.#each(projects.map((what) => ({ what, read: () => read(what) })));
     const listed = lists.flatMap(({ endpoints }) => endpoints);
     const endpoints = unownedEndpoints(listed, resources, service.serviceUrl);
-    return { endpoints, ref, planeId, projects: lists.map(({ projectId }) => projectId) };
+    return { endpoints, ref, projects: lists.map(({ projectId }) => projectId) };
   }
 
   #service() {

@@ -51,6 +51,7 @@ export const branchStallReasons = [
   "BranchLimitReached",
   "BranchProtected",
   "BranchesNotSupported",
+  "CreateAmbiguous",
   "OwnedElsewhere",
 ] as const;
 export type BranchStallReason = (typeof branchStallReasons)[number];

@@ -130,10 +130,7 @@ export const statusSchema = z
         minUnits: z.number().describe("Smallest size."),
         maxUnits: z.number().describe("Largest size."),
         size: z.string().describe("Both limits for people, for instance 0.25-2."),
-        maxConnections: optional(
-          z.int(),
-          "Follows minUnits; absent for a size the control plane's table does not list.",
-        ),
+        maxConnections: optional(z.int(), "Follows minUnits; absent above 8 units."),
       }),
       "Size in compute units, as the control plane shows it.",
     ),

@@ -211,6 +211,7 @@ async function startOperator(own: OwnApiServer, { environment }: Variant): Promi
   const place = { namespace, kubectl: own.kubectl, kubeconfigFile: own.apiServer.kubeconfigFile };
   const world = await startWorldAt(place, {
     operatorKubeconfig: kubeconfig,
+    sandbox: { profile: "public" },
     environment: {
       ...{ LEADER_ELECTION: "true", CONTROL_PLANE_API_KEY: "", CONTROL_PLANE_API_KEY_FILE: keyFile },
       ...{ CONTROL_PLANE_API_KEY_SECRET: "control-plane-api-key/api-key", ...environment },

@@ -15,6 +15,7 @@ import { deletedWith, nextToDelete } from "./deletion.ts";
 import { boundTo, type NamedEndpoint, referenceOf } from "./endpoint-reference.ts";
 import { configMarkOf, observationOf } from "./observe-access.ts";
 import { planAccess } from "./plan-access.ts";
+import { isRotationDue } from "./rotation.ts";
 
 type AccessReadsSoFar = Reads<AccessTypes>;
 
@@ -29,16 +30,18 @@ export function decideAccess(context: AccessContext, facts: AccessFacts, reads: 
   if (reference.kind !== "Named") {
     return reference;
   }
-  return reads.project === undefined ? decideUnread(facts, reads) : decideWith(context, facts, { ...reads, reference });
+  return reads.project === undefined
+    ? decideUnread(context, facts, reads)
+    : decideWith(context, facts, { ...reads, reference });
 }
 
-/** Between two comparisons with the control plane, only the Secrets are looked at. */
-function decideUnread(facts: AccessFacts, { own }: AccessReadsSoFar): Plan {
+/** Between two comparisons with the control plane, only the Secrets are looked at, unless a rotation is due. */
+function decideUnread(context: AccessContext, facts: AccessFacts, { own }: AccessReadsSoFar): Plan {
   if (own?.kind === "Secret" && own.isUnchanged) {
     return { kind: "Idle", dueInMs: secretCheckMs };
   }
   const isCheckDue = own === undefined && facts.isDue && !facts.isChanged && isCompared(facts);
-  return { kind: "Look", at: isCheckDue ? "Own" : "Project" };
+  return { kind: "Look", at: isCheckDue && !isRotationDue(context, facts.resource) ? "Own" : "Project" };
 }
 
 function isCompared({ memory, resource, monotonicMs, policy }: AccessFacts): boolean {
@@ -74,7 +77,7 @@ function decideWith(
     return { kind: "Look", at: "Own" };
   }
   const plan = planAccess(observation);
-  // A list may be out of date. Only a read by id proves that the compute is idle.
+  // A list may be out of date. Only a read by id proves the endpoint and its state.
   const isProven = plan.kind !== "ResetPassword" || project.snapshot.readsById.has(endpoint.endpointId);
   return isProven ? plan : { kind: "Look", at: "Endpoint", endpointId: endpoint.endpointId };
 }

@@ -31,7 +31,7 @@ import {
 } from "./access-types.ts";
 import { deletedWith } from "./deletion.ts";
 import { boundTo } from "./endpoint-reference.ts";
-import { isRotationAsked, rotationDueMs } from "./rotation.ts";
+import { rotationDueMs } from "./rotation.ts";
 
 /** Reads the roles and databases of each branch once in a reconcile. */
 export class BranchReader {
@@ -189,13 +189,10 @@ export function configMarkOf({ operations }: OperationsSnapshot, branchId: strin
 }
 
 /**
- * Whether no rotation is due and the Secrets have not changed since the last comparison. For a Stalled resource only
+ * Whether the Secrets have not changed since the last comparison. For a Stalled resource only
  * the cause of the stall counts: a missing password always, a cause outside Kubernetes never. @throws KubernetesError
  */
 export async function isUnchangedInKubernetes(context: AccessContext, resource: DatabaseAccess): Promise<boolean> {
-  if (isRotationAsked(resource) || rotationDueMs(context, resource) <= context.nowMs) {
-    return false;
-  }
   const secret = await readOwnSecret(context.secrets, resource);
   const stalled = conditionOf(resource.status.conditions, "Stalled")?.reason;
   if (stalled === undefined) {

@@ -13,9 +13,13 @@ export function isRotationWanted(observation: AccessObservation): boolean {
 }
 
 /** Whether a person asked for a new password that is not set yet. */
-export function isRotationAsked({ annotations: given, status }: DatabaseAccess): boolean {
+function isRotationAsked({ annotations: given, status }: DatabaseAccess): boolean {
   const asked = given[annotations.rotateRequestedAt];
   return asked !== undefined && asked !== status.lastHandledRotateAt;
+}
+
+export function isRotationDue(context: DueContext, resource: DatabaseAccess): boolean {
+  return isRotationAsked(resource) || rotationDueMs(context, resource) <= context.nowMs;
 }
 
 /**

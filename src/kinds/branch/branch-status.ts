@@ -107,9 +107,10 @@ function shownFields(branch: Partial<ObservedBranch>): Partial<DatabaseBranchSta
 
 function operationsAfter({ facts, reads, outcome }: BranchStep, id: string | undefined) {
   const { branchId, operations } = facts.resource.status;
-  if (reads.project === undefined || id === undefined) return operations;
+  const shown = branchId === id ? operations : [];
+  if (reads.project === undefined || id === undefined) return shown;
   const answeredIds = outcome.kind === "Accepted" ? outcome.answer.operations.map((each) => each.id) : [];
-  return branchOperations(reads.project.operations, { id, answeredIds }, branchId === id ? operations : []);
+  return branchOperations(reads.project.operations, { id, answeredIds }, shown);
 }
 
 type Records = Pick<DatabaseBranchStatus, "ownership" | "createIntent" | "resetIntent" | "lastHandledResetAt">;

@@ -24,10 +24,10 @@ export const stalls = {
       "BranchesNotSupported",
       `The control plane has no calls for branches with annotations, so it cannot have a DatabaseBranch. ${isBeingDeleted(resource) ? retain : "Delete this resource, or name another control plane in a new one."}`,
     ),
-  unreadable: (ids: readonly string[]) =>
+  unreadable: (id: string) =>
     stall(
       "CreateAmbiguous",
-      `The answer to a create was lost, and the operator cannot read ${ids.length} of the project's branches, so one may be its result. ${retain}`,
+      `The answer to a create was lost, and the operator cannot read branch ${id || "without an id"}, which may be its result. Ask the provider to correct it, or delete it. ${retain}`,
     ),
   exists: (name: string) =>
     stall(

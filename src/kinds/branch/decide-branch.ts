@@ -116,7 +116,7 @@ function planReset(observation: BranchObservation, branch: ObservedBranch): Plan
   if (open !== undefined && branch.lastResetTime !== open.lastResetTime) {
     return { kind: "RecordReset", value: open.value };
   }
-  const leftMs = open === undefined ? 0 : settleLeftMs(observation, resetAttempt(open));
+  const leftMs = (open && settleLeftMs(observation, resetAttempt(open))) ?? 0;
   if (leftMs > 0) {
     return wait("Resetting", "The answer to a reset was lost. The operator waits for its effect.", leftMs);
   }

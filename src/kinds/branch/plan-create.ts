@@ -35,20 +35,22 @@ export function planCreate(observation: BranchObservation, spec: DatabaseBranchS
 
 /** A POST without an answer may still take effect, or have made an entry that cannot be read. `undefined`: neither. */
 export function planUnresolved(observation: BranchObservation): Plan | undefined {
-  const { resource, memory, own } = observation;
+  const { resource, own } = observation;
   const { attempt } = resource.status.createIntent ?? {};
-  if (attempt === undefined || attempt !== memory.posts?.attempt || !memory.posts.isUnresolved) {
+  const leftMs = attempt === undefined ? undefined : settleLeftMs(observation, attempt);
+  if (leftMs === undefined) {
     return undefined;
   }
-  const leftMs = settleLeftMs(observation, attempt);
-  const { unreadableIds: ids } = own.list;
+  const token = ownToken(observation);
+  const made = own.list.unreadable.find(({ id, annotation }) => id === "" || annotation[ownerAnnotation] === token);
   const message = "The answer to a create was lost. The operator waits until that request can no longer take effect.";
-  return leftMs > 0 ? wait("CreateUnresolved", message, leftMs) : ids.length > 0 ? stalls.unreadable(ids) : undefined;
+  return leftMs > 0 ? wait("CreateUnresolved", message, leftMs) : made && stalls.unreadable(made.id);
 }
 
-/** Milliseconds until a request under this note, if it has no answer, can no longer take effect. */
-export function settleLeftMs({ memory: { posts }, policy, startedAtMs }: BranchObservation, attempt: string): number {
-  return posts?.attempt === attempt && posts.isUnresolved ? posts.sinceMs + policy.createSettleMs - startedAtMs : 0;
+/** Milliseconds until no request under this note can take effect any more; `undefined`: each was refused or answered. */
+export function settleLeftMs({ memory: { posts }, policy, startedAtMs }: BranchObservation, attempt: string) {
+  if (posts?.attempt !== attempt) return policy.createSettleMs;
+  return posts.isUnresolved ? posts.sinceMs + policy.createSettleMs - startedAtMs : undefined;
 }
 
 function usualName(observation: BranchObservation): string {

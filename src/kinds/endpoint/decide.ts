@@ -10,7 +10,7 @@ import type { ProjectClaims } from "./claims.ts";
 import { operationFactsOf } from "./log-subject.ts";
 import type { EndpointFacts, EndpointTypes, Observation } from "./observation.ts";
 import type { Plan } from "./plan.ts";
-import { planObserve, planReleaseObserved } from "./plan-observe.ts";
+import { planObserve, planStopManaging } from "./plan-observe.ts";
 import { planDeletion, planOperationWait, planOwned } from "./plan-owned.ts";
 import { planOpenCreate, planUnowned } from "./plan-unowned.ts";
 import { scheduledSpec } from "./schedules.ts";
@@ -26,7 +26,7 @@ export interface Around {
  * only for an endpoint that the records prove to belong to the resource, and that was read by id.
  */
 export function decideEndpoint(facts: EndpointFacts, reads: Reads<EndpointTypes>, around: Around): Plan {
-  const released = planReleaseObserved(facts);
+  const released = planStopManaging(facts);
   if (released !== undefined) {
     return released;
   }

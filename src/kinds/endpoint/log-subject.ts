@@ -11,7 +11,7 @@ import type { EndpointPlan } from "./plan.ts";
 import { type Records, rulesOf } from "./plan-table.ts";
 
 export function subjectOf(step: EndpointStep): LogSubject {
-  const { resource, memory, nowMs: readMs } = step.facts;
+  const { resource, nowMs: readMs } = step.facts;
   const endpoint = latestEndpoint(step);
   const { plan, facts } = step;
   const observed = plan?.kind === "Observe" ? ownershipOf(facts, plan.endpoint, "Adopted") : undefined;
@@ -24,7 +24,6 @@ export function subjectOf(step: EndpointStep): LogSubject {
     previousOwnership: resource.status.ownership ?? (isSame ? observed : undefined),
     answeredIds: answeredOperations(step).map(({ id }) => id),
     answeredCause: step.plan?.kind === "UpdateEndpoint" && step.plan.isCorrection ? "Drift" : undefined,
-    ownOperationIds: memory.ownOperationIds,
     acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
   };
 }

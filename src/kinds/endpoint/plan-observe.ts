@@ -12,7 +12,7 @@ import { lookAt, type Plan } from "./plan.ts";
 import { planOpenCreate, readWriteEndpointOf } from "./plan-unowned.ts";
 
 /** A create without a result is resolved first. After that nothing is left to do at a deletion, and the finalizer goes. */
-export function planReleaseObserved({ resource, memory }: EndpointFacts): Plan | undefined {
+export function planStopManaging({ resource, memory }: EndpointFacts): Plan | undefined {
   const isOpen = resource.status.createIntent !== undefined || memory.posts?.answer !== undefined;
   const isHeld = resource.finalizers.includes(finalizer) && !isBeingDeleted(resource);
   return isHeld && isObserved(resource) && !isOpen ? { kind: "RemoveFinalizer", cause: "Observed" } : undefined;

@@ -134,7 +134,7 @@ function logOf(step: Step<ToyTypes>, projectId: string): OperationLogStep {
     previousOwnership: idBefore === undefined ? undefined : { ...fixed, endpointId: idBefore },
     endpoint: endpoint ?? reads.project?.snapshot?.endpoints.get(id ?? ""),
     answeredIds: operations.map((operation) => operation.id),
-    ...{ ownOperationIds: facts.memory.ownOperationIds, acknowledgedOperationId: undefined },
+    acknowledgedOperationId: undefined,
     ...{ sizes: [], readMs: facts.nowMs },
   });
 }

@@ -35,12 +35,7 @@ describe("whose operation it is", () => {
     ["it names no endpoint and another branch → not ours", ofBranch({ branchId: otherBranch }), {}, false],
     ["it names neither → not ours", ofBranch({ branchId: undefined }), {}, false],
     ["it names no endpoint and is older than ours → not ours", ofBranch({ createdTime: at(-3_601) }), {}, false],
-    [
-      "it names neither, our call started it → ours",
-      ofBranch({ branchId: undefined }),
-      { ownOperationIds: ["a"] },
-      true,
-    ],
+    ["it names neither, our call started it → ours", ofBranch({ branchId: undefined }), { answeredIds: ["a"] }, true],
   ])("%s", (_name, given, change, isOurs) => {
     expect(shownOf([given], change).map(({ id }) => id)).toEqual(isOurs ? ["a"] : []);
   });
@@ -69,9 +64,9 @@ describe("the cause", () => {
   const failed = (action: string) => operation("a", -9, { action, status: "failed" });
 
   it.each(cases)("%s that no answer of ours named → %s; else SpecChange", (action, want) => {
-    const given = [{}, { ownOperationIds: ["a"] }, { answeredIds: ["a"] }];
+    const given = [{}, { answeredIds: ["a"] }];
     const causes = given.map((each) => shownOf([failed(action)], each)[0]?.cause);
-    expect(causes).toEqual([want, "SpecChange", "SpecChange"]);
+    expect(causes).toEqual([want, "SpecChange"]);
   });
 
   it("stored as ours before a restart → SpecChange", () => {
@@ -100,7 +95,7 @@ describe("the cause", () => {
     ["a check, and another client's change of this endpoint", "check_availability", {}, {}, "ControlPlane"],
     ["a suspend, and a change of another endpoint", "suspend_compute", ofOther, {}, "ControlPlane"],
     ["a suspend, and a change of no endpoint", "suspend_compute", { endpointId: undefined }, {}, "ControlPlane"],
-    ["a suspend, and our own change", "suspend_compute", {}, { ownOperationIds: ["a"] }, "ControlPlane"],
+    ["a suspend, and our own change", "suspend_compute", {}, { answeredIds: ["a"] }, "ControlPlane"],
   ])("%s in the same second → %5$s", (_name, action, change, given, want) => {
     const others = [operation("a", -9, { action: "apply_config", ...change })];
     const shown = shownOf([operation("b", -9, { action, status: "failed" }), ...others], given);

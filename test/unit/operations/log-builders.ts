@@ -60,7 +60,6 @@ export function subject(change: Partial<LogSubject> = {}): LogSubject {
     previousOwnership: owner,
     endpoint: endpoint(),
     answeredIds: [],
-    ownOperationIds: [],
     acknowledgedOperationId: undefined,
     sizes: [],
     readMs: nowMs,

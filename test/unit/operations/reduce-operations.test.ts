@@ -21,7 +21,7 @@ const running = (id: string, seconds: number, change: Partial<Operation> = {}) =
 
 describe("our own operations in flight", () => {
   const inFlightOf = (operations: readonly Operation[]) => {
-    const given = subject({ ownOperationIds: ["a", "b"] });
+    const given = subject({ answeredIds: ["a", "b"] });
     return reduceOperations(begunState(), snapshot(operations), given).ownInFlight.map(({ id }) => id);
   };
 

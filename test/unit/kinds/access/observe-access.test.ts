@@ -8,6 +8,7 @@ import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import type { AccessFacts } from "../../../../src/kinds/access/access-types.ts";
 import { boundTo, referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
 import { BranchReader, isUnchangedInKubernetes, observe } from "../../../../src/kinds/access/observe-access.ts";
+import { isRotationDue } from "../../../../src/kinds/access/rotation.ts";
 import { createSnapshot } from "../../../../src/operations/snapshot.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../../../src/resource/database-access.ts";
@@ -108,8 +109,6 @@ test.each<[string, boolean, Given, Readonly<Record<string, StoredSecret>>]>([
   ["nothing has changed", true, {}, own],
   ["the Secret is gone", false, {}, {}],
   ["the Secret has another version", false, {}, { app: ownSecret({ resourceVersion: "8" }).secret }],
-  ["a rotation is asked for", false, { asked: { rotateRequestedAt: "one" } }, own],
-  ["a rotation is due", false, period, own],
   ["the given password is the same", true, secretRef, { ...own, ...given("right\n") }],
   ["the given password is another", false, secretRef, { ...own, ...given("new") }],
   ["Stalled SecretExists, and it still does", true, stalledBy("SecretExists"), foreign],
@@ -166,4 +165,12 @@ test.each([
   const objects = { listRoles: async () => [], listDatabases: async () => [] };
   const read = await observed(resource, { objects, operations: [operation] });
   expect(read.isConfigInFlight).toBe(isInFlight);
+});
+
+test.each<[string, boolean, Given]>([
+  ["is asked for", true, { asked: { rotateRequestedAt: "one" } }],
+  ["is due by age", true, period],
+  ["is not due", false, {}],
+])("a rotation %s → due: %s", (_, isDue, resource) => {
+  expect(isRotationDue(context({ nowMs }), access({ status: settledStatus, ...resource }))).toBe(isDue);
 });

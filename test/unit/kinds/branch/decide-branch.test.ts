@@ -48,9 +48,9 @@ function decide({ spec = {}, status = {}, metadata = {}, posts, listed = [], byI
     spec: { projectId, name: "preview/pr", ...spec },
     status,
   });
-  const memory = { posts, pending: new Map(), ownOperationIds: [], dueAtMs: 0, writeFailures: 0 };
+  const memory = { posts, pending: new Map(), dueAtMs: 0, writeFailures: 0 };
   const facts = { resource, nowMs, monotonicMs: 0, identity, policy, memory, grant: fullGrant, isDue: true };
-  const list = { branches: [main, ...listed], unreadableIds: [] };
+  const list = { branches: [main, ...listed], unreadable: [] };
   const read = byId === undefined ? {} : { byId: { branchId: "br-pr", branch: byId ?? undefined } };
   const project = { snapshot: { startedAtMs: 0 } } as ProjectReads;
   const reads = { project, own: own ?? { kind: "Listed", list, ...read } } as const;
@@ -61,8 +61,14 @@ const lookOwn = { kind: "Look", at: "Own" };
 const stalled = (reason: string) => ({ kind: "Stall", reason });
 const deleted = { deletionTimestamp: "2026-11-27T12:00:00Z" };
 const paused = { annotations: { [`${group}/paused`]: "true" } };
-const unreadable: BranchReads = { kind: "Listed", list: { branches: [main], unreadableIds: ["br-x"] } };
-const lost = { status: intent, own: unreadable, posts: { attempt: "7", isUnresolved: true, sinceMs: -150_000 } };
+const token = ownershipToken("cluster-a", uid);
+const unreadable = (owner: string): BranchReads => ({
+  ...{
+    kind: "Listed",
+    list: { branches: [main], unreadable: [{ id: "br-x", annotation: { [`${group}/owner`]: owner } }] },
+  },
+});
+const lost = { status: intent, own: unreadable(token), posts: { attempt: "7", isUnresolved: true, sinceMs: -150_000 } };
 const refused = { ...lost, posts: { ...lost.posts, isUnresolved: false } };
 const leased = { leaseDurationSeconds: 3_600 };
 const ready = { status: owned, listed: [branch()] };
@@ -93,7 +99,12 @@ test.each<readonly [string, Given, object]>([
     { kind: "Wait", reason: "CreateUnresolved", waitMs: 150_000 },
   ],
   ["its time has passed → a new intent", { ...lost, own: undefined }, { intent: { attempt: "9" } }],
-  ["the same beside an unreadable entry → Stalled", lost, stalled("CreateAmbiguous")],
+  [
+    "the same beside an unreadable branch of others → a new intent",
+    { ...lost, own: unreadable("") },
+    { intent: { attempt: "9" } },
+  ],
+  ["the same beside an unreadable branch with its token → Stalled", lost, stalled("CreateAmbiguous")],
   ["the same, being deleted → the finalizer stays", { ...lost, metadata: deleted }, stalled("CreateAmbiguous")],
   ["refused, being deleted → released", { ...refused, metadata: deleted }, { kind: "RemoveFinalizer" }],
   [

@@ -175,7 +175,7 @@ type Memory = ResourceMemory<EndpointTypes>;
 export function memory(change: Partial<Memory> = {}): Memory {
   return {
     ...{ mark: undefined, dueAtMs: monotonicMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
-    ...{ posts: undefined, ownOperationIds: [], pending: new Map(), hint: undefined },
+    ...{ posts: undefined, pending: new Map(), hint: undefined },
     ...change,
   };
 }

@@ -319,11 +319,11 @@ const locked = {
   snapshot: undefined,
 };
 const answer = { endpoint: endpoint(), operations: [] };
-const ours = { ...intentMemory({ isUnresolved: false, answer }), ownOperationIds: [running.id] };
+const ours = intentMemory({ isUnresolved: false, answer });
 const bookkeeping = {
   operationWatermark: formatMark({ floorMs: nowMs - 3_600_000, counted: new Map(), unfinishedIds: [] }),
 };
-const waiting = { memory: ours, status: { bookkeeping } };
+const waiting = { memory: ours, status: { bookkeeping, operations: [{ ...running, cause: "SpecChange" as const }] } };
 
 it.each([
   ["nothing is read → reads the project", observation({ memory: ours }), undefined, { kind: "Look", at: "Project" }],

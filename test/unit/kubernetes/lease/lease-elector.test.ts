@@ -47,7 +47,7 @@ async function leading(options: ProcessOptions = {}) {
 }
 
 /** The stored Lease of another process. */
-const deletionWork = (holder: string, change: { readonly durationMs?: number; readonly uid?: string } = {}) => ({
+const heldBy = (holder: string, change: { readonly durationMs?: number; readonly uid?: string } = {}) => ({
   ...{ uid: "u", resourceVersion: "0", holder, durationMs: 15_000, transitions: 3, renewTimeMs: 0 },
   ...change,
 });
@@ -83,7 +83,7 @@ describe("taking the lease", () => {
     ["has a Lease of 1 s → ours counts, when the Lease", 1_000, 15_000],
   ])("a holder that %s has been seen unchanged for its time, not sooner", async (_, durationMs, untilMs) => {
     const here = world();
-    here.lease.stored = deletionWork("dead", { durationMs });
+    here.lease.stored = heldBy("dead", { durationMs });
     const b = process(here, "b");
     await here.clock.advance(untilMs - 1);
     expect(b.reported).toEqual([]);
@@ -198,7 +198,7 @@ describe("the leader fence", () => {
 
   it("another replica holds it → lost at once, and never taken back", async () => {
     const { here, a } = await leading();
-    here.lease.stored = deletionWork("thief", { uid: here.lease.stored?.uid ?? "" });
+    here.lease.stored = heldBy("thief", { uid: here.lease.stored?.uid ?? "" });
     await here.clock.advance(2_400);
     expect(a.reported).toEqual(["leading", "lost: the lease is held by thief"]);
     expect(a.may(0)).toBe(false);
@@ -234,7 +234,7 @@ describe("handing over", () => {
 
   it("another replica has it by then → it keeps the lease", async () => {
     const { here, a } = await leading();
-    here.lease.stored = deletionWork("b", { uid: here.lease.stored?.uid ?? "" });
+    here.lease.stored = heldBy("b", { uid: here.lease.stored?.uid ?? "" });
     expect(await a.elector.release(4_000)).toBe(true);
     expect(here.lease.stored.holder).toBe("b");
   });
