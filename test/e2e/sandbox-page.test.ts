@@ -260,7 +260,7 @@ describe("the page in a browser", () => {
     expect(await link.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
     await page.keyboard.press("Enter");
     await page.waitForURL(/project=tiny-owl-654321/);
-    expect(await page.getByRole("link", { name: "tiny-owl-654321" }).getAttribute("aria-current")).toBe("page");
+    await page.locator('a[aria-current="page"]', { hasText: "tiny-owl-654321" }).waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -268,7 +268,7 @@ describe("the page in a browser", () => {
     const { page, complaints } = await openPage();
     await page.getByRole("link", { name: "tiny-owl-654321" }).click();
     await page.waitForURL(/project=tiny-owl-654321/);
-    expect(await page.getByRole("heading", { level: 2, name: evil }).count()).toBe(1);
+    await page.getByRole("heading", { level: 2, name: evil }).waitFor();
     expect(await page.title()).toBe(`${evil} · Sandbox`);
     expect(await page.locator("main img").count()).toBe(0);
     expect(complaints).toEqual([]);
