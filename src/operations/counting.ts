@@ -1,6 +1,5 @@
 /**
- * Decides which operations are counted, and counts them. The watermark of a resource marks how far its operations are
- * counted. Ended operations are pending in memory until the operator sees a stored watermark that holds them.
+ * Counts operations, and reads and writes the watermark of a resource: how far its operations are counted. Ended operations are pending in memory until the operator sees a stored watermark that holds them.
  */
 import { type AttributedOperation, type Operation, type OperationMetrics, outcomeOf } from "../domain/operation.ts";
 import { type EventRecorder, type StoredIdentity, warning } from "../domain/resource-store.ts";

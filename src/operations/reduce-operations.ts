@@ -9,7 +9,7 @@ import {
   outcomeOf,
   type UsageTotals,
 } from "../domain/operation.ts";
-import type { ComputeEndpointStatus, Ownership } from "../resource/status-schema.ts";
+import type { ComputeEndpointStatus, Ownership, StatusOperation } from "../resource/status-schema.ts";
 import { formatMark, type LogMark, parseMark } from "./counting.ts";
 import { createdMsOf, type OperationsSnapshot } from "./snapshot.ts";
 import { failuresAfter, shownOperations } from "./status-operations.ts";
@@ -179,6 +179,20 @@ function attribute({ snapshot, state, subject, owner, begins }: Log, unfinishedI
   const left = unfinishedIds.flatMap((id) => byId.get(id) ?? []).filter(({ id }) => !ownIds.has(id));
   const withCause = (operation: Operation) => ({ ...operation, cause: causeOf(operation, ours, byEndpoint) });
   return { own: own.map(withCause), left: left.map(withCause) };
+}
+
+/** What the status of a branch shows: its own operations, and not those of its endpoints. */
+export function branchOperations(
+  snapshot: OperationsSnapshot,
+  { id, answeredIds }: { readonly id: string; readonly answeredIds: readonly string[] },
+  previous: readonly StatusOperation[] = [],
+): StatusOperation[] {
+  const own = (snapshot.byEndpoint.get("") ?? []).filter(({ branchId }) => branchId === id);
+  // The operator alone creates the branch of a DatabaseBranch.
+  const ours = own.filter((each) => answeredIds.includes(each.id) || each.action === "create_branch");
+  const causes = new Map(ours.map((each) => [each.id, "SpecChange"] as const));
+  const withCause = (each: Operation) => ({ ...each, cause: causeOf(each, causes, snapshot.byEndpoint) });
+  return shownOperations(own.map(withCause), previous, snapshot);
 }
 
 const isOurs = ({ cause }: { readonly cause: OperationCause }) => cause === "SpecChange" || cause === "Drift";

@@ -35,22 +35,6 @@ export function shownOperations(
   return sorted.slice(0, Math.min(count, shownLimits.all));
 }
 
-/** Selects what the status of a branch shows: its own operations, and not those of its endpoints. */
-export function branchOperations(
-  snapshot: OperationsSnapshot,
-  { id, answeredIds }: { readonly id: string; readonly answeredIds: readonly string[] },
-  previous: readonly StatusOperation[] = [],
-): StatusOperation[] {
-  const own = (snapshot.byEndpoint.get("") ?? []).filter(({ branchId }) => branchId === id);
-  // The operator alone creates the branch of a DatabaseBranch.
-  const isOurs = (each: Operation) => answeredIds.includes(each.id) || each.action === "create_branch";
-  const withCause = (each: Operation) => ({
-    ...each,
-    cause: isOurs(each) ? ("SpecChange" as const) : ("Other" as const),
-  });
-  return shownOperations(own.map(withCause), previous, snapshot);
-}
-
 export function shortError({ error }: Pick<Operation, "error">): { readonly error?: string } {
   return error === undefined ? {} : { error: error.slice(0, errorLimit) };
 }

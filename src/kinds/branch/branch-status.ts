@@ -12,7 +12,7 @@ import {
   whileDeleting,
   withoutEmpty,
 } from "../../engine/summary.ts";
-import { branchOperations } from "../../operations/status-operations.ts";
+import { branchOperations } from "../../operations/reduce-operations.ts";
 import type { DatabaseBranchStatus } from "../../resource/database-branch-schema.ts";
 import { planeRecord } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
