@@ -331,7 +331,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
 /** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */
 const goneAgainMs = 1_000;
 
-/** Counts what the stored status holds. A note that is new to this process may be of a request that an earlier one sent. */
+/** Counts what the stored status holds. If a note is new to this process, an earlier process may have sent its request. */
 function catchUp<T extends KindTypes>({
   context,
   memory,

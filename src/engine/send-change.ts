@@ -7,7 +7,7 @@ import type { CallerAccess } from "./context.ts";
 import type { Target } from "./decision.ts";
 import type { Step } from "./kind.ts";
 import type { KindTypes } from "./kind-types.ts";
-import type { Posts } from "./memory.ts";
+import type { ResourceMemory } from "./memory.ts";
 import { withoutEmpty } from "./summary.ts";
 
 /** The calls of one reconcile, which reads, and sends at most one change. */
@@ -122,26 +122,21 @@ async function withdraw<T extends KindTypes>({ target: { kind }, step }: Change<
   await kind.store.patchStatus(current, withoutEmpty(Object.fromEntries(restored)));
 }
 
+type PostsMemory<T extends KindTypes = KindTypes> = Pick<ResourceMemory<T>, "posts">;
+
 /** A note is about to be stored: no request was sent under it. @param attempt `undefined`: the change is no create */
-export function beginPosts<Answer>(
-  memory: { posts: Posts<Answer> | undefined },
-  attempt: string | undefined,
-  nowMs: number,
-): void {
+export function beginPosts(memory: PostsMemory, attempt: string | undefined, nowMs: number): void {
   if (attempt !== undefined && memory.posts?.attempt !== attempt) {
     memory.posts = { attempt, isUnresolved: false, sinceMs: nowMs, answer: undefined };
   }
 }
 
 /** Sends one request under a note. Until it is answered, it may take effect at any moment. @throws what `send` throws */
-async function postUnder<Answer>(
-  {
-    memory,
-    attempt,
-    clock,
-  }: { memory: { posts: Posts<Answer> | undefined }; readonly attempt: string | undefined; readonly clock: Clock },
-  send: () => Promise<Answer>,
-): Promise<Answer> {
+async function postUnder<T extends KindTypes>(
+  of: { readonly memory: PostsMemory<T>; readonly attempt: string | undefined; readonly clock: Clock },
+  send: () => Promise<T["answer"]>,
+): Promise<T["answer"]> {
+  const { memory, attempt, clock } = of;
   if (attempt === undefined) {
     return await send();
   }

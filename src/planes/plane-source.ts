@@ -7,7 +7,7 @@ import { keyInSecrets, type SecretEntry, type SecretReads, secretAgainMs } from 
 
 export interface PlaneSource {
   readonly url: string;
-  /** Names the URL, the Secrets whose values may be sent there, and the limit. Another text makes another `Plane`. */
+  /** Names the URL, the Secrets whose values may be sent there, and the request budget. Another text makes another `Plane`. */
   readonly place: string;
   readonly readKey: ReadKey;
   /** The interval at which a good key is read again, in milliseconds. */

@@ -5,6 +5,8 @@ import {
   databaseBranchKind,
   planeKinds,
 } from "../kubernetes/store/resource-kinds.ts";
+import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
+import type { DatabaseBranch } from "../resource/database-branch.ts";
 import { clusterControlPlaneNames } from "../resource/names.ts";
 import type { Explained } from "./why.ts";
 
@@ -15,8 +17,15 @@ export interface ReadKind<Resource> {
   readonly parse: (stored: unknown) => Resource;
 }
 
-const ofEndpoints = [computeEndpointKind, databaseAccessKind, databaseBranchKind];
-export const explainedKinds: readonly ReadKind<Explained>[] = [...ofEndpoints, ...Object.values(planeKinds)];
+/** The kinds with operations, whose next step can be planned. */
+export const plannedKinds: readonly ReadKind<ComputeEndpoint | DatabaseBranch>[] = [
+  computeEndpointKind,
+  databaseBranchKind,
+];
+export const explainedKinds: readonly ReadKind<Explained>[] = [
+  ...[computeEndpointKind, databaseAccessKind, databaseBranchKind],
+  ...Object.values(planeKinds),
+];
 
 /** Parses `NAME` or `KIND/NAME`. @param kinds a name alone is of the first kind. @throws Error for another kind */
 export function parseName<Resource>(text: string, namespace: string, kinds: readonly ReadKind<Resource>[]) {

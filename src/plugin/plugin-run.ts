@@ -10,7 +10,7 @@ import { ownershipToken } from "../resource/identity.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
 import { Cluster, openService, orRefusal } from "./cluster.ts";
-import { explainedKinds, parseName, type ReadKind } from "./kinds.ts";
+import { explainedKinds, parseName, plannedKinds, type ReadKind } from "./kinds.ts";
 import {
   adoptionManifest,
   endpointsText,
@@ -44,8 +44,6 @@ export interface Options {
 
 /** What to read, and its name for a message about a failure. */
 type Target<Read> = { readonly what: string; readonly read: () => Promise<Read> };
-
-const ofBranches: readonly ReadKind<ComputeEndpoint | DatabaseBranch>[] = [computeEndpointKind, databaseBranchKind];
 
 /** The annotation that asks for something, and the field of status that repeats a handled value. */
 const powers = {
@@ -81,7 +79,7 @@ export class PluginRun {
   }
 
   async ops(names: readonly string[]): Promise<void> {
-    const found = await this.#each(await this.#selected(names, ofBranches));
+    const found = await this.#each(await this.#selected(names, plannedKinds));
     const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
     this.#print(value, operationsText(value, this.#options.allNamespaces));
   }
@@ -102,7 +100,7 @@ export class PluginRun {
 
   async plan(names: readonly string[]): Promise<void> {
     const { filename: files } = this.#options;
-    const found = await this.#each(await (files ? this.#inFiles(files) : this.#selected(names, ofBranches)));
+    const found = await this.#each(await (files ? this.#inFiles(files) : this.#selected(names, plannedKinds)));
     const latest = found.flatMap((each) => ("place" in each ? [] : [each]));
     const reads = { cluster: this.#cluster, clock: systemClock, latest, ...this.#service() };
     const plan = (resource: (typeof found)[number]) =>
@@ -124,9 +122,9 @@ export class PluginRun {
   async orphans(): Promise<void> {
     const found = await orRefusal(this.#cluster.list(databaseBranchKind));
     if (found === "Forbidden") this.#io.stderr.write("You may not list DatabaseBranches, so no branches are shown.\n");
-    const resources = typeof found === "string" ? [] : found;
+    const resources = typeof found === "string" ? undefined : found;
     const { endpoints, projects } = await this.#unowned(undefined, resources);
-    const branches = typeof found === "string" ? [] : await this.#orphanedBranches(projects, resources);
+    const branches = resources ? await this.#orphanedBranches(projects, resources) : [];
     const all = [...endpoints, ...branches];
     this.#print(all, endpointsText(all));
   }
@@ -217,12 +215,9 @@ export class PluginRun {
     const isNamed = ({ key }: ComputeEndpoint) => namespace === undefined || key.namespace === namespace;
     const planeId = planeIdOf(ref, this.#namespace);
     const there = resources.filter((each) => planeOf(each) === planeId && isNamed(each));
-    const ofBranches = branches.filter(({ place }) => place.planeId === planeId && place.projectId !== noProject);
-    const ids = [
-      ...there.flatMap((each) => projectIdOf(each) ?? []),
-      ...ofBranches.map(({ place }) => place.projectId),
-    ];
-    const projects = this.#options.project ?? [...new Set(ids)].sort();
+    const places = branches.map(({ place }) => place).filter((place) => place.planeId === planeId);
+    const ids = [...there.flatMap((each) => projectIdOf(each) ?? []), ...places.map(({ projectId }) => projectId)];
+    const projects = this.#options.project ?? [...new Set(ids)].filter((id) => id !== noProject).sort();
     const read = async (projectId: string) => ({ projectId, ...(await service.listEndpoints(projectId)) });
     const lists = await this.#each(projects.map((what) => ({ what, read: () => read(what) })));
     const listed = lists.flatMap(({ endpoints }) => endpoints);

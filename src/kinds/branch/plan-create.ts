@@ -47,7 +47,7 @@ export function planUnresolved(observation: BranchObservation): Plan | undefined
   return leftMs > 0 ? wait("CreateUnresolved", message, leftMs) : made && stalls.unreadable(made.id);
 }
 
-/** Milliseconds until no request under this note can take effect any more; `undefined`: each was refused or answered. */
+/** Milliseconds for which a request under this note may still take effect; `undefined`: each was refused or answered. */
 export function settleLeftMs({ memory: { posts }, policy, startedAtMs }: BranchObservation, attempt: string) {
   if (posts?.attempt !== attempt) return policy.createSettleMs;
   return posts.isUnresolved ? posts.sinceMs + policy.createSettleMs - startedAtMs : undefined;

@@ -123,7 +123,7 @@ const ofKubernetes = {
     if (recordsOf(world, name) !== "Lost") call(world, { method: "DELETE", path: `${branchPath}/${name}` });
   },
   LoseBranchStatus(world, { name }) {
-    // Without its intent, nothing tells of a create that is still open.
+    // Only the intent shows that a create is open.
     if (recordsOf(world, name) !== "Owned") return;
     call(world, { method: "PATCH", path: `${branchPath}/${name}/status`, body: { status: null } });
   },
