@@ -5,6 +5,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { findAsset } from "../../tools/assets/resolve-assets.ts";
+import { runCommand } from "../../tools/assets/run-command.ts";
 import { adminKubectl } from "../support/api-server.ts";
 import { type Helm, helmOf, refusalOf } from "../support/helm.ts";
 
@@ -14,6 +16,7 @@ type Manifest = any;
 const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const namespace = "endpoint-operator-system";
 const url = "https://control-plane.example.com/api/v2";
+const required = ["--set", `controlPlane.url=${url}`, "--set", "image.repository=x"];
 
 async function chartObjects(helm: Helm, chart: string, values: readonly string[]): Promise<readonly Manifest[]> {
   const sets = [...(chart === "endpoint-operator" ? ["image.repository=endpoint-operator"] : []), ...values];
@@ -25,6 +28,14 @@ async function chartObjects(helm: Helm, chart: string, values: readonly string[]
 async function kustomizeObjects(...folders: readonly string[]): Promise<readonly Manifest[]> {
   const texts = await Promise.all(folders.map((folder) => adminKubectl().run(["kustomize", pathOf(folder)])));
   return texts.flatMap(objectsIn);
+}
+
+/** @returns the path of a file with this text; it is removed when the test ends */
+async function yamlFile(text: string): Promise<string> {
+  const file = path.join(await mkdtemp(path.join(tmpdir(), "endpoint-operator-charts-")), "file.yaml");
+  onTestFinished(() => rm(path.dirname(file), { recursive: true }));
+  await writeFile(file, text);
+  return file;
 }
 
 function objectsIn(text: string): readonly Manifest[] {
@@ -72,10 +83,7 @@ describe("charts/endpoint-operator", () => {
 
   test("a large number in a file of values → stands in the settings with all its digits", async (context) => {
     const helm = await helmOf(context);
-    const file = path.join(await mkdtemp(path.join(tmpdir(), "endpoint-operator-values-")), "values.yaml");
-    onTestFinished(() => rm(path.dirname(file), { recursive: true }));
-    await writeFile(file, "settings:\n  CONTROL_PLANE_REQUESTS_PER_MINUTE: 1000000\n");
-    const required = ["--set", `controlPlane.url=${url}`, "--set", "image.repository=x"];
+    const file = await yamlFile("settings:\n  CONTROL_PLANE_REQUESTS_PER_MINUTE: 1000000\n");
     const chart = ["template", "x", pathOf("charts/endpoint-operator"), ...required];
     const objects = objectsIn(await helm([...chart, "--values", file]));
     const { data } = objects.find(({ kind }) => kind === "ConfigMap");
@@ -131,6 +139,26 @@ describe("charts/endpoint-operator-crds", () => {
 test("both charts → Helm's linter finds nothing, not even a warning", async (context) => {
   const helm = await helmOf(context);
   const charts = ["endpoint-operator", "endpoint-operator-crds"].map((name) => pathOf(`charts/${name}`));
-  const required = ["--set", `controlPlane.url=${url}`, "--set", "image.repository=x"];
   expect(await helm(["lint", "--strict", ...charts, ...required])).toContain("2 chart(s) linted, 0 chart(s) failed");
+});
+
+/** What kube-score finds with the default values of cert-manager's and CloudNativePG's charts too (read 2026-11-28). */
+const foundInPeers = [
+  "--ignore-container-cpu-limit",
+  ...["container-image-pull-policy", "pod-networkpolicy"].flatMap((check) => ["--ignore-test", check]),
+];
+const strictest = ["image.pullPolicy=Always", "resources.limits.cpu=1", "networkPolicy.egress[0].ports[0].port=443"];
+
+test.for([
+  ["the default values → kube-score finds nothing that charts of peers do not have", [], foundInPeers],
+  ["values for a CPU limit, pulls and egress → kube-score finds nothing at all", strictest, []],
+] as const)("%s", async ([_, values, ignored], context) => {
+  const helm = await helmOf(context);
+  const command = await findAsset("kube-score");
+  if (command === undefined) return context.skip("there is no kube-score; run: npm run assets -- --with kube-score");
+  const sets = values.flatMap((value) => ["--set", value]);
+  const place = ["--namespace", namespace, ...required, ...sets];
+  const file = await yamlFile(await helm(["template", "x", pathOf("charts/endpoint-operator"), ...place]));
+  const args = ["score", "--kubernetes-version=v1.35", "--exit-one-on-warning", ...ignored, file];
+  expect(await runCommand({ command, args })).toContain("apps/v1/Deployment x-endpoint-operator");
 });

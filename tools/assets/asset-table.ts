@@ -203,6 +203,17 @@ const rows = {
     ],
     build: { module: "actionlint", packagePath: "github.com/rhysd/actionlint/cmd/actionlint", roughly: "20 seconds" },
   },
+  "kube-score": {
+    version: "v1.20.0",
+    downloads: [
+      {
+        url: `${gitHub("zegl/kube-score")}/{v}/kube-score_{n}_{os}_{arch}.tar.gz`,
+        sums: "checksums.txt",
+        member: "kube-score",
+      },
+    ],
+    build: { module: "kube-score", packagePath: "github.com/zegl/kube-score/cmd/kube-score", roughly: "a minute" },
+  },
   prometheus: {
     ...prometheus(prometheusVersion, "prometheus/prometheus", "three minutes"),
     systemPackage: { commands: ["prometheus"], install: "apt-get install prometheus" },

@@ -54,7 +54,7 @@ export const tiers: readonly Tier[] = [
     name: "integration",
     queue: "First",
     assets: withApiServer,
-    wantedAssets: ["helm"],
+    wantedAssets: ["helm", "kube-score"],
     leaves: {
       logs: ['"reconciled: the status changed"', "[redacted]"],
       metrics: ["compute_endpoint_info{", "control_plane_requests_total{"],
