@@ -205,13 +205,7 @@ const rows = {
   },
   "kube-score": {
     version: "v1.20.0",
-    downloads: [
-      {
-        url: `${gitHub("zegl/kube-score")}/{v}/kube-score_{n}_{os}_{arch}.tar.gz`,
-        sums: "checksums.txt",
-        member: "kube-score",
-      },
-    ],
+    downloads: [{ url: `${gitHub("zegl/kube-score")}/{v}/kube-score_{n}_{os}_{arch}`, sums: "checksums.txt" }],
     build: { module: "kube-score", packagePath: "github.com/zegl/kube-score/cmd/kube-score", roughly: "a minute" },
   },
   prometheus: {
