@@ -36,18 +36,13 @@ export function begunMs(recurrence: Recurrence, nowMs: number, startAfter = star
   return startMs !== undefined && startMs <= nowMs ? startMs : undefined;
 }
 
-/** So many starts in a row, each before the end of the one before, count as a time without an end until later. */
-const overlapsLimit = 12;
-
-/** When it next begins, or now contains it and it next ends; `undefined`: never. */
+/** When it next begins, or ends if it contains now; `undefined`: never, or it begins again before it ends. */
 export function nextEdgeMs(recurrence: Recurrence, nowMs: number): number | undefined {
   const startAfter = startsOf(recurrence);
-  let startMs = begunMs(recurrence, nowMs, startAfter);
-  for (let overlaps = 0; startMs !== undefined && overlaps < overlapsLimit; overlaps += 1) {
-    const endMs: number = startMs + recurrence.durationSeconds * 1_000;
-    const nextMs = startAfter(startMs);
-    if (nextMs === undefined || nextMs > endMs) return endMs;
-    startMs = nextMs;
+  const startMs = begunMs(recurrence, nowMs, startAfter);
+  if (startMs === undefined) {
+    return startAfter(nowMs);
   }
-  return startMs === undefined ? startAfter(nowMs) : undefined;
+  const endMs = startMs + recurrence.durationSeconds * 1_000;
+  return (startAfter(startMs) ?? Infinity) < endMs ? undefined : endMs;
 }

@@ -35,10 +35,10 @@ test.each([
   ["closed → its begin", berlin("0 3 * * *", 900), "2026-06-01T00:00:00Z", "2026-06-01T01:00:00.000Z"],
   ["open → its end", berlin("0 3 * * *", 900), "2026-06-01T01:05:00Z", "2026-06-01T01:15:00.000Z"],
   [
-    "one begins when the other ends → the end of the last",
-    { schedule: "0 8-17 * * *", durationSeconds: 3600 },
+    "it begins again when it ends → that time",
+    berlin("0 * * * *", 3600),
     "2026-06-01T09:30:00Z",
-    "2026-06-01T18:00:00.000Z",
+    "2026-06-01T10:00:00.000Z",
   ],
   ["always open → no edge", { schedule: "* * * * *", durationSeconds: 3600 }, "2026-06-01T09:30:00Z", undefined],
 ])("the next edge: %s", (_, window, time, edge) => {
