@@ -1,23 +1,26 @@
-/** What one reconcile has read and decided for one resource. */
+/** What one reconcile has read and decided for one resource. What is the same for every kind is decided here. */
 import type { ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { EngineContext } from "./context.ts";
+import { annotations } from "../resource/names.ts";
+import { isBeingDeleted, isPaused } from "../resource/stored-object.ts";
 import {
+  type CommonPlan,
   commonPlan,
+  type EngineContext,
   type Facts,
   type Kind,
   type KindInProject,
+  type KindTypes,
+  type MemoryOf,
   type Outcome,
   type PlanOf,
   type ProjectFacts,
   type Reads,
   type ShownLog,
   type Step,
+  stall,
 } from "./kind.ts";
-import type { KindTypes } from "./kind-types.ts";
-import type { ResourceMemory } from "./memory.ts";
 import type { ProjectReads } from "./project-reads.ts";
-import { planStanding } from "./standing.ts";
 
 /** How often one reconcile decides about one resource, because each decision asked for another read. */
 const decisionsLimit = 24;
@@ -26,7 +29,7 @@ export interface DecisionOf<T extends KindTypes> {
   readonly kind: Pick<Kind<T>, "finalizer">;
   readonly scope: KindInProject<T>;
   readonly project: ProjectFacts;
-  readonly memory: ResourceMemory<T>;
+  readonly memory: MemoryOf<T>;
   readonly resource: T["resource"];
 }
 
@@ -35,7 +38,7 @@ export type Target<T extends KindTypes> = Decision<T> & { readonly context: Engi
 
 export class Decision<T extends KindTypes> {
   readonly project: ProjectFacts;
-  readonly memory: ResourceMemory<T>;
+  readonly memory: MemoryOf<T>;
   readonly #finalizer: string;
   scope: KindInProject<T>;
   resource: T["resource"];
@@ -52,7 +55,7 @@ export class Decision<T extends KindTypes> {
     this.memory = memory;
     this.scope = scope;
     this.resource = resource;
-    this.isChanged = memory.mark !== this.mark();
+    this.isChanged = memory.decidedFrom !== this.basis();
     this.isDue = this.isChanged || memory.dueAtMs <= project.monotonicMs;
     this.plan = this.decide();
   }
@@ -81,11 +84,11 @@ export class Decision<T extends KindTypes> {
   }
 
   /** A text of what a decision depends on: with another one, the resource is decided again. */
-  mark(): string {
+  basis(): string {
     const { resourceVersion, key } = this.resource;
     const { grantOf, projectId, problem } = this.project;
     const grant = JSON.stringify(grantOf(key.namespace, projectId));
-    return [resourceVersion, grant, problem?.message, this.scope.markOf?.(this.resource)].join(" ");
+    return [resourceVersion, grant, problem?.message, this.scope.basisOf?.(this.resource)].join(" ");
   }
 
   /** Decides for this or a newer version of the resource, as of the begin of the reconcile or later. */
@@ -143,3 +146,72 @@ export class Decision<T extends KindTypes> {
     return { nowMs, monotonicMs, identity, policy, resource, memory: this.memory, grant, isDue, isChanged };
   }
 }
+
+export interface Standing<T extends KindTypes> {
+  readonly kind: Pick<KindInProject<T>, "deletionWork" | "isKeptWhilePaused" | "isProven" | "missingGrant">;
+  readonly finalizer: string;
+  readonly project: Pick<ProjectFacts, "problem">;
+}
+
+/** Pauses, deletions without work and missing rights, in their order. They need no read. @returns `undefined`: the kind decides */
+export function planStanding<T extends KindTypes>(
+  { kind, finalizer, project }: Standing<T>,
+  { resource, memory }: Facts<T>,
+): CommonPlan | undefined {
+  const isDeleted = isBeingDeleted(resource);
+  if (isDeleted && !resource.finalizers.includes(finalizer)) {
+    return { kind: "Idle", dueInMs: undefined };
+  }
+  if (isPaused(resource) && !isKept(kind, resource)) {
+    return paused;
+  }
+  const held = isDeleted ? kind.deletionWork(resource) : "Something";
+  if (held !== "Something") {
+    return { kind: "RemoveFinalizer", cause: held === "Nothing" ? "NeverCreated" : "Retained" };
+  }
+  const { problem } = project;
+  if (problem !== undefined && (isDeleted || kind.missingGrant(resource) === undefined)) {
+    return stall(problem.reason, problem.message);
+  }
+  if (problem === undefined && kind.isProven?.(resource) === false) {
+    return unproven(isDeleted);
+  }
+  // The answer to a create is stored first, whatever spec says now.
+  return memory.posts?.answer === undefined || isDeleted ? planRights(kind, resource) : undefined;
+}
+
+function isKept<T extends KindTypes>(kind: Pick<KindInProject<T>, "isKeptWhilePaused">, resource: T["resource"]) {
+  return !isBeingDeleted(resource) && kind.isKeptWhilePaused?.(resource) === true;
+}
+
+function planRights<T extends KindTypes>(
+  kind: Pick<KindInProject<T>, "missingGrant">,
+  resource: T["resource"],
+): CommonPlan | undefined {
+  if (!isBeingDeleted(resource) && resource.spec.kind === "Invalid") {
+    return invalidSpec(resource.spec.problems);
+  }
+  const missing = kind.missingGrant(resource);
+  return missing === undefined ? undefined : stall("ProjectNotGranted", missing);
+}
+
+function unproven(isDeleted: boolean): CommonPlan {
+  const remedy = isDeleted
+    ? "To remove this resource and leave all that as it is, set each deletionPolicy in spec to Retain."
+    : "Restore the control plane, the URL and the CLUSTER_ID that the records name. Or set each deletionPolicy in spec to Retain, delete this resource, and create it again. A new ComputeEndpoint then needs spec.adoption, and a new DatabaseBranch another spec.name.";
+  return stall(
+    "IdentityUnproven",
+    `The records in status were not made for this resource in this cluster with this control plane, or cannot be read. The operator changes nothing that they name. ${remedy}`,
+  );
+}
+
+export function invalidSpec(problems: string): CommonPlan {
+  return stall("InvalidSpec", `The stored spec is not valid: ${problems}. Apply a corrected spec.`);
+}
+
+export const paused: CommonPlan = {
+  kind: "Wait",
+  reason: "Paused",
+  message: `Paused: the operator changes nothing, deletion included. Remove the annotation ${annotations.paused} to continue.`,
+  waitMs: undefined,
+};

@@ -2,7 +2,7 @@
 import { type ResourceEvent, warning } from "../domain/resource-store.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import { annotations, group } from "../resource/names.ts";
-import type { KindResource, KindStatus } from "./kind-types.ts";
+import type { KindResource, KindStatus } from "./kind.ts";
 
 const meaningful: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(Object.values(annotations).map((name) => [name, /(?:)/])),

@@ -1,16 +1,20 @@
-/** The port of a kind: what a kind of resource tells the engine, what it learns, and its plans. The engine knows no kind. */
-import type { ControlPlane } from "../domain/control-plane.ts";
+/** The ports of the engine. The first is that of a kind: what it tells the engine, what it learns, and its plans. */
+import type { Clock } from "../domain/clock.ts";
+import type { Caller, ControlPlane } from "../domain/control-plane.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../domain/endpoint.ts";
-import type { Operation } from "../domain/operation.ts";
-import type { ResourceEvent, ResourceStore } from "../domain/resource-store.ts";
+import type { Logger, Tracer } from "../domain/logger.ts";
+import type { Operation, OperationMetrics } from "../domain/operation.ts";
+import type { EventRecorder, ResourceEvent, ResourceStore } from "../domain/resource-store.ts";
 import type { HistoryRange } from "../operations/reader.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
+import type { Keeper } from "../resource/bookkeeping.ts";
 import type { AnyProgressReason, AnyStallReason } from "../resource/conditions.ts";
 import type { Identity } from "../resource/identity.ts";
+import type { Condition } from "../resource/status-schema.ts";
+import type { ParsedAs, StoredObject } from "../resource/stored-object.ts";
 import type { GrantOf, PlaneProblem, ProjectGrant } from "./grant.ts";
-import type { KindTypes } from "./kind-types.ts";
-import type { Policy, ResourceMemory } from "./memory.ts";
+import type { Policy, Projects, ResourceMemory } from "./memory.ts";
 import type { ProjectReads } from "./project-reads.ts";
 
 export interface Kind<T extends KindTypes> {
@@ -44,7 +48,7 @@ export interface ShownLog {
  */
 export interface KindInProject<T extends KindTypes> {
   /** A text of what the decisions depend on besides resource, grant and control plane. With another one it is due. */
-  markOf?(resource: T["resource"]): string;
+  basisOf?(resource: T["resource"]): string;
   /** Whether a deletion has something to do in the control plane. `Retained`: it has, but spec keeps it. */
   deletionWork(resource: T["resource"]): "Nothing" | "Retained" | "Something";
   /** Whether the finalizer is stored before anything is read. A resource for which nothing is sent needs none. @default true */
@@ -87,13 +91,15 @@ export interface KindInProject<T extends KindTypes> {
   orphansIn?(snapshot: ProjectSnapshot): readonly string[];
 }
 
+export type MemoryOf<T extends KindTypes> = ResourceMemory<T["answer"], T["hint"]>;
+
 export type PlanOf<T extends KindTypes> = T["plan"] | CommonPlan;
 
 /** What the engine knows of one resource without a read of the control plane. */
 export interface Facts<T extends KindTypes>
   extends Pick<ProjectFacts, "nowMs" | "monotonicMs" | "identity" | "policy"> {
   readonly resource: T["resource"];
-  readonly memory: Readonly<ResourceMemory<T>>;
+  readonly memory: Readonly<MemoryOf<T>>;
   /** What the namespace may do in the project of this reconcile. */
   readonly grant: ProjectGrant;
   /** Whether the resource is due, and not only decided because the project is read. */
@@ -192,4 +198,88 @@ export type CommonPlanOf<Kind extends CommonPlan["kind"]> = Extract<CommonPlan, 
 
 export function stall(reason: AnyStallReason, message: string): CommonPlanOf<"Stall"> {
   return { kind: "Stall", reason, message };
+}
+
+export interface KindStatus extends Keeper {
+  readonly observedGeneration?: number | undefined;
+  readonly lastHandledReconcileAt?: string | undefined;
+  readonly conditions?: Condition[] | undefined;
+}
+
+export interface KindResource extends StoredObject {
+  readonly spec: ParsedAs<unknown>;
+  readonly status: KindStatus;
+}
+
+export interface KindTypes {
+  readonly resource: KindResource;
+  readonly status: KindStatus;
+  /** The plans that only this kind has. */
+  readonly plan: { readonly kind: string };
+  /** What its `observe` reads besides operations and endpoints. */
+  readonly own: unknown;
+  /** The answer to one of its changes. */
+  readonly answer: { readonly operations: readonly Operation[] };
+  /** What its `apply` wrote to Kubernetes. */
+  readonly applied: unknown;
+  /** What it remembers of a resource. Losing it must be safe. */
+  readonly hint: unknown;
+}
+
+export interface EngineContext {
+  readonly clock: Clock;
+  /** Returns a random number from 0 up to 1. It spreads retries and polls over time. */
+  readonly random: () => number;
+  readonly policy: Policy;
+  readonly projectPollMs: number;
+  /** Kinds whose changes compete in one project. The first one decides first. */
+  readonly kinds: readonly Kind<KindTypes>[];
+  /** Returns the unit of a control plane by its id. If the control plane does not exist, its unit has a problem. */
+  readonly unitOf: (planeId: string) => ControlPlaneUnit;
+  readonly events: EventRecorder;
+  readonly metrics: OperationMetrics;
+  readonly logger: Logger;
+  /** Records a span for each resource. @default nothing is traced */
+  readonly tracer?: Tracer | undefined;
+  /** Whether to forget the whole project before this reconcile. Only the simulation sets it. @default never */
+  readonly forgets?: (() => boolean) | undefined;
+}
+
+export interface ControlPlaneAccess {
+  readonly identity: Identity;
+  /** Returns the calls of one reconcile. All of them use one API key. */
+  forCaller(caller: Caller): CallerAccess;
+  /** The number of projects that the request budget lets the operator poll in a minute. */
+  readonly pollsPerMinute: number;
+  /** Makes the waiting requests of a project urgent, because something about its resources has changed. */
+  makeUrgent(project: string): void;
+  /** Refuses all requests that wait for the request budget, because the process stops. */
+  stopWaiting(): void;
+}
+
+export interface CallerAccess {
+  /** Its requests wait for the request budget, but for a change that was reserved before. */
+  readonly controlPlane: ControlPlane;
+  /**
+   * Waits until the request budget allows one change, and keeps it for the next one. A change is reserved before its last
+   * checks, because this wait may be long.
+   * @throws ControlPlaneError with reason `Throttled` after a bounded wait
+   */
+  reserve(): Promise<void>;
+  /** Returns a text that differs for each API key, and does not show the key. */
+  keyMark(): Promise<string>;
+}
+
+/** What the projects of one control plane share. Control planes share nothing, so one that hangs delays no other. */
+export interface ControlPlaneUnit {
+  readonly id: string;
+  readonly access: ControlPlaneAccess | undefined;
+  /** If the control plane cannot be used, its URL is unknown, and the identity has only the cluster. */
+  readonly identity: Identity;
+  readonly projects: Projects;
+  readonly grantOf: GrantOf;
+  /** Why the control plane cannot be used; `undefined`: it can. */
+  readonly problem: PlaneProblem | undefined;
+  /** False: the operator does not know yet how the control plane is described. Until then it decides nothing. */
+  readonly isKnown: boolean;
 }

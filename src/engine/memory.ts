@@ -1,11 +1,10 @@
 /** What this process remembers. A restart may lose all of it at any moment; no decision about safety depends on it. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { AttributedOperation, OperationsAge } from "../domain/operation.ts";
+import type { AttributedOperation, Operation, OperationsAge } from "../domain/operation.ts";
 import type { ResourceKey } from "../domain/resource-store.ts";
 import type { ProjectOperations } from "../operations/reader.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
-import type { KindTypes } from "./kind-types.ts";
 
 export interface Policy {
   /** How long a POST without an answer may still take effect, in milliseconds. */
@@ -41,9 +40,9 @@ export interface Posts<Answer> {
 }
 
 /** What this process knows about one resource and its status does not hold. Times are monotonic milliseconds. */
-export interface ResourceMemory<T extends KindTypes = KindTypes> {
-  /** What the last decision was made from: version, grant, control plane. With another mark it is due. Forgotten: due. */
-  mark: string | undefined;
+export interface ResourceMemory<Answer = { readonly operations: readonly Operation[] }, Hint = unknown> {
+  /** What the last decision was made from: version, grant, control plane. With another one it is due. Forgotten: due. */
+  decidedFrom: string | undefined;
   /** When the resource is due although nothing changed. Forgotten: now. */
   dueAtMs: number;
   /** Since when the resource waits to send a change; `undefined`: it has none. Forgotten: it waits from now on. */
@@ -53,14 +52,14 @@ export interface ResourceMemory<T extends KindTypes = KindTypes> {
   /** The number of reconciles in a row in which a write to the API server failed. Forgotten: the backoff begins anew. */
   writeFailures: number;
   /** Forgotten: a request of the stored note may be unresolved, so the settle time begins again. */
-  posts: Posts<T["answer"]> | undefined;
+  posts: Posts<Answer> | undefined;
   /**
    * Ended operations by id that are counted once a stored watermark holds them. If the process forgets them before that,
    * they are not counted. A process that loses the Lease ends, so it never counts what a later leader has counted.
    */
   readonly pending: Map<string, AttributedOperation>;
   /** What the kind remembers; its type says what happens when it is forgotten. */
-  hint: T["hint"] | undefined;
+  hint: Hint | undefined;
 }
 
 /** What this process remembers of one project. All times are monotonic milliseconds. */
@@ -81,11 +80,8 @@ export interface ProjectMemory {
   lastChange: { readonly namespace: string; readonly atMs: number } | undefined;
   /** No change is sent before this time, because the control plane refused one with 423. */
   lockedUntilMs: number;
-  /**
-   * Operations that lock the project, by id: since when this process has seen the project locked. Operations that
-   * follow each other without a pause count as one lock, and share its begin.
-   */
-  readonly lockHolders: Map<string, number>;
+  /** Since when this process has seen operations lock the project without a pause; `undefined`: none does. */
+  lockedSinceMs: number | undefined;
   /** Failed reads of the project; `undefined`: the last read succeeded. */
   readFailure: FailureRow | undefined;
   /** Ids of orphans in the last list: endpoints with this cluster's token that belong to no resource. */
@@ -102,7 +98,7 @@ export function memoryOf(
     return known;
   }
   const memory: ResourceMemory = {
-    ...{ mark: undefined, dueAtMs: nowMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
+    ...{ decidedFrom: undefined, dueAtMs: nowMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
     ...{ posts: undefined, pending: new Map(), hint: undefined },
   };
   resources.set(uid, { key, memory });
@@ -145,7 +141,7 @@ export class Projects {
       nextPollAtMs: projectId === noProject ? Number.POSITIVE_INFINITY : nowMs,
       lastChange: undefined,
       lockedUntilMs: Number.NEGATIVE_INFINITY,
-      lockHolders: new Map(),
+      lockedSinceMs: undefined,
       readFailure: undefined,
       orphanIds: new Set(),
     };

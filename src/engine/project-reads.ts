@@ -4,15 +4,19 @@ import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import { holdsProjectLock, type Operation } from "../domain/operation.ts";
-import type { HistoryRange } from "../operations/reader.ts";
-import type { OperationsSnapshot } from "../operations/snapshot.ts";
+import type { HistoryRange, OperationsSnapshot } from "../operations/reader.ts";
 import type { ProjectMemory } from "./memory.ts";
-import { lockHolderOf, lockPatienceMs } from "./schedule.ts";
 
 export interface ReadContext {
   readonly clock: Clock;
   readonly controlPlane: Pick<ControlPlane, "listEndpoints" | "getEndpoint" | "listOperations" | "getOperation">;
 }
+
+/**
+ * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
+ * plane may answer 423.
+ */
+const lockPatienceMs = 60_000;
 
 /** The maximum number of endpoints that one reconcile reads by id. */
 const readsByIdLimit = 20;
@@ -45,19 +49,19 @@ export class ProjectReads {
     this.operations = this.#project.operations.snapshot();
   }
 
-  /** Returns since when this process has seen the operations lock the project; `nowMs` if none of them does. */
-  lockedSinceMs(operations: readonly Operation[], nowMs: number): number {
-    return Math.min(nowMs, ...operations.map(({ id }) => this.#project.lockHolders.get(id) ?? nowMs));
+  /** How long this process has seen operations lock the project without a pause, in milliseconds. */
+  lockedForMs(nowMs: number): number {
+    return Math.max(0, nowMs - (this.#project.lockedSinceMs ?? nowMs));
   }
 
+  /** The oldest operation that locks the project. */
   get lockHolder(): Operation | undefined {
-    const [id = ""] = this.#project.lockHolders.keys();
-    return this.operations.byId.get(id);
+    return this.operations.operations.findLast(holdsProjectLock);
   }
 
   /** Whether one of these operations in flight may hold something up: one that never ends does so for a minute. */
   isHeldUpBy(operations: readonly Operation[], nowMs: number): boolean {
-    return operations.length > 0 && nowMs - this.lockedSinceMs(operations, nowMs) < lockPatienceMs;
+    return operations.length > 0 && this.lockedForMs(nowMs) < lockPatienceMs;
   }
 
   /** Reads an endpoint by id, once in a reconcile. @returns `undefined`: not now */
@@ -102,9 +106,10 @@ export async function readProject(
   const startedAtMs = clock.monotonicMs();
   const operations = await project.operations.read(controlPlane, projectId, ranges);
   project.operationsReadAtMs = startedAtMs;
-  noteLockHolders(project, operations, clock.monotonicMs());
-  const isHeld = lockHolderOf(project, clock.monotonicMs()) !== undefined;
-  const snapshot = isHeld ? undefined : await listEndpoints(context, projectId);
+  const nowMs = clock.monotonicMs();
+  const isLocked = operations.operations.some(holdsProjectLock);
+  project.lockedSinceMs = isLocked ? (project.lockedSinceMs ?? nowMs) : undefined;
+  const snapshot = isHeld(project, nowMs) ? undefined : await listEndpoints(context, projectId);
   return new ProjectReads(context, project, { operations, snapshot });
 }
 
@@ -120,25 +125,15 @@ async function listEndpoints({ clock, controlPlane }: ReadContext, projectId: st
   };
 }
 
-function noteLockHolders({ lockHolders }: ProjectMemory, snapshot: OperationsSnapshot, nowMs: number): void {
-  const holders = snapshot.operations.filter(holdsProjectLock);
-  const ids = new Set(holders.map(({ id }) => id));
-  // Operations that follow each other without a pause count as one lock of the project.
-  const lockedSinceMs = Math.min(nowMs, ...lockHolders.values());
-  for (const id of [...lockHolders.keys()].filter((known) => !ids.has(known))) {
-    lockHolders.delete(id);
-  }
-  for (const id of ids) {
-    lockHolders.set(id, lockHolders.get(id) ?? lockedSinceMs);
-  }
+/** Whether operations lock the project, and have done so for less than `lockPatienceMs`. */
+export function isHeld({ lockedSinceMs }: Pick<ProjectMemory, "lockedSinceMs">, nowMs: number): boolean {
+  return lockedSinceMs !== undefined && nowMs - lockedSinceMs < lockPatienceMs;
 }
 
 /** Remembers operations that a write of ours started, because they lock the project. */
 export function noteStarted(project: ProjectMemory, started: readonly Operation[], nowMs: number): void {
   project.operations.noteAnswer(started);
-  for (const { id } of started.filter(holdsProjectLock)) {
-    project.lockHolders.set(id, nowMs);
-  }
+  if (started.some(holdsProjectLock)) project.lockedSinceMs ??= nowMs;
 }
 
 /** What list and reads by id show of one endpoint. By id is the truth. */

@@ -1,12 +1,21 @@
 /** The reconcile of one project. docs/code.md describes its steps. */
+import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Requeue } from "../domain/worker.ts";
 import { noProject } from "../resource/compute-endpoint.ts";
 import { parseProjectKey } from "../resource/control-plane-resource.ts";
-import type { ControlPlaneAccess, ControlPlaneUnit, EngineContext } from "./context.ts";
+import { Decision } from "./decision.ts";
 import { isProjectGone, nextFailure } from "./failures.ts";
-import type { Kind, KindInProject, ProjectFacts } from "./kind.ts";
-import type { KindTypes } from "./kind-types.ts";
+import type {
+  ControlPlaneAccess,
+  ControlPlaneUnit,
+  EngineContext,
+  Kind,
+  KindInProject,
+  KindTypes,
+  PlanOf,
+  ProjectFacts,
+} from "./kind.ts";
 import { memoryOf, type ProjectMemory, type ResourceMemory } from "./memory.ts";
 import { type ProjectReads, readProject } from "./project-reads.ts";
 import { ResourceReconcile } from "./resource-reconcile.ts";
@@ -21,29 +30,32 @@ import type { Calls } from "./send-change.ts";
  * Assumption: no two reconciles of one project overlap.
  * @param key the key of the project, with its control plane
  */
-export function reconcileProject(context: EngineContext, key: string): Promise<Requeue> {
+export async function reconcileProject(context: EngineContext, key: string): Promise<Requeue> {
   const { planeId, projectId } = parseProjectKey(key);
   const unit = context.unitOf(planeId);
   if (context.forgets?.() === true) {
     unit.projects.forget(projectId);
   }
+  if (!unit.isKnown) {
+    return { kind: "RequeueAfter", delayMs: unusableAgainMs };
+  }
   return new ProjectReconcile(context, { unit, key }).run();
 }
 
-export interface ReconcileOf {
+interface ProjectOfUnit {
   readonly unit: ControlPlaneUnit;
   readonly key: string;
 }
 
 class ProjectReconcile {
   readonly #context: EngineContext;
-  readonly #of: ReconcileOf;
+  readonly #of: ProjectOfUnit;
   readonly #memory: ProjectMemory;
   readonly #facts: ProjectFacts;
   readonly #scopes: KindInProject<KindTypes>[] = [];
   readonly #resources: readonly ResourceReconcile<KindTypes>[];
 
-  constructor(context: EngineContext, of: ReconcileOf) {
+  constructor(context: EngineContext, of: ProjectOfUnit) {
     this.#context = context;
     this.#of = of;
     this.#facts = factsOf(context, of);
@@ -54,34 +66,25 @@ class ProjectReconcile {
 
   async run(): Promise<Requeue> {
     await Promise.all(this.#resources.map((each) => each.decideLocally()));
-    if (this.#of.unit.isKnown) {
-      await this.#readAndAct();
-    }
+    await this.#readAndAct();
     return this.#requeue();
   }
 
   #resourcesOf(kind: Kind<KindTypes>): readonly ResourceReconcile<KindTypes>[] {
-    const { isKnown } = this.#of.unit;
     const project = this.#facts;
     const scope = kind.begin(project);
     this.#scopes.push(scope);
-    return kind
-      .resourcesOf(project)
-      .filter(
-        (resource) =>
-          isKnown || (resource.deletionTimestamp !== undefined && scope.deletionWork(resource) !== "Something"),
-      )
-      .map((resource) => {
-        const memory: ResourceMemory = memoryOf(this.#memory, resource, project.monotonicMs);
-        const projectMemory = this.#memory;
-        return new ResourceReconcile({ context: this.#context, kind, scope, memory, project, projectMemory, resource });
-      });
+    return kind.resourcesOf(project).map((resource) => {
+      const memory: ResourceMemory = memoryOf(this.#memory, resource, project.monotonicMs);
+      const projectMemory = this.#memory;
+      return new ResourceReconcile({ context: this.#context, kind, scope, memory, project, projectMemory, resource });
+    });
   }
 
   #forgetGone(): void {
     const { kinds, metrics } = this.#context;
     const isHere = new Set(this.#resources.map(({ resource }) => resource.uid));
-    for (const [uid, { key }] of this.#of.unit.isKnown ? this.#memory.resources : []) {
+    for (const [uid, { key }] of this.#memory.resources) {
       if (!isHere.has(uid)) {
         this.#memory.resources.delete(uid);
         if (kinds.every(({ store }) => store.get(key) === undefined)) metrics.forgetResource(key);
@@ -230,10 +233,7 @@ class ProjectReconcile {
   }
 
   #requeue(): Requeue {
-    const { projects, problem, isKnown } = this.#of.unit;
-    if (!isKnown) {
-      return { kind: "RequeueAfter", delayMs: unusableAgainMs };
-    }
+    const { projects, problem } = this.#of.unit;
     if (this.#resources.length === 0) projects.forgetEmpty();
     if (!projects.has(this.#memory.projectId)) {
       return { kind: "Done" };
@@ -247,7 +247,7 @@ class ProjectReconcile {
 
 export function factsOf(
   { clock, policy }: Pick<EngineContext, "clock" | "policy">,
-  { unit, key }: ReconcileOf,
+  { unit, key }: ProjectOfUnit,
 ): ProjectFacts {
   const { projectId } = parseProjectKey(key);
   const { id: planeId, identity, projects, grantOf, problem } = unit;
@@ -263,3 +263,31 @@ export function factsOf(
  * milliseconds. A changed resource is reconciled at once.
  */
 const unusableAgainMs = 1_000;
+
+/**
+ * Decides about one resource as an operator that has just started, and changes nothing. The operator adds its finalizer
+ * before it reads; this plan is what follows. @throws ControlPlaneError
+ * @returns `afterOperation`: the operation that locks the project and delays the plan
+ */
+export async function dryRun<T extends KindTypes>(
+  context: Pick<EngineContext, "clock" | "policy"> &
+    ProjectOfUnit & { readonly kind: Pick<Kind<T>, "begin" | "finalizer"> },
+  resource: T["resource"],
+  controlPlane: ControlPlane,
+): Promise<{ readonly plan: PlanOf<T>; readonly afterOperation: string | undefined }> {
+  const { clock, kind, unit } = context;
+  const facts = factsOf(context, context);
+  const scope = kind.begin(facts);
+  const project = unit.projects.of(facts.projectId);
+  const memory = memoryOf(project, resource, facts.monotonicMs);
+  const decision = new Decision({ kind, scope, project: facts, memory, resource });
+  if (decision.plan.kind !== "Look") {
+    return { plan: decision.plan, afterOperation: undefined };
+  }
+  const range = decision.shownLog?.since;
+  const reads = await readProject({ clock, controlPlane }, project, range ? [range] : []);
+  await decision.readAndDecide(controlPlane, reads);
+  if (decision.readError !== undefined) throw decision.readError;
+  const isDelayed = reads.snapshot === undefined && (decision.shape === "Change" || decision.shape === "Look");
+  return { plan: decision.plan, afterOperation: isDelayed ? reads.lockHolder?.id : undefined };
+}

@@ -5,10 +5,8 @@ import { type ResourceEvent, type StoredIdentity, warning } from "../domain/reso
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
 import { conditionOf } from "../resource/conditions.ts";
 import type { Condition } from "../resource/status-schema.ts";
-import type { EngineContext } from "./context.ts";
 import { type FailureStall, isFailureStall } from "./failures.ts";
-import type { Outcome, ProjectFacts, Step } from "./kind.ts";
-import type { KindResource, KindTypes } from "./kind-types.ts";
+import type { EngineContext, KindResource, KindTypes, Outcome, ProjectFacts, Step } from "./kind.ts";
 
 /** The maximum number of operation ids in one log line or span. */
 const operationIdsLimit = 20;

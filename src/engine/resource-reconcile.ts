@@ -1,20 +1,16 @@
 /** One resource in one reconcile: decide, observe, decide; then one change, or one result to store. */
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
-import { countStored } from "../operations/counting.ts";
 import { annotations } from "../resource/names.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
-import type { EngineContext } from "./context.ts";
 import { Decision, type DecisionOf } from "./decision.ts";
 import { nextFailure, nextReportMs } from "./failures.ts";
 import { guarded } from "./guarded.ts";
-import type { Kind, Outcome, Step } from "./kind.ts";
-import type { KindTypes } from "./kind-types.ts";
+import type { EngineContext, Kind, KindTypes, Outcome, Step } from "./kind.ts";
 import type { FailureRow, ProjectMemory } from "./memory.ts";
-import { deferredOutcome, dueAfter } from "./outcome.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
-import { isAtWork, type WaitingChange } from "./schedule.ts";
+import { deferredOutcome, dueAfter, isAtWork, type WaitingChange } from "./schedule.ts";
 import { type Calls, sendChange } from "./send-change.ts";
 import { release, storeStep } from "./store-step.ts";
 
@@ -26,7 +22,7 @@ export interface FailedRead {
   readonly isProjectGone: boolean;
 }
 
-export interface ReconcileOf<T extends KindTypes> extends DecisionOf<T> {
+export interface ReconcileParts<T extends KindTypes> extends DecisionOf<T> {
   readonly context: EngineContext;
   readonly kind: Kind<T>;
   readonly projectMemory: ProjectMemory;
@@ -39,8 +35,8 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
   /** Whether this reconcile does nothing more for the resource: it is released, stored or gone, or the work failed. */
   #isDone = false;
 
-  constructor(of: ReconcileOf<T>) {
-    catchUp(of);
+  constructor(of: ReconcileParts<T>) {
+    notePosts(of);
     super(of);
     this.context = of.context;
     this.kind = of.kind;
@@ -74,7 +70,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
 
   /** Whether a person waits for it. After a restart all resources are due, and none of them is urgent for that. */
   isUrgent(): boolean {
-    const isEdited = this.isChanged && this.memory.mark !== undefined;
+    const isEdited = this.isChanged && this.memory.decidedFrom !== undefined;
     return this.isAskedFor() || this.#isWaiting || isAtWork(this.resource) || isEdited;
   }
 
@@ -109,7 +105,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
 
   #take(resource: T["resource"]): void {
     this.resource = resource;
-    catchUp(this);
+    notePosts(this);
     this.plan = this.decide();
   }
 
@@ -167,8 +163,8 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     const { waitingSinceMs: sinceMs } = this.memory;
     const { uid, key } = this.resource;
     const hasOpenCreate = this.scope.openAttempt(this.resource) !== undefined;
-    const urgency = isBeingDeleted(this.resource) ? "Deletion" : hasOpenCreate ? "OpenCreate" : "Other";
-    return sinceMs === undefined ? undefined : { uid, namespace: key.namespace, urgency, sinceMs };
+    const precedence = isBeingDeleted(this.resource) ? "Deletion" : hasOpenCreate ? "OpenCreate" : "Other";
+    return sinceMs === undefined ? undefined : { uid, namespace: key.namespace, precedence, sinceMs };
   }
 
   /** Sends the change. Claims and grants may have changed since the decision, so they are looked up again. */
@@ -283,13 +279,13 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
       this.memory.failure = undefined;
     }
     this.resource = stored;
-    catchUp(this);
+    notePosts(this);
     this.#rest(step);
   }
 
   /** Notes what was decided from, and when the resource is due again. */
   #rest(step: Step<T>): void {
-    this.memory.mark = this.mark();
+    this.memory.decidedFrom = this.basis();
     this.memory.hint = this.scope.hintAfter?.(step);
     const { isDue, scope } = this;
     const nowMs = this.#nowMs;
@@ -323,7 +319,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     if (!(await guarded(this, work))) {
       this.#isDone = true;
       // Before the backoff has passed, only a change of the resource makes it due.
-      this.memory.mark = this.mark();
+      this.memory.decidedFrom = this.basis();
     }
   }
 }
@@ -331,14 +327,14 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
 /** Until the watch reports that a resource is gone, the operator checks again at this interval, in milliseconds. */
 const goneAgainMs = 1_000;
 
-/** Counts what the stored status holds. If a note is new to this process, an earlier process may have sent its request. */
-function catchUp<T extends KindTypes>({
-  context,
-  memory,
-  scope,
-  resource,
-}: Omit<ReconcileOf<T>, "project" | "projectMemory" | "kind">): void {
-  countStored(context, memory.pending, resource);
+/**
+ * If a note in status is new to this process, an earlier process may have sent its request. An answer is forgotten when
+ * status holds it.
+ */
+function notePosts<T extends KindTypes>(
+  of: Pick<ReconcileParts<T>, "context" | "memory" | "scope" | "resource">,
+): void {
+  const { context, memory, scope, resource } = of;
   const attempt = scope.openAttempt(resource);
   if (attempt !== undefined && attempt !== memory.posts?.attempt) {
     memory.posts = { attempt, isUnresolved: true, sinceMs: context.clock.monotonicMs(), answer: undefined };

@@ -1,31 +1,26 @@
-/** When a project is due again, and which of its waiting changes comes first. */
+/** When a project and its resources are due again, and which of the waiting changes comes first. */
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
-import type { KindResource } from "./kind-types.ts";
+import { nextReportMs } from "./failures.ts";
+import {
+  commonPlan,
+  type KindResource,
+  type KindTypes,
+  type MemoryOf,
+  type Outcome,
+  type ProjectFacts,
+  type Step,
+} from "./kind.ts";
 import type { Policy, ProjectMemory } from "./memory.ts";
+import { isHeld } from "./project-reads.ts";
+import { waitReportMs } from "./summary.ts";
 
 /** The order in which the changes of a project are sent. */
-export type Urgency = "Deletion" | "OpenCreate" | "Other";
-
-/**
- * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
- * plane may answer 423.
- */
-export const lockPatienceMs = 60_000;
-
-/** Returns the id of an operation that has locked the project for less than `lockPatienceMs`. */
-export function lockHolderOf(project: ProjectMemory, nowMs: number): string | undefined {
-  for (const [id, sinceMs] of project.lockHolders) {
-    if (nowMs - sinceMs < lockPatienceMs) {
-      return id;
-    }
-  }
-  return undefined;
-}
+type Precedence = "Deletion" | "OpenCreate" | "Other";
 
 /** Whether no change should be sent now: an operation locks the project, or a change was refused with 423 before. */
 export function isLocked(project: ProjectMemory, nowMs: number): boolean {
-  return lockHolderOf(project, nowMs) !== undefined || nowMs < project.lockedUntilMs;
+  return isHeld(project, nowMs) || nowMs < project.lockedUntilMs;
 }
 
 /**
@@ -33,9 +28,8 @@ export function isLocked(project: ProjectMemory, nowMs: number): boolean {
  * last read, so that other work does not cause more reads.
  */
 export function nextChangeMs(project: ProjectMemory, nowMs: number, policy: Policy): number {
-  const holder = lockHolderOf(project, nowMs);
-  const sinceMs = holder === undefined ? undefined : project.lockHolders.get(holder);
-  if (sinceMs === undefined) {
+  const { lockedSinceMs: sinceMs } = project;
+  if (sinceMs === undefined || !isHeld(project, nowMs)) {
     return Math.max(nowMs, project.lockedUntilMs);
   }
   const lookedAtMs = Math.max(sinceMs, project.operationsReadAtMs);
@@ -52,6 +46,38 @@ export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy)
   return memories.reduce((first, { dueAtMs }) => Math.min(first, dueAtMs), lookMs);
 }
 
+export function deferredOutcome<T extends KindTypes>(
+  { status }: KindResource,
+  { waitingSinceMs }: Pick<MemoryOf<T>, "waitingSinceMs">,
+  { monotonicMs, lastChangeMs = 0 }: Pick<ProjectFacts, "monotonicMs" | "lastChangeMs">,
+): Outcome<T> {
+  const sinceMs = waitingSinceMs ?? monotonicMs;
+  // In a burst, a new resource reports its wait only if the changes of the project stop. That saves a write for each.
+  const isNew = status.conditions === undefined;
+  return { kind: "Deferred", waitedMs: monotonicMs - (isNew ? Math.max(sinceMs, lastChangeMs) : sinceMs) };
+}
+
+/** @param kindMs the delay that the kind names. @returns monotonic milliseconds; infinite: when something changes */
+export function dueAfter<T extends KindTypes>(
+  { facts: { resource, memory }, plan: given, outcome }: Step<T>,
+  { nowMs, isDue, kindMs }: { readonly nowMs: number; readonly isDue: boolean; readonly kindMs: number | undefined },
+): number {
+  if (outcome.kind === "Failed") {
+    return Math.min(memory.failure?.retryAtMs ?? Infinity, nowMs + nextReportMs(outcome.forMs));
+  }
+  if (outcome.kind === "Deferred") {
+    const leftMs = waitReportMs(resource) - outcome.waitedMs;
+    return leftMs > 0 ? nowMs + leftMs : Infinity;
+  }
+  const plan = commonPlan(given);
+  if (plan?.kind === "Idle" && plan.dueInMs === undefined && !isDue) {
+    return memory.dueAtMs;
+  }
+  const planMs = plan?.kind === "Wait" ? plan.waitMs : plan?.kind === "Idle" ? plan.dueInMs : undefined;
+  const delayMs = (outcome.kind === "Accepted" ? undefined : planMs) ?? kindMs;
+  return delayMs === undefined ? Infinity : nowMs + delayMs;
+}
+
 export function isAtWork(resource: KindResource): boolean {
   const { conditions } = resource.status;
   const ready = conditionOf(conditions, "Ready");
@@ -62,12 +88,12 @@ export function isAtWork(resource: KindResource): boolean {
 export interface WaitingChange {
   readonly uid: string;
   readonly namespace: string;
-  readonly urgency: Urgency;
+  readonly precedence: Precedence;
   /** When the resource began to wait, in monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
-const order: readonly Urgency[] = ["Deletion", "OpenCreate", "Other"];
+const order: readonly Precedence[] = ["Deletion", "OpenCreate", "Other"];
 
 /**
  * Returns the waiting change that is sent first.
@@ -84,8 +110,8 @@ export function firstChange<Change extends WaitingChange>(
   waiting: readonly Change[],
   lastNamespace: string | undefined,
 ): Change | undefined {
-  const rankOf = ({ urgency, namespace, sinceMs, uid }: Change) =>
-    [order.indexOf(urgency), turnOf(namespace, lastNamespace), namespace, sinceMs, uid] as const;
+  const rankOf = ({ precedence, namespace, sinceMs, uid }: Change) =>
+    [order.indexOf(precedence), turnOf(namespace, lastNamespace), namespace, sinceMs, uid] as const;
   return waiting.reduce<Change | undefined>(
     (first, each) => (first === undefined || isBefore(rankOf(each), rankOf(first)) ? each : first),
     undefined,

@@ -3,12 +3,8 @@ import type { Clock } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import type { CallerAccess } from "./context.ts";
 import type { Target } from "./decision.ts";
-import type { Step } from "./kind.ts";
-import type { KindTypes } from "./kind-types.ts";
-import type { ResourceMemory } from "./memory.ts";
-import { withoutEmpty } from "./summary.ts";
+import type { CallerAccess, KindTypes, MemoryOf, Step } from "./kind.ts";
 
 /** The calls of one reconcile, which reads, and sends at most one change. */
 export interface Calls extends CallerAccess {
@@ -80,15 +76,15 @@ async function prepare<T extends KindTypes>(change: Change<T>): Promise<T["resou
   const { attempt } = scope.traitsOf(step.plan);
   const note = scope.noteOf(step);
   beginPosts(memory, attempt, context.clock.monotonicMs());
-  const isNoted = note !== undefined && !isSameStored(note, resource.status);
-  const current = isNoted ? await store.patchStatus(resource, note) : await store.read(resource.key);
+  const isNew = note !== undefined && !isSameStored(note, resource.status);
+  const current = isNew ? await store.patchStatus(resource, note) : await store.read(resource.key);
   // The write may have been answered slowly. The watch then knows what a person did meanwhile.
   if (isWanted(change, current) && isWanted(change, store.get(resource.key))) {
     return current;
   }
-  if (isNoted) {
-    await withdraw(change, note);
-  }
+  // Nothing was sent. The note may name a control plane that the resource no longer uses, and would make it Stalled.
+  const newest = isNew ? await store.current(resource.key) : undefined;
+  if (newest?.uid === resource.uid) await store.patchStatus(newest, resource.status);
   return undefined;
 }
 
@@ -104,25 +100,7 @@ function isWanted<T extends KindTypes>(change: Change<T>, newest: T["resource"] 
   return plan.kind === step.plan.kind && scope.traitsOf(plan as T["plan"]).name === scope.traitsOf(step.plan).name;
 }
 
-/**
- * Takes back what the note has changed, because nothing was sent. It may name a control plane that the resource no
- * longer uses, and then the resource would be Stalled. @throws KubernetesError
- */
-async function withdraw<T extends KindTypes>({ target: { kind }, step }: Change<T>, note: T["status"]): Promise<void> {
-  const { key, uid, status: before } = step.facts.resource;
-  const current = await kind.store.current(key);
-  if (current?.uid !== uid) {
-    return;
-  }
-  const fields = (status: object) => ({ ...status }) as Record<string, unknown>;
-  const [formerly, noted, now] = [fields(before), fields(note), fields(current.status)] as const;
-  const restored = Object.keys({ ...formerly, ...now }).map((name) => {
-    return [name, isSameStored(now[name], noted[name]) ? formerly[name] : now[name]];
-  });
-  await kind.store.patchStatus(current, withoutEmpty(Object.fromEntries(restored)));
-}
-
-type PostsMemory<T extends KindTypes = KindTypes> = Pick<ResourceMemory<T>, "posts">;
+type PostsMemory<T extends KindTypes = KindTypes> = Pick<MemoryOf<T>, "posts">;
 
 /** A note is about to be stored: no request was sent under it. @param attempt `undefined`: the change is no create */
 export function beginPosts(memory: PostsMemory, attempt: string | undefined, nowMs: number): void {

@@ -1,13 +1,15 @@
 /** Stores the result of a reconcile for one resource: its status, or the end of its finalizer. */
+import { type AttributedOperation, type Operation, outcomeOf } from "../domain/operation.ts";
 import { isSameStored } from "../domain/same-stored.ts";
-import { countStored } from "../operations/counting.ts";
+import { createdMsOf } from "../operations/reader.ts";
 import type { OperationLogStep } from "../operations/reduce-operations.ts";
+import { failureEvent } from "../operations/status-operations.ts";
+import { type Watermark, watermarkIn } from "../resource/bookkeeping.ts";
 import type { Target } from "./decision.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
 import { eventsOfIgnored } from "./ignored-annotations.ts";
-import { commonPlan, type Step } from "./kind.ts";
-import type { KindTypes } from "./kind-types.ts";
+import { commonPlan, type EngineContext, type KindResource, type KindTypes, type Step } from "./kind.ts";
 import { eventsOfTrouble, logStep, projectGone, resourceFields, traceStep } from "./report.ts";
 
 /** The maximum number of attempts to store the answer to a change, if each attempt ends in a conflict. */
@@ -34,6 +36,7 @@ export async function storeStep<T extends KindTypes>(
       const hasChanged = !isSameStored(status, resource.status);
       const stored = hasChanged ? await kind.store.patchStatus(resource, status) : resource;
       report(target, step, { log, status, hasChanged });
+      countStored(context, target.memory.pending, stored);
       return stored;
     } catch (error) {
       if (given.outcome.kind !== "Accepted" || attempt >= attemptsLimit || !hasMoved(error)) throw error;
@@ -78,6 +81,30 @@ function report<T extends KindTypes>(
   logStep(context, step, { log, hasChanged });
 }
 
+/**
+ * Counts the pending operations that a stored status holds, and publishes an event for each failure. If the answer to a
+ * write was lost, the next reconcile counts by what the watch shows. Nothing else counts.
+ */
+export function countStored(
+  { metrics, events }: Pick<EngineContext, "metrics" | "events">,
+  pending: Map<string, AttributedOperation>,
+  resource: KindResource,
+): void {
+  const watermark = pending.size === 0 ? undefined : watermarkIn(resource.status);
+  const held = watermark === undefined ? [] : [...pending.values()].filter((each) => holds(watermark, each));
+  for (const operation of held) {
+    pending.delete(operation.id);
+    metrics.countEnded(operation, resource.key);
+    if (outcomeOf(operation) === "Failed") events.record(resource, failureEvent(operation));
+  }
+}
+
+function holds({ floorMs, counted, unfinishedIds }: Watermark, operation: Operation): boolean {
+  const { id } = operation;
+  const isCounted = counted.some(([each]) => each === id) || createdMsOf(operation) <= floorMs;
+  return isCounted && !unfinishedIds.includes(id);
+}
+
 /** Counts what the resource still has to count, and removes what belongs to it. The finalizer goes last. */
 export async function release<T extends KindTypes>(target: Target<T>, step: Step<T>): Promise<void> {
   const { context, kind, memory, scope } = target;
@@ -88,8 +115,8 @@ export async function release<T extends KindTypes>(target: Target<T>, step: Step
   if (log !== undefined && log.ended.length > 0) {
     const status: T["status"] = { ...resource.status, bookkeeping: log.state.bookkeeping };
     current = await kind.store.patchStatus(resource, status);
-    countStored(context, memory.pending, current);
   }
+  countStored(context, memory.pending, current);
   await scope.release?.(resource);
   const plan = commonPlan(step.plan);
   const cause = plan?.kind === "RemoveFinalizer" ? plan.cause : undefined;

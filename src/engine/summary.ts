@@ -15,8 +15,7 @@ import {
   sentenceOf,
 } from "./failures.ts";
 import { withIgnored } from "./ignored-annotations.ts";
-import { type CommonPlanOf, commonPlan, type Outcome, type Step } from "./kind.ts";
-import type { KindResource, KindTypes } from "./kind-types.ts";
+import { type CommonPlanOf, commonPlan, type KindResource, type KindTypes, type Outcome, type Step } from "./kind.ts";
 
 export type Summary =
   | Said<"Ready" | "Progressing" | "Stalled">

@@ -9,9 +9,9 @@ import {
   outcomeOf,
   type UsageTotals,
 } from "../domain/operation.ts";
+import { type Watermark, watermarkIn } from "../resource/bookkeeping.ts";
 import type { ComputeEndpointStatus, Ownership, StatusOperation } from "../resource/status-schema.ts";
-import { formatMark, type LogMark, parseMark } from "./counting.ts";
-import { createdMsOf, type OperationsSnapshot } from "./snapshot.ts";
+import { createdMsOf, type OperationsSnapshot } from "./reader.ts";
 import { failuresAfter, shownOperations } from "./status-operations.ts";
 import { largestLagMs, totalsAt, usageAfter } from "./usage.ts";
 
@@ -62,14 +62,14 @@ export function reduceOperations(
     return untouched(state, subject);
   }
   const isReplaced = ownership !== undefined && ownership.endpointId !== previousOwnership?.endpointId;
-  const previous = parseMark(state);
+  const previous = watermarkIn(state);
   const stored = isReplaced ? undefined : previous;
   // Operations of a replaced endpoint are not shown any more.
   const before = isReplaced ? { usage: state.usage } : state;
   const isCreated = isReplaced && ownership.origin !== "Adopted";
   const log: Log = { snapshot, state: before, subject, owner, begins: stored === undefined };
-  const mark = stored ?? begunMark(log, previous, isCreated);
-  return mark === undefined ? untouched(before, subject) : advanced(log, stored, mark);
+  const from = stored ?? firstWatermark(log, previous, isCreated);
+  return from === undefined ? untouched(before, subject) : advanced(log, stored, from);
 }
 
 interface Log {
@@ -98,21 +98,21 @@ const beforeCreationMs = 60_000;
  * now are never counted. Unfinished ones are counted when they end, also those of an endpoint that this one replaces.
  * @returns `undefined`: there is no endpoint, or this reconcile did not see it.
  */
-function begunMark(log: Log, previous: LogMark | undefined, isCreated: boolean): LogMark | undefined {
+function firstWatermark(log: Log, previous: Watermark | undefined, isCreated: boolean): Watermark | undefined {
   const { endpoint, ownership } = log.subject;
   if (ownership === undefined || endpoint === undefined) {
     return undefined;
   }
-  const { counted: known = new Map<string, number>(), unfinishedIds = [] } = previous ?? {};
+  const { counted = [], unfinishedIds = [] } = previous ?? {};
   const createdMs = createdMsOf(endpoint);
   if (isCreated) {
     const floorMs = Math.max(createdMs - beforeCreationMs, previous?.floorMs ?? Number.NEGATIVE_INFINITY);
-    return { floorMs, counted: known, unfinishedIds };
+    return { floorMs, counted, unfinishedIds };
   }
   const { own } = attribute(log, unfinishedIds);
   const inFlightIds = own.filter(isInFlight).map(({ id }) => id);
   const floorMs = Math.max(createdMs, newestMsOf(log.snapshot));
-  return { floorMs, counted: known, unfinishedIds: [...unfinishedIds, ...inFlightIds] };
+  return { floorMs, counted, unfinishedIds: [...unfinishedIds, ...inFlightIds] };
 }
 
 function newestMsOf({ operations }: OperationsSnapshot): number {
@@ -121,12 +121,12 @@ function newestMsOf({ operations }: OperationsSnapshot): number {
 
 /**
  * Finds the ended operations that the watermark does not hold yet, and computes the new state.
- * @param stored the mark that status holds; `undefined`: the log begins now.
+ * @param stored the watermark that status holds; `undefined`: the log begins now.
  */
-function advanced(log: Log, stored: LogMark | undefined, mark: LogMark): OperationLogStep {
+function advanced(log: Log, stored: Watermark | undefined, from: Watermark): OperationLogStep {
   const { snapshot, subject, state } = log;
-  const { own, left } = attribute(log, mark.unfinishedIds);
-  const step = advanceMark(mark, {
+  const { own, left } = attribute(log, from.unfinishedIds);
+  const step = advanceWatermark(from, {
     operations: [...own, ...left].sort(compareNewestFirst),
     newestMs: newestMsOf(snapshot),
     answeredIds: subject.answeredIds,
@@ -134,7 +134,7 @@ function advanced(log: Log, stored: LogMark | undefined, mark: LogMark): Operati
   const isOwned = subject.ownership !== undefined;
   const operations = shownOperations(own, state.operations ?? [], snapshot);
   const failedActions = failuresAfter(state.failedActions ?? [], step.ended, snapshot.byId, subject);
-  const bookkeeping = { ...state.bookkeeping, operationWatermark: formatMark(step.mark) };
+  const bookkeeping = { ...state.bookkeeping, operationWatermark: JSON.stringify(step.watermark) };
   const shownIds = new Set((state.operations ?? []).map(({ id }) => id));
   const endedIds = new Set(step.ended.map(({ id }) => id));
   const usage = usageAfter({
@@ -146,7 +146,7 @@ function advanced(log: Log, stored: LogMark | undefined, mark: LogMark): Operati
   return {
     state: { ...(isOwned && { operations, failedActions }), bookkeeping, usage },
     used: usage && sizes && totalsAt(usage, sizes, subject.readMs - largestLagMs),
-    mustStore: step.ended.length > 0 || isWorthStoring(stored, step.mark),
+    mustStore: step.ended.length > 0 || isWorthStoring(stored, step.watermark),
     ended: step.ended,
     ownInFlight: own.filter((operation) => isOwned && isOurs(operation) && isInFlight(operation)),
   };
@@ -242,7 +242,7 @@ const floorBehindMs = 600_000;
  */
 const longestBehindMs = 21_600_000;
 
-interface MarkInput {
+interface NewOperations {
   /** Newest first. */
   readonly operations: readonly AttributedOperation[];
   /** When the newest operation of the project was created; epoch milliseconds. */
@@ -251,11 +251,12 @@ interface MarkInput {
   readonly answeredIds: readonly string[];
 }
 
-/** Finds the operations that ended and are not counted yet, and moves the mark past them. */
-function advanceMark(before: LogMark, { operations, newestMs, answeredIds }: MarkInput) {
+/** Finds the operations that ended and are not counted yet, and moves the watermark past them. */
+function advanceWatermark(before: Watermark, { operations, newestMs, answeredIds }: NewOperations) {
+  const counted = new Map(before.counted);
   const isDue = (operation: Operation) =>
     before.unfinishedIds.includes(operation.id) ||
-    (!before.counted.has(operation.id) && createdMsOf(operation) > before.floorMs);
+    (!counted.has(operation.id) && createdMsOf(operation) > before.floorMs);
   const hasEnded = (operation: Operation) => ["Succeeded", "Failed"].includes(outcomeOf(operation));
   const ended = operations.filter((operation) => hasEnded(operation) && isDue(operation));
   const inFlightIds = operations
@@ -263,24 +264,25 @@ function advanceMark(before: LogMark, { operations, newestMs, answeredIds }: Mar
     .map(({ id }) => id);
   const shownIds = new Set(operations.map(({ id }) => id));
   const unseenIds = before.unfinishedIds.filter((id) => !shownIds.has(id));
-  const endedTimes = ended.map((operation) => [operation.id, createdMsOf(operation)] as const);
+  for (const operation of ended) counted.set(operation.id, createdMsOf(operation));
   const floorMs = Math.max(before.floorMs, newestMs - floorBehindMs);
-  const mark: LogMark = {
-    ...boundCounted([...before.counted, ...endedTimes], floorMs),
+  const watermark: Watermark = {
+    ...boundCounted([...counted], floorMs),
     // The oldest have no room, and are never counted. One that no read shows is older than all that are shown.
     unfinishedIds: [...inFlightIds, ...unseenIds].slice(0, idsLimit).sort(),
   };
-  return { mark, ended };
+  return { watermark, ended };
 }
 
 /** Forgets the operations at or below the floor. If too many are left, the floor rises to the newest forgotten one. */
-function boundCounted(counted: readonly (readonly [string, number])[], floorMs: number) {
-  const newestFirst = counted.filter(([, createdMs]) => createdMs > floorMs).sort(([, a], [, b]) => b - a);
+function boundCounted(counted: Watermark["counted"], floorMs: number) {
+  const above = counted.filter(([, createdMs]) => createdMs > floorMs);
+  const newestFirst = above.sort(([a, aMs], [b, bMs]) => bMs - aMs || (a < b ? 1 : -1));
   const raisedMs = newestFirst[idsLimit]?.[1] ?? floorMs;
-  return { floorMs: raisedMs, counted: new Map(newestFirst.filter(([, createdMs]) => createdMs > raisedMs)) };
+  return { floorMs: raisedMs, counted: newestFirst.filter(([, createdMs]) => createdMs > raisedMs).reverse() };
 }
 
-/** Whether a mark must be stored although nothing was counted. */
-function isWorthStoring(stored: LogMark | undefined, next: LogMark): boolean {
+/** Whether a watermark must be stored although nothing was counted. */
+function isWorthStoring(stored: Watermark | undefined, next: Watermark): boolean {
   return stored === undefined || next.floorMs - stored.floorMs >= longestBehindMs;
 }

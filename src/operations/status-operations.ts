@@ -1,7 +1,8 @@
 /** Computes what status shows of operations: the recent ones, and the failures of LastOperationSucceeded. */
 import { type AttributedOperation, durationMsOf, isInFlight, type Operation, outcomeOf } from "../domain/operation.ts";
+import { type ResourceEvent, warning } from "../domain/resource-store.ts";
 import type { ComputeEndpointStatus, StatusOperation } from "../resource/status-schema.ts";
-import { isBelieved, type OperationsSnapshot } from "./snapshot.ts";
+import { isBelieved, type OperationsSnapshot } from "./reader.ts";
 
 /** The maximum number of characters of an operation's error in status. */
 const errorLimit = 256;
@@ -35,7 +36,14 @@ export function shownOperations(
   return sorted.slice(0, Math.min(count, shownLimits.all));
 }
 
-export function shortError({ error }: Pick<Operation, "error">): { readonly error?: string } {
+/** Failures of one action with one error text become a series of one event. */
+export function failureEvent(operation: Operation): ResourceEvent {
+  const { error } = shortError(operation);
+  const note = `Operation ${operation.action} failed${error === undefined ? "" : `: ${error}`}`;
+  return warning("OperationFailed", "Observe", note);
+}
+
+function shortError({ error }: Pick<Operation, "error">): { readonly error?: string } {
   return error === undefined ? {} : { error: error.slice(0, errorLimit) };
 }
 

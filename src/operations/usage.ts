@@ -2,7 +2,7 @@
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { durationMsOf, holdsProjectLock, isInFlight, type Operation, type UsageTotals } from "../domain/operation.ts";
 import type { ComputeEndpointStatus } from "../resource/status-schema.ts";
-import { createdMsOf } from "./snapshot.ts";
+import { createdMsOf } from "./reader.ts";
 
 export type Usage = NonNullable<ComputeEndpointStatus["usage"]>;
 

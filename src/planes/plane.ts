@@ -3,8 +3,8 @@ import type { PlaneConnection, PlaneTarget } from "../control-plane/connection.t
 import type { Clock } from "../domain/clock.ts";
 import type { DatabaseSettings } from "../domain/control-plane.ts";
 import type { GrantSource, KindGap } from "../domain/resource-store.ts";
-import type { ControlPlaneUnit } from "../engine/context.ts";
 import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
+import type { ControlPlaneUnit } from "../engine/kind.ts";
 import type { Projects } from "../engine/memory.ts";
 import { kindOfPlane, type PlaneResource, settingsPlane, unreadablePlane } from "../resource/control-plane-resource.ts";
 import { annotations, controlPlaneNames } from "../resource/names.ts";
@@ -90,7 +90,7 @@ export class Plane {
     const problem = this.#problem();
     const access = problem === undefined ? this.connection?.access : undefined;
     const identity = access?.identity ?? { clusterId: this.#options.clusterId, serviceUrl: "" };
-    // Before its key was read, only deletions that leave everything in place are decided.
+    // Before its key was read, nothing is decided.
     const isKnown = this.key === undefined || this.key.known !== undefined || this.id === settingsPlane;
     return { id: this.id, projects: this.projects, access, identity, problem, isKnown, grantOf: this.#grantOf };
   }

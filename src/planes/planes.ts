@@ -8,8 +8,8 @@ import {
 } from "../domain/resource-store.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { Requeue } from "../domain/worker.ts";
-import type { ControlPlaneUnit } from "../engine/context.ts";
-import { reportRefusedWrite } from "../engine/refused-write.ts";
+import { reportRefusedWrite } from "../engine/guarded.ts";
+import type { ControlPlaneUnit } from "../engine/kind.ts";
 import { keyOfPlane, type PlaneResource, settingsPlane } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneStatus } from "../resource/control-plane-schema.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";

@@ -1,18 +1,17 @@
 import type { Clock } from "../domain/clock.ts";
 import { keyText } from "../domain/resource-store.ts";
-import { dryRun } from "../engine/dry-run.ts";
 import { isFailureStall } from "../engine/failures.ts";
 import { fullGrant, noGrant } from "../engine/grant.ts";
 import type { ProjectFacts } from "../engine/kind.ts";
 import { memoryOf, Projects } from "../engine/memory.ts";
+import { dryRun } from "../engine/project-reconciler.ts";
 import { beginPosts } from "../engine/send-change.ts";
 import { BranchesInProject } from "../kinds/branch/branch-kind.ts";
 import type { Plan as BranchPlans, BranchTypes } from "../kinds/branch/branch-types.ts";
-import { EndpointsInProject } from "../kinds/endpoint/endpoint-kind.ts";
+import { EndpointsInProject, traitsOf } from "../kinds/endpoint/endpoint-kind.ts";
 import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { endpointPlan } from "../kinds/endpoint/log-subject.ts";
-import type { EndpointTypes } from "../kinds/endpoint/observation.ts";
-import { type Plan, rulingIn } from "../kinds/endpoint/plan.ts";
+import { type EndpointTypes, type Plan, rulingIn } from "../kinds/endpoint/plan.ts";
 import { rulesOf } from "../kinds/endpoint/plan-table.ts";
 import { computeEndpointKind, databaseBranchKind } from "../kubernetes/store/resource-kinds.ts";
 import { ProjectOperations } from "../operations/reader.ts";
@@ -144,8 +143,7 @@ function textsOf(result: PlanResult): readonly string[] {
 
 function textsOfEndpoint(plan: Plan, { status }: ComputeEndpoint): readonly string[] {
   const own = endpointPlan(plan);
-  const events =
-    plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && rulesOf(own).traits(own).announced;
+  const events = plan.kind === "RemoveFinalizer" ? releaseEvents(plan.cause, status) : own && traitsOf(own).announced;
   const summary = own && rulesOf(own).summary(own);
   const then = summary && "reason" in summary ? [`then ${summary.reason}: ${summary.message}`] : [];
   const { wait, change } = rulingIn(own) ?? {};

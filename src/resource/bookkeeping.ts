@@ -21,7 +21,10 @@ const acknowledged = z.object({
   operationIds: z.array(z.string()).optional(),
 });
 
-/** How far the operation log has been counted. All times are epoch milliseconds of the control plane's clock. */
+/**
+ * How far the operation log has been counted. It holds an operation whose id it counts, and one that is at or below the
+ * floor and not unfinished. All times are epoch milliseconds of the control plane's clock.
+ */
 const operationWatermark = z.object({
   /** Operations created until then have been counted, or are among `unfinishedIds`. */
   floorMs: z.number(),
@@ -32,6 +35,7 @@ const operationWatermark = z.object({
 });
 
 export type Acknowledged = z.output<typeof acknowledged>;
+export type Watermark = z.output<typeof operationWatermark>;
 
 /** A status that may have them. */
 export interface Keeper {

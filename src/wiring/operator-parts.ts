@@ -2,7 +2,7 @@ import { connectControlPlane, type PlaneTarget } from "../control-plane/connecti
 import { writeTimeoutMs } from "../control-plane/http-call.ts";
 import type { Urgency } from "../domain/control-plane.ts";
 import { ClosableFence, PutOffError } from "../domain/leader-fence.ts";
-import type { EngineContext } from "../engine/context.ts";
+import type { EngineContext } from "../engine/kind.ts";
 import { Projects } from "../engine/memory.ts";
 import { reconcileProject } from "../engine/project-reconciler.ts";
 import { AccessKind } from "../kinds/access/access-kind.ts";

@@ -76,7 +76,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a paused resource does not POST",
-    ...{ file: "engine/standing.ts", find: "isPaused(resource)", replace: "isPaused(resource) && isDeleted" },
+    ...{ file: "engine/decision.ts", find: "isPaused(resource)", replace: "isPaused(resource) && isDeleted" },
     caughtBy: { namedCase: "pause before POST" },
   },
   {
@@ -116,16 +116,16 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "only Retain leaves the endpoint",
-    ...{ file: "kinds/endpoint/rights.ts", find: ' === "Retain" ?', replace: ' !== "" ?' },
+    ...{ file: "kinds/endpoint/decide.ts", find: ' === "Retain" ?', replace: ' !== "" ?' },
     caughtBy: { workload: "delete by policy" },
   },
 
   // Operations are counted once.
   {
     rule: "what has ended is counted",
-    file: "operations/counting.ts",
-    find: "=> holds(mark",
-    replace: "=> !holds(mark",
+    file: "engine/store-step.ts",
+    find: "=> holds(watermark",
+    replace: "=> !holds(watermark",
     caughtBy: { workload: "create" },
   },
   {

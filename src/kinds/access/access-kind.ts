@@ -65,7 +65,7 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     this.#context = context;
   }
 
-  markOf(resource: DatabaseAccess): string {
+  basisOf(resource: DatabaseAccess): string {
     const { endpointsOf, projectId } = this.#context;
     return endpointMark(this.#context, resource, endpointsOf(projectId));
   }

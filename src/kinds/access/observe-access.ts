@@ -8,7 +8,7 @@ import { KubernetesError, type SecretStore } from "../../domain/resource-store.t
 import { withoutLineBreak } from "../../domain/without-line-break.ts";
 import type { Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
-import type { OperationsSnapshot } from "../../operations/snapshot.ts";
+import type { OperationsSnapshot } from "../../operations/reader.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../../resource/database-access-schema.ts";

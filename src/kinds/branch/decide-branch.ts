@@ -1,7 +1,7 @@
 /** Decides about one DatabaseBranch: what to read next, and what follows: its create, its lease, its reset, its end. */
 import type { ObservedBranch } from "../../domain/branch.ts";
+import { invalidSpec, paused } from "../../engine/decision.ts";
 import type { ProjectFacts, Reads } from "../../engine/kind.ts";
-import { invalidSpec, paused } from "../../engine/standing.ts";
 import { secondsTime } from "../../resource/conditions.ts";
 import type { DatabaseBranchSpec } from "../../resource/database-branch-schema.ts";
 import { annotations } from "../../resource/names.ts";

@@ -4,11 +4,9 @@ import { type ConditionDraft, conditionOf, secondsTime } from "../../resource/co
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, PendingChange } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { diffEndpoint } from "./desired-endpoint.ts";
-import { driftOf } from "./drift.ts";
+import { diffEndpoint, driftOf } from "./desired-endpoint.ts";
 import { endpointPlan, latestEndpoint, recordsAfter } from "./log-subject.ts";
-import type { EndpointStep } from "./observation.ts";
-import { rulingIn } from "./plan.ts";
+import { type EndpointStep, rulingIn } from "./plan.ts";
 import { nextScheduleMs, type Scheduled } from "./schedules.ts";
 
 /** Of ChangePending and InSync. */

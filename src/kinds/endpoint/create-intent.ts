@@ -1,5 +1,4 @@
 /** Makes the intents of creates, and finds the endpoints that a create may have made. */
-
 import type { EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isSameStored } from "../../domain/same-stored.ts";
 import { remoteStateOf } from "../../engine/project-reads.ts";
@@ -8,8 +7,7 @@ import { annotations } from "../../resource/names.ts";
 import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent, Ownership } from "../../resource/status-schema.ts";
 import { desiredChanges, hashOf } from "./desired-endpoint.ts";
-import type { EndpointFacts, Observation } from "./observation.ts";
-import { lookAt, type Plan, type PlanOf } from "./plan.ts";
+import { type EndpointFacts, lookAt, type Observation, type Plan, type PlanOf } from "./plan.ts";
 
 /** Uses `stored` if it is for the same place and the list shows the same endpoints there; else a new intent. */
 export function createUnder(

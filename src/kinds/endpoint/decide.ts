@@ -1,18 +1,20 @@
-/** Decides about one ComputeEndpoint from what was read, after the checks that every kind has. */
+/** Decides about one ComputeEndpoint from what was read, after the checks that every kind has, and which rights it needs. */
+import { invalidSpec } from "../../engine/decision.ts";
+import { mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
 import { type CommonPlan, type Reads, stall } from "../../engine/kind.ts";
-import { invalidSpec } from "../../engine/standing.ts";
+import { remoteStateOf } from "../../engine/project-reads.ts";
 import { type BranchPlace, byId } from "../../resource/branch-place.ts";
-import { isObserved } from "../../resource/compute-endpoint.ts";
+import { type ComputeEndpoint, deletionFieldsOf, isObserved, workProjectOf } from "../../resource/compute-endpoint.ts";
 import { ownershipOf } from "../../resource/identity.ts";
+import { annotations, finalizer } from "../../resource/names.ts";
 import type { ComputeEndpointSpec, PlacedSpec } from "../../resource/spec-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import type { ProjectClaims } from "./claims.ts";
+import { hasConsent, type ProjectClaims } from "./claims.ts";
+import { driftOf } from "./desired-endpoint.ts";
 import { operationFactsOf } from "./log-subject.ts";
-import type { EndpointFacts, EndpointTypes, Observation } from "./observation.ts";
-import type { Plan } from "./plan.ts";
-import { planObserve, planStopManaging } from "./plan-observe.ts";
+import { type EndpointFacts, type EndpointTypes, lookAt, type Observation, type Plan } from "./plan.ts";
 import { planDeletion, planOperationWait, planOwned } from "./plan-owned.ts";
-import { planOpenCreate, planUnowned } from "./plan-unowned.ts";
+import { planOpenCreate, planUnowned, readWriteEndpointOf } from "./plan-unowned.ts";
 import { scheduledSpec } from "./schedules.ts";
 
 export interface Around {
@@ -113,4 +115,88 @@ function planEnd(observation: Observation): Plan {
   return intent === undefined
     ? { kind: "Idle", dueInMs: undefined }
     : planOpenCreate({ intent, spec: undefined }, observation);
+}
+
+/** A create without a result is resolved first. After that nothing is left to do at a deletion, and the finalizer goes. */
+function planStopManaging({ resource, memory }: EndpointFacts): Plan | undefined {
+  const isOpen = resource.status.createIntent !== undefined || memory.posts?.answer !== undefined;
+  const isHeld = resource.finalizers.includes(finalizer) && !isBeingDeleted(resource);
+  return isHeld && isObserved(resource) && !isOpen ? { kind: "RemoveFinalizer", cause: "Observed" } : undefined;
+}
+
+/** The endpoint of the record, else the one that `spec.adoption` names, else the read-write endpoint of the branch. */
+function planObserve(spec: PlacedSpec, observation: Observation): Plan {
+  const { project, resource } = observation;
+  const { ownership, createIntent: intent } = resource.status;
+  if (ownership === undefined && intent !== undefined) {
+    return planOpenCreate({ intent, spec: undefined }, observation);
+  }
+  const ofBranch = spec.type === "ReadWrite" ? readWriteEndpointOf(observation, spec.branchId)?.id : undefined;
+  const endpointId = ownership?.endpointId ?? spec.adoption?.endpointId ?? ofBranch;
+  const remote = endpointId === undefined ? undefined : remoteStateOf(project, endpointId);
+  if (remote === undefined || remote.kind === "Absent") {
+    const what = endpointId === undefined ? `no ${spec.type} endpoint that spec names` : `no endpoint ${endpointId}`;
+    const remedy = "Correct spec.branchId or spec.adoption.endpointId, or set spec.management to Manage.";
+    return stall("AdoptionTargetMissing", `Project ${spec.projectId} has ${what} to observe. ${remedy}`);
+  }
+  // Only a read by id proves a difference.
+  return remote.kind === "Unknown" || (remote.kind === "Listed" && driftOf(spec, remote.endpoint).length > 0)
+    ? lookAt(endpointId ?? "")
+    : { kind: "Observe", endpoint: remote.endpoint, ignored: ignoredOf(spec, resource) };
+}
+
+function ignoredOf(spec: PlacedSpec, { annotations: given, status }: ComputeEndpoint): readonly string[] {
+  const fields = (["deletionPolicy", "disruption", "schedules"] as const).filter((field) => spec[field] !== undefined);
+  const { lastHandledWakeAt: woken, lastHandledSuspendAt: suspended } = status;
+  const asked = [
+    ...(given[annotations.wakeRequestedAt] === woken ? [] : [annotations.wakeRequestedAt]),
+    ...(given[annotations.suspendRequestedAt] === suspended ? [] : [annotations.suspendRequestedAt]),
+  ];
+  return [...fields.map((field) => `spec.${field}`), ...asked.filter((name) => name in given)];
+}
+
+/** `Retained`: by `deletionPolicy`, or because the endpoint is only observed; without a policy, an adopted or presumed endpoint stays. */
+export function deletionWork(resource: ComputeEndpoint): "Nothing" | "Retained" | "Something" {
+  const { uid, status, isOwnershipReadable } = resource;
+  if (isOwnershipReadable && status.ownership?.resourceUid !== uid && status.createIntent === undefined) {
+    return "Nothing";
+  }
+  const origin = status.ownership?.origin;
+  if (isObserved(resource)) {
+    return "Retained";
+  }
+  const usual = origin === "Adopted" || origin === "Presumed" ? "Retain" : "Delete";
+  return (deletionFieldsOf(resource).deletionPolicy ?? usual) === "Retain" ? "Retained" : "Something";
+}
+
+export function missingGrant(resource: ComputeEndpoint, grant: ProjectGrant, place: BranchPlace): string | undefined {
+  const missing = missingRight(resource, grant, place);
+  return missing && notGrantedMessage(resource.key.namespace, workProjectOf(resource), missing);
+}
+
+function missingRight(
+  resource: ComputeEndpoint,
+  grant: ProjectGrant,
+  place: BranchPlace,
+): "change" | "adopt" | "deleteAdopted" | "observe" | undefined {
+  const { mayChange, mayAdopt } = grant;
+  const { ownership, createIntent } = resource.status;
+  const isAdopted = ownership?.origin === "Adopted";
+  if (isBeingDeleted(resource)) {
+    // On a branch of its own namespace, what was presumably created is its own.
+    const isForeign = isAdopted || (ownership?.origin === "Presumed" && place.kind === "ById");
+    return isForeign && !mayAdopt ? "deleteAdopted" : undefined;
+  }
+  if (isObserved(resource)) {
+    return mayAdopt ? undefined : "observe";
+  }
+  const isAdopting = ownership === undefined && createIntent === undefined && isAsking(resource);
+  if (!mayUse(grant, place) || (isAdopted && !mayChange)) {
+    return "change";
+  }
+  return isAdopting && !mayAdopt ? "adopt" : undefined;
+}
+
+function isAsking({ spec }: ComputeEndpoint): boolean {
+  return spec.kind === "Valid" && hasConsent(spec.spec);
 }

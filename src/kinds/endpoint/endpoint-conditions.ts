@@ -14,8 +14,7 @@ import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../../resource/status-schema.ts";
 import type { ComparisonDrafts } from "./comparison.ts";
 import { endpointPlan } from "./log-subject.ts";
-import type { EndpointStep } from "./observation.ts";
-import { deletingMessage, waitingMessage } from "./plan.ts";
+import { deletingMessage, type EndpointStep, waitingMessage } from "./plan.ts";
 import { rulesOf } from "./plan-table.ts";
 
 type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;

@@ -1,11 +1,11 @@
 import type { ControlPlane } from "../../domain/control-plane.ts";
 import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import type { ProjectSnapshot } from "../../domain/endpoint.ts";
-import type { ResourceEvent, ResourceStore } from "../../domain/resource-store.ts";
+import { type ResourceEvent, type ResourceStore, warning } from "../../domain/resource-store.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads, ShownLog } from "../../engine/kind.ts";
 import { failureStallIn, withoutEmpty } from "../../engine/summary.ts";
-import { parseMark } from "../../operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../operations/reduce-operations.ts";
+import { watermarkIn } from "../../resource/bookkeeping.ts";
 import { type BranchPlace, byId, type FindBranch, placeOf } from "../../resource/branch-place.ts";
 import {
   type ComputeEndpoint,
@@ -20,14 +20,12 @@ import { finalizer } from "../../resource/names.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { claimOf, mayClaimAt, ProjectClaims } from "./claims.ts";
-import { decideEndpoint } from "./decide.ts";
+import { decideEndpoint, deletionWork, missingGrant } from "./decide.ts";
 import { endpointConditions } from "./endpoint-conditions.ts";
 import { branchGone, eventsFor } from "./events-for.ts";
 import { endpointPlan, subjectOf } from "./log-subject.ts";
-import type { EndpointAnswer, EndpointFacts, EndpointStep, EndpointTypes } from "./observation.ts";
-import type { EndpointPlan, Plan, PlanOf } from "./plan.ts";
+import type { EndpointAnswer, EndpointFacts, EndpointPlan, EndpointStep, EndpointTypes, Plan, PlanOf } from "./plan.ts";
 import { rulesOf } from "./plan-table.ts";
-import { deletionWork, missingGrant } from "./rights.ts";
 import { statusFor } from "./status-for.ts";
 
 export class EndpointKind implements Kind<EndpointTypes> {
@@ -55,6 +53,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   /** Every resource that names the project, also of other control planes with that URL. */
   readonly #named: readonly ComputeEndpoint[];
   readonly deletionWork = deletionWork;
+  readonly traitsOf = traitsOf;
   readonly noteOf = statusBefore;
   readonly send = sendEndpointChange;
   readonly statusOf = statusFor;
@@ -76,7 +75,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
   }
 
   /** A resource that is Stalled because of another one is due when the others have changed. */
-  markOf(resource: ComputeEndpoint): string {
+  basisOf(resource: ComputeEndpoint): string {
     const { status, uid } = resource;
     const stalled = conditionOf(status.conditions, "Stalled")?.reason ?? "";
     const others = stallsByOthers.includes(stalled) ? this.#named.filter((each) => each.uid !== uid) : [];
@@ -102,7 +101,7 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
     const isOwner = resource.status.ownership !== undefined && this.isProven(resource);
     const mayRead = isBeingDeleted(resource) || this.missingGrant(resource) === undefined;
     const isShown = problem === undefined && mayRead && (isObserved(resource) || isOwner);
-    return isShown ? { since: parseMark(resource.status) } : undefined;
+    return isShown ? { since: watermarkIn(resource.status) } : undefined;
   }
 
   decide(facts: EndpointFacts, reads: Reads<EndpointTypes>): Plan {
@@ -131,10 +130,6 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
       identity,
     );
     return this.#claims;
-  }
-
-  traitsOf(plan: EndpointPlan): PlanTraits {
-    return rulesOf(plan).traits(plan);
   }
 
   openAttempt(resource: ComputeEndpoint): string | undefined {
@@ -177,6 +172,36 @@ export class EndpointsInProject implements KindInProject<EndpointTypes> {
 
 /** Stalled reasons that can end when another resource of the project changes. */
 const stallsByOthers: readonly string[] = ["ClaimedByAnother", "BranchOccupied", "EndpointExists", "OwnershipConflict"];
+
+/** Which plans are changes, what each of them sends, by name, and the events that announce it. */
+export function traitsOf(plan: EndpointPlan): PlanTraits {
+  const shape = "Change";
+  switch (plan.kind) {
+    case "CreateEndpoint":
+      return { shape, name: plan.intent.attempt, attempt: plan.intent.attempt };
+    case "UpdateEndpoint": {
+      const announced = plan.restarts ? [restarts("The size changes: the compute restarts")] : [];
+      return { shape, name: `${plan.endpointId} ${plan.hash} ${Object.keys(plan.changes).join()}`, announced };
+    }
+    case "MoveEndpoint": {
+      const announced = [restarts(`The endpoint moves to branch ${plan.branchId}`)];
+      return { shape, name: `${plan.endpointId} ${plan.branchId}`, announced };
+    }
+    case "ChangePower": {
+      const note = "An annotation asks for a suspend: the compute drops its connections.";
+      const announced = plan.action === "suspend" ? [warning("EndpointSuspending", "Update", note)] : [];
+      return { shape, name: `${plan.endpointId} ${plan.action}`, announced };
+    }
+    case "DeleteEndpoint":
+      return { shape, name: plan.endpointId };
+    default:
+      return { shape: "Rest" };
+  }
+}
+
+function restarts(what: string): ResourceEvent {
+  return warning("EndpointRestarting", "Update", `${what} and drops its connections.`);
+}
 
 /**
  * Returns the status that the operator stores before it sends a create: it holds the intent. A retry of a create that

@@ -5,8 +5,7 @@ import { acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { endpointPlan } from "./log-subject.ts";
-import type { EndpointStep } from "./observation.ts";
-import { rulingIn } from "./plan.ts";
+import { type EndpointStep, rulingIn } from "./plan.ts";
 import { rulesOf } from "./plan-table.ts";
 
 /**

@@ -6,8 +6,7 @@ import type { ProjectReads } from "../../engine/project-reads.ts";
 import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
 import { ownershipOf } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
-import type { EndpointFacts, EndpointStep, EndpointTypes, OperationFacts } from "./observation.ts";
-import type { EndpointPlan } from "./plan.ts";
+import type { EndpointFacts, EndpointPlan, EndpointStep, EndpointTypes, OperationFacts } from "./plan.ts";
 import { type Records, rulesOf } from "./plan-table.ts";
 
 export function subjectOf(step: EndpointStep): LogSubject {
@@ -38,7 +37,7 @@ export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): O
   const [newest] = shown;
   return {
     ownInFlight,
-    inFlightForMs: monotonicMs - project.lockedSinceMs(ownInFlight, monotonicMs),
+    inFlightForMs: project.lockedForMs(monotonicMs),
     failedIds: new Set([
       ...failed.map(({ id }) => id),
       ...(state.failedActions ?? []).map(({ operationId }) => operationId),

@@ -7,10 +7,8 @@ import { type DisruptionPolicy, isHoldingBack, timingOf } from "../../resource/d
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { FieldDifference, PendingChange } from "../../resource/status-schema.ts";
-import { hashOf } from "./desired-endpoint.ts";
-import { driftOf } from "./drift.ts";
-import type { Observation } from "./observation.ts";
-import { branchField, type Ruling, sizeField } from "./plan.ts";
+import { driftOf, hashOf } from "./desired-endpoint.ts";
+import { branchField, type Observation, type Ruling, sizeField } from "./plan.ts";
 import { isScheduledSize } from "./schedules.ts";
 
 /**

@@ -2,21 +2,27 @@
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isInFlight } from "../../domain/operation.ts";
 import { type ResourceEvent, warning } from "../../domain/resource-store.ts";
-import type { PlanTraits } from "../../engine/kind.ts";
 import type { Policy } from "../../engine/memory.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { progressing, type Summary } from "../../engine/summary.ts";
 import { ownershipOf } from "../../resource/identity.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
-import type { EndpointFacts, EndpointOutcome } from "./observation.ts";
-import { branchField, deletingMessage, type EndpointPlan, type PlanOf, type PowerEcho, type Ruling } from "./plan.ts";
+import {
+  branchField,
+  deletingMessage,
+  type EndpointFacts,
+  type EndpointOutcome,
+  type EndpointPlan,
+  type PlanOf,
+  type PowerEcho,
+  type Ruling,
+} from "./plan.ts";
 
 /** The parts of status that later steps depend on. A member that is present and `undefined` is removed from status. */
 export type Records = Pick<ComputeEndpointStatus, "ownership" | "createIntent">;
 
 /** Everything that depends on the kind of a plan, except how the plan is carried out. */
 export interface PlanRules<Planned extends EndpointPlan> {
-  traits(plan: Planned): PlanTraits;
   /** What the conditions say before the plan is sent, and after it was carried out. */
   summary(plan: Planned): Summary;
   /** The ownership record and the intent after the plan. An absent member stays as it is; `undefined` removes it. */
@@ -55,7 +61,6 @@ const afterChange = (_plan: EndpointPlan, outcome: EndpointOutcome, policy: Poli
   outcome.kind === "Accepted" && outcome.answer.operations.some(isInFlight) ? pollDelayMs(0, policy) : 0;
 
 const usual = {
-  traits: (): PlanTraits => ({ shape: "Rest" }),
   records: (): Partial<Records> => ({}),
   nextLookMs: atOnce,
   request: (): Request => ({ kind: "None" }),
@@ -69,7 +74,6 @@ const change = { ...usual, nextLookMs: afterChange, shownEndpoint: answeredEndpo
 const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> } = {
   CreateEndpoint: {
     ...change,
-    traits: ({ intent: { attempt } }) => ({ shape: "Change", name: attempt, attempt }),
     summary: () => progressing("Creating", "The operator creates the endpoint."),
     records: (_plan, outcome, facts) =>
       outcome.kind === "Accepted" && outcome.answer.endpoint !== undefined
@@ -114,37 +118,21 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
   },
   UpdateEndpoint: {
     ...change,
-    traits: ({ endpointId, hash, changes, restarts }) => ({
-      shape: "Change",
-      name: `${endpointId} ${hash} ${Object.keys(changes).join()}`,
-      announced: restarts ? [restartWarning("The size changes: the compute restarts and drops its connections.")] : [],
-    }),
     summary: () =>
       progressing("Updating", "The control plane accepted the change. The operator waits until it is done."),
     request: acceptedRequest,
   },
   MoveEndpoint: {
     ...change,
-    traits: ({ endpointId, branchId }) => ({
-      shape: "Change",
-      name: `${endpointId} ${branchId}`,
-      announced: [restartWarning(`The endpoint moves to branch ${branchId} and drops its connections.`)],
-    }),
     summary: ({ branchId }) => progressing("Moving", `The endpoint moves to branch ${branchId}.`),
   },
   ChangePower: {
     ...change,
-    traits: ({ endpointId, action }) => ({
-      shape: "Change",
-      name: `${endpointId} ${action}`,
-      announced: action === "suspend" ? [suspendWarning] : [],
-    }),
     summary: ({ action }) => progressing("Updating", `The control plane accepted the call to ${action} the compute.`),
     echo: ({ echo }, outcome) => (outcome.kind === "Accepted" ? echo : {}),
   },
   DeleteEndpoint: {
     ...change,
-    traits: ({ endpointId }) => ({ shape: "Change", name: endpointId }),
     summary: () => progressing("Deleting", deletingMessage),
     nextLookMs: ({ lookAgainMs }) => lookAgainMs,
     shownEndpoint: () => undefined,
@@ -170,14 +158,6 @@ function observedText(ignored: readonly string[]): string {
 function goneText(endpointId: string): string {
   return `Another client deleted endpoint ${endpointId}. The operator creates another one.`;
 }
-
-const restartWarning = (note: string) => warning("EndpointRestarting", "Update", note);
-
-const suspendWarning = warning(
-  "EndpointSuspending",
-  "Update",
-  "An annotation asks for a suspend: the compute drops its connections.",
-);
 
 /** The endpoint serves as before. Only a waiting move is not Ready: a client must not work on the old branch. */
 function waiting({ held }: Ruling, message: string): Summary {

@@ -7,8 +7,7 @@ import { annotations } from "../../resource/names.ts";
 import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import type { Claim } from "./claims.ts";
-import { hasConsent } from "./claims.ts";
+import { type Claim, hasConsent } from "./claims.ts";
 import {
   type Candidates,
   candidatesOf,
@@ -18,8 +17,7 @@ import {
   recordOwnership,
 } from "./create-intent.ts";
 import { desiredChanges, fieldStateOf } from "./desired-endpoint.ts";
-import type { Observation } from "./observation.ts";
-import type { Plan } from "./plan.ts";
+import type { Observation, Plan } from "./plan.ts";
 import { scheduledSpec } from "./schedules.ts";
 
 export function planUnowned(spec: PlacedSpec, observation: Observation): Plan {

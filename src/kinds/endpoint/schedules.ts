@@ -2,7 +2,7 @@
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { begunMs, nextEdgeMs } from "../../resource/recurrence.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
-import { sizeText } from "./drift.ts";
+import { sizeText } from "./desired-endpoint.ts";
 
 export interface Scheduled<Spec extends ComputeEndpointSpec = ComputeEndpointSpec> {
   /** The spec with the values of the active schedule. */

@@ -5,7 +5,7 @@ import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { fullGrant, type GrantOf } from "../../../src/engine/grant.ts";
 import type { Claim } from "../../../src/kinds/endpoint/claims.ts";
 import { EndpointKind } from "../../../src/kinds/endpoint/endpoint-kind.ts";
-import type { Observation } from "../../../src/kinds/endpoint/observation.ts";
+import type { Observation } from "../../../src/kinds/endpoint/plan.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeEngine } from "../../support/fakes/fake-engine.ts";

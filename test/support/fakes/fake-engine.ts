@@ -2,13 +2,10 @@
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import type { AttributedOperation } from "../../../src/domain/operation.ts";
 import type { Requeue } from "../../../src/domain/worker.ts";
-import type { CallerAccess, ControlPlaneAccess, ControlPlaneUnit } from "../../../src/engine/context.ts";
-import { dryRun } from "../../../src/engine/dry-run.ts";
 import { fullGrant } from "../../../src/engine/grant.ts";
-import type { Kind } from "../../../src/engine/kind.ts";
-import type { KindTypes } from "../../../src/engine/kind-types.ts";
+import type { CallerAccess, ControlPlaneAccess, ControlPlaneUnit, Kind, KindTypes } from "../../../src/engine/kind.ts";
 import { type Policy, Projects } from "../../../src/engine/memory.ts";
-import { reconcileProject } from "../../../src/engine/project-reconciler.ts";
+import { dryRun, reconcileProject } from "../../../src/engine/project-reconciler.ts";
 import { ProjectOperations } from "../../../src/operations/reader.ts";
 import type { Identity } from "../../../src/resource/identity.ts";
 import { FakeClock } from "../fake-clock.ts";

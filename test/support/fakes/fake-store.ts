@@ -1,6 +1,6 @@
 /** A store of resources of one kind in memory. */
 import { KubernetesError, keyText, type ResourceKey, type ResourceStore } from "../../../src/domain/resource-store.ts";
-import type { KindResource, KindStatus } from "../../../src/engine/kind-types.ts";
+import type { KindResource, KindStatus } from "../../../src/engine/kind.ts";
 import { checkConditions } from "../check-conditions.ts";
 
 export type Write = "addFinalizer" | "removeFinalizer" | "patchStatus";

@@ -256,7 +256,7 @@ describe("lock, turn and budget", () => {
   });
 });
 
-/** Waiting changes as `urgency namespace sinceMs`. */
+/** Waiting changes as `precedence namespace sinceMs`. */
 it.each([
   ["a deletion comes before all", ["Other a 1", "OpenCreate a 1", "Deletion b 9"], undefined, 2],
   ["an open create comes before others", ["Other a 1", "OpenCreate b 9"], undefined, 1],
@@ -266,8 +266,8 @@ it.each([
   ["nothing waits", [], "a", undefined],
 ] as const)("%s", (_, texts, last, first) => {
   const waiting = texts.map((text, at) => {
-    const [urgency, namespace = "", sinceMs] = text.split(" ") as ["Other", string, string];
-    return { urgency, namespace, sinceMs: Number(sinceMs), uid: `${at}` };
+    const [precedence, namespace = "", sinceMs] = text.split(" ") as ["Other", string, string];
+    return { precedence, namespace, sinceMs: Number(sinceMs), uid: `${at}` };
   });
   expect(firstChange(waiting, last)?.uid).toBe(first === undefined ? undefined : `${first}`);
 });

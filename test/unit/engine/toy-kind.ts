@@ -1,7 +1,15 @@
 /** A kind for tests: a resource maps to one object of a fake service. The engine gives all else. */
 import type { ControlPlane, Mutation } from "../../../src/domain/control-plane.ts";
-import type { CommonPlan, Facts, Kind, KindInProject, ProjectFacts, Reads, Step } from "../../../src/engine/kind.ts";
-import type { KindStatus } from "../../../src/engine/kind-types.ts";
+import type {
+  CommonPlan,
+  Facts,
+  Kind,
+  KindInProject,
+  KindStatus,
+  ProjectFacts,
+  Reads,
+  Step,
+} from "../../../src/engine/kind.ts";
 import {
   commonSummary,
   conditionsAfter,
@@ -9,8 +17,8 @@ import {
   whileDeleting,
   withoutEmpty,
 } from "../../../src/engine/summary.ts";
-import { parseMark } from "../../../src/operations/counting.ts";
 import { type OperationLogStep, reduceOperations } from "../../../src/operations/reduce-operations.ts";
+import { watermarkIn } from "../../../src/resource/bookkeeping.ts";
 import { annotations } from "../../../src/resource/names.ts";
 import { isBeingDeleted, type ParsedAs, type StoredObject } from "../../../src/resource/stored-object.ts";
 import type { FakeStore } from "../../support/fakes/fake-store.ts";
@@ -63,7 +71,7 @@ export class ToyKind implements Kind<ToyTypes> {
     return {
       deletionWork: ({ status }) => ((status.objectId ?? status.openCreate) ? "Something" : "Nothing"),
       missingGrant: ({ key }) => (grantOf(key.namespace, projectId).mayChange ? undefined : "There is no grant."),
-      shownLog: ({ status }) => (status.objectId ? { since: parseMark(status) } : undefined),
+      shownLog: ({ status }) => (status.objectId ? { since: watermarkIn(status) } : undefined),
       decide: (facts, reads) => decideToy(facts, this.hasOwnReads ? reads : { own: "Read", ...reads }),
       observe: async ({ resource }) => {
         this.ownReads.push(resource.uid);

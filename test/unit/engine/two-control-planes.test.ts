@@ -117,25 +117,3 @@ it.each([
   expect(status?.createIntent === undefined).toBe(times === 0);
   expect(conditionOf(status?.conditions, "Stalled")?.status).not.toBe("True");
 });
-
-it.each([
-  ["and a person edits the resource", 0],
-  ["and a person edits the resource before it is read again", 2_000],
-])(
-  "while the intent is stored, the control plane gets another URL, %s → the intent is taken back",
-  async (_, storingMs) => {
-    const scene = new UnitScene([]);
-    const { key } = scene.store.put(resource());
-    let isFirst = true;
-    scene.store.afterWrite = async (write) => {
-      if (write !== "patchStatus" || !isFirst) return;
-      isFirst = false;
-      scene.engine.replaceAccess();
-      scene.store.edit(key, ({ generation }) => ({ generation: generation + 1 }));
-      await scene.engine.clock.advance(storingMs);
-    };
-    await scene.engine.reconcile(project);
-    expect(scene.sent).toEqual([]);
-    expect(scene.store.get(key)?.status.createIntent).toBeUndefined();
-  },
-);

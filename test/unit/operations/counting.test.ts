@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import type { AttributedOperation, Operation } from "../../../src/domain/operation.ts";
 import type { ResourceEvent } from "../../../src/domain/resource-store.ts";
-import { countStored, parseMark } from "../../../src/operations/counting.ts";
+import { countStored } from "../../../src/engine/store-step.ts";
 import { reduceOperations } from "../../../src/operations/reduce-operations.ts";
-import type { watermarkIn } from "../../../src/resource/bookkeeping.ts";
+import { type Watermark, watermarkIn } from "../../../src/resource/bookkeeping.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { at, begunState, endedIds, operation, ownership, snapshot, stored, subject } from "./log-builders.ts";
 
@@ -45,7 +45,7 @@ describe("the watermark → counts each operation once", () => {
     const given = subject({ previousOwnership: undefined, ...change });
     const listed = [operation("a", -3_700), operation("b", -3_650), operation("c", -9), running("d", -99)];
     const step = reduceOperations({}, snapshot(listed), given);
-    expect([endedIds(step), parseMark(step.state)?.unfinishedIds]).toEqual([want, ["d"]]);
+    expect([endedIds(step), watermarkIn(step.state)?.unfinishedIds]).toEqual([want, ["d"]]);
   });
 });
 
@@ -53,12 +53,11 @@ const failed: AttributedOperation = {
   ...operation("a", 0, { action: "start_compute", status: "failed", error: "no room" }),
   cause: "SpecChange",
 };
-type StoredMark = NonNullable<ReturnType<typeof watermarkIn>>;
 const msAt = (seconds: number) => Date.parse(at(seconds));
 const metadata = { namespace: "shop", name: "orders", uid: "uid-orders", resourceVersion: "1", generation: 1 };
 
 /** Shows statuses with these watermarks one after the other. Returns the ids that were counted, and the events' texts. */
-function countedAfter(...marks: readonly (Partial<StoredMark> | undefined)[]) {
+function countedAfter(...marks: readonly (Partial<Watermark> | undefined)[]) {
   const counted: AttributedOperation[] = [];
   const events: ResourceEvent[] = [];
   const targets = {
@@ -77,12 +76,12 @@ function countedAfter(...marks: readonly (Partial<StoredMark> | undefined)[]) {
   return [counted.map(({ id }) => id), events.map(({ note }) => note)];
 }
 
-const isCounted: Partial<StoredMark> = { counted: [["a", msAt(0)]] };
+const isCounted: Partial<Watermark> = { counted: [["a", msAt(0)]] };
 const once = [["a"], ["Operation start_compute failed: no room"]];
 const never = [[], []];
 
 describe("a stored status → counts a pending failure once, with an event", () => {
-  it.each<[string, readonly (Partial<StoredMark> | undefined)[], unknown]>([
+  it.each<[string, readonly (Partial<Watermark> | undefined)[], unknown]>([
     ["it was created at the floor", [{ floorMs: msAt(0) }], once],
     ["it was created after the floor, and is not counted", [{}], never],
     ["its id is counted", [isCounted], once],

@@ -1,13 +1,13 @@
 /** Makes operations and statuses for tests of the operation log. */
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
+import { createSnapshot, type OperationsSnapshot } from "../../../src/operations/reader.ts";
 import {
   type LogSubject,
   type OperationLogState,
   type OperationLogStep,
   reduceOperations,
 } from "../../../src/operations/reduce-operations.ts";
-import { createSnapshot, type OperationsSnapshot } from "../../../src/operations/snapshot.ts";
 import type { Ownership } from "../../../src/resource/status-schema.ts";
 import { observedEndpoint } from "../../support/fakes/observed-endpoint.ts";
 import { observedOperation } from "../../support/fakes/observed-operation.ts";

@@ -2,8 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { Operation } from "../../../src/domain/operation.ts";
-import { type HistoryRange, ProjectOperations, type ProjectOperationsOptions } from "../../../src/operations/reader.ts";
-import type { OperationsSnapshot } from "../../../src/operations/snapshot.ts";
+import {
+  type HistoryRange,
+  type OperationsSnapshot,
+  ProjectOperations,
+  type ProjectOperationsOptions,
+} from "../../../src/operations/reader.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { nowMs, operation as operationAt, project } from "./log-builders.ts";
 

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/domain/operation.ts";
-import { parseMark } from "../../../src/operations/counting.ts";
 import { reduceOperations } from "../../../src/operations/reduce-operations.ts";
+import { watermarkIn } from "../../../src/resource/bookkeeping.ts";
 import {
   at,
   begunState,
@@ -37,7 +37,7 @@ describe("our own operations in flight", () => {
     const listed = [operation("b", -9), running("a", -1_000)];
     const step = reduceOperations(begunState(), snapshot(listed), subject({ answeredIds: ["a"] }));
     expect(step.ownInFlight).toMatchObject([{ id: "a" }]);
-    expect(parseMark(step.state)?.unfinishedIds).toEqual(["a"]);
+    expect(watermarkIn(step.state)?.unfinishedIds).toEqual(["a"]);
   });
 });
 
@@ -87,9 +87,9 @@ describe("any state and any log", () => {
             owned,
           );
           const again = reduceOperations(stored(step.state), snapshot(operations), owned);
-          const mark = parseMark(step.state);
-          expect(mark?.unfinishedIds.length ?? 0).toBeLessThanOrEqual(32);
-          expect(mark?.counted.size ?? 0).toBeLessThanOrEqual(32);
+          const watermark = watermarkIn(step.state);
+          expect(watermark?.unfinishedIds.length ?? 0).toBeLessThanOrEqual(32);
+          expect(watermark?.counted.length ?? 0).toBeLessThanOrEqual(32);
           expect(step.state.operations?.length ?? 0).toBeLessThanOrEqual(20);
           expect(endedIds(step).filter((id) => countedIds.includes(id) && !unfinishedIds.includes(id))).toEqual([]);
           expect(endedIds(again)).toEqual([]);

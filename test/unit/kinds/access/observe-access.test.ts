@@ -9,7 +9,7 @@ import type { AccessFacts } from "../../../../src/kinds/access/access-types.ts";
 import { boundTo, referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
 import { BranchReader, isUnchangedInKubernetes, observe } from "../../../../src/kinds/access/observe-access.ts";
 import { isRotationDue } from "../../../../src/kinds/access/rotation.ts";
-import { createSnapshot } from "../../../../src/operations/snapshot.ts";
+import { createSnapshot } from "../../../../src/operations/reader.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import type { DatabaseAccess } from "../../../../src/resource/database-access.ts";
 import { observedEndpoint } from "../../../support/fakes/observed-endpoint.ts";

@@ -1,10 +1,12 @@
 /** Makes observations for tests of decisions, and decides about them as the engine does. */
+
 import type { ObservedEndpoint } from "../../../../src/domain/endpoint.ts";
 import type { Operation } from "../../../../src/domain/operation.ts";
+import { planStanding } from "../../../../src/engine/decision.ts";
 import { fullGrant, type PlaneProblem, type ProjectGrant } from "../../../../src/engine/grant.ts";
-import type { Policy, Posts, ResourceMemory } from "../../../../src/engine/memory.ts";
+import type { MemoryOf } from "../../../../src/engine/kind.ts";
+import type { Policy, Posts } from "../../../../src/engine/memory.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
-import { planStanding } from "../../../../src/engine/standing.ts";
 import { type Claim, ProjectClaims } from "../../../../src/kinds/endpoint/claims.ts";
 import { planAnswered, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
 import { desiredChanges, desiredFields, hashOf } from "../../../../src/kinds/endpoint/desired-endpoint.ts";
@@ -16,8 +18,8 @@ import type {
   EndpointTypes,
   Observation,
   OperationFacts,
-} from "../../../../src/kinds/endpoint/observation.ts";
-import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
+  Plan,
+} from "../../../../src/kinds/endpoint/plan.ts";
 import type { Acknowledged } from "../../../../src/resource/bookkeeping.ts";
 import { type BranchPlace, byId } from "../../../../src/resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
@@ -170,11 +172,17 @@ export function claim(change: Partial<Claim> = {}): Claim {
   };
 }
 
-type Memory = ResourceMemory<EndpointTypes>;
+type Memory = MemoryOf<EndpointTypes>;
 
 export function memory(change: Partial<Memory> = {}): Memory {
   return {
-    ...{ mark: undefined, dueAtMs: monotonicMs, waitingSinceMs: undefined, failure: undefined, writeFailures: 0 },
+    ...{
+      decidedFrom: undefined,
+      dueAtMs: monotonicMs,
+      waitingSinceMs: undefined,
+      failure: undefined,
+      writeFailures: 0,
+    },
     ...{ posts: undefined, pending: new Map(), hint: undefined },
     ...change,
   };

@@ -2,12 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { noGrant, notGrantedMessage, type ProjectGrant } from "../../../../src/engine/grant.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
-import { decideEndpoint, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
+import { decideEndpoint, missingGrant, planFromSnapshot } from "../../../../src/kinds/endpoint/decide.ts";
 import { EndpointsInProject } from "../../../../src/kinds/endpoint/endpoint-kind.ts";
-import type { Observation } from "../../../../src/kinds/endpoint/observation.ts";
-import { missingGrant } from "../../../../src/kinds/endpoint/rights.ts";
-import { formatMark } from "../../../../src/operations/counting.ts";
-import { createSnapshot } from "../../../../src/operations/snapshot.ts";
+import type { Observation } from "../../../../src/kinds/endpoint/plan.ts";
+import { createSnapshot } from "../../../../src/operations/reader.ts";
 import { type BranchPlace, byId } from "../../../../src/resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { endpointName, isIdentityProven, ownershipToken } from "../../../../src/resource/identity.ts";
@@ -315,13 +313,13 @@ describe.each([
 
 const locked = {
   operations: createSnapshot([running], new Set()),
-  lockedSinceMs: () => monotonicMs,
+  lockedForMs: () => 0,
   snapshot: undefined,
 };
 const answer = { endpoint: endpoint(), operations: [] };
 const ours = intentMemory({ isUnresolved: false, answer });
 const bookkeeping = {
-  operationWatermark: formatMark({ floorMs: nowMs - 3_600_000, counted: new Map(), unfinishedIds: [] }),
+  operationWatermark: JSON.stringify({ floorMs: nowMs - 3_600_000, counted: [], unfinishedIds: [] }),
 };
 const waiting = { memory: ours, status: { bookkeeping, operations: [{ ...running, cause: "SpecChange" as const }] } };
 

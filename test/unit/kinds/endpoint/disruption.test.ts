@@ -1,8 +1,7 @@
 /** Tests when a change that drops connections is sent: every combination of policy, state, window and cause. */
 import { describe, expect, it, test } from "vitest";
 import { eventsFor } from "../../../../src/kinds/endpoint/events-for.ts";
-import type { EndpointOutcome, Observation } from "../../../../src/kinds/endpoint/observation.ts";
-import type { Plan } from "../../../../src/kinds/endpoint/plan.ts";
+import type { EndpointOutcome, Observation, Plan } from "../../../../src/kinds/endpoint/plan.ts";
 import { statusFor } from "../../../../src/kinds/endpoint/status-for.ts";
 import { acknowledgedIn } from "../../../../src/resource/bookkeeping.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { ControlPlaneError } from "../../../../src/domain/control-plane-error.ts";
 import { summaryOf } from "../../../../src/kinds/endpoint/endpoint-conditions.ts";
-import type { EndpointOutcome } from "../../../../src/kinds/endpoint/observation.ts";
+import type { EndpointOutcome } from "../../../../src/kinds/endpoint/plan.ts";
 import { statusFor } from "../../../../src/kinds/endpoint/status-for.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { annotations } from "../../../../src/resource/names.ts";

@@ -1,7 +1,7 @@
 /** Makes the observation of a combination of factors. */
 import type { ObservedEndpoint } from "../../../../../src/domain/endpoint.ts";
 import type { Claim } from "../../../../../src/kinds/endpoint/claims.ts";
-import type { Observation } from "../../../../../src/kinds/endpoint/observation.ts";
+import type { Observation } from "../../../../../src/kinds/endpoint/plan.ts";
 import { endpointName, ownershipToken } from "../../../../../src/resource/identity.ts";
 import { annotations } from "../../../../../src/resource/names.ts";
 import type { ComputeEndpointSpec } from "../../../../../src/resource/spec-schema.ts";

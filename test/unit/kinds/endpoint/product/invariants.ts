@@ -1,6 +1,5 @@
 /** The rules that every plan must keep. */
-import type { Observation } from "../../../../../src/kinds/endpoint/observation.ts";
-import type { Plan } from "../../../../../src/kinds/endpoint/plan.ts";
+import type { Observation, Plan } from "../../../../../src/kinds/endpoint/plan.ts";
 import { nowMs, planFor } from "../builders.ts";
 import type { Factors } from "./factors.ts";
 import { answeredId } from "./given.ts";

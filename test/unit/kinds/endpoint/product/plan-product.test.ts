@@ -1,11 +1,11 @@
 /** Tests the rules for every combination of the factors of a decision. */
+
 import { beforeAll, describe, expect, it } from "vitest";
 import { ControlPlaneError } from "../../../../../src/domain/control-plane-error.ts";
 import { isSameStored } from "../../../../../src/domain/same-stored.ts";
+import { traitsOf } from "../../../../../src/kinds/endpoint/endpoint-kind.ts";
 import { endpointPlan } from "../../../../../src/kinds/endpoint/log-subject.ts";
-import type { EndpointOutcome } from "../../../../../src/kinds/endpoint/observation.ts";
-import type { Plan } from "../../../../../src/kinds/endpoint/plan.ts";
-import { rulesOf } from "../../../../../src/kinds/endpoint/plan-table.ts";
+import type { EndpointOutcome, Plan } from "../../../../../src/kinds/endpoint/plan.ts";
 import { statusFor } from "../../../../../src/kinds/endpoint/status-for.ts";
 import { isTrue } from "../../../../../src/resource/conditions.ts";
 import { type ComputeEndpointStatus, statusSchema } from "../../../../../src/resource/status-schema.ts";
@@ -37,7 +37,7 @@ function note(rule: string, factors: Factors, words: string): void {
 /** The ways in which a plan can end. */
 function outcomesOf(plan: Plan): readonly EndpointOutcome[] {
   const own = endpointPlan(plan);
-  if (own === undefined || rulesOf(own).traits(own).shape !== "Change") {
+  if (own === undefined || traitsOf(own).shape !== "Change") {
     return [{ kind: "NothingSent" }];
   }
   const lost = new ControlPlaneError("TimedOut", "no answer in time", { effect: "Unknown" });
