@@ -1,6 +1,5 @@
 /** What one reconcile has read and decided for one resource. What is the same for every kind is decided here. */
 import type { ControlPlane } from "../domain/control-plane.ts";
-import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { annotations } from "../resource/names.ts";
 import { isBeingDeleted, isPaused } from "../resource/stored-object.ts";
 import {
@@ -43,8 +42,6 @@ export class Decision<T extends KindTypes> {
   scope: KindInProject<T>;
   resource: T["resource"];
   plan: PlanOf<T>;
-  /** Why a read that the decision needs failed; `undefined`: none failed. */
-  readError: ControlPlaneError | undefined;
   readonly isChanged: boolean;
   readonly isDue: boolean;
   #reads: Reads<T> = {};
@@ -112,10 +109,8 @@ export class Decision<T extends KindTypes> {
       }
       if (plan.at === "Own") {
         await this.#observe(from);
-      } else {
-        const read = await reads.readById(plan.endpointId);
-        this.readError = read === "Shown" ? undefined : read;
-        if (read !== "Shown") return;
+      } else if (!(await reads.readById(plan.endpointId))) {
+        return;
       }
       this.plan = this.decide();
     }

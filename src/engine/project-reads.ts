@@ -1,7 +1,6 @@
 /** Reads operations and endpoints of a project, and updates what the process remembers of the project. */
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
-import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ObservedEndpoint, ProjectSnapshot } from "../domain/endpoint.ts";
 import { holdsProjectLock, type Operation } from "../domain/operation.ts";
 import type { HistoryRange, OperationsSnapshot } from "../operations/reader.ts";
@@ -21,15 +20,12 @@ const lockPatienceMs = 60_000;
 /** The maximum number of endpoints that one reconcile reads by id. */
 const readsByIdLimit = 20;
 
-/** `Shown`: the snapshot shows the result now. */
-type ReadById = "Shown" | ControlPlaneError;
-
 /** What one reconcile has read of its project. */
 export class ProjectReads {
   operations: OperationsSnapshot;
   readonly #context: ReadContext;
   readonly #project: ProjectMemory;
-  readonly #readsById = new Map<string, Promise<ReadById>>();
+  readonly #readsById = new Map<string, Promise<void>>();
   /** The endpoints. `undefined`: an operation locks the project, so nothing can be changed and they were not listed. */
   snapshot: ProjectSnapshot | undefined;
 
@@ -64,30 +60,29 @@ export class ProjectReads {
     return operations.length > 0 && this.lockedForMs(nowMs) < lockPatienceMs;
   }
 
-  /** Reads an endpoint by id, once in a reconcile. @returns `undefined`: not now */
-  async readById(endpointId: string): Promise<ReadById | undefined> {
+  /**
+   * Reads an endpoint by id, once in a reconcile. @throws ControlPlaneError
+   * @returns whether the snapshot shows the result; false: not in this reconcile
+   */
+  async readById(endpointId: string): Promise<boolean> {
     const known = this.#readsById.get(endpointId);
-    if (known !== undefined || this.snapshot === undefined || this.#readsById.size >= readsByIdLimit) {
-      return known;
+    if (known === undefined && (this.snapshot === undefined || this.#readsById.size >= readsByIdLimit)) {
+      return false;
     }
-    const read = this.#readById(endpointId, this.snapshot);
+    const read = known ?? this.#readById(endpointId);
     this.#readsById.set(endpointId, read);
-    return await read;
+    await read;
+    return true;
   }
 
-  async #readById(endpointId: string, snapshot: ProjectSnapshot): Promise<ReadById> {
-    try {
-      const endpoint = await this.#context.controlPlane.getEndpoint(this.#project.projectId, endpointId);
-      const latest = this.snapshot ?? snapshot;
-      const endpoints = new Map(latest.endpoints);
-      endpoints.delete(endpointId);
-      if (endpoint !== undefined) endpoints.set(endpointId, endpoint);
-      this.snapshot = { ...latest, endpoints, readsById: new Set(latest.readsById).add(endpointId) };
-      return "Shown";
-    } catch (error) {
-      if (!(error instanceof ControlPlaneError)) throw error;
-      return error;
-    }
+  async #readById(endpointId: string): Promise<void> {
+    const endpoint = await this.#context.controlPlane.getEndpoint(this.#project.projectId, endpointId);
+    const { snapshot: latest } = this;
+    if (latest === undefined) return;
+    const endpoints = new Map(latest.endpoints);
+    endpoints.delete(endpointId);
+    if (endpoint !== undefined) endpoints.set(endpointId, endpoint);
+    this.snapshot = { ...latest, endpoints, readsById: new Set(latest.readsById).add(endpointId) };
   }
 }
 

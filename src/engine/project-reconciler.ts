@@ -220,7 +220,7 @@ class ProjectReconcile {
     if (readFailure !== undefined) {
       const { error, sinceMs } = readFailure;
       const forMs = this.#context.clock.monotonicMs() - sinceMs;
-      await Promise.all(chosen.map((each) => each.fail({ error, forMs, isProjectGone: isGone })));
+      await Promise.all(chosen.map((each) => each.fail(error, forMs, isGone)));
     }
   }
 
@@ -287,7 +287,6 @@ export async function dryRun<T extends KindTypes>(
   const range = decision.shownLog?.since;
   const reads = await readProject({ clock, controlPlane }, project, range ? [range] : []);
   await decision.readAndDecide(controlPlane, reads);
-  if (decision.readError !== undefined) throw decision.readError;
   const isDelayed = reads.snapshot === undefined && (decision.shape === "Change" || decision.shape === "Look");
   return { plan: decision.plan, afterOperation: isDelayed ? reads.lockHolder?.id : undefined };
 }

@@ -14,14 +14,6 @@ import { deferredOutcome, dueAfter, isAtWork, type WaitingChange } from "./sched
 import { type Calls, sendChange } from "./send-change.ts";
 import { release, storeStep } from "./store-step.ts";
 
-export interface FailedRead {
-  readonly error: ControlPlaneError;
-  /** Milliseconds since the first of these equal failures. */
-  readonly forMs: number;
-  /** Whether the project was deleted: for a minute it answers 404 to the key that has listed it before. */
-  readonly isProjectGone: boolean;
-}
-
 export interface ReconcileParts<T extends KindTypes> extends DecisionOf<T> {
   readonly context: EngineContext;
   readonly kind: Kind<T>;
@@ -32,6 +24,8 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
   readonly context: EngineContext;
   readonly kind: Kind<T>;
   readonly #projectMemory: ProjectMemory;
+  /** Why a read that the decision needs failed; `undefined`: none failed. */
+  #readError: ControlPlaneError | undefined;
   /** Whether this reconcile does nothing more for the resource: it is released, stored or gone, or the work failed. */
   #isDone = false;
 
@@ -135,7 +129,7 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
         await this.readAndDecide(from, reads, isTurn);
       } catch (error) {
         if (!(error instanceof ControlPlaneError)) throw error;
-        this.readError = error;
+        this.#readError = error;
       }
       this.#noteWaiting();
     });
@@ -143,9 +137,9 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
 
   /** A change that is held back does not wait. A resource that is due waits also for the list of a locked project. */
   #noteWaiting(): void {
-    const { shape, readError } = this;
+    const { shape } = this;
     const isWish = shape === "Change" && !this.#isHeldBack;
-    const isWaiting = readError === undefined && (isWish || (shape === "Look" && this.isExpecting()));
+    const isWaiting = this.#readError === undefined && (isWish || (shape === "Look" && this.isExpecting()));
     const sinceMs = this.memory.waitingSinceMs ?? this.project.monotonicMs;
     this.memory.waitingSinceMs = isWaiting ? sinceMs : undefined;
   }
@@ -227,8 +221,8 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
   }
 
   async #restingOutcome(): Promise<Outcome<T>> {
-    if (this.readError !== undefined) {
-      this.#noteFailure(this.readError);
+    if (this.#readError !== undefined) {
+      this.#noteFailure(this.#readError);
       return this.#failed();
     }
     switch (this.shape) {
@@ -245,8 +239,11 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
     }
   }
 
-  /** Reports that the project cannot be read. A decision that needs no control plane stays valid. */
-  async fail({ error, forMs, isProjectGone }: FailedRead): Promise<void> {
+  /**
+   * Reports that the project cannot be read. A decision that needs no control plane stays valid.
+   * @param isProjectGone whether it was deleted: for a minute it answers 404 to the key that has listed it before
+   */
+  async fail(error: ControlPlaneError, forMs: number, isProjectGone: boolean): Promise<void> {
     if (this.#isDone) {
       return;
     }

@@ -1,10 +1,11 @@
 /** Sends one change to the control plane, after storing what a crash must not lose. */
-import type { Clock } from "../domain/clock.ts";
+
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import { isSameStored } from "../domain/same-stored.ts";
 import type { Target } from "./decision.ts";
-import type { CallerAccess, KindTypes, MemoryOf, Step } from "./kind.ts";
+import type { CallerAccess, KindTypes, Step } from "./kind.ts";
+import type { ResourceMemory } from "./memory.ts";
 
 /** The calls of one reconcile, which reads, and sends at most one change. */
 export interface Calls extends CallerAccess {
@@ -55,10 +56,7 @@ export async function sendChange<T extends KindTypes>(target: Target<T>, calls: 
     for (const event of scope.traitsOf(step.plan).announced ?? []) context.events.record(current, event);
   }
   try {
-    const facts = { ...step.facts, resource: current };
-    const under = { memory, attempt: scope.traitsOf(plan).attempt, clock: context.clock };
-    const answer = await postUnder(under, () => scope.send({ ...step, facts }, calls.controlPlane));
-    return { kind: "Accepted", resource: current, answer };
+    return { kind: "Accepted", resource: current, answer: await post(change, current) };
   } catch (error) {
     if (!(error instanceof ControlPlaneError)) {
       throw error;
@@ -100,29 +98,27 @@ function isWanted<T extends KindTypes>(change: Change<T>, newest: T["resource"] 
   return plan.kind === step.plan.kind && scope.traitsOf(plan as T["plan"]).name === scope.traitsOf(step.plan).name;
 }
 
-type PostsMemory<T extends KindTypes = KindTypes> = Pick<MemoryOf<T>, "posts">;
-
 /** A note is about to be stored: no request was sent under it. @param attempt `undefined`: the change is no create */
-export function beginPosts(memory: PostsMemory, attempt: string | undefined, nowMs: number): void {
+export function beginPosts(memory: Pick<ResourceMemory, "posts">, attempt: string | undefined, nowMs: number): void {
   if (attempt !== undefined && memory.posts?.attempt !== attempt) {
     memory.posts = { attempt, isUnresolved: false, sinceMs: nowMs, answer: undefined };
   }
 }
 
-/** Sends one request under a note. Until it is answered, it may take effect at any moment. @throws what `send` throws */
-async function postUnder<T extends KindTypes>(
-  of: { readonly memory: PostsMemory<T>; readonly attempt: string | undefined; readonly clock: Clock },
-  send: () => Promise<T["answer"]>,
-): Promise<T["answer"]> {
-  const { memory, attempt, clock } = of;
-  if (attempt === undefined) {
-    return await send();
-  }
+/** Sends one request. Until that of a create is answered, it may take effect at any moment. @throws what `send` throws */
+async function post<T extends KindTypes>(change: Change<T>, resource: T["resource"]): Promise<T["answer"]> {
+  const { target, calls, step } = change;
+  const { memory, scope, context } = target;
+  const { attempt } = scope.traitsOf(step.plan);
   const { posts: before } = memory;
-  memory.posts = { attempt, isUnresolved: true, sinceMs: clock.monotonicMs(), answer: undefined };
+  const note = (isUnresolved: boolean, answer: T["answer"] | undefined) => {
+    const sinceMs = context.clock.monotonicMs();
+    if (attempt !== undefined) memory.posts = { attempt, isUnresolved, sinceMs, answer };
+  };
+  note(true, undefined);
   try {
-    const answer = await send();
-    memory.posts = { attempt, isUnresolved: false, sinceMs: clock.monotonicMs(), answer };
+    const answer = await scope.send({ ...step, facts: { ...step.facts, resource } }, calls.controlPlane);
+    note(false, answer);
     return answer;
   } catch (error) {
     // A refusal says nothing about an earlier request under the same note.

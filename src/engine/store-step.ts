@@ -8,9 +8,9 @@ import { type Watermark, watermarkIn } from "../resource/bookkeeping.ts";
 import type { Target } from "./decision.ts";
 import { failureStallOf, patienceMs } from "./failures.ts";
 import { hasMoved } from "./guarded.ts";
-import { eventsOfIgnored } from "./ignored-annotations.ts";
 import { commonPlan, type EngineContext, type KindResource, type KindTypes, type Step } from "./kind.ts";
 import { eventsOfTrouble, logStep, projectGone, resourceFields, traceStep } from "./report.ts";
+import { eventsOfIgnored } from "./summary.ts";
 
 /** The maximum number of attempts to store the answer to a change, if each attempt ends in a conflict. */
 const attemptsLimit = 5;

@@ -1,7 +1,10 @@
 /** What one reconcile says about one resource, and the conditions that show it. */
+
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { Operation } from "../domain/operation.ts";
+import { type ResourceEvent, warning } from "../domain/resource-store.ts";
 import { type ConditionDraft, conditionOf, isTrue, mergeConditions } from "../resource/conditions.ts";
+import { annotations, group } from "../resource/names.ts";
 import type { Condition } from "../resource/status-schema.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import {
@@ -14,8 +17,15 @@ import {
   remedies,
   sentenceOf,
 } from "./failures.ts";
-import { withIgnored } from "./ignored-annotations.ts";
-import { type CommonPlanOf, commonPlan, type KindResource, type KindTypes, type Outcome, type Step } from "./kind.ts";
+import {
+  type CommonPlanOf,
+  commonPlan,
+  type KindResource,
+  type KindStatus,
+  type KindTypes,
+  type Outcome,
+  type Step,
+} from "./kind.ts";
 
 export type Summary =
   | Said<"Ready" | "Progressing" | "Stalled">
@@ -229,4 +239,28 @@ export function withoutEmpty<Status extends object>(status: Status): Status {
     ([, value]) => value !== undefined && !(value instanceof Object && Object.keys(value).length === 0),
   );
   return Object.fromEntries(entries) as Status;
+}
+
+const meaningful: Readonly<Record<string, RegExp>> = {
+  ...Object.fromEntries(Object.values(annotations).map((name) => [name, /(?:)/])),
+  [annotations.paused]: /^(?:true|false)$/,
+  [annotations.resolveCreate]: /^(?:adopt|abandon)=./,
+};
+
+const begin = " The operator ignores these annotations:";
+
+/** Reports annotations of our prefix that mean nothing to the operator, for instance `pausd`. Ends the message of Ready with what is ignored. @param message may end with what was ignored before */
+export function withIgnored(message: string, { annotations: given }: KindResource): string {
+  const wrong = Object.entries(given).filter(([name, value]) => !meaningful[name]?.test(value));
+  const texts = wrong.map(([name, value]) => `${name.slice(group.length + 1)}=${JSON.stringify(value.slice(0, 40))}`);
+  const note = wrong.length === 0 ? "" : `${begin} ${texts.join(", ")}.`.slice(0, 300);
+  return `${message.split(begin)[0]}${note}`;
+}
+
+const noteIn = ({ conditions }: KindStatus) => conditionOf(conditions, "Ready")?.message.split(begin)[1];
+
+/** One Warning when they appear. @param next the status that was stored */
+export function eventsOfIgnored(before: KindStatus, next: KindStatus): readonly ResourceEvent[] {
+  const [known, note] = [before, next].map(noteIn);
+  return note === undefined || note === known ? [] : [warning("AnnotationIgnored", "Reconcile", begin.trim() + note)];
 }

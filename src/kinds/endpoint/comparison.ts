@@ -4,10 +4,9 @@ import { type ConditionDraft, conditionOf, secondsTime } from "../../resource/co
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, PendingChange } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { diffEndpoint, driftOf } from "./desired-endpoint.ts";
-import { endpointPlan, latestEndpoint, recordsAfter } from "./log-subject.ts";
+import { diffEndpoint, driftOf, nextScheduleMs, type Scheduled } from "./desired-endpoint.ts";
 import { type EndpointStep, rulingIn } from "./plan.ts";
-import { nextScheduleMs, type Scheduled } from "./schedules.ts";
+import { endpointPlan, latestEndpoint, recordsAfter } from "./plan-table.ts";
 
 /** Of ChangePending and InSync. */
 export type ComparisonDrafts = readonly (ConditionDraft | undefined)[];

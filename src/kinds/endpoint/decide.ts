@@ -1,8 +1,11 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has, and which rights it needs. */
+
+import { outcomeOf } from "../../domain/operation.ts";
 import { invalidSpec } from "../../engine/decision.ts";
 import { mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
 import { type CommonPlan, type Reads, stall } from "../../engine/kind.ts";
-import { remoteStateOf } from "../../engine/project-reads.ts";
+import { type ProjectReads, remoteStateOf } from "../../engine/project-reads.ts";
+import { type LogSubject, reduceOperations } from "../../operations/reduce-operations.ts";
 import { type BranchPlace, byId } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, deletionFieldsOf, isObserved, workProjectOf } from "../../resource/compute-endpoint.ts";
 import { ownershipOf } from "../../resource/identity.ts";
@@ -10,12 +13,19 @@ import { annotations, finalizer } from "../../resource/names.ts";
 import type { ComputeEndpointSpec, PlacedSpec } from "../../resource/spec-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { hasConsent, type ProjectClaims } from "./claims.ts";
-import { driftOf } from "./desired-endpoint.ts";
-import { operationFactsOf } from "./log-subject.ts";
-import { type EndpointFacts, type EndpointTypes, lookAt, type Observation, type Plan } from "./plan.ts";
+import { driftOf, scheduledSpec } from "./desired-endpoint.ts";
+import {
+  type EndpointFacts,
+  type EndpointStep,
+  type EndpointTypes,
+  lookAt,
+  type Observation,
+  type OperationFacts,
+  type Plan,
+} from "./plan.ts";
 import { planDeletion, planOperationWait, planOwned } from "./plan-owned.ts";
+import { answeredOperations, latestEndpoint, readEndpoint, recordsAfter } from "./plan-table.ts";
 import { planOpenCreate, planUnowned, readWriteEndpointOf } from "./plan-unowned.ts";
-import { scheduledSpec } from "./schedules.ts";
 
 export interface Around {
   readonly place: BranchPlace;
@@ -199,4 +209,43 @@ function missingRight(
 
 function isAsking({ spec }: ComputeEndpoint): boolean {
   return spec.kind === "Valid" && hasConsent(spec.spec);
+}
+
+/** What of a resource and its step the operation log needs. */
+export function subjectOf(step: EndpointStep): LogSubject {
+  const { resource, nowMs: readMs } = step.facts;
+  const endpoint = latestEndpoint(step);
+  const { plan, facts } = step;
+  const observed = plan?.kind === "Observe" ? ownershipOf(facts, plan.endpoint, "Adopted") : undefined;
+  // The host of an endpoint has its id.
+  const isSame = resource.status.host === endpoint?.host;
+  const sizes = [resource.status.compute, readEndpoint(step), endpoint].filter((each) => each !== undefined);
+  return {
+    ...{ readMs, sizes, endpoint },
+    ownership: recordsAfter(step).ownership ?? observed,
+    previousOwnership: resource.status.ownership ?? (isSame ? observed : undefined),
+    answeredIds: answeredOperations(step).map(({ id }) => id),
+    answeredCause: step.plan?.kind === "UpdateEndpoint" && step.plan.isCorrection ? "Drift" : undefined,
+    acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
+  };
+}
+
+export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): OperationFacts {
+  const { resource, monotonicMs } = facts;
+  const reads: Reads<EndpointTypes> = { project };
+  const subject = subjectOf({ facts, reads, plan: undefined, outcome: { kind: "NothingSent" } });
+  const { ownInFlight, state } = reduceOperations(resource.status, project.operations, subject);
+  const { operations: shown = [] } = state;
+  const failed = shown.filter((operation) => outcomeOf(operation) === "Failed");
+  const [newest] = shown;
+  return {
+    ownInFlight,
+    inFlightForMs: project.lockedForMs(monotonicMs),
+    failedIds: new Set([
+      ...failed.map(({ id }) => id),
+      ...(state.failedActions ?? []).map(({ operationId }) => operationId),
+    ]),
+    shown,
+    isSuspended: newest?.action === "suspend_compute" && outcomeOf(newest) === "Succeeded",
+  };
 }

@@ -13,9 +13,8 @@ import { type ConditionDraft, conditionOf } from "../../resource/conditions.ts";
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointStatus, Condition } from "../../resource/status-schema.ts";
 import type { ComparisonDrafts } from "./comparison.ts";
-import { endpointPlan } from "./log-subject.ts";
 import { deletingMessage, type EndpointStep, waitingMessage } from "./plan.ts";
-import { rulesOf } from "./plan-table.ts";
+import { endpointPlan, rulesOf } from "./plan-table.ts";
 
 type FailedActions = NonNullable<ComputeEndpointStatus["failedActions"]>;
 

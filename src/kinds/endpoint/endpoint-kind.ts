@@ -20,12 +20,11 @@ import { finalizer } from "../../resource/names.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { claimOf, mayClaimAt, ProjectClaims } from "./claims.ts";
-import { decideEndpoint, deletionWork, missingGrant } from "./decide.ts";
+import { decideEndpoint, deletionWork, missingGrant, subjectOf } from "./decide.ts";
 import { endpointConditions } from "./endpoint-conditions.ts";
 import { branchGone, eventsFor } from "./events-for.ts";
-import { endpointPlan, subjectOf } from "./log-subject.ts";
 import type { EndpointAnswer, EndpointFacts, EndpointPlan, EndpointStep, EndpointTypes, Plan, PlanOf } from "./plan.ts";
-import { rulesOf } from "./plan-table.ts";
+import { endpointPlan, rulesOf } from "./plan-table.ts";
 import { statusFor } from "./status-for.ts";
 
 export class EndpointKind implements Kind<EndpointTypes> {

@@ -4,9 +4,8 @@ import type { ReleaseCause } from "../../engine/kind.ts";
 import { acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
-import { endpointPlan } from "./log-subject.ts";
 import { type EndpointStep, rulingIn } from "./plan.ts";
-import { rulesOf } from "./plan-table.ts";
+import { endpointPlan, rulesOf } from "./plan-table.ts";
 
 /**
  * Each event reports a transition, so a resource at rest has none.

@@ -7,9 +7,8 @@ import { type DisruptionPolicy, isHoldingBack, timingOf } from "../../resource/d
 import { annotations } from "../../resource/names.ts";
 import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { FieldDifference, PendingChange } from "../../resource/status-schema.ts";
-import { driftOf, hashOf } from "./desired-endpoint.ts";
+import { driftOf, hashOf, isScheduledSize } from "./desired-endpoint.ts";
 import { branchField, type Observation, type Ruling, sizeField } from "./plan.ts";
-import { isScheduledSize } from "./schedules.ts";
 
 /**
  * Rules on the move and the new size that an endpoint needs. Pure. Everything that it remembers is in status. If status

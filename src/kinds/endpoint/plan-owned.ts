@@ -15,6 +15,7 @@ import {
   hashOf,
   mayResend,
   mergeChanges,
+  nextScheduleMs,
   resendWaitMs,
 } from "./desired-endpoint.ts";
 import { rulingOf } from "./pending-change.ts";
@@ -30,7 +31,6 @@ import {
   waitingMessage,
 } from "./plan.ts";
 import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName, readWriteEndpointOf } from "./plan-unowned.ts";
-import { nextScheduleMs } from "./schedules.ts";
 
 export function planOwned(ownership: Ownership, spec: PlacedSpec, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);

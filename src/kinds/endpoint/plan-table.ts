@@ -1,7 +1,9 @@
-/** A table with one entry for each plan of a ComputeEndpoint: its summary, records, delays and events. */
+/** A table with one entry for each plan of a ComputeEndpoint: its summary, records, delays and events. Then what a step shows. */
+
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
-import { isInFlight } from "../../domain/operation.ts";
+import { isInFlight, type Operation } from "../../domain/operation.ts";
 import { type ResourceEvent, warning } from "../../domain/resource-store.ts";
+import { ownPlan } from "../../engine/kind.ts";
 import type { Policy } from "../../engine/memory.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { progressing, type Summary } from "../../engine/summary.ts";
@@ -13,6 +15,7 @@ import {
   type EndpointFacts,
   type EndpointOutcome,
   type EndpointPlan,
+  type EndpointStep,
   type PlanOf,
   type PowerEcho,
   type Ruling,
@@ -171,4 +174,40 @@ function ready(unverifiable: readonly string[]): Summary {
   const unproven = ` The control plane accepted ${hidden} and does not show it, so the operator cannot verify that.`;
   const message = `The endpoint matches spec.${hidden === "" ? "" : unproven}`;
   return { kind: "Ready", reason: "UpToDate", message };
+}
+
+/** `reduceOperations` needs the ownership record before the whole status can be computed. */
+export function recordsAfter({ plan, outcome, facts }: EndpointStep): Records {
+  const { ownership, createIntent } = facts.resource.status;
+  const own = endpointPlan(plan);
+  return { ownership, createIntent, ...(own && rulesOf(own).records(own, outcome, facts)) };
+}
+
+export function endpointPlan(plan: EndpointStep["plan"]): EndpointPlan | undefined {
+  return ownPlan<EndpointPlan>(plan);
+}
+
+/**
+ * Returns the newest state of the resource's endpoint that a reconcile knows: from our own answer, else from the
+ * reads. `undefined`: it saw no endpoint, or its DELETE was accepted.
+ */
+export function latestEndpoint({ reads, plan, outcome, facts }: EndpointStep): ObservedEndpoint | undefined {
+  const own = endpointPlan(plan);
+  const shown = own && rulesOf(own).shownEndpoint(own, outcome);
+  return shown !== undefined || outcome.kind === "Accepted" ? shown : readEndpoint({ reads, facts });
+}
+
+export function readEndpoint({ reads, facts }: Pick<EndpointStep, "reads" | "facts">): ObservedEndpoint | undefined {
+  const endpointId = facts.resource.status.ownership?.endpointId;
+  return endpointId === undefined ? undefined : reads.project?.snapshot?.endpoints.get(endpointId);
+}
+
+export function answeredOperations({ outcome, plan, facts }: EndpointStep): readonly Operation[] {
+  if (outcome.kind === "Accepted") {
+    return outcome.answer.operations;
+  }
+  const own = endpointPlan(plan);
+  return own !== undefined && rulesOf(own).request(own, outcome).kind === "Accepted"
+    ? (facts.memory.posts?.answer?.operations ?? [])
+    : [];
 }

@@ -16,9 +16,8 @@ import {
   isForPlaceOf,
   recordOwnership,
 } from "./create-intent.ts";
-import { desiredChanges, fieldStateOf } from "./desired-endpoint.ts";
+import { desiredChanges, fieldStateOf, scheduledSpec } from "./desired-endpoint.ts";
 import type { Observation, Plan } from "./plan.ts";
-import { scheduledSpec } from "./schedules.ts";
 
 export function planUnowned(spec: PlacedSpec, observation: Observation): Plan {
   return (

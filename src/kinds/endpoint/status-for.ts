@@ -10,12 +10,10 @@ import type { ComputeEndpointSpec } from "../../resource/spec-schema.ts";
 import type { ComputeEndpointStatus } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { comparisonOf } from "./comparison.ts";
-import { desiredChanges, desiredFields, diffEndpoint, hashOf, sizeText } from "./desired-endpoint.ts";
+import { desiredChanges, desiredFields, diffEndpoint, hashOf, scheduledSpec, sizeText } from "./desired-endpoint.ts";
 import { endpointConditions, summaryOf } from "./endpoint-conditions.ts";
-import { answeredOperations, endpointPlan, latestEndpoint, recordsAfter } from "./log-subject.ts";
 import { type EndpointFacts, type EndpointStep, rulingIn } from "./plan.ts";
-import { rulesOf } from "./plan-table.ts";
-import { scheduledSpec } from "./schedules.ts";
+import { answeredOperations, endpointPlan, latestEndpoint, recordsAfter, rulesOf } from "./plan-table.ts";
 
 /** Equal input gives equal status, so a resource at rest causes no write. */
 export function statusFor(step: EndpointStep, log: OperationLogStep): ComputeEndpointStatus {

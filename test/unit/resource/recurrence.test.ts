@@ -1,6 +1,6 @@
 /** Tests when windows and schedules are open, also when clocks change, and which values a schedule gives. */
 import { describe, expect, test } from "vitest";
-import { nextScheduleMs, scheduledSpec } from "../../../src/kinds/endpoint/schedules.ts";
+import { nextScheduleMs, scheduledSpec } from "../../../src/kinds/endpoint/desired-endpoint.ts";
 import { begunMs, nextEdgeMs } from "../../../src/resource/recurrence.ts";
 import { spec } from "../kinds/endpoint/builders.ts";
 

@@ -1,9 +1,8 @@
 /** Tests the decisions about a resource with `management: Observe`. */
 import { describe, expect, it, test } from "vitest";
 import { fullGrant, noGrant } from "../../../../src/engine/grant.ts";
-import { decideEndpoint } from "../../../../src/kinds/endpoint/decide.ts";
+import { decideEndpoint, subjectOf } from "../../../../src/kinds/endpoint/decide.ts";
 import { eventsFor } from "../../../../src/kinds/endpoint/events-for.ts";
-import { subjectOf } from "../../../../src/kinds/endpoint/log-subject.ts";
 import { statusFor } from "../../../../src/kinds/endpoint/status-for.ts";
 import { byId } from "../../../../src/resource/branch-place.ts";
 import type { ComputeEndpointSpec } from "../../../../src/resource/spec-schema.ts";
