@@ -1,7 +1,9 @@
 /** What one reconcile has read and decided for one resource. What is the same for every kind is decided here. */
+
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { annotations } from "../resource/names.ts";
 import { isBeingDeleted, isPaused } from "../resource/stored-object.ts";
+import type { PlaneProblem } from "./grant.ts";
 import {
   type CommonPlan,
   commonPlan,
@@ -91,8 +93,8 @@ export class Decision<T extends KindTypes> {
   /** Decides for this or a newer version of the resource, as of the begin of the reconcile or later. */
   decide(resource = this.resource, nowMs = this.project.nowMs): PlanOf<T> {
     const facts = { ...this.#facts(resource), nowMs };
-    const standing = { kind: this.scope, finalizer: this.#finalizer, project: this.project };
-    return planStanding(standing, facts) ?? this.scope.decide(facts, this.#reads);
+    const standing = { finalizer: this.#finalizer, problem: this.project.problem };
+    return planStanding(this.scope, facts, standing) ?? this.scope.decide(facts, this.#reads);
   }
 
   /**
@@ -142,49 +144,40 @@ export class Decision<T extends KindTypes> {
   }
 }
 
-export interface Standing<T extends KindTypes> {
-  readonly kind: Pick<KindInProject<T>, "deletionWork" | "isKeptWhilePaused" | "isProven" | "missingGrant">;
-  readonly finalizer: string;
-  readonly project: Pick<ProjectFacts, "problem">;
-}
-
 /** Pauses, deletions without work and missing rights, in their order. They need no read. @returns `undefined`: the kind decides */
 export function planStanding<T extends KindTypes>(
-  { kind, finalizer, project }: Standing<T>,
-  { resource, memory }: Facts<T>,
+  kind: KindInProject<T>,
+  facts: Facts<T>,
+  { finalizer, problem }: { readonly finalizer: string; readonly problem: PlaneProblem | undefined },
 ): CommonPlan | undefined {
+  const { resource } = facts;
   const isDeleted = isBeingDeleted(resource);
   if (isDeleted && !resource.finalizers.includes(finalizer)) {
     return { kind: "Idle", dueInMs: undefined };
   }
-  if (isPaused(resource) && !isKept(kind, resource)) {
+  const isKept = !isDeleted && kind.isKeptWhilePaused?.(resource);
+  if (isPaused(resource) && !isKept) {
     return paused;
   }
   const held = isDeleted ? kind.deletionWork(resource) : "Something";
   if (held !== "Something") {
     return { kind: "RemoveFinalizer", cause: held === "Nothing" ? "NeverCreated" : "Retained" };
   }
-  const { problem } = project;
   if (problem !== undefined && (isDeleted || kind.missingGrant(resource) === undefined)) {
     return stall(problem.reason, problem.message);
   }
   if (problem === undefined && kind.isProven?.(resource) === false) {
     return unproven(isDeleted);
   }
-  // The answer to a create is stored first, whatever spec says now.
-  return memory.posts?.answer === undefined || isDeleted ? planRights(kind, resource) : undefined;
+  return planRights(kind, facts);
 }
 
-function isKept<T extends KindTypes>(kind: Pick<KindInProject<T>, "isKeptWhilePaused">, resource: T["resource"]) {
-  return !isBeingDeleted(resource) && kind.isKeptWhilePaused?.(resource) === true;
-}
-
-function planRights<T extends KindTypes>(
-  kind: Pick<KindInProject<T>, "missingGrant">,
-  resource: T["resource"],
-): CommonPlan | undefined {
-  if (!isBeingDeleted(resource) && resource.spec.kind === "Invalid") {
-    return invalidSpec(resource.spec.problems);
+function planRights<T extends KindTypes>(kind: KindInProject<T>, facts: Facts<T>): CommonPlan | undefined {
+  const { resource, memory } = facts;
+  if (!isBeingDeleted(resource)) {
+    // The answer to a create is stored first, whatever spec says now.
+    if (memory.posts?.answer !== undefined) return undefined;
+    if (resource.spec.kind === "Invalid") return invalidSpec(resource.spec.problems);
   }
   const missing = kind.missingGrant(resource);
   return missing === undefined ? undefined : stall("ProjectNotGranted", missing);

@@ -4,16 +4,21 @@ import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import type { ProgressReason, StallReason } from "../resource/conditions.ts";
 import type { FailureRow, Policy } from "./memory.ts";
 
-const failureStalls = [
-  "Forbidden",
-  "Rejected",
-  "BranchOccupied",
-  "ProjectNotFound",
-  "BranchNotFound",
-  "ProjectLocked",
-] as const satisfies readonly StallReason[];
+/** The Stalled reasons of calls that fail, and what a person can do about each. */
+export const remedies = {
+  Forbidden:
+    "Give the API key the permission for this project, or use another key. The operator tries again by itself.",
+  Rejected:
+    "Change spec so that the control plane accepts it, or raise the limit that it names. The operator tries again by itself.",
+  BranchOccupied: "Delete the other endpoint of that branch, or set spec.branchId to another branch.",
+  ProjectLocked:
+    "Look at that operation in the control plane, and ask its support if the operation never ends. The operator tries again by itself.",
+  ProjectNotFound:
+    "Make sure that the project exists and that the API key has access to it. projectId cannot be changed: for another project create another ComputeEndpoint.",
+  BranchNotFound: "Create the branch, or set spec.branchId of the ComputeEndpoint to a branch of the project.",
+} as const satisfies Partial<Record<StallReason, string>>;
 
-export type FailureStall = (typeof failureStalls)[number];
+export type FailureStall = keyof typeof remedies;
 
 /**
  * How long a refusal may last, in milliseconds, before the resource is Stalled. Some refusals end without a person: a
@@ -40,7 +45,7 @@ export function nextReportMs(forMs: number): number {
 }
 
 export function isFailureStall(reason: string): reason is FailureStall {
-  return (failureStalls as readonly string[]).includes(reason);
+  return Object.hasOwn(remedies, reason);
 }
 
 /** `undefined`: the operator tries again. @param forMs how long calls have failed for this reason, in milliseconds */
@@ -67,19 +72,6 @@ export function failureStallOf({ reason, subject }: ControlPlaneError, forMs: nu
       return undefined;
   }
 }
-
-export const remedies: Readonly<Record<FailureStall, string>> = {
-  Forbidden:
-    "Give the API key the permission for this project, or use another key. The operator tries again by itself.",
-  Rejected:
-    "Change spec so that the control plane accepts it, or raise the limit that it names. The operator tries again by itself.",
-  BranchOccupied: "Delete the other endpoint of that branch, or set spec.branchId to another branch.",
-  ProjectLocked:
-    "Look at that operation in the control plane, and ask its support if the operation never ends. The operator tries again by itself.",
-  ProjectNotFound:
-    "Make sure that the project exists and that the API key has access to it. projectId cannot be changed: for another project create another ComputeEndpoint.",
-  BranchNotFound: "Create the branch, or set spec.branchId of the ComputeEndpoint to a branch of the project.",
-};
 
 export function failureProgressOf({ reason }: ControlPlaneError): ProgressReason {
   switch (reason) {

@@ -15,7 +15,7 @@ export interface ReadContext {
  * How long the operator waits for a locked project, in milliseconds. After that it sends changes although the control
  * plane may answer 423.
  */
-const lockPatienceMs = 60_000;
+export const lockPatienceMs = 60_000;
 
 /** The maximum number of endpoints that one reconcile reads by id. */
 const readsByIdLimit = 20;

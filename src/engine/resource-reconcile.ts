@@ -10,7 +10,7 @@ import type { EngineContext, Kind, KindTypes, Outcome, Step } from "./kind.ts";
 import type { FailureRow, ProjectMemory } from "./memory.ts";
 import { noteStarted, type ProjectReads } from "./project-reads.ts";
 import { inResourceSpan, resourceFields } from "./report.ts";
-import { deferredOutcome, dueAfter, isAtWork, type WaitingChange } from "./schedule.ts";
+import { dueAfter, isAtWork, type WaitingChange } from "./schedule.ts";
 import { type Calls, sendChange } from "./send-change.ts";
 import { release, storeStep } from "./store-step.ts";
 
@@ -231,12 +231,20 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
         return applied === undefined ? { kind: "NothingSent" } : { kind: "Applied", applied };
       }
       case "Change":
-        return this.#isHeldBack ? this.#failed() : deferredOutcome(this.resource, this.memory, this.project);
+        return this.#isHeldBack ? this.#failed() : this.#deferred();
       case "Look":
-        return this.#isWaiting ? deferredOutcome(this.resource, this.memory, this.project) : { kind: "NothingSent" };
+        return this.#isWaiting ? this.#deferred() : { kind: "NothingSent" };
       default:
         return { kind: "NothingSent" };
     }
+  }
+
+  #deferred(): Outcome<T> {
+    const { monotonicMs, lastChangeMs = 0 } = this.project;
+    const sinceMs = this.memory.waitingSinceMs ?? monotonicMs;
+    // In a burst, a new resource reports its wait only if the changes of the project stop. That saves a write for each.
+    const isNew = this.resource.status.conditions === undefined;
+    return { kind: "Deferred", waitedMs: monotonicMs - (isNew ? Math.max(sinceMs, lastChangeMs) : sinceMs) };
   }
 
   /**

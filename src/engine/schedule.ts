@@ -2,15 +2,7 @@
 import { conditionOf, isTrue } from "../resource/conditions.ts";
 import { isBeingDeleted } from "../resource/stored-object.ts";
 import { nextReportMs } from "./failures.ts";
-import {
-  commonPlan,
-  type KindResource,
-  type KindTypes,
-  type MemoryOf,
-  type Outcome,
-  type ProjectFacts,
-  type Step,
-} from "./kind.ts";
+import { commonPlan, type KindResource, type KindTypes, type Step } from "./kind.ts";
 import type { Policy, ProjectMemory } from "./memory.ts";
 import { isHeld } from "./project-reads.ts";
 import { waitReportMs } from "./summary.ts";
@@ -44,17 +36,6 @@ export function nextDueMs(project: ProjectMemory, nowMs: number, policy: Policy)
   // During a series of failed reads, only one read at a time is due.
   const lookMs = Math.max(Math.min(project.nextPollAtMs, changeMs), project.readFailure?.retryAtMs ?? nowMs);
   return memories.reduce((first, { dueAtMs }) => Math.min(first, dueAtMs), lookMs);
-}
-
-export function deferredOutcome<T extends KindTypes>(
-  { status }: KindResource,
-  { waitingSinceMs }: Pick<MemoryOf<T>, "waitingSinceMs">,
-  { monotonicMs, lastChangeMs = 0 }: Pick<ProjectFacts, "monotonicMs" | "lastChangeMs">,
-): Outcome<T> {
-  const sinceMs = waitingSinceMs ?? monotonicMs;
-  // In a burst, a new resource reports its wait only if the changes of the project stop. That saves a write for each.
-  const isNew = status.conditions === undefined;
-  return { kind: "Deferred", waitedMs: monotonicMs - (isNew ? Math.max(sinceMs, lastChangeMs) : sinceMs) };
 }
 
 /** @param kindMs the delay that the kind names. @returns monotonic milliseconds; infinite: when something changes */

@@ -1,7 +1,6 @@
 /** What one reconcile says about one resource, and the conditions that show it. */
 
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
-import type { Operation } from "../domain/operation.ts";
 import { type ResourceEvent, warning } from "../domain/resource-store.ts";
 import { type ConditionDraft, conditionOf, isTrue, mergeConditions } from "../resource/conditions.ts";
 import { annotations, group } from "../resource/names.ts";
@@ -135,13 +134,7 @@ export function summaryOfFailure(resource: KindResource, failed: Failed, wording
   return progressing(reason, `${sentenceOf(error)} ${advice}${ending}`);
 }
 
-function lockText({
-  error,
-  lockHolder,
-}: {
-  readonly error: ControlPlaneError;
-  readonly lockHolder: Operation | undefined;
-}) {
+function lockText({ error, lockHolder }: Failed): string {
   return error.reason === "Locked" && lockHolder !== undefined
     ? ` Operation ${lockHolder.id} (${lockHolder.action}) locks the project.`
     : "";

@@ -143,7 +143,7 @@ export class ProjectOperations {
       const limit = Math.min(pageSize * 4 ** page, largestPage);
       const answer = await source.listOperations(projectId, { limit, ...(cursor === undefined ? {} : { cursor }) });
       operations.push(...answer.operations);
-      if (this.#isLast(answer, { limit, cursor })) {
+      if (this.#isLast(answer, limit, cursor)) {
         return this.#noteListed(operations, Number.NEGATIVE_INFINITY);
       }
       const completeMs = createdMsOf(operations.at(-1)) + listDisorderMs;
@@ -160,10 +160,8 @@ export class ProjectOperations {
   }
 
   /** Whether no page follows. Some control planes name a next page after the last one too. */
-  #isLast(
-    { operations, unreadableIds, cursor: next }: OperationPage,
-    { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
-  ): boolean {
+  #isLast(page: OperationPage, limit: number, cursor: string | undefined): boolean {
+    const { operations, unreadableIds, cursor: next } = page;
     const count = operations.length + unreadableIds.length;
     const isRestKnown =
       count < limit && this.#reachMs === Number.NEGATIVE_INFINITY && this.#known.has(operations.at(-1)?.id ?? "");

@@ -23,6 +23,7 @@ export interface LogSubject {
   readonly previousOwnership: Ownership | undefined;
   /** The endpoint as this reconcile last saw it; `undefined`: it did not see the endpoint. */
   readonly endpoint: ObservedEndpoint | undefined;
+  /** Operations that answers of this reconcile named. They are new, whatever their times are. */
   readonly answeredIds: readonly string[];
   /** What caused them. @default SpecChange */
   readonly answeredCause?: "Drift" | undefined;
@@ -126,11 +127,7 @@ function newestMsOf({ operations }: OperationsSnapshot): number {
 function advanced(log: Log, stored: Watermark | undefined, from: Watermark): OperationLogStep {
   const { snapshot, subject, state } = log;
   const { own, left } = attribute(log, from.unfinishedIds);
-  const step = advanceWatermark(from, {
-    operations: [...own, ...left].sort(compareNewestFirst),
-    newestMs: newestMsOf(snapshot),
-    answeredIds: subject.answeredIds,
-  });
+  const step = advanceWatermark(from, [...own, ...left].sort(compareNewestFirst), log);
   const isOwned = subject.ownership !== undefined;
   const operations = shownOperations(own, state.operations ?? [], snapshot);
   const failedActions = failuresAfter(state.failedActions ?? [], step.ended, snapshot.byId, subject);
@@ -242,17 +239,8 @@ const floorBehindMs = 600_000;
  */
 const longestBehindMs = 21_600_000;
 
-interface NewOperations {
-  /** Newest first. */
-  readonly operations: readonly AttributedOperation[];
-  /** When the newest operation of the project was created; epoch milliseconds. */
-  readonly newestMs: number;
-  /** Ids of operations that answers of this reconcile named. They are new, whatever their times are. */
-  readonly answeredIds: readonly string[];
-}
-
-/** Finds the operations that ended and are not counted yet, and moves the watermark past them. */
-function advanceWatermark(before: Watermark, { operations, newestMs, answeredIds }: NewOperations) {
+/** Finds the operations that ended and are not counted yet, and moves the watermark past them. @param operations newest first */
+function advanceWatermark(before: Watermark, operations: readonly AttributedOperation[], { snapshot, subject }: Log) {
   const counted = new Map(before.counted);
   const isDue = (operation: Operation) =>
     before.unfinishedIds.includes(operation.id) ||
@@ -260,12 +248,12 @@ function advanceWatermark(before: Watermark, { operations, newestMs, answeredIds
   const hasEnded = (operation: Operation) => ["Succeeded", "Failed"].includes(outcomeOf(operation));
   const ended = operations.filter((operation) => hasEnded(operation) && isDue(operation));
   const inFlightIds = operations
-    .filter((operation) => isInFlight(operation) && (isDue(operation) || answeredIds.includes(operation.id)))
+    .filter((operation) => isInFlight(operation) && (isDue(operation) || subject.answeredIds.includes(operation.id)))
     .map(({ id }) => id);
   const shownIds = new Set(operations.map(({ id }) => id));
   const unseenIds = before.unfinishedIds.filter((id) => !shownIds.has(id));
   for (const operation of ended) counted.set(operation.id, createdMsOf(operation));
-  const floorMs = Math.max(before.floorMs, newestMs - floorBehindMs);
+  const floorMs = Math.max(before.floorMs, newestMsOf(snapshot) - floorBehindMs);
   const watermark: Watermark = {
     ...boundCounted([...counted], floorMs),
     // The oldest have no room, and are never counted. One that no read shows is older than all that are shown.

@@ -102,13 +102,6 @@ const pooler = z
   })
   .describe("Connection pooling. Absent: not managed.");
 
-/** Limits the number of characters, counted as the API server does: a character of two UTF-16 units counts as one. */
-const textUpTo = (most: number) =>
-  z
-    .string()
-    .refine((text) => [...text].length <= most, `must not be longer than ${most} characters`)
-    .meta({ maxLength: most });
-
 /** A map of texts. In the CRD the rules check the keys, because OpenAPI v3 has no propertyNames. */
 export const mapOf = (most: number, [key, value]: readonly [z.ZodString, z.ZodString], ...rules: readonly CelRule[]) =>
   z
@@ -118,7 +111,7 @@ export const mapOf = (most: number, [key, value]: readonly [z.ZodString, z.ZodSt
 
 const settings = z
   .object({
-    pgSettings: mapOf(200, [textUpTo(128), textUpTo(1024)], {
+    pgSettings: mapOf(200, [z.string().max(128), z.string().max(1024)], {
       rule: "self.all(name, size(name) <= 128)",
       message: "the name of a setting must not be longer than 128 characters",
     }).describe(

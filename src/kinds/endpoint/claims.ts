@@ -80,10 +80,8 @@ export class ProjectClaims {
     return this.#claims
       .filter((claim) => claim.uid !== self.uid && claim.wish !== undefined && isRival(claim.wish, claim))
       .filter((claim) => isElder(claim, self))
-      .reduce<Claim | undefined>(
-        (first, each) => (first === undefined || isElder(each, first) ? each : first),
-        undefined,
-      );
+      .sort((a, b) => (isElder(a, b) ? -1 : 1))
+      .at(0);
   }
 }
 

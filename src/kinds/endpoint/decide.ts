@@ -207,9 +207,7 @@ function missingRight(
   return isAdopting && !mayAdopt ? "adopt" : undefined;
 }
 
-function isAsking({ spec }: ComputeEndpoint): boolean {
-  return spec.kind === "Valid" && hasConsent(spec.spec);
-}
+const isAsking = ({ spec }: ComputeEndpoint) => spec.kind === "Valid" && hasConsent(spec.spec);
 
 /** What of a resource and its step the operation log needs. */
 export function subjectOf(step: EndpointStep): LogSubject {

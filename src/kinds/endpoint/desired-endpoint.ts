@@ -23,27 +23,17 @@ const serviceDefaultSuspendSeconds = 0;
 const neverSuspendSeconds = -1;
 
 /** A field that is absent from spec is absent here. Branch and type are not included. */
-export function desiredFields(spec: ComputeEndpointSpec): readonly DesiredField[] {
-  const fields: DesiredField[] = [];
-  if (spec.compute !== undefined) {
-    fields.push({ field: "compute", changes: { minUnits: spec.compute.minUnits, maxUnits: spec.compute.maxUnits } });
-  }
-  if (spec.suspend !== undefined) {
-    fields.push({ field: "suspend", changes: { suspendTimeoutSeconds: suspendSeconds(spec.suspend) } });
-  }
-  if (spec.pooler?.enabled !== undefined) {
-    fields.push({ field: "pooler.enabled", changes: { poolerEnabled: spec.pooler.enabled } });
-  }
-  if (spec.pooler?.mode !== undefined) {
-    fields.push({ field: "pooler.mode", changes: { poolerMode: spec.pooler.mode.toLowerCase() } });
-  }
-  if (spec.settings !== undefined) {
-    fields.push({ field: "settings.pgSettings", changes: { pgSettings: spec.settings.pgSettings } });
-  }
-  if (spec.disabled !== undefined) {
-    fields.push({ field: "disabled", changes: { disabled: spec.disabled } });
-  }
-  return fields;
+export function desiredFields({ compute, suspend, pooler, settings, disabled }: ComputeEndpointSpec) {
+  const { enabled: poolerEnabled, mode: poolerMode } = pooler ?? {};
+  const fields: readonly (DesiredField | false)[] = [
+    compute !== undefined && { field: "compute", changes: { minUnits: compute.minUnits, maxUnits: compute.maxUnits } },
+    suspend !== undefined && { field: "suspend", changes: { suspendTimeoutSeconds: suspendSeconds(suspend) } },
+    poolerEnabled !== undefined && { field: "pooler.enabled", changes: { poolerEnabled } },
+    poolerMode !== undefined && { field: "pooler.mode", changes: { poolerMode: poolerMode.toLowerCase() } },
+    settings !== undefined && { field: "settings.pgSettings", changes: { pgSettings: settings.pgSettings } },
+    disabled !== undefined && { field: "disabled", changes: { disabled } },
+  ];
+  return fields.filter((each) => each !== false);
 }
 
 export function desiredChanges(spec: ComputeEndpointSpec): EndpointChanges {

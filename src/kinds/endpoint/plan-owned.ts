@@ -1,8 +1,9 @@
 /** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
+
 import type { PowerAction } from "../../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { stall } from "../../engine/kind.ts";
-import { remoteStateOf } from "../../engine/project-reads.ts";
+import { lockPatienceMs, remoteStateOf } from "../../engine/project-reads.ts";
 import { pollDelayMs } from "../../engine/schedule.ts";
 import { type Acknowledged, acknowledgedIn } from "../../resource/bookkeeping.ts";
 import { annotations } from "../../resource/names.ts";
@@ -176,18 +177,12 @@ export function planOperationWait(given: Pick<Observation, "operations" | "polic
 }
 
 /**
- * After this many milliseconds the operator assumes that its own operation may never end. From then on, the operation
- * does not delay an edit or a rollback.
- */
-const endlessMs = 60_000;
-
-/**
- * Sends a changed spec although an own operation has been running for too long. The control plane accepts the change,
- * or refuses it with 423.
+ * Sends a changed spec although an own operation has been running for too long: it may never end. The control plane
+ * accepts the change, or refuses it with 423.
  */
 function planBesideEndless(observation: Ruled, spec: PlacedSpec, endpoint: ObservedEndpoint): Plan | undefined {
   const { operations, resource } = observation;
-  if (operations.ownInFlight.length === 0 || operations.inFlightForMs < endlessMs) {
+  if (operations.ownInFlight.length === 0 || operations.inFlightForMs < lockPatienceMs) {
     return undefined;
   }
   const isChanged = acknowledgedIn(resource.status)?.hash !== hashOf(desiredChanges(spec));

@@ -300,11 +300,7 @@ export function planFor(given: Observation, problem?: PlaneProblem): Plan {
   const facts = { key: project, planeId: "", projectId: project, identity: ours, policy: used, problem };
   const times = { nowMs: now, monotonicMs: given.monotonicMs };
   const scope = kind.begin({ ...facts, ...times, grantOf: () => grant, answerOf: () => undefined });
-  return (
-    planStanding({ kind: scope, finalizer, project: { problem } }, given) ??
-    planAnswered(given) ??
-    planFromSnapshot(given)
-  );
+  return planStanding(scope, given, { finalizer, problem }) ?? planAnswered(given) ?? planFromSnapshot(given);
 }
 
 /** One row of a table of decisions. */
