@@ -187,10 +187,8 @@ function unproven(isDeleted: boolean): CommonPlan {
   const remedy = isDeleted
     ? "To remove this resource and leave all that as it is, set each deletionPolicy in spec to Retain."
     : "Restore the control plane, the URL and the CLUSTER_ID that the records name. Or set each deletionPolicy in spec to Retain, delete this resource, and create it again. A new ComputeEndpoint then needs spec.adoption, and a new DatabaseBranch another spec.name.";
-  return stall(
-    "IdentityUnproven",
-    `The records in status were not made for this resource in this cluster with this control plane, or cannot be read. The operator changes nothing that they name. ${remedy}`,
-  );
+  const message = `The records in status were not made for this resource in this cluster with this control plane, or cannot be read. The operator changes nothing that they name. ${remedy}`;
+  return stall("IdentityUnproven", message);
 }
 
 export function invalidSpec(problems: string): CommonPlan {

@@ -82,13 +82,14 @@ export function progressing(reason: CommonPlanOf<"Wait">["reason"], message: str
 }
 
 function summaryOfWait(resource: KindResource, waitedMs: number): Summary {
-  const isQuiet = waitedMs < waitReportMs(resource) || isStalledNow(resource);
+  const isQuiet = waitedMs < waitReportMs(resource) || trueNow(resource, "Stalled") !== undefined;
   return isQuiet ? unchanged : progressing("WaitingForProject", waitingForProjectMessage);
 }
 
-/** A Stalled of an earlier spec says nothing about this one. */
-function isStalledNow({ status, generation }: KindResource): boolean {
-  return conditionOf(status.conditions, "Stalled")?.observedGeneration === generation;
+/** The condition if it is True of this spec: one of an earlier spec says nothing about this one. */
+function trueNow({ status, generation }: KindResource, type: "Ready" | "Stalled"): Condition | undefined {
+  const condition = conditionOf(status.conditions, type);
+  return condition?.status === "True" && condition.observedGeneration === generation ? condition : undefined;
 }
 
 /** A wait for an unresolved create does not end a Stalled of this generation. */
@@ -99,7 +100,7 @@ function summaryOfPlannedWait<T extends KindTypes>(
   if (reason === "Paused") {
     return { kind: "Paused", message, remote: reads.project === undefined ? "NotRead" : "Read" };
   }
-  const isKept = reason === "CreateUnresolved" && isStalledNow(resource);
+  const isKept = reason === "CreateUnresolved" && trueNow(resource, "Stalled") !== undefined;
   return isKept ? unchanged : progressing(reason, message);
 }
 
@@ -122,7 +123,8 @@ export function summaryOfFailure(resource: KindResource, failed: Failed, wording
     return { kind: "Stalled", reason: stall, message };
   }
   const reason = failureProgressOf(error);
-  if (reason === "ServiceUnavailable" && forMs < briefOutageMs && isSettled(resource)) {
+  const isSettled = (trueNow(resource, "Ready") ?? trueNow(resource, "Stalled")) !== undefined;
+  if (reason === "ServiceUnavailable" && forMs < briefOutageMs && isSettled) {
     return unchanged;
   }
   if (reason === "WaitingForProject") {
@@ -147,15 +149,9 @@ function nextStep({ reason }: ControlPlaneError): string {
 }
 
 /** The Stalled reason of this generation, if a refused call is its cause. */
-export function failureStallIn({ status, generation }: KindResource): FailureStall | undefined {
-  const { reason = "", observedGeneration } = conditionOf(status.conditions, "Stalled") ?? {};
-  return observedGeneration === generation && isFailureStall(reason) ? reason : undefined;
-}
-
-function isSettled({ status: { conditions }, generation }: KindResource): boolean {
-  return (["Ready", "Stalled"] as const).some(
-    (type) => isTrue(conditions, type) && conditionOf(conditions, type)?.observedGeneration === generation,
-  );
+export function failureStallIn(resource: KindResource): FailureStall | undefined {
+  const { reason = "" } = trueNow(resource, "Stalled") ?? {};
+  return isFailureStall(reason) ? reason : undefined;
 }
 
 /** While a resource is being deleted, it is never Ready. */

@@ -108,11 +108,10 @@ function placedSpec(spec: ComputeEndpointSpec, place: BranchPlace = byId): Place
       const message = `DatabaseBranch ${place.name} does not exist, is being deleted or reset, or has no branch yet. The operator continues when it has one.`;
       return { kind: "Wait", reason: "WaitingForBranch", message, waitMs: undefined };
     }
-    case "Mismatch":
-      return stall(
-        "BranchMismatch",
-        `projectId or controlPlaneRef differ from those of DatabaseBranch ${place.name}. They cannot be changed: create the ComputeEndpoint again with the same values.`,
-      );
+    case "Mismatch": {
+      const message = `projectId or controlPlaneRef differ from those of DatabaseBranch ${place.name}. They cannot be changed: create the ComputeEndpoint again with the same values.`;
+      return stall("BranchMismatch", message);
+    }
   }
 }
 

@@ -59,13 +59,9 @@ export function releaseEvents(
   if (createIntent !== undefined) {
     const stalled = conditionOf(conditions, "Stalled");
     const candidates = stalled?.reason === "CreateAmbiguous" ? `${stalled.message.split(". ")[0]}. ` : "";
-    return [
-      warning(
-        "CreateAbandoned",
-        "Delete",
-        `The operator gave up an open create: an endpoint with token ${createIntent.token} may exist on branch ${createIntent.branchId}. ${candidates}Delete it by hand if no other client needs it.`,
-      ),
-    ];
+    const { token, branchId } = createIntent;
+    const note = `The operator gave up an open create: an endpoint with token ${token} may exist on branch ${branchId}. ${candidates}Delete it by hand if no other client needs it.`;
+    return [warning("CreateAbandoned", "Delete", note)];
   }
   switch (cause) {
     case "Gone":
@@ -98,12 +94,10 @@ function ownershipEvent({ origin, endpointId }: NonNullable<ComputeEndpointStatu
       return normal("EndpointCreated", "Create", `Created endpoint ${endpointId}.`);
     case "Adopted":
       return normal("EndpointAdopted", "Adopt", `Adopted endpoint ${endpointId}.`);
-    case "Presumed":
-      return warning(
-        "EndpointPresumed",
-        "Create",
-        `The answer to a create was lost, and endpoint ${endpointId} is probably its result. A deletion retains the endpoint unless spec.deletionPolicy is Delete.`,
-      );
+    case "Presumed": {
+      const note = `The answer to a create was lost, and endpoint ${endpointId} is probably its result. A deletion retains the endpoint unless spec.deletionPolicy is Delete.`;
+      return warning("EndpointPresumed", "Create", note);
+    }
   }
 }
 
@@ -131,15 +125,9 @@ function ignoredEvents({ plan, facts }: EndpointStep, next: ComputeEndpointStatu
 /** Returns an event if managed fields left spec: the control plane keeps their last values. */
 function fieldEvents(previous: ComputeEndpointStatus, next: ComputeEndpointStatus): readonly ResourceEvent[] {
   const fields = acknowledgedIn(next)?.fields;
-  const dropped =
-    fields === undefined ? [] : (acknowledgedIn(previous)?.fields ?? []).filter((each) => !fields.includes(each));
-  return dropped.length === 0
-    ? []
-    : [
-        normal(
-          "FieldReleased",
-          "Reconcile",
-          `The operator no longer manages these fields, and the control plane keeps their last values: ${dropped.map((each) => `spec.${each}`).join(", ")}.`,
-        ),
-      ];
+  const before = acknowledgedIn(previous)?.fields ?? [];
+  const dropped = fields === undefined ? [] : before.filter((each) => !fields.includes(each));
+  const names = dropped.map((each) => `spec.${each}`).join(", ");
+  const note = `The operator no longer manages these fields, and the control plane keeps their last values: ${names}.`;
+  return dropped.length === 0 ? [] : [normal("FieldReleased", "Reconcile", note)];
 }

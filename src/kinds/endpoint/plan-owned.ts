@@ -95,10 +95,8 @@ export function ownershipConflict(observation: Observation, endpointId: string):
   if (other === undefined) {
     return undefined;
   }
-  return stall(
-    "OwnershipConflict",
-    `This resource and ${ownerName(other, resource)} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`,
-  );
+  const message = `This resource and ${ownerName(other, resource)} both own endpoint ${endpointId}, so the operator changes nothing. Set spec.deletionPolicy to Retain on one of the two and delete that one.`;
+  return stall("OwnershipConflict", message);
 }
 
 /** Plans a start or suspend that an annotation asks for, when the endpoint matches spec. */
@@ -154,10 +152,8 @@ function planReplacement({ origin, endpointId }: Ownership): Plan {
   if (origin !== "Adopted") {
     return { kind: "ForgetEndpoint", endpointId };
   }
-  return stall(
-    "EndpointGone",
-    `Another client deleted the adopted endpoint ${endpointId}, and the operator does not replace an adopted endpoint. Delete this resource. To get a new endpoint, create a resource without spec.adoption.`,
-  );
+  const message = `Another client deleted the adopted endpoint ${endpointId}, and the operator does not replace an adopted endpoint. Delete this resource. To get a new endpoint, create a resource without spec.adoption.`;
+  return stall("EndpointGone", message);
 }
 
 /**
@@ -210,10 +206,8 @@ function planOccupiedTarget(observation: Observation, branchId: string, moving: 
   }
   const isHidden = isOwnedElsewhere(observation, occupant) || !observation.grant.mayAdopt;
   const present = isHidden ? "a read-write endpoint" : `the read-write endpoint ${occupant.id}`;
-  return stall(
-    "BranchOccupied",
-    `Branch ${branchId} already has ${present}, so the endpoint cannot move there. Delete that endpoint, or set spec.branchId to ${moving.branchId} or another branch.`,
-  );
+  const message = `Branch ${branchId} already has ${present}, so the endpoint cannot move there. Delete that endpoint, or set spec.branchId to ${moving.branchId} or another branch.`;
+  return stall("BranchOccupied", message);
 }
 
 /** A size that is held back does not ride along with another change. */
@@ -237,10 +231,8 @@ function planDrift(
 ): Plan {
   const fields = diff.differing.map(({ field }) => `spec.${field}`).join(", ");
   if (!mayResend(acknowledged, operations.failedIds)) {
-    return stall(
-      "DriftPersists",
-      `The control plane accepted ${fields} twice and still shows other values, so the operator does not send them a third time. Set the fields to what the control plane shows, or remove them from spec.`,
-    );
+    const message = `The control plane accepted ${fields} twice and still shows other values, so the operator does not send them a third time. Set the fields to what the control plane shows, or remove them from spec.`;
+    return stall("DriftPersists", message);
   }
   const waitMs = resendWaitMs(acknowledged, nowMs);
   return waitMs <= 0

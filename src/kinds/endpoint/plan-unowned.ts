@@ -90,10 +90,8 @@ function planAdoption(observation: Observation, spec: PlacedSpec, endpoint: Obse
     return ownedElsewhere(spec);
   }
   if (endpoint.type !== spec.type || endpoint.branchId !== spec.branchId) {
-    return stall(
-      "AdoptionMismatch",
-      `Endpoint ${endpoint.id} is ${endpoint.type} on branch ${endpoint.branchId}; this resource asks for ${spec.type} on branch ${spec.branchId}. Change spec to match the endpoint, or name another endpoint in spec.adoption.endpointId.`,
-    );
+    const message = `Endpoint ${endpoint.id} is ${endpoint.type} on branch ${endpoint.branchId}; this resource asks for ${spec.type} on branch ${spec.branchId}. Change spec to match the endpoint, or name another endpoint in spec.adoption.endpointId.`;
+    return stall("AdoptionMismatch", message);
   }
   return recordOwnership(observation, endpoint, "Adopted");
 }
@@ -106,10 +104,8 @@ function planAdoptOnlyMiss(spec: PlacedSpec): Plan | undefined {
     spec.adoption.endpointId === undefined
       ? `Branch ${spec.branchId} has no read-write endpoint`
       : `Project ${spec.projectId} has no endpoint ${spec.adoption.endpointId}`;
-  return stall(
-    "AdoptionTargetMissing",
-    `${wanted}, and policy AdoptOnly never creates one. Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.`,
-  );
+  const message = `${wanted}, and policy AdoptOnly never creates one. Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.`;
+  return stall("AdoptionTargetMissing", message);
 }
 
 export function readWriteEndpointOf({ project }: Observation, branchId: string): ObservedEndpoint | undefined {
@@ -137,10 +133,8 @@ export function isOwnedElsewhere({ identity }: Observation, { name }: ObservedEn
 }
 
 function ownedElsewhere({ branchId }: PlacedSpec): Plan {
-  return stall(
-    "OwnedElsewhere",
-    `Another cluster or another operator created the endpoint that this resource asks for (branch ${branchId}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`,
-  );
+  const message = `Another cluster or another operator created the endpoint that this resource asks for (branch ${branchId}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`;
+  return stall("OwnedElsewhere", message);
 }
 
 /** Returns the name of another resource for messages. It is hidden from resources of other namespaces. */
@@ -151,10 +145,8 @@ export function ownerName({ key }: Claim, resource: Observation["resource"]): st
 }
 
 export function claimedByAnother({ resource }: Observation, rival: Claim, what: string): Plan {
-  return stall(
-    "ClaimedByAnother",
-    `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${ownerName(rival, resource)}. Delete one of the two resources. The operator continues with this one when the other is gone.`,
-  );
+  const message = `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${ownerName(rival, resource)}. Delete one of the two resources. The operator continues with this one when the other is gone.`;
+  return stall("ClaimedByAnother", message);
 }
 
 function endpointExists({ grant, resource }: Observation, endpoint: ObservedEndpoint): Plan {
@@ -162,10 +154,8 @@ function endpointExists({ grant, resource }: Observation, endpoint: ObservedEndp
     const remedy = notGrantedMessage(resource.key.namespace, endpoint.projectId, "adopt");
     return stall("EndpointExists", `Branch ${endpoint.branchId} already has a read-write endpoint. ${remedy}`);
   }
-  return stall(
-    "EndpointExists",
-    `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`,
-  );
+  const message = `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`;
+  return stall("EndpointExists", message);
 }
 
 /** An open create. `spec` is `undefined` if the resource is being deleted, so it no longer wants an endpoint. */
@@ -263,8 +253,6 @@ function ambiguous({ resource }: Observation, { attempt }: CreateIntent, candida
     ? " To remove this resource and leave them all, set spec.deletionPolicy to Retain."
     : "";
   const ids = candidateIds.toSorted().join(", ");
-  return stall(
-    "CreateAmbiguous",
-    `The answer to a create was lost, and the create may have made ${ids}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours. If none is, annotate it with ${annotations.resolveCreate}=abandon=${attempt}.${retain}`,
-  );
+  const message = `The answer to a create was lost, and the create may have made ${ids}. Annotate the resource with ${annotations.resolveCreate}=adopt=<endpoint id> if one of them is yours. If none is, annotate it with ${annotations.resolveCreate}=abandon=${attempt}.${retain}`;
+  return stall("CreateAmbiguous", message);
 }
