@@ -52,7 +52,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "no policy adopts an endpoint with the token of another cluster",
-    ...{ file: "kinds/endpoint/plan-unowned.ts", function: "isOwnedElsewhere", returns: "false" },
+    ...{ file: "kinds/endpoint/plan-adoption.ts", function: "isOwnedElsewhere", returns: "false" },
     caughtBy: { namedCase: "token of another cluster" },
   },
   {

@@ -23,9 +23,10 @@ import {
   type OperationFacts,
   type Plan,
 } from "./plan.ts";
+import { readWriteEndpointOf } from "./plan-adoption.ts";
 import { planDeletion, planOperationWait, planOwned } from "./plan-owned.ts";
 import { answeredOperations, latestEndpoint, readEndpoint, recordsAfter } from "./plan-table.ts";
-import { planOpenCreate, planUnowned, readWriteEndpointOf } from "./plan-unowned.ts";
+import { planOpenCreate, planUnowned } from "./plan-unowned.ts";
 
 export interface Around {
   readonly place: BranchPlace;

@@ -31,7 +31,7 @@ import {
   sizeField,
   waitingMessage,
 } from "./plan.ts";
-import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName, readWriteEndpointOf } from "./plan-unowned.ts";
+import { claimedByAnother, holderOf, isOwnedElsewhere, ownerName, readWriteEndpointOf } from "./plan-adoption.ts";
 
 export function planOwned(ownership: Ownership, spec: PlacedSpec, observation: Observation): Plan {
   const conflict = ownershipConflict(observation, ownership.endpointId);

@@ -1,23 +1,15 @@
-/** Plans the next step of a resource that owns no endpoint. */
-import type { ObservedEndpoint } from "../../domain/endpoint.ts";
-import { notGrantedMessage } from "../../engine/grant.ts";
+/** Plans the next step of a resource that owns no endpoint: its create, with the intent that is stored before. */
+import type { EndpointCreation, ObservedEndpoint } from "../../domain/endpoint.ts";
+import { isSameStored } from "../../domain/same-stored.ts";
 import { stall } from "../../engine/kind.ts";
-import { isTokenOfCluster, tokenIn } from "../../resource/identity.ts";
+import { endpointName, ownershipToken, planeRecord, tokenIn } from "../../resource/identity.ts";
 import { annotations } from "../../resource/names.ts";
 import type { PlacedSpec } from "../../resource/spec-schema.ts";
 import type { CreateIntent } from "../../resource/status-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { type Claim, hasConsent } from "./claims.ts";
-import {
-  type Candidates,
-  candidatesOf,
-  chosenOf,
-  createUnder,
-  isForPlaceOf,
-  recordOwnership,
-} from "./create-intent.ts";
-import { desiredChanges, fieldStateOf, scheduledSpec } from "./desired-endpoint.ts";
-import type { Observation, Plan } from "./plan.ts";
+import { desiredChanges, fieldStateOf, hashOf, scheduledSpec } from "./desired-endpoint.ts";
+import { type EndpointFacts, type Observation, type Plan, type PlanOf, recordOwnership } from "./plan.ts";
+import { planAdoptOnlyMiss, planNamedAdoption, planReadWritePlace, readWriteEndpointOf } from "./plan-adoption.ts";
 
 export function planUnowned(spec: PlacedSpec, observation: Observation): Plan {
   return (
@@ -40,122 +32,95 @@ function planOwnToken(observation: Observation, own: readonly ObservedEndpoint[]
   if (chosen !== undefined) {
     return recordOwnership(observation, chosen, "Created");
   }
+  if (first === undefined) {
+    return undefined;
+  }
   const ids = own.map(({ id }) => id).sort();
-  return first === undefined
-    ? undefined
-    : stall(
-        "CreateAmbiguous",
-        `These endpoints have the name ending that the operator gives to this resource, and status names none of them: ${ids.join(", ")}. Set the annotation ${annotations.resolveCreate} to adopt=<endpoint id>, and rename or delete the others. To remove the resource and keep them all, set spec.deletionPolicy to Retain.`,
-      );
+  const message = `These endpoints have the name ending that the operator gives to this resource, and status names none of them: ${ids.join(", ")}. Set the annotation ${annotations.resolveCreate} to adopt=<endpoint id>, and rename or delete the others. To remove the resource and keep them all, set spec.deletionPolicy to Retain.`;
+  return stall("CreateAmbiguous", message);
 }
 
-function planNamedAdoption(observation: Observation, spec: PlacedSpec): Plan | undefined {
-  const wantedId = hasConsent(spec) ? spec.adoption?.endpointId : undefined;
-  const endpoint = wantedId === undefined ? undefined : observation.project.endpoints.get(wantedId);
-  return endpoint === undefined ? undefined : planAdoption(observation, spec, endpoint);
+/** Uses `stored` if it is for the same place and the list shows the same endpoints there; else a new intent. */
+function createUnder(
+  observation: Observation,
+  spec: PlacedSpec,
+  stored: CreateIntent | undefined,
+): PlanOf<"CreateEndpoint"> {
+  const preIds = presentIds(observation, spec);
+  const isUsable = stored !== undefined && isForPlaceOf(stored, spec) && isSameStored(stored.preIds, preIds);
+  const intent = isUsable ? stored : newIntent(observation, spec, preIds);
+  const changes = desiredChanges(spec);
+  const creation: EndpointCreation = {
+    ...changes,
+    branchId: spec.branchId,
+    type: spec.type,
+    name: endpointName(observation.resource.key.name, intent.token),
+  };
+  return { kind: "CreateEndpoint", intent, creation, hash: hashOf(changes) };
 }
 
-/**
- * Plans an adoption or a stall if the branch has a read-write endpoint, or if another resource has the better claim to
- * it. A branch has at most one read-write endpoint.
- */
-function planReadWritePlace(observation: Observation, spec: PlacedSpec): Plan | undefined {
-  if (spec.type !== "ReadWrite") {
-    return undefined;
-  }
-  const present = readWriteEndpointOf(observation, spec.branchId);
-  if (present === undefined) {
-    const rival = observation.claims.rivalForBranch(spec.branchId, observation.resource);
-    return rival && claimedByAnother(observation, rival, branchPlace);
-  }
-  if (hasConsent(spec) && spec.adoption?.endpointId === undefined) {
-    return planAdoption(observation, spec, present);
-  }
-  const holder = holderOf(observation, present);
-  if (holder !== undefined) {
-    return claimedByAnother(observation, holder, branchPlace);
-  }
-  return isOwnedElsewhere(observation, present) ? ownedElsewhere(spec) : endpointExists(observation, present);
+function newIntent(observation: Observation, spec: PlacedSpec, preIds: string[]): CreateIntent {
+  const { resource, identity, project } = observation;
+  return {
+    attempt: hashOf([resource.uid, resource.resourceVersion, project.startedAtMs]).slice(0, 10),
+    token: tokenOf(observation),
+    ...planeRecord(identity),
+    projectId: spec.projectId,
+    branchId: spec.branchId,
+    type: spec.type,
+    preIds,
+  };
 }
 
-const branchPlace = "the read-write endpoint of this branch";
-
-function planAdoption(observation: Observation, spec: PlacedSpec, endpoint: ObservedEndpoint): Plan {
-  const { claims, resource } = observation;
-  const rival = holderOf(observation, endpoint) ?? claims.rivalForAdoption(endpoint, resource);
-  if (rival !== undefined) {
-    return claimedByAnother(observation, rival, "the endpoint to adopt");
-  }
-  if (isOwnedElsewhere(observation, endpoint) && spec.adoption?.takeOver !== true) {
-    return ownedElsewhere(spec);
-  }
-  if (endpoint.type !== spec.type || endpoint.branchId !== spec.branchId) {
-    const message = `Endpoint ${endpoint.id} is ${endpoint.type} on branch ${endpoint.branchId}; this resource asks for ${spec.type} on branch ${spec.branchId}. Change spec to match the endpoint, or name another endpoint in spec.adoption.endpointId.`;
-    return stall("AdoptionMismatch", message);
-  }
-  return recordOwnership(observation, endpoint, "Adopted");
-}
-
-function planAdoptOnlyMiss(spec: PlacedSpec): Plan | undefined {
-  if (spec.adoption?.policy !== "AdoptOnly") {
-    return undefined;
-  }
-  const wanted =
-    spec.adoption.endpointId === undefined
-      ? `Branch ${spec.branchId} has no read-write endpoint`
-      : `Project ${spec.projectId} has no endpoint ${spec.adoption.endpointId}`;
-  const message = `${wanted}, and policy AdoptOnly never creates one. Correct spec.adoption.endpointId, or set spec.adoption.policy to AdoptOrCreate.`;
-  return stall("AdoptionTargetMissing", message);
-}
-
-export function readWriteEndpointOf({ project }: Observation, branchId: string): ObservedEndpoint | undefined {
-  return [...project.endpoints.values()].find(
-    (endpoint) => endpoint.branchId === branchId && endpoint.type === "ReadWrite",
-  );
-}
-
-export function holderOf({ claims, resource }: Observation, endpoint: ObservedEndpoint): Claim | undefined {
-  const token = tokenIn(endpoint.name);
-  return (
-    claims.ownerOf(endpoint.id, resource.uid) ??
-    (token === undefined ? undefined : claims.creatorByToken(token, resource.uid)) ??
-    claims.possibleCreatorOf(endpoint, resource.uid)
-  );
+function isForPlaceOf(intent: CreateIntent, spec: PlacedSpec): boolean {
+  return intent.projectId === spec.projectId && intent.branchId === spec.branchId && intent.type === spec.type;
 }
 
 /**
- * Whether the token in the endpoint's name is not one of this cluster. Then an operator of another cluster, or an early
- * version of the operator, created the endpoint.
+ * Returns the sorted ids of the endpoints of a branch and type. An entry that cannot be parsed is included, because it
+ * may be one of them.
  */
-export function isOwnedElsewhere({ identity }: Observation, { name }: ObservedEndpoint): boolean {
-  const token = tokenIn(name);
-  return token !== undefined && !isTokenOfCluster(token, identity.clusterId);
+function presentIds({ project }: Observation, { branchId, type }: Pick<CreateIntent, "branchId" | "type">): string[] {
+  const ids = [...project.endpoints.values()]
+    .filter((endpoint) => endpoint.branchId === branchId && endpoint.type === type)
+    .map(({ id }) => id);
+  return [...ids, ...project.unreadableIds].sort();
 }
 
-function ownedElsewhere({ branchId }: PlacedSpec): Plan {
-  const message = `Another cluster or another operator created the endpoint that this resource asks for (branch ${branchId}). If nothing manages the endpoint there any more, set spec.adoption.takeOver to true, with spec.adoption.policy AdoptOrCreate or AdoptOnly. Otherwise choose another branch.`;
-  return stall("OwnedElsewhere", message);
+/** The endpoints that a create may have made: no resource owns them, and they are not in `preIds`. */
+interface Candidates {
+  /** Endpoints of the type, on whatever branch, whose name carries this resource's token: its create made them. */
+  readonly own: readonly ObservedEndpoint[];
+  /** Endpoints of the branch and type, if the list shows no names. */
+  readonly nameless: readonly ObservedEndpoint[];
+  /** Entries of the list that cannot be parsed. The id "" stands for all entries without an id. */
+  readonly unreadableIds: readonly string[];
 }
 
-/** Returns the name of another resource for messages. It is hidden from resources of other namespaces. */
-export function ownerName({ key }: Claim, resource: Observation["resource"]): string {
-  return key.namespace === resource.key.namespace
-    ? `ComputeEndpoint ${key.name}`
-    : "a ComputeEndpoint of another namespace";
+function candidatesOf(
+  observation: Observation,
+  { branchId, type, preIds }: Pick<CreateIntent, "branchId" | "type" | "preIds">,
+): Candidates {
+  const { project, claims, resource } = observation;
+  const isFree = (id: string) => !preIds.includes(id) && claims.ownerOf(id, resource.uid) === undefined;
+  const free = [...project.endpoints.values()].filter((endpoint) => endpoint.type === type && isFree(endpoint.id));
+  // Usually every endpoint has an owner, and no token must be computed.
+  const token = free.length === 0 ? "" : tokenOf(observation);
+  return {
+    own: free.filter(({ name }) => tokenIn(name) === token),
+    nameless: project.echoesNames ? [] : free.filter((endpoint) => endpoint.branchId === branchId),
+    unreadableIds: project.unreadableIds.filter(isFree),
+  };
 }
 
-export function claimedByAnother({ resource }: Observation, rival: Claim, what: string): Plan {
-  const message = `${what.charAt(0).toUpperCase()}${what.slice(1)} belongs to ${ownerName(rival, resource)}. Delete one of the two resources. The operator continues with this one when the other is gone.`;
-  return stall("ClaimedByAnother", message);
+/** Finds the endpoint that a person names by `resolve-create: adopt=<id>`; `undefined`: none of these. */
+function chosenOf({ resource }: EndpointFacts, endpoints: readonly ObservedEndpoint[]) {
+  const answer = resource.annotations[annotations.resolveCreate];
+  return endpoints.find(({ id }) => answer === `adopt=${id}`);
 }
 
-function endpointExists({ grant, resource }: Observation, endpoint: ObservedEndpoint): Plan {
-  if (!grant.mayAdopt) {
-    const remedy = notGrantedMessage(resource.key.namespace, endpoint.projectId, "adopt");
-    return stall("EndpointExists", `Branch ${endpoint.branchId} already has a read-write endpoint. ${remedy}`);
-  }
-  const message = `Branch ${endpoint.branchId} already has the read-write endpoint ${endpoint.id}, and no resource owns it. To take it over, add to spec: adoption: {policy: AdoptOrCreate, endpointId: ${endpoint.id}}. Or delete that endpoint.`;
-  return stall("EndpointExists", message);
+function tokenOf({ identity, resource }: EndpointFacts): string {
+  return ownershipToken(identity.clusterId, resource.uid);
 }
 
 /** An open create. `spec` is `undefined` if the resource is being deleted, so it no longer wants an endpoint. */

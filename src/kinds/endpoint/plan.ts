@@ -1,11 +1,14 @@
 /** The input of a decision about one ComputeEndpoint, and its plans: each is one next step. */
+
 import type { PowerAction } from "../../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint, ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { Operation } from "../../domain/operation.ts";
 import type { CommonPlan, Facts, Outcome, Step } from "../../engine/kind.ts";
+import { remoteStateOf } from "../../engine/project-reads.ts";
 import type { BranchPlace } from "../../resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
 import type { WaitReason } from "../../resource/conditions.ts";
+import { ownershipOf } from "../../resource/identity.ts";
 import type { ComputeEndpointStatus, CreateIntent, Ownership, PendingChange } from "../../resource/status-schema.ts";
 import type { ProjectClaims } from "./claims.ts";
 
@@ -132,6 +135,23 @@ export type PlanOf<Kind extends EndpointPlan["kind"]> = Extract<EndpointPlan, { 
 /** Asks for a read of an endpoint by id, because a list does not prove enough. */
 export function lookAt(endpointId: string): Plan {
   return { kind: "Look", at: "Endpoint", endpointId };
+}
+
+/** Plans to store an ownership record. If only a list shows the endpoint, it is read by id first. */
+export function recordOwnership(
+  observation: Observation,
+  endpoint: ObservedEndpoint,
+  origin: Ownership["origin"],
+): Plan {
+  const { id: endpointId } = endpoint;
+  return remoteStateOf(observation.project, endpointId).kind !== "Present"
+    ? lookAt(endpointId)
+    : {
+        kind: "RecordOwnership",
+        ownership: ownershipOf(observation, endpoint, origin),
+        endpoint,
+        acknowledgedHash: undefined,
+      };
 }
 
 export function rulingIn(plan: EndpointPlan | undefined): Ruling | undefined {

@@ -1,8 +1,8 @@
 /** Tests which endpoint a resource claims, also one of another control plane, and the message about a claim. */
 import { expect, it } from "vitest";
 import { claimOf, mayClaimAt } from "../../../../src/kinds/endpoint/claims.ts";
+import { claimedByAnother } from "../../../../src/kinds/endpoint/plan-adoption.ts";
 import { ownershipConflict } from "../../../../src/kinds/endpoint/plan-owned.ts";
-import { claimedByAnother } from "../../../../src/kinds/endpoint/plan-unowned.ts";
 import { claim, identity, intent, observation, ownership, resource } from "./builders.ts";
 
 const { serviceUrl } = identity;
