@@ -1,6 +1,7 @@
 /** The engine over fakes: kinds under test, and one control plane. */
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import type { AttributedOperation } from "../../../src/domain/operation.ts";
+import type { ResourceKey } from "../../../src/domain/resource-store.ts";
 import type { Requeue } from "../../../src/domain/worker.ts";
 import { fullGrant } from "../../../src/engine/grant.ts";
 import type { CallerAccess, ControlPlaneAccess, ControlPlaneUnit, Kind, KindTypes } from "../../../src/engine/kind.ts";
@@ -25,6 +26,8 @@ export class FakeEngine {
   /** Type, reason and text of each event. */
   readonly events: string[] = [];
   readonly counted: AttributedOperation[] = [];
+  /** The resources whose metrics were removed. */
+  readonly forgotten: ResourceKey[] = [];
   /** What differs from a known control plane that every namespace may use. */
   unit: Partial<ControlPlaneUnit> = {};
   /** What differs from a key with an unlimited request budget. */
@@ -84,7 +87,7 @@ export class FakeEngine {
         countEnded: (operation: AttributedOperation) => void this.counted.push(operation),
         logCutShort: () => {},
         usageRead: () => {},
-        forgetResource: () => {},
+        forgetResource: (key: ResourceKey) => void this.forgotten.push(key),
       },
     };
   }

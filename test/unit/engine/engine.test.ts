@@ -48,18 +48,15 @@ describe("finalizer", () => {
     expect(scene.sent).toEqual([]);
   });
 
-  test("a deletion → DELETE, and the finalizer goes after a read by id has shown that the object is gone", async () => {
+  test.each([
+    ["nothing else keeps the toy → its metrics go too", [], [{ namespace: "shop", name: "toy" }]],
+    ["another controller keeps the toy → its metrics stay", ["example.com/other"], []],
+  ])("a deletion ends, and %s", async (_, others, forgotten) => {
     const scene = await ToyScene.ready();
-    const { getEndpoint } = scene.service.controlPlane;
-    scene.service.controlPlane.getEndpoint = (...path) => {
-      scene.steps.push("getEndpoint");
-      return getEndpoint(...path);
-    };
+    scene.store.edit({ namespace: "shop", name: "toy" }, () => ({ finalizers: [toyFinalizer, ...others] }));
     scene.delete();
     await scene.pass(5_000);
-    expect(scene.toy).toBeUndefined();
-    const steps = scene.steps.slice(scene.steps.indexOf("delete"));
-    expect(steps.filter((step) => step !== "patchStatus")).toEqual(["delete", "getEndpoint", "removeFinalizer"]);
+    expect([scene.sent, scene.engine.forgotten]).toEqual([["create", "delete"], forgotten]);
   });
 
   test("a deletion, and only the finalizer of another controller is left → the object stays, and so does the finalizer", async () => {
@@ -69,16 +66,6 @@ describe("finalizer", () => {
     const before = scene.steps.length;
     await scene.pass(2 * minuteMs);
     expect(scene.steps.slice(before).filter((step) => step !== "patchStatus")).toEqual([]);
-  });
-
-  test("a deletion before anything was created → the finalizer goes without a call, also while the project is down", async () => {
-    const scene = new ToyScene();
-    scene.service.beforeList = () => refused("Unavailable");
-    scene.apply(1);
-    await scene.pass(2_000);
-    scene.delete();
-    await scene.pass(2_000);
-    expect([scene.toy, scene.sent]).toEqual([undefined, []]);
   });
 });
 
@@ -269,25 +256,5 @@ describe("what needs no kind", () => {
     scene.engine.unit = {};
     await scene.pass(10_000);
     expect(scene.state).toBe("UpToDate");
-  });
-
-  test("spec is invalid → Stalled InvalidSpec; a valid one converges", async () => {
-    const scene = new ToyScene();
-    scene.apply(1, { spec: { kind: "Invalid", problems: "spec.size: too large" } });
-    await scene.pass(2_000);
-    expect(scene.state).toBe("Stalled InvalidSpec");
-    scene.apply(1);
-    await scene.pass(5_000);
-    expect(scene.state).toBe("UpToDate");
-  });
-
-  test("another client changes or deletes the object → changed back, made again", async () => {
-    const scene = await ToyScene.ready();
-    scene.service.edit(scene.object?.id ?? "", { maxUnits: 9 });
-    await scene.pass(2 * minuteMs);
-    expect(scene.object?.maxUnits).toBe(1);
-    scene.service.objects.clear();
-    await scene.pass(2 * minuteMs);
-    expect([scene.state, scene.object?.maxUnits]).toEqual(["UpToDate", 1]);
   });
 });

@@ -2,10 +2,12 @@
  * Tests two control planes with one URL. If a resource of one owns an endpoint, it is not adopted or deleted through
  * the other. A change is not sent to a former URL.
  */
+
 import { expect, it } from "vitest";
 import type { ControlPlane } from "../../../src/domain/control-plane.ts";
 import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import type { ObservedEndpoint } from "../../../src/domain/endpoint.ts";
+import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import { EndpointKind } from "../../../src/kinds/endpoint/endpoint-kind.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -43,17 +45,21 @@ class UnitScene {
   readonly sent: string[] = [];
   readonly engine: FakeEngine;
 
-  constructor(shown: readonly ObservedEndpoint[] = [endpoint({ name: otherName })]) {
+  constructor(shown: readonly ObservedEndpoint[] = [endpoint({ name: otherName })], made?: ObservedEndpoint) {
     const refuse = (what: string) => async () => {
       this.sent.push(what);
       throw new ControlPlaneError("Unreachable", "the test changes nothing", { effect: "NotApplied" });
+    };
+    const create = async () => {
+      this.sent.push("create");
+      return { endpoint: made, operations: [] };
     };
     const controlPlane = {
       serviceUrl: identity.serviceUrl,
       listEndpoints: async () => ({ endpoints: shown, unreadableIds: [] }),
       getEndpoint: async () => shown[0],
       listOperations: async () => ({ operations: [], unreadableIds: [], cursor: undefined }),
-      ...{ createEndpoint: refuse("create"), updateEndpoint: refuse("update") },
+      ...{ createEndpoint: made ? create : refuse("create"), updateEndpoint: refuse("update") },
     } as unknown as ControlPlane;
     const kinds = [new EndpointKind(this.store)];
     this.engine = new FakeEngine({ kinds, controlPlane, identity, policy, clock: new FakeClock(nowMs) });
@@ -70,14 +76,14 @@ async function reconcileOnce(recordedUrl: string | undefined) {
   return scene.store.get(key);
 }
 
-it("the record has the same URL → the endpoint is claimed, although no ControlPlane is listed yet", async () => {
-  const { status } = (await reconcileOnce(identity.serviceUrl)) ?? {};
-  expect(conditionOf(status?.conditions, "Stalled")?.reason).toBe("ClaimedByAnother");
-  expect(status?.ownership).toBeUndefined();
-});
-
-it("the status was lost, and the endpoint carries the token of the resource → it is claimed", async () => {
-  const { status } = (await reconcileOnce(undefined)) ?? {};
+it.each([
+  [
+    "the record has the same URL → the endpoint is claimed, although no ControlPlane is listed yet",
+    identity.serviceUrl,
+  ],
+  ["the status was lost, and the endpoint carries the token of the resource → it is claimed", undefined],
+])("%s", async (_, recordedUrl) => {
+  const { status } = (await reconcileOnce(recordedUrl)) ?? {};
   expect(conditionOf(status?.conditions, "Stalled")?.reason).toBe("ClaimedByAnother");
   expect(status?.ownership).toBeUndefined();
 });
@@ -116,4 +122,18 @@ it.each([
   const status = scene.store.get(key)?.status;
   expect(status?.createIntent === undefined).toBe(times === 0);
   expect(conditionOf(status?.conditions, "Stalled")?.status).not.toBe("True");
+});
+
+it("an answer could not be stored, then the status was lost, and no name is shown → the answer is recorded", async () => {
+  const scene = new UnitScene([], endpoint());
+  const { key } = scene.store.put(resource());
+  scene.store.beforeWrite = (write) => {
+    if (write === "patchStatus" && scene.sent.length > 0) throw new KubernetesError("Unavailable", "no");
+  };
+  await scene.engine.reconcile(project);
+  expect(scene.store.get(key)?.status.createIntent).toBeDefined();
+  scene.store.beforeWrite = () => {};
+  scene.store.edit(key, () => ({ status: {} }));
+  await scene.engine.reconcile(project);
+  expect([scene.sent, scene.store.get(key)?.status.ownership?.endpointId]).toEqual([["create"], "ep-own-1"]);
 });

@@ -16,6 +16,7 @@ import {
   acknowledged,
   branch,
   claim,
+  condition,
   endpoint,
   identity,
   intent,
@@ -284,6 +285,27 @@ it.each<[string, string | undefined, Observation]>([
   expect(message).toBe(want && notGrantedMessage("shop", project, want as "change"));
 });
 
+const projectFacts = ({ policy, grant }: Observation) => ({
+  ...{ key: project, planeId: "", projectId: project, identity, policy, problem: undefined },
+  ...{ nowMs, monotonicMs, grantOf: () => grant, answerOf: () => undefined },
+});
+
+it.each([
+  ["ClaimedByAnother", true],
+  ["BranchOccupied", true],
+  ["EndpointExists", true],
+  ["OwnershipConflict", true],
+  ["Rejected", false],
+])("Stalled %s, and another resource of the project changes → decided again: %s", (reason, isAgain) => {
+  const conditions = [condition({ type: "Stalled", status: "True", reason })];
+  const given = observation({ resource: resource({ status: { conditions } }) });
+  const basisBeside = (resourceVersion: string) => {
+    const named = [given.resource, resource({ uid: "uid-other", resourceVersion })];
+    return new EndpointsInProject(projectFacts(given), named, () => undefined).basisOf(given.resource);
+  };
+  expect(basisBeside("8") !== basisBeside("9")).toBe(isAgain);
+});
+
 it.each([
   ["gone", undefined, "BranchGone"],
   ["there", knownBranch({ namespace: "shop", projectId: project, branchId: branch, identity }), "EndpointRetained"],
@@ -293,9 +315,7 @@ it.each([
     resource: resource({ spec: { ...byRef, deletionPolicy: "Retain" }, ...deleting, status }),
   });
   const step = stepOf(given, { kind: "NothingSent" }, { kind: "RemoveFinalizer", cause: "Retained" });
-  const facts = { key: project, planeId: "", projectId: project, identity, policy: given.policy, problem: undefined };
-  const more = { nowMs, monotonicMs, grantOf: () => given.grant, answerOf: () => undefined };
-  const scope = new EndpointsInProject({ ...facts, ...more }, [], () => found);
+  const scope = new EndpointsInProject(projectFacts(given), [], () => found);
   expect(scope.eventsOf(step, undefined).map(({ reason }) => reason)).toEqual([want]);
 });
 
