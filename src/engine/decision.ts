@@ -1,5 +1,4 @@
 /** What one reconcile has read and decided for one resource. What is the same for every kind is decided here. */
-
 import type { ControlPlane } from "../domain/control-plane.ts";
 import { annotations } from "../resource/names.ts";
 import { isBeingDeleted, isPaused } from "../resource/stored-object.ts";

@@ -1,5 +1,4 @@
 /** Keeps the failure of one resource from the others, and reports that the API server refuses a write of the operator. */
-
 import { backoffMs } from "../domain/clock.ts";
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";

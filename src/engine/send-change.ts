@@ -1,5 +1,4 @@
 /** Sends one change to the control plane, after storing what a crash must not lose. */
-
 import { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { PutOffError } from "../domain/leader-fence.ts";
 import { isSameStored } from "../domain/same-stored.ts";

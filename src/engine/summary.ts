@@ -1,5 +1,4 @@
 /** What one reconcile says about one resource, and the conditions that show it. */
-
 import type { ControlPlaneError } from "../domain/control-plane-error.ts";
 import { type ResourceEvent, warning } from "../domain/resource-store.ts";
 import { type ConditionDraft, conditionOf, isTrue, mergeConditions } from "../resource/conditions.ts";

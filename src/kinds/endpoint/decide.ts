@@ -1,5 +1,4 @@
 /** Decides about one ComputeEndpoint from what was read, after the checks that every kind has, and which rights it needs. */
-
 import { outcomeOf } from "../../domain/operation.ts";
 import { invalidSpec } from "../../engine/decision.ts";
 import { mayUse, notGrantedMessage, type ProjectGrant } from "../../engine/grant.ts";
@@ -228,7 +227,7 @@ export function subjectOf(step: EndpointStep): LogSubject {
   };
 }
 
-export function operationFactsOf(facts: EndpointFacts, project: ProjectReads): OperationFacts {
+function operationFactsOf(facts: EndpointFacts, project: ProjectReads): OperationFacts {
   const { resource, monotonicMs } = facts;
   const reads: Reads<EndpointTypes> = { project };
   const subject = subjectOf({ facts, reads, plan: undefined, outcome: { kind: "NothingSent" } });

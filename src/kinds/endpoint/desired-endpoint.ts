@@ -1,5 +1,4 @@
 /** What spec asks for now, how an endpoint differs from that, and when accepted values are sent again. */
-
 import { hash } from "node:crypto";
 import { backoffMs } from "../../domain/clock.ts";
 import type { EndpointChanges, ObservedEndpoint } from "../../domain/endpoint.ts";

@@ -1,5 +1,4 @@
 /** Plans the next step of a resource that owns an endpoint: its changes, and its deletion. */
-
 import type { PowerAction } from "../../domain/control-plane.ts";
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { stall } from "../../engine/kind.ts";

@@ -1,5 +1,4 @@
 /** A table with one entry for each plan of a ComputeEndpoint: its summary, records, delays and events. Then what a step shows. */
-
 import type { ObservedEndpoint } from "../../domain/endpoint.ts";
 import { isInFlight, type Operation } from "../../domain/operation.ts";
 import { type ResourceEvent, warning } from "../../domain/resource-store.ts";

@@ -1,5 +1,4 @@
 /** The input of a decision about one ComputeEndpoint, and its plans: each is one next step. */
-
 import type { PowerAction } from "../../domain/control-plane.ts";
 import type { EndpointChanges, EndpointCreation, ObservedEndpoint, ProjectSnapshot } from "../../domain/endpoint.ts";
 import type { Operation } from "../../domain/operation.ts";
@@ -39,7 +38,7 @@ export type EndpointOutcome = Outcome<EndpointTypes>;
 export interface OperationFacts {
   /** Operations that the operator's own calls started and that have not ended. */
   readonly ownInFlight: readonly Operation[];
-  /** How long this process has seen them, or those that they followed, lock the project, in milliseconds. */
+  /** How long this process has seen operations lock the project without a pause, in milliseconds. */
   readonly inFlightForMs: number;
   /** Ids of failed operations that status or this reconcile's read shows. */
   readonly failedIds: ReadonlySet<string>;
