@@ -117,12 +117,8 @@ export const computeEndpointCrd: CrdKind = {
       ".status.operations[0].status",
       "Status of that operation in the control plane's own word",
     ),
-    wideColumn(
-      "Since",
-      ".status.operations[0].createdTime",
-      "Time since the control plane scheduled that operation",
-      "date",
-    ),
+    // No date: kubectl shows a time of the control plane's clock that is ahead of its own as <invalid>.
+    wideColumn("Since", ".status.operations[0].createdTime", "When the control plane scheduled that operation"),
     wideColumn("Failed", ".status.failedActions[0].action", "A failed action that no later success has cleared"),
     wideColumn("InSync", conditionPath("InSync", "status"), "Whether every managed field has the value of spec"),
     wideColumn("Pending", conditionPath("ChangePending", "reason"), "What a change that drops connections waits for"),

@@ -235,11 +235,22 @@ const meaningful: Readonly<Record<string, RegExp>> = {
   [annotations.resolveCreate]: /^(?:adopt|abandon)=./,
 };
 
+/** The kind of the annotations that only one kind knows. */
+const onlyOn: Readonly<Record<string, string>> = {
+  ...{ [annotations.wakeRequestedAt]: "ComputeEndpoint", [annotations.suspendRequestedAt]: "ComputeEndpoint" },
+  ...{ [annotations.approveChange]: "ComputeEndpoint", [annotations.resolveCreate]: "ComputeEndpoint" },
+  ...{ [annotations.resetRequestedAt]: "DatabaseBranch", [annotations.rotateRequestedAt]: "DatabaseAccess" },
+};
+
 const begin = " The operator ignores these annotations:";
 
-/** Reports annotations of our prefix that mean nothing to the operator, for instance `pausd`. Ends the message of Ready with what is ignored. @param message may end with what was ignored before */
-export function withIgnored(message: string, { annotations: given }: KindResource): string {
-  const wrong = Object.entries(given).filter(([name, value]) => !meaningful[name]?.test(value));
+/**
+ * Ends the message of Ready with the annotations of our prefix that mean nothing to the operator, for instance `pausd`.
+ * @param message may end with what was ignored before
+ */
+export function withIgnored(message: string, { annotations: given, kind = "ComputeEndpoint" }: KindResource): string {
+  const isMeant = (name: string, value: string) => meaningful[name]?.test(value) && (onlyOn[name] ?? kind) === kind;
+  const wrong = Object.entries(given).filter(([name, value]) => !isMeant(name, value));
   const texts = wrong.map(([name, value]) => `${name.slice(group.length + 1)}=${JSON.stringify(value.slice(0, 40))}`);
   const note = wrong.length === 0 ? "" : `${begin} ${texts.join(", ")}.`.slice(0, 300);
   return `${message.split(begin)[0]}${note}`;

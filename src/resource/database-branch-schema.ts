@@ -93,7 +93,9 @@ const createIntent = z
     name: z.string().describe("The name that the branch gets."),
     ...records,
   })
-  .describe("Present only while a create is open. The operator writes it before it sends the request.");
+  .describe(
+    "Present only until a create has an answer that is stored. The operator writes it before it sends the request.",
+  );
 
 const resetIntent = z
   .object({

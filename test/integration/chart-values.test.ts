@@ -85,8 +85,9 @@ const changes: Readonly<Record<string, readonly [value: unknown, shown: string |
   extraVolumeMounts: [[{ name: "more", mountPath: "/more" }], "- mountPath: /more\n              name: more"],
 };
 
-async function render(helm: Helm, sets: readonly string[], release = "endpoint-operator"): Promise<string> {
-  const place = ["--namespace", "endpoint-operator-system", "--api-versions", "monitoring.coreos.com/v1"];
+async function render(helm: Helm, sets: readonly string[], release = "endpoint-operator", serves = "x/v1") {
+  const apis = ["--api-versions", "monitoring.coreos.com/v1", "--api-versions", serves];
+  const place = ["--namespace", "endpoint-operator-system", ...apis];
   const all = [...Object.entries(everything).map(([name, value]) => `${name}=${JSON.stringify(value)}`), ...sets];
   return await helm(["template", release, chart, ...place, ...all.flatMap((set) => ["--set-json", set])]);
 }
@@ -125,10 +126,13 @@ describe("the values of the chart", () => {
   });
 });
 
-test("OpenShift → no fixed user or group; everything else of the security contexts stays", async (context) => {
+test.for([
+  ["named in the values", ['platform="OpenShift"'], undefined],
+  ["found by its API", [], "security.openshift.io/v1"],
+] as const)("OpenShift, %s → no fixed user or group; all else stays", async ([_, sets, serves], context) => {
   const helm = await helmOf(context);
   const pod = (text: string) => objectsIn(text).find(({ kind }) => kind === "Deployment").spec.template.spec;
-  const [plain, there] = [pod(await render(helm, [])), pod(await render(helm, ['platform="OpenShift"']))];
+  const [plain, there] = [pod(await render(helm, [])), pod(await render(helm, sets, undefined, serves))];
   const { runAsUser, runAsGroup, fsGroup, ...rest } = plain.securityContext;
   expect([runAsUser, runAsGroup, fsGroup]).toEqual([65532, 65532, 65532]);
   expect(there.securityContext).toEqual(rest);

@@ -16,15 +16,22 @@ const sidebar = groups.map((group) => {
   return group.folder === undefined ? { text: group.text, items } : { text: group.text, items, collapsed: true };
 });
 
-/** Headings count most, and pages about the project itself least. The functions run in the browser, from their text alone. */
+/**
+ * Headings count most, then pages that are named like the word, and pages about the project itself least. The functions
+ * run in the browser, from their text alone.
+ */
 export const searchOptions = {
   fuzzy: 0.2,
   prefix: true,
   boost: { title: 4, text: 2, titles: 1 },
   processTerm: (term: string) =>
     /^(a|an|the|is|are|do|does|how|to|what|why|which|i|my|of|in|for)$/i.test(term) ? null : term.toLowerCase(),
-  boostDocument: (id: unknown) =>
-    /CHANGELOG|decisions|benchmarks|reliability|releases|code/.test(String(id)) ? 0.2 : 1,
+  boostDocument: (id: unknown, term: string) => {
+    const page = String(id).split("#")[0] ?? "";
+    const name = page.split("/").at(-1) ?? "";
+    if (/CHANGELOG|decisions|benchmarks|reliability|releases|code/.test(page)) return 0.2;
+    return name !== "" && (name.includes(term) || term.startsWith(name)) ? 1.5 : 1;
+  },
 };
 
 /** On a phone the cells of a row stand below each other. */

@@ -30,8 +30,8 @@ export const groups: readonly Group[] = [
   {
     text: "Look up",
     pages: inDocs(
-      ...["conditions", "fields", "database-access-fields", "control-plane-fields", "cluster-control-plane-fields"],
-      ...["control-plane", "sandbox"],
+      ...["conditions", "fields", "database-access-fields", "database-branch-fields"],
+      ...["control-plane-fields", "cluster-control-plane-fields", "control-plane", "sandbox"],
     ),
   },
   { text: "Runbooks", pages: [], folder: "docs/runbooks" },

@@ -222,7 +222,7 @@ export function subjectOf(step: EndpointStep): LogSubject {
     ownership: recordsAfter(step).ownership ?? observed,
     previousOwnership: resource.status.ownership ?? (isSame ? observed : undefined),
     answeredIds: answeredOperations(step).map(({ id }) => id),
-    answeredCause: step.plan?.kind === "UpdateEndpoint" && step.plan.isCorrection ? "Drift" : undefined,
+    answeredCause: plan !== undefined && "isCorrection" in plan && plan.isCorrection ? "Drift" : undefined,
     acknowledgedOperationId: resource.annotations[annotations.acknowledgeOperation],
   };
 }

@@ -190,7 +190,9 @@ function planMove(observation: Ruled, spec: PlacedSpec, endpoint: ObservedEndpoi
   }
   const obstacle = spec.type === "ReadWrite" ? planOccupiedTarget(observation, spec.branchId, endpoint) : undefined;
   const isHeld = observation.ruling.held.includes(branchField);
-  return obstacle ?? (isHeld ? undefined : { kind: "MoveEndpoint", endpointId: endpoint.id, branchId: spec.branchId });
+  const isCorrection = observation.resource.status.branchId === spec.branchId;
+  const move: Plan = { kind: "MoveEndpoint", endpointId: endpoint.id, branchId: spec.branchId, isCorrection };
+  return obstacle ?? (isHeld ? undefined : move);
 }
 
 function planOccupiedTarget(observation: Observation, branchId: string, moving: ObservedEndpoint): Plan | undefined {

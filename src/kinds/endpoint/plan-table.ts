@@ -85,11 +85,17 @@ const table: { readonly [Kind in EndpointPlan["kind"]]: PlanRules<PlanOf<Kind>> 
   },
   CloseIntent: {
     ...usual,
-    summary: () => progressing("Creating", "The create made no endpoint. The operator decides again."),
+    summary: () => progressing("Creating", "The create made no endpoint, so the operator starts over."),
     records: () => ({ createIntent: undefined }),
     events: ({ cause }) =>
       cause === "Abandoned"
-        ? [warning("CreateAbandoned", "Create", "The operator gave up an open create, as the annotation asks.")]
+        ? [
+            warning(
+              "CreateAbandoned",
+              "Create",
+              "The operator gave up a create whose answer is missing, as the annotation asks.",
+            ),
+          ]
         : [],
   },
   RecordOwnership: {

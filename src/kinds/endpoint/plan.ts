@@ -100,7 +100,14 @@ export type EndpointPlan =
       readonly isCorrection?: boolean;
       readonly ruling?: Ruling;
     }
-  | { readonly kind: "MoveEndpoint"; readonly endpointId: string; readonly branchId: string; readonly ruling?: Ruling }
+  | {
+      readonly kind: "MoveEndpoint";
+      readonly endpointId: string;
+      readonly branchId: string;
+      /** Whether the endpoint was on that branch before, and another client moved it. @default no */
+      readonly isCorrection?: boolean;
+      readonly ruling?: Ruling;
+    }
   | {
       readonly kind: "DeleteEndpoint";
       readonly endpointId: string;

@@ -45,6 +45,8 @@ test("every link between pages → a page of the site, and an anchor on it", () 
 test("the menu → every page, once", async () => {
   const all = [...(await readPages(root)).keys()];
   expect(groups.flatMap((group) => pagesOf(group, all)).toSorted()).toEqual(all.toSorted());
+  const fields = all.filter((page) => /fields\.md$/.test(page));
+  expect(groups.find(({ text }) => text === "Look up")?.pages).toEqual(expect.arrayContaining(fields));
 });
 
 test("the runbook of every alert → a page of the site", () => {
@@ -91,5 +93,7 @@ test("twenty questions → the right page among the first three results, and for
   });
   expect(ranks).toHaveLength(20);
   expect(ranks.filter(({ rank }) => rank < 1 || rank > 3)).toEqual([]);
+  const named = ["delete hangs", "resize", "how to connect"];
+  expect(ranks.filter(({ question, rank }) => named.includes(question) && rank !== 1)).toEqual([]);
   expect(ranks.filter(({ rank }) => rank === 1).length, JSON.stringify(ranks, undefined, 1)).toBeGreaterThanOrEqual(16);
 });

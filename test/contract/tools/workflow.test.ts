@@ -41,6 +41,8 @@ test("the release workflow → makes everything by npm run release and npm run d
 });
 
 test("the workflow for pull requests → checks, tests and builds by commands that package.json has", async () => {
+  const all = (await stepsOf(pathOf("test"))).flatMap(({ run }) => run ?? []);
+  expect(all).toContain("bash .ci/run");
   const commands = await npmCommands(pathOf("test"));
   expect(commands).toEqual(expect.arrayContaining(["npm run check", "npm run docs", "npm run image"]));
   const { scripts } = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8"));

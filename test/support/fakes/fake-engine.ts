@@ -26,6 +26,7 @@ export class FakeEngine {
   /** Type, reason and text of each event. */
   readonly events: string[] = [];
   readonly counted: AttributedOperation[] = [];
+  readonly warnings: string[] = [];
   /** The resources whose metrics were removed. */
   readonly forgotten: ResourceKey[] = [];
   /** What differs from a known control plane that every namespace may use. */
@@ -77,7 +78,8 @@ export class FakeEngine {
   #context() {
     const { kinds, policy } = this.#parts;
     return {
-      ...{ clock: this.clock, kinds, policy, projectPollMs: 60_000, random: () => 0, logger: quietLogger },
+      ...{ clock: this.clock, kinds, policy, projectPollMs: 60_000, random: () => 0 },
+      logger: { ...quietLogger, warn: (_fields: object, message: string) => void this.warnings.push(message) },
       unitOf: () => this.#unit(),
       events: {
         record: (_: unknown, event: { readonly type: string; readonly reason: string; readonly note: string }) =>

@@ -13,9 +13,14 @@ const minuteMs = 60_000;
 
 test("annotations that mean nothing → the message of Ready names them, with one Warning; taken away → it does not", async () => {
   const scene = new ToyScene();
-  scene.apply(1, { annotations: { "endpoint-operator.dev/pausd": "true", "endpoint-operator.dev/paused": "yes" } });
+  scene.apply(1, {
+    annotations: {
+      ...{ "endpoint-operator.dev/pausd": "true", "endpoint-operator.dev/paused": "yes" },
+      "endpoint-operator.dev/rotate-requested-at": "now",
+    },
+  });
   await scene.pass(minuteMs, 5_000);
-  const text = 'The operator ignores these annotations: pausd="true", paused="yes".';
+  const text = 'The operator ignores these annotations: pausd="true", paused="yes", rotate-requested-at="now".';
   const messageNow = () => scene.toy?.status.conditions?.find(({ type }) => type === "Ready")?.message;
   expect(messageNow()).toBe(`The object exists. ${text}`);
   const before = scene.steps.length;
@@ -126,6 +131,7 @@ test("a create without an answer, then a refusal of the next try → the first o
   await scene.pass(60_000);
   expect(scene.sent.length).toBeGreaterThan(1);
   expect([first?.isUnresolved, posts()]).toEqual([true, first]);
+  expect(scene.engine.warnings).toContain("reconciled: the status changed");
 });
 
 describe("a person edits the resource meanwhile", () => {

@@ -193,7 +193,13 @@ const owners: readonly Row[] = [
     name: "a moved resource, its endpoint on the old branch → moved",
     why: "branchId is mutable",
     given: owned({}, { endpoint: { branchId: otherBranch } }),
-    want: { kind: "MoveEndpoint", branchId: branch },
+    want: { kind: "MoveEndpoint", branchId: branch, isCorrection: false },
+  },
+  {
+    name: "another client moved the endpoint from the branch of spec → moved back as a correction",
+    why: "the log calls the operation a Drift",
+    given: owned({}, { status: { branchId: branch }, endpoint: { branchId: otherBranch } }),
+    want: { kind: "MoveEndpoint", branchId: branch, isCorrection: true },
   },
 ];
 
