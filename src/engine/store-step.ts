@@ -30,7 +30,7 @@ export async function storeStep<T extends KindTypes>(
   let step = given;
   for (let attempt = 1; ; attempt += 1) {
     const { resource } = step.facts;
-    const log = readLog(target, step);
+    const log = reduceLog(target, step);
     const status = target.scope.statusOf(step, log);
     try {
       const hasChanged = !isSameStored(status, resource.status);
@@ -50,7 +50,7 @@ export async function storeStep<T extends KindTypes>(
 }
 
 /** Returns what the operation log says of the resource. What has ended waits to be counted. */
-function readLog<T extends KindTypes>({ scope, memory }: Target<T>, step: Step<T>): OperationLogStep | undefined {
+function reduceLog<T extends KindTypes>({ scope, memory }: Target<T>, step: Step<T>): OperationLogStep | undefined {
   const log = scope.logOf?.(step);
   for (const operation of log?.ended ?? []) memory.pending.set(operation.id, operation);
   return log;
@@ -110,7 +110,7 @@ export async function release<T extends KindTypes>(target: Target<T>, step: Step
   const { context, kind, memory, scope } = target;
   const { resource } = step.facts;
   traceStep(context, step);
-  const log = readLog(target, step);
+  const log = reduceLog(target, step);
   let current = resource;
   if (log !== undefined && log.ended.length > 0) {
     const status: T["status"] = { ...resource.status, bookkeeping: log.state.bookkeeping };
