@@ -68,6 +68,8 @@ export type KubernetesReason =
   | "WriteRefused"
   /** As `WriteRefused`, for the Secret of an application. */
   | "SecretRefused"
+  /** The operator has no right to write this Secret of an application. The message says how to allow it. */
+  | "SecretsForbidden"
   | "Expired"
   | "Throttled"
   | "Unavailable"

@@ -64,7 +64,9 @@ export async function reportRefusedWrite<Resource extends Reported>(
   }
   const { generation, status: before } = resource;
   const { conditions: former = [] } = before;
-  const message = `${error.message}. Correct what the API server names. The operator tries again by itself.`;
+  const isRight = error.reason === "SecretsForbidden";
+  const advice = ". Correct what the API server names. The operator tries again by itself.";
+  const message = `${error.message}${isRight ? "" : advice}`;
   const drafts = unfinishedDrafts({ kind: "Stalled", reason: error.reason, message });
   const others = former.filter(({ type }) => !["Ready", "Reconciling", "Stalled"].includes(type));
   const conditions = [...mergeConditions(former, drafts, { generation, nowMs: clock.nowMs() }), ...others];
@@ -81,6 +83,8 @@ export async function reportRefusedWrite<Resource extends Reported>(
   }
 }
 
-function isRefusedWrite(error: unknown): error is KubernetesError & { reason: "WriteRefused" | "SecretRefused" } {
-  return error instanceof KubernetesError && (error.reason === "WriteRefused" || error.reason === "SecretRefused");
+const refusals = ["WriteRefused", "SecretRefused", "SecretsForbidden"] as const;
+
+function isRefusedWrite(error: unknown): error is KubernetesError & { reason: (typeof refusals)[number] } {
+  return error instanceof KubernetesError && refusals.some((reason) => reason === error.reason);
 }

@@ -68,8 +68,8 @@ export interface KindInProject<T extends KindTypes> {
   /** Whether status holds the result of that create. @default whether it no longer names the note */
   hasResult?(resource: T["resource"]): boolean;
   observe?(facts: Facts<T>, reads: Reads<T>, from: ControlPlane | undefined): Promise<T["own"]>;
-  /** Asks the API server whether it would accept what follows from the change. @returns why it would not */
-  tryWrites?(step: Step<T>): Promise<T["applied"] | undefined>;
+  /** Asks the API server whether it would accept what follows from the change. */
+  tryWrites?(step: Step<T>): Promise<void>;
   /** The status to store before the change is sent; `undefined`: nothing must be stored. */
   noteOf(step: Step<T>): T["status"] | undefined;
   /** Sends exactly one request. */

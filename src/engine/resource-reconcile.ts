@@ -175,10 +175,6 @@ export class ResourceReconcile<T extends KindTypes> extends Decision<T> {
       memory.dueAtMs = 0;
       return;
     }
-    if (sent.kind === "Refused") {
-      await this.#storeOutcome({ kind: "Applied", applied: sent.applied });
-      return;
-    }
     this.resource = sent.resource;
     if (sent.kind === "Failed") {
       const { retryAtMs } = this.#noteFailure(sent.error);

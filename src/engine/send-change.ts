@@ -21,8 +21,6 @@ interface Change<T extends KindTypes> {
 export type Sent<T extends KindTypes> =
   | { readonly kind: "Accepted"; readonly resource: T["resource"]; readonly answer: T["answer"] }
   | { readonly kind: "Failed"; readonly resource: T["resource"]; readonly error: ControlPlaneError }
-  /** Nothing was sent, because the API server would not accept what follows. */
-  | { readonly kind: "Refused"; readonly applied: T["applied"] }
   /** Nothing was sent, because the newest resource, its grants or its control plane no longer lead to this change. */
   | { readonly kind: "Outdated" };
 
@@ -41,10 +39,7 @@ export async function sendChange<T extends KindTypes>(target: Target<T>, calls: 
   if (!isWanted(change, kind.store.get(step.facts.resource.key))) {
     return { kind: "Outdated" };
   }
-  const refused = await scope.tryWrites?.(step);
-  if (refused !== undefined) {
-    return { kind: "Refused", applied: refused };
-  }
+  await scope.tryWrites?.(step);
   const current = await prepare(change);
   if (current === undefined) {
     return { kind: "Outdated" };

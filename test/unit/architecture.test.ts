@@ -106,7 +106,7 @@ function withoutComments(source: string): string {
   return source.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
 }
 
-/** `domain/endpoint.ts` → `domain`; `kinds/access/send.ts` → `kinds/access`; `main.ts` → `main.ts`. */
+/** `domain/endpoint.ts` → `domain`; `kinds/access/deletion.ts` → `kinds/access`; `main.ts` → `main.ts`. */
 function partOf(path: string): string {
   const [room = "", kind = ""] = path.split("/");
   return room === "kinds" ? `${room}/${kind}` : room;

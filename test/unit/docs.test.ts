@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { parseConfig, settingVariables } from "../../src/config.ts";
-import { bindingOf } from "../../src/kinds/access/binding.ts";
+import { bindingOf } from "../../src/kinds/access/access-secret.ts";
 import {
   accessProgressReasons,
   accessStallReasons,

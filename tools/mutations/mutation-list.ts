@@ -179,7 +179,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: "a Secret with another password is mended",
-    file: "kinds/access/plan-access.ts",
+    file: "kinds/access/decide-access.ts",
     find: "isSameStored(held, data)",
     replace: "isSameStored(held.host, data.host)",
     caughtBy: { accessSeeds: 100 },

@@ -1,34 +1,34 @@
 /** The kind DatabaseAccess. */
-import type { ControlPlane } from "../../domain/control-plane.ts";
-import { KubernetesError, normal, type ResourceEvent, type ResourceStore } from "../../domain/resource-store.ts";
+import type { BranchPath } from "../../domain/branch.ts";
+import type { ControlPlane, RoleChange } from "../../domain/control-plane.ts";
+import { KubernetesError, normal, type ResourceStore } from "../../domain/resource-store.ts";
 import { mayUse, notGrantedMessage } from "../../engine/grant.ts";
 import type { Kind, KindInProject, PlanTraits, ProjectFacts, Reads } from "../../engine/kind.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { databaseAccessNames } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { accessEvents, releaseEvents } from "./access-events.ts";
 import { attemptOf, isRecordedElsewhere, recordedObjects } from "./access-records.ts";
-import { accessNote, accessStatus } from "./access-status.ts";
-import type {
-  AccessAnswer,
-  AccessContext,
-  AccessFacts,
-  AccessHint,
-  AccessParts,
-  AccessPlan,
-  AccessReads,
-  AccessStep,
-  AccessTypes,
-  AppliedSecret,
-  Plan,
+import { bindingData, readOwnSecret, trySecret, writeSecret } from "./access-secret.ts";
+import { accessEvents, accessNote, accessStatus } from "./access-status.ts";
+import {
+  type AccessAnswer,
+  type AccessContext,
+  type AccessFacts,
+  type AccessHint,
+  type AccessParts,
+  type AccessPlan,
+  type AccessReads,
+  type AccessStep,
+  type AccessTypes,
+  type AppliedSecret,
+  validSpecOf,
 } from "./access-types.ts";
 import { comparedMark, decideAccess, secretCheckMs } from "./decide-access.ts";
-import { deletedWith, deletionWork, isDeletionGranted } from "./deletion.ts";
+import { deletedWith, deletionWork } from "./deletion.ts";
 import { accessKeyOf, endpointIndex, endpointMark, placeFor, recordIndex, referenceOf } from "./endpoint-reference.ts";
-import { BranchReader, observationOf, observe, readOwnSecret } from "./observe-access.ts";
+import { type BranchCache, observationAfter, observationOf, observe } from "./observe-access.ts";
 import { rotationDueMs } from "./rotation.ts";
-import { applySecret, sendAccessChange, trySecret } from "./send.ts";
 
 export class AccessKind implements Kind<AccessTypes> {
   readonly finalizer = databaseAccessNames.finalizer;
@@ -58,8 +58,13 @@ export class AccessKind implements Kind<AccessTypes> {
 }
 
 class AccessesInProject implements KindInProject<AccessTypes> {
+  readonly deletionWork = (resource: DatabaseAccess) => deletionWork(this.#context, resource);
+  readonly decide = (facts: AccessFacts, reads: Reads<AccessTypes>) => decideAccess(this.#context, facts, reads);
+  readonly noteOf = (step: AccessStep) => accessNote(this.#context, step);
+  readonly statusOf = (step: AccessStep) => accessStatus(this.#context, step);
+  readonly eventsOf = (step: AccessStep, next?: DatabaseAccessStatus) => accessEvents(this.#context, step, next);
   readonly #context: AccessContext;
-  readonly #reader = new BranchReader();
+  readonly #contents: BranchCache = new Map();
 
   constructor(context: AccessContext) {
     this.#context = context;
@@ -70,10 +75,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return endpointMark(this.#context, resource, endpointsOf(projectId));
   }
 
-  deletionWork(resource: DatabaseAccess) {
-    return deletionWork(this.#context, resource);
-  }
-
   isProven(resource: DatabaseAccess): boolean {
     return resource.isStatusReadable && !isRecordedElsewhere(resource, this.#context.identity);
   }
@@ -82,9 +83,10 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     const { grantOf, problem, projectId } = this.#context;
     const { namespace } = resource.key;
     if (isBeingDeleted(resource)) {
-      const refused = deletedWith(this.#context, resource).find(
-        (each) => !isDeletionGranted(this.#context, resource, each),
-      );
+      // What the resource is not known to have created, it may only delete if the namespace may adopt.
+      const isGranted = (each: AccessObject) =>
+        each.origin === "Created" || grantOf(namespace, each.projectId).mayAdopt;
+      const refused = deletedWith(this.#context, resource).find((each) => !isGranted(each));
       return refused && notGrantedMessage(namespace, refused.projectId, "deleteAdopted");
     }
     const reference = referenceOf(this.#context, resource);
@@ -93,12 +95,8 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return isMissing ? notGrantedMessage(namespace, wanted, "change") : undefined;
   }
 
-  decide(facts: AccessFacts, reads: Reads<AccessTypes>): Plan {
-    return decideAccess(this.#context, facts, reads);
-  }
-
-  observe(facts: AccessFacts, reads: Reads<AccessTypes>, from: ControlPlane | undefined): Promise<AccessReads> {
-    return observe(this.#context, facts, { reads, from, reader: this.#reader });
+  observe(facts: AccessFacts, { project }: Reads<AccessTypes>, from?: ControlPlane): Promise<AccessReads> {
+    return observe(this.#context, facts, from && project && { objects: from, project, contents: this.#contents });
   }
 
   traitsOf(plan: AccessPlan): PlanTraits {
@@ -121,23 +119,41 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     return requested.map(attemptOf).at(-1);
   }
 
-  async tryWrites(step: AccessStep): Promise<AppliedSecret | undefined> {
-    const observation = observationOf(this.#context, step.facts, step.reads);
-    const isReset = step.plan?.kind === "ResetPassword";
-    return isReset && observation !== undefined ? await trySecret(this.#context, observation) : undefined;
+  async tryWrites({ facts, reads, plan }: AccessStep): Promise<void> {
+    const observation = observationOf(this.#context, facts, reads);
+    if (plan?.kind === "ResetPassword" && observation !== undefined) await trySecret(this.#context, observation);
   }
 
-  noteOf(step: AccessStep): DatabaseAccessStatus | undefined {
-    const observation = observationOf(this.#context, step.facts, step.reads);
-    return observation && accessNote(this.#context, step, observation);
+  async send({ plan, facts, reads }: AccessStep, to: ControlPlane): Promise<AccessAnswer> {
+    const spec = validSpecOf(facts.resource);
+    switch (plan?.kind) {
+      case "CreateObject":
+        return await createObject(to, plan.object, spec?.role.name ?? "");
+      case "DeleteObject":
+        return await deleteObject(to, plan.object);
+      case "ResetPassword": {
+        if (reads.own?.kind !== "Access" || spec === undefined) break;
+        const answer = await to.resetPassword(reads.own.endpoint, spec.role.name);
+        this.#context.observer.passwordReset();
+        return answerOf(reads.own.endpoint, answer);
+      }
+    }
+    throw new Error(`unreachable: ${plan?.kind} sends nothing`);
   }
 
-  send(step: AccessStep, to: ControlPlane): Promise<AccessAnswer> {
-    return sendAccessChange(this.#context, step, to);
-  }
-
-  apply(step: AccessStep): Promise<AppliedSecret | undefined> {
-    return applySecret(this.#context, step);
+  /** Writes the Secret of the plan, or with the password of the answer to a reset. */
+  async apply(step: AccessStep): Promise<AppliedSecret | undefined> {
+    const { plan, outcome } = step;
+    const observation = observationAfter(this.#context, step);
+    if (observation !== undefined && plan?.kind === "WriteSecret") {
+      return await writeSecret(this.#context, observation, plan);
+    }
+    const isReset = plan?.kind === "ResetPassword" && outcome.kind === "Accepted" && outcome.answer.password;
+    if (observation?.password.kind !== "Known" || !isReset) {
+      return undefined;
+    }
+    const data = bindingData(observation, observation.password.password.reveal());
+    return await writeSecret(this.#context, observation, { data, cause: "Rotated" });
   }
 
   /** The password is kept until the resource is settled: until then the Secret may have to be written again. */
@@ -157,10 +173,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
     const isSettled = plan?.kind === "Settled" || plan?.kind === "WriteSecret";
     const compared = { mark: comparedMark(reads.project, reads.own.endpoint), atMs: facts.monotonicMs };
     return { compared, password: isSettled ? undefined : hint?.password };
-  }
-
-  statusOf(step: AccessStep): DatabaseAccessStatus {
-    return accessStatus(this.#context, step);
   }
 
   dueInMs({ plan, outcome, facts }: AccessStep): number | undefined {
@@ -185,16 +197,29 @@ class AccessesInProject implements KindInProject<AccessTypes> {
       await secrets.delete(facts.secret).catch(unlessForbidden);
     }
   }
-
-  eventsOf(step: AccessStep, next: DatabaseAccessStatus | undefined): readonly ResourceEvent[] {
-    return next === undefined ? releaseEvents(this.#context, step) : accessEvents(step);
-  }
 }
 
 const mayDrop = normal("ConnectionsMayDrop", "Update", "A role changes, and the control plane may drop connections.");
 
 function nameOf({ object }: { readonly object: AccessObject }): string {
   return `${attemptOf(object)} ${object.name}`;
+}
+
+async function createObject(to: ControlPlane, object: AccessObject, ownerName: string): Promise<AccessAnswer> {
+  return object.type === "Role"
+    ? answerOf(object, await to.createRole(object, object.name))
+    : await to.createDatabase(object, { name: object.name, ownerName });
+}
+
+/** The answer alone does not prove that the object is gone. A later list proves it. */
+async function deleteObject(to: ControlPlane, object: AccessObject): Promise<AccessAnswer> {
+  const { type, name } = object;
+  const answer = await (type === "Role" ? to.deleteRole(object, name) : to.deleteDatabase(object, name));
+  return { operations: answer?.operations ?? [], isFound: answer !== undefined };
+}
+
+function answerOf({ branchId }: BranchPath, { role, password, operations }: RoleChange): AccessAnswer {
+  return { operations, password: password && { password, branchId, roleUpdatedTime: role.updatedTime } };
 }
 
 function unlessForbidden(error: unknown): void {

@@ -1,4 +1,5 @@
-/** Computes the status of a DatabaseAccess from the result of one reconcile. */
+/** Computes status and events of a DatabaseAccess from the result of one reconcile. */
+import { normal, type ResourceEvent, type SecretWriteCause, warning } from "../../domain/resource-store.ts";
 import {
   commonSummary,
   conditionsAfter,
@@ -13,18 +14,23 @@ import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access
 import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { annotations } from "../../resource/names.ts";
 import { recordedObjects, recordsWith, withFreshRole, withObject } from "./access-records.ts";
-import { accessWording, stalls } from "./access-texts.ts";
-import type { AccessContext, AccessObservation, AccessStep } from "./access-types.ts";
-import { roleIn } from "./access-types.ts";
+import {
+  type AccessContext,
+  type AccessObservation,
+  type AccessStep,
+  type AppliedSecret,
+  roleIn,
+} from "./access-types.ts";
+import { accessWording, deletedWith, retainedRoles } from "./deletion.ts";
 import { placeFor } from "./endpoint-reference.ts";
-import { observationAfter } from "./observe-access.ts";
+import { observationAfter, observationOf } from "./observe-access.ts";
 import { isRotationWanted } from "./rotation.ts";
 
 /** Equal input gives equal status. While a resource is being deleted, it is not Ready. */
 export function accessStatus(context: AccessContext, step: AccessStep): DatabaseAccessStatus {
   const { resource, nowMs } = step.facts;
   const { status, generation } = resource;
-  const summed = whileOutdated(context, resource, commonOr(step, context.secrets.account));
+  const summed = whileOutdated(context, resource, summaryOf(step));
   const summary = whileDeleting(resource, summed, accessWording);
   const handled = {
     observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
@@ -47,22 +53,21 @@ function whileOutdated(context: AccessContext, resource: DatabaseAccess, summary
     : summary;
 }
 
-function commonOr(step: AccessStep, account: string): Summary {
-  const { outcome, plan, facts } = step;
+function summaryOf(step: AccessStep): Summary {
+  const { outcome, plan } = step;
   if (outcome.kind === "Failed" && plan?.kind === "DeleteObject" && plan.object.type === "Role") {
-    const { reason } = outcome.error;
+    const { reason, message: refusal } = outcome.error;
     // The control plane refuses to delete a role that owns something.
     if (reason === "Rejected" || reason === "Conflict") {
-      const { message, reason: stalled } = stalls.roleInUse(plan.object.name, outcome.error);
-      return { kind: "Stalled", reason: stalled, message };
+      const message = `${refusal}. Role ${plan.object.name} still owns objects. Reassign them, or set spec.role.deletionPolicy to Retain.`;
+      return { kind: "Stalled", reason: "RoleInUse", message };
     }
   }
-  const applied = "applied" in outcome ? outcome.applied : undefined;
-  if (applied?.kind === "Forbidden") {
-    const { message, reason } = stalls.secretsForbidden(facts.resource, account);
-    return { kind: "Stalled", reason, message };
-  }
-  return applied?.kind === "Written" ? ready : (commonSummary(step, accessWording) ?? ownSummary(step));
+  return appliedIn(outcome) ? ready : (commonSummary(step, accessWording) ?? ownSummary(step));
+}
+
+function appliedIn(outcome: AccessStep["outcome"]): AppliedSecret | undefined {
+  return "applied" in outcome ? outcome.applied : undefined;
 }
 
 const ready: Summary = {
@@ -96,8 +101,8 @@ function changesOf(context: AccessContext, step: AccessStep): Partial<DatabaseAc
     const objects = withObject(observation, plan.object.type, "Created");
     return { records: recordsWith(facts.resource, context.identity, objects) };
   }
-  const applied = "applied" in outcome ? outcome.applied : undefined;
-  if (applied?.kind === "Written") {
+  const applied = appliedIn(outcome);
+  if (applied !== undefined) {
     const secret = { resourceVersion: applied.resourceVersion, changedTime: secondsTime(context.nowMs) };
     return { ...settledChanges(context, observation), secret };
   }
@@ -107,8 +112,12 @@ function changesOf(context: AccessContext, step: AccessStep): Partial<DatabaseAc
 }
 
 /** The status before a change: what a crash after the request must not lose. */
-export function accessNote({ nowMs, identity }: AccessContext, step: AccessStep, observation: AccessObservation) {
-  const { plan } = step;
+export function accessNote(context: AccessContext, { plan, facts, reads }: AccessStep) {
+  const observation = observationOf(context, facts, reads);
+  if (observation === undefined) {
+    return undefined;
+  }
+  const { nowMs, identity } = context;
   const { resource, objects } = observation;
   const { status } = resource;
   if (plan?.kind === "CreateObject") {
@@ -165,13 +174,51 @@ function passwordStatus(
   const rotatedTime = isRotated ? now : before?.rotatedTime;
   return {
     roleUpdatedTime,
-    knownSinceTime: isSame ? notLater(before.knownSinceTime, now) : now,
-    ...(rotatedTime !== undefined && { rotatedTime: notLater(rotatedTime, now) }),
+    knownSinceTime: isSame ? before.knownSinceTime : now,
+    ...(rotatedTime !== undefined && { rotatedTime }),
     ...(!isRotated && before?.rotation && { rotation: before.rotation }),
   };
 }
 
-/** Returns the earlier time. If the clock was ahead at the last reset, the later time would delay the next rotation. */
-function notLater(time: string, now: string): string {
-  return Date.parse(time) > Date.parse(now) ? now : time;
+/** The events of a step, besides those of a Stalled. @param next the stored status; `undefined`: the resource goes */
+export function accessEvents(
+  context: AccessContext,
+  step: AccessStep,
+  next: DatabaseAccessStatus | undefined,
+): readonly ResourceEvent[] {
+  const { plan, outcome, facts, reads } = step;
+  if (next === undefined) {
+    const contents = reads.own?.kind === "Contents" ? reads.own.byBranch : new Map();
+    return retainedRoles(deletedWith(context, facts.resource), contents).map(({ role, databases }) =>
+      warning("RoleRetained", "Delete", `Role ${role} stays: it owns ${databases.join(", ")}, which stays too.`),
+    );
+  }
+  const applied = appliedIn(outcome);
+  const written = applied ? [eventOfWrite(applied.cause, secretKeyOf(facts.resource).name)] : [];
+  const isAccepted = outcome.kind === "Accepted" && outcome.answer.isFound !== false;
+  if (!isAccepted || (plan?.kind !== "CreateObject" && plan?.kind !== "DeleteObject")) {
+    return written;
+  }
+  const { type, name } = plan.object;
+  const [action, did] =
+    plan.kind === "CreateObject" ? (["Create", "Created"] as const) : (["Delete", "Deleted"] as const);
+  const note = `The control plane ${did.toLowerCase()} ${type.toLowerCase()} ${name}.`;
+  return [normal(`${type}${did}`, action, note), ...written];
+}
+
+function eventOfWrite(cause: SecretWriteCause, name: string): ResourceEvent {
+  switch (cause) {
+    case "Created":
+      return normal("SecretCreated", "Write", `The operator created Secret ${name} with the connection data.`);
+    case "Restored":
+      return warning("SecretRestored", "Write", `Secret ${name} was changed or deleted. The operator restored it.`);
+    case "Rotated":
+      return normal("PasswordRotated", "Rotate", `Secret ${name} holds the new password.`);
+    case "ConnectionChanged":
+      return normal(
+        "ConnectionChanged",
+        "Write",
+        `The operator updated Secret ${name}: host names, password or spec.secret changed.`,
+      );
+  }
 }

@@ -10,14 +10,22 @@ import type {
   SecretWriteCause,
   StoredSecret,
 } from "../../domain/resource-store.ts";
-import type { Facts, PlanOf, ProjectFacts, Step } from "../../engine/kind.ts";
+import type { CommonPlanOf, Facts, PlanOf, ProjectFacts, Step } from "../../engine/kind.ts";
 import type { FindBranch } from "../../resource/branch-place.ts";
 import type { ComputeEndpoint } from "../../resource/compute-endpoint.ts";
+import type { AccessProgressReason } from "../../resource/conditions.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
-import type { ConnectionHosts } from "./binding.ts";
 
 export type FindEndpoint = (key: ResourceKey) => ComputeEndpoint | undefined;
+
+export interface ConnectionHosts {
+  readonly host: string;
+  /** `undefined`: the control plane's host names do not show it. */
+  readonly pooledHost: string | undefined;
+  /** The host names of read replicas for direct connections, sorted. */
+  readonly readHosts: readonly string[];
+}
 
 export interface BoundEndpoint {
   readonly projectId: string;
@@ -74,10 +82,11 @@ export interface AccessAnswer {
   readonly isFound?: boolean;
 }
 
-/** `Forbidden`: the operator has no right to the Secrets of the namespace. */
-export type AppliedSecret =
-  | { readonly kind: "Written"; readonly resourceVersion: string; readonly cause: SecretWriteCause }
-  | { readonly kind: "Forbidden" };
+/** A Secret as the operator has just written it. */
+export interface AppliedSecret {
+  readonly resourceVersion: string;
+  readonly cause: SecretWriteCause;
+}
 
 /** A password that the control plane has returned and that no Secret holds yet. */
 export interface PendingPassword {
@@ -154,6 +163,10 @@ export interface AccessObservation extends Observed {
 }
 
 export type ObjectType = AccessObject["type"];
+
+export function wait(reason: AccessProgressReason, message: string, waitMs?: number): CommonPlanOf<"Wait"> {
+  return { kind: "Wait", reason, message, waitMs };
+}
 
 export function validSpecOf({ spec }: DatabaseAccess): DatabaseAccessSpec | undefined {
   return spec.kind === "Valid" ? spec.spec : undefined;

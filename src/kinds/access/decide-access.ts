@@ -1,21 +1,28 @@
 /** Decides about one DatabaseAccess: what to read next, and what follows from the reads. */
-import type { Reads } from "../../engine/kind.ts";
+import type { SecretWriteCause } from "../../domain/resource-store.ts";
+import { isSameStored } from "../../domain/same-stored.ts";
+import { type Reads, stall } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
+import { secretKeyOf } from "../../resource/database-access.ts";
+import { annotations } from "../../resource/names.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { waits } from "./access-texts.ts";
+import { bindingData, secretsForbidden } from "./access-secret.ts";
 import {
   type AccessContext,
   type AccessFacts,
+  type AccessObservation,
   type AccessTypes,
   type BoundEndpoint,
+  isSecretUntouched,
+  type ObjectType,
   type Plan,
-  validSpecOf,
+  roleIn,
+  wait,
 } from "./access-types.ts";
-import { deletedWith, nextToDelete } from "./deletion.ts";
-import { boundTo, type NamedEndpoint, referenceOf } from "./endpoint-reference.ts";
+import { decideDeletion } from "./deletion.ts";
+import { boundTo, type NamedEndpoint, notThereYet, referenceOf } from "./endpoint-reference.ts";
 import { configMarkOf, observationOf } from "./observe-access.ts";
-import { planAccess } from "./plan-access.ts";
-import { isRotationDue } from "./rotation.ts";
+import { isRotationDue, isRotationWanted, planRotation } from "./rotation.ts";
 
 type AccessReadsSoFar = Reads<AccessTypes>;
 
@@ -62,7 +69,7 @@ function decideWith(
   const endpoint = boundTo(context, facts.resource, project.snapshot);
   if (endpoint === undefined) {
     return project.snapshot.readsById.has(reference.endpointId)
-      ? waits.endpoint(validSpecOf(facts.resource)?.endpointRef.name ?? "", facts.policy.operationPollMs)
+      ? notThereYet(facts.resource, facts.policy.operationPollMs)
       : { kind: "Look", at: "Endpoint", endpointId: reference.endpointId };
   }
   // Only unfinished work asks for reads. A failed resource waits for its next try.
@@ -87,25 +94,122 @@ export function comparedMark({ operations }: ProjectReads, endpoint: BoundEndpoi
   return JSON.stringify([endpoint, configMarkOf(operations, endpoint.branchId)]);
 }
 
-function decideDeletion(
-  context: AccessContext,
-  { resource, memory, policy, monotonicMs }: AccessFacts,
-  { project, own }: AccessReadsSoFar,
-): Plan {
-  if (project === undefined) {
-    return { kind: "Look", at: "Project" };
+/** The checks in their order. The first one that returns a plan decides. If none does, the resource is settled. */
+const checks: readonly ((observation: AccessObservation) => Plan | undefined)[] = [
+  planSecretAccess,
+  planRole,
+  planDatabase,
+  planConfiguration,
+  planRotation,
+  planPassword,
+  planSecret,
+];
+
+export function planAccess(observation: AccessObservation): Plan {
+  for (const check of checks) {
+    const plan = check(observation);
+    if (plan !== undefined) return plan;
   }
-  if (own?.kind !== "Contents") {
-    return { kind: "Look", at: "Own" };
+  return { kind: "Settled" };
+}
+
+/** Without its Secret, a resource gets neither role nor database. */
+function planSecretAccess({ secret, resource, account }: AccessObservation): Plan | undefined {
+  if (secret.kind === "Forbidden") {
+    return stall("SecretsForbidden", secretsForbidden(resource, account));
   }
-  const objects = deletedWith(context, resource);
-  const object = nextToDelete(objects, own.byBranch);
-  if (object !== undefined) {
-    return { kind: "DeleteObject", object };
+  const { name } = secretKeyOf(resource);
+  const exists = `A Secret ${name} exists and does not belong to this resource, so the operator does not change it. Delete that Secret, or create this resource with another spec.secret.name.`;
+  return secret.kind === "Foreign" ? stall("SecretExists", exists) : undefined;
+}
+
+function planRole(observation: AccessObservation): Plan | undefined {
+  const { spec, endpoint } = observation;
+  const isRequired = spec.role.policy === "MustExist";
+  if (roleIn(observation) !== undefined) {
+    return undefined;
   }
-  // A create without an answer can still take effect. A deletion sends no create.
-  const { posts } = memory;
-  const isOpen = objects.some((each) => each.origin === "Requested") && posts?.isUnresolved === true;
-  const waitMs = isOpen ? posts.sinceMs + policy.createSettleMs - monotonicMs : 0;
-  return waitMs > 0 ? waits.deleting(waitMs) : { kind: "RemoveFinalizer", cause: "Gone" };
+  if (!isRequired && spec.password?.secretRef === undefined) {
+    return create(observation, "Role");
+  }
+  const remedy = isRequired
+    ? "Create the role, or set spec.role.policy to CreateIfAbsent."
+    : "The control plane has no call that sets a given password: create the role with that password, or remove spec.password.secretRef.";
+  return stall("RoleNotFound", `Branch ${endpoint.branchId} has no role ${spec.role.name}. ${remedy}`);
+}
+
+function planDatabase(observation: AccessObservation): Plan | undefined {
+  const { databases, spec, endpoint } = observation;
+  const { name, policy } = spec.database;
+  const found = databases.find((database) => database.name === name);
+  const isRequired = policy === "MustExist";
+  if (found === undefined) {
+    const message = `Branch ${endpoint.branchId} has no database ${name}. Create the database, or set spec.database.policy to CreateIfAbsent.`;
+    return isRequired ? stall("DatabaseNotFound", message) : create(observation, "Database");
+  }
+  const { ownerName: owner } = found;
+  const message = `Database ${name} belongs to role ${owner}. Grant this role its privileges in SQL and set spec.database.policy to MustExist, or use the role ${owner}.`;
+  return isRequired || owner === spec.role.name ? undefined : stall("DatabaseOwnedByAnother", message);
+}
+
+function create({ endpoint, spec }: AccessObservation, type: ObjectType): Plan {
+  const { projectId, branchId } = endpoint;
+  const { name } = type === "Role" ? spec.role : spec.database;
+  return { kind: "CreateObject", object: { type, name, projectId, branchId, origin: "Requested" } };
+}
+
+/** The list may show a role before PostgreSQL has it. A resource whose Secret was written before does not wait. */
+function planConfiguration({ isConfigInFlight, resource, policy }: AccessObservation): Plan | undefined {
+  const message = "Waiting for apply_config to end: it creates role and database in PostgreSQL.";
+  return isConfigInFlight && resource.status.secret === undefined
+    ? wait("OperationInFlight", message, policy.operationPollMs)
+    : undefined;
+}
+
+function planPassword({ password, spec }: AccessObservation): Plan | undefined {
+  if (password.kind === "Unavailable") {
+    const message = `The control plane does not reveal the password of role ${spec.role.name}. For a new password, annotate this resource with ${annotations.rotateRequestedAt}=<any new value>. To give the password yourself, set spec.password.secretRef.`;
+    return stall("PasswordUnavailable", message);
+  }
+  const { name = "", key = "" } = spec.password?.secretRef ?? {};
+  const missing = `Secret ${name} has no key ${key}. Create the Secret with that key. The operator checks again within a minute.`;
+  return password.kind === "Missing" ? stall("PasswordMissing", missing) : undefined;
+}
+
+function planSecret(observation: AccessObservation): Plan | undefined {
+  const { password, secret } = observation;
+  const held = secret.kind === "Own" ? secret.secret.data : undefined;
+  const text = password.kind === "Known" ? password.password.reveal() : held?.password;
+  if (text === undefined) {
+    return undefined;
+  }
+  const data = bindingData(observation, text);
+  return held !== undefined && isSameStored(held, data) && hasMetadata(observation)
+    ? undefined
+    : { kind: "WriteSecret", data, cause: causeOf(observation) };
+}
+
+function hasMetadata({ secret, spec }: AccessObservation): boolean {
+  const isIn = (wanted: object = {}, held: object = {}) => isSameStored({ ...held, ...wanted }, held);
+  const { labels, annotations } = secret.kind === "Own" ? secret.secret : {};
+  return isIn(spec.secret?.labels, labels) && isIn(spec.secret?.annotations, annotations);
+}
+
+function causeOf(observation: AccessObservation): SecretWriteCause {
+  const { secret, endpoint } = observation;
+  const { status } = observation.resource;
+  if (status.secret === undefined) {
+    return "Created";
+  }
+  if (secret.kind !== "Own") {
+    return "Restored";
+  }
+  if (isRotationWanted(observation)) {
+    return "Rotated";
+  }
+  const hasMoved =
+    status.endpoint?.endpointId !== endpoint.endpointId ||
+    status.endpoint.host !== endpoint.hosts.host ||
+    status.password?.roleUpdatedTime !== roleIn(observation)?.updatedTime;
+  return isSecretUntouched(observation) || hasMoved ? "ConnectionChanged" : "Restored";
 }

@@ -1,11 +1,50 @@
 /** What a deletion of a DatabaseAccess deletes, and in which order. */
+import type { Reads } from "../../engine/kind.ts";
+import type { Wording } from "../../engine/summary.ts";
 import { namespaceOfPlane } from "../../resource/control-plane-resource.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject } from "../../resource/database-access-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { recordedObjects } from "./access-records.ts";
-import { type AccessContext, type AccessReads, validSpecOf } from "./access-types.ts";
+import {
+  type AccessContext,
+  type AccessFacts,
+  type AccessReads,
+  type AccessTypes,
+  type Plan,
+  validSpecOf,
+  wait,
+} from "./access-types.ts";
 import { wantedBranchOf } from "./endpoint-reference.ts";
+
+export const accessWording: Wording = {
+  deleting: "The operator deletes what this resource created, and then the Secret.",
+  deletionRemedy:
+    "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.",
+};
+
+export function decideDeletion(
+  context: AccessContext,
+  { resource, memory, policy, monotonicMs }: AccessFacts,
+  { project, own }: Reads<AccessTypes>,
+): Plan {
+  if (project === undefined) {
+    return { kind: "Look", at: "Project" };
+  }
+  if (own?.kind !== "Contents") {
+    return { kind: "Look", at: "Own" };
+  }
+  const objects = deletedWith(context, resource);
+  const object = nextToDelete(objects, own.byBranch);
+  if (object !== undefined) {
+    return { kind: "DeleteObject", object };
+  }
+  // A create without an answer can still take effect. A deletion sends no create.
+  const { posts } = memory;
+  const isOpen = objects.some((each) => each.origin === "Requested") && posts?.isUnresolved === true;
+  const waitMs = isOpen ? posts.sinceMs + policy.createSettleMs - monotonicMs : 0;
+  return waitMs > 0 ? wait("Deleting", accessWording.deleting, waitMs) : { kind: "RemoveFinalizer", cause: "Gone" };
+}
 
 export function deletionWork(context: AccessContext, resource: DatabaseAccess): "Nothing" | "Something" {
   const isClear = deletedWith(context, resource).length === 0 && (resource.isStatusReadable || !mayDelete(resource));
@@ -50,15 +89,6 @@ function ownedBy({ type, name, branchId }: AccessObject, contents: Contents): re
 function mayDelete(resource: DatabaseAccess): boolean {
   const { role, database } = validSpecOf(resource) ?? {};
   return role !== undefined && (role.deletionPolicy !== "Retain" || database?.deletionPolicy === "Delete");
-}
-
-/** If its resource is not known to have created the object, the namespace needs the grant to adopt. */
-export function isDeletionGranted(
-  { grantOf }: AccessContext,
-  { key }: DatabaseAccess,
-  { origin, projectId }: AccessObject,
-): boolean {
-  return origin === "Created" || grantOf(key.namespace, projectId).mayAdopt;
 }
 
 /**

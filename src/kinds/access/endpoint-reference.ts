@@ -1,14 +1,13 @@
 import { type ProjectSnapshot, pooledHostOf } from "../../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../../domain/resource-store.ts";
-import type { CommonPlan } from "../../engine/kind.ts";
+import { type CommonPlan, stall } from "../../engine/kind.ts";
 import { type BranchPlace, byId, placeOf } from "../../resource/branch-place.ts";
 import { type ComputeEndpoint, noProject, workKeyOf } from "../../resource/compute-endpoint.ts";
 import { planeIndex } from "../../resource/control-plane-resource.ts";
 import { type DatabaseAccess, endpointKeyOf, recordedKeysOf, recordedPlaneOf } from "../../resource/database-access.ts";
 import { isIdentityProven } from "../../resource/identity.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
-import { stalls, waits } from "./access-texts.ts";
-import type { AccessContext, BoundEndpoint, FindEndpoint } from "./access-types.ts";
+import { type AccessContext, type BoundEndpoint, type FindEndpoint, wait } from "./access-types.ts";
 
 export function endpointIndex(key: ResourceKey): string {
   return `endpoint ${keyText(key)}`;
@@ -68,19 +67,29 @@ export function referenceOf(around: Around, resource: DatabaseAccess): NamedEndp
   const endpoint = endpointOf(resource, findEndpoint);
   const name = endpointKeyOf(resource)?.name ?? "";
   if (endpoint === undefined || isBeingDeleted(endpoint)) {
-    return waits.endpointNotFound(name);
+    const message = `There is no ComputeEndpoint ${name} in this namespace. The operator continues when it exists.`;
+    return wait("EndpointNotFound", message);
   }
   const { ownership } = endpoint.status;
   if (ownership === undefined) {
-    return waits.endpoint(name);
+    return notThereYet(resource);
   }
   if (!isIdentityProven(endpoint, identity)) {
-    return stalls.endpointUnproven(name);
+    const message = `The ownership record of ComputeEndpoint ${name} was made for another resource, cluster or control plane. So the operator reads and changes nothing for this resource. Look at the condition Stalled of that ComputeEndpoint.`;
+    return stall("IdentityUnproven", message);
   }
   const place = placeFor(around, resource);
-  return "name" in place
-    ? waits.branch(place.name)
-    : { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId, place };
+  if ("name" in place) {
+    const message = `DatabaseBranch ${place.name} of the ComputeEndpoint is not ready. The operator continues when it is.`;
+    return wait("WaitingForBranch", message);
+  }
+  return { kind: "Named", projectId: ownership.projectId, endpointId: ownership.endpointId, place };
+}
+
+export function notThereYet(resource: DatabaseAccess, waitMs?: number): CommonPlan {
+  const name = endpointKeyOf(resource)?.name ?? "";
+  const message = `ComputeEndpoint ${name} has no endpoint yet. The operator continues when it has one.`;
+  return wait("WaitingForEndpoint", message, waitMs);
 }
 
 /** The endpoint that the resource names, with its replicas; `undefined`: the snapshot does not show it on its branch. */

@@ -4,16 +4,16 @@ import { type BranchObjects, type ObservedRole, Password } from "../../domain/co
 import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import { isIdle } from "../../domain/endpoint.ts";
 import { isInFlight, type Operation } from "../../domain/operation.ts";
-import { KubernetesError, type SecretStore } from "../../domain/resource-store.ts";
-import { withoutLineBreak } from "../../domain/without-line-break.ts";
+import type { SecretStore } from "../../domain/resource-store.ts";
 import type { Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
 import type { OperationsSnapshot } from "../../operations/reader.ts";
 import { conditionOf } from "../../resource/conditions.ts";
-import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
+import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject, DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { isInherited, observedObjects, recordedObjects } from "./access-records.ts";
+import { readGivenPassword, readOwnSecret } from "./access-secret.ts";
 import {
   type AccessContext,
   type AccessFacts,
@@ -26,88 +26,74 @@ import {
   isSecretUntouched,
   type PasswordFacts,
   roleIn,
-  type SecretFacts,
   validSpecOf,
 } from "./access-types.ts";
 import { deletedWith } from "./deletion.ts";
 import { boundTo } from "./endpoint-reference.ts";
 import { rotationDueMs } from "./rotation.ts";
 
-/** Reads the roles and databases of each branch once in a reconcile. */
-export class BranchReader {
-  readonly #contents = new Map<string, Promise<BranchContents>>();
+/** Roles and databases of each branch, which are read once in a reconcile. */
+export type BranchCache = Map<string, Promise<BranchContents>>;
 
-  /** @throws ControlPlaneError */
-  contentsOf(branch: BranchPath, objects: BranchObjects): Promise<BranchContents> {
-    const known = this.#contents.get(branch.branchId) ?? readContents(branch, objects);
-    this.#contents.set(branch.branchId, known);
-    return known;
-  }
-
-  /** What was in a deleted branch or project is gone too. @throws ControlPlaneError */
-  async contentsOrGone(branch: BranchPath, objects: BranchObjects): Promise<BranchContents> {
-    try {
-      return await this.contentsOf(branch, objects);
-    } catch (error) {
-      const isGone = error instanceof ControlPlaneError && error.reason === "NotFound";
-      if (isGone && (error.subject === "Branch" || error.subject === "Project")) {
-        return { roles: [], databases: [] };
-      }
-      throw error;
-    }
-  }
+interface ProjectSource {
+  readonly objects: BranchObjects;
+  readonly project: ProjectReads;
+  readonly contents: BranchCache;
 }
 
-async function readContents(branch: BranchPath, objects: BranchObjects): Promise<BranchContents> {
-  const [roles, databases] = await Promise.all([objects.listRoles(branch), objects.listDatabases(branch)]);
-  return { roles, databases };
-}
-
-interface Source {
-  readonly reads: Reads<AccessTypes>;
-  /** `undefined`: only Kubernetes may be read. */
-  readonly from: BranchObjects | undefined;
-  readonly reader: BranchReader;
-}
-
-/** @throws ControlPlaneError; KubernetesError */
-export async function observe(context: AccessContext, facts: AccessFacts, source: Source): Promise<AccessReads> {
+/** @param from `undefined`: only Kubernetes may be read. @throws ControlPlaneError; KubernetesError */
+export async function observe(
+  context: AccessContext,
+  facts: AccessFacts,
+  from: ProjectSource | undefined,
+): Promise<AccessReads> {
   const { resource } = facts;
-  const { project } = source.reads;
-  if (source.from === undefined || project === undefined) {
+  if (from === undefined) {
     return { kind: "Secret", isUnchanged: await isUnchangedInKubernetes(context, resource) };
   }
-  const from = { objects: source.from, reader: source.reader, project };
   return isBeingDeleted(resource)
     ? { kind: "Contents", byBranch: await readDeleted(deletedWith(context, resource), from) }
     : await observeAccess(context, facts, from);
 }
 
-async function readDeleted(objects: readonly AccessObject[], { reader, objects: from }: ProjectSource) {
-  const contents = await Promise.all(objects.map((object) => reader.contentsOrGone(object, from)));
-  return new Map(objects.map(({ branchId }, at) => [branchId, contents[at] ?? { roles: [], databases: [] }]));
+/** @throws ControlPlaneError */
+function readContents(branch: BranchPath, { objects, contents }: ProjectSource): Promise<BranchContents> {
+  const read = async () => {
+    const [roles, databases] = await Promise.all([objects.listRoles(branch), objects.listDatabases(branch)]);
+    return { roles, databases };
+  };
+  const known = contents.get(branch.branchId) ?? read();
+  contents.set(branch.branchId, known);
+  return known;
 }
 
-interface ProjectSource {
-  readonly reader: BranchReader;
-  readonly objects: BranchObjects;
-  readonly project: ProjectReads;
+/** What was in a deleted branch or project is gone too. @throws ControlPlaneError */
+async function readDeleted(objects: readonly AccessObject[], from: ProjectSource) {
+  const unlessGone = (error: unknown) => {
+    const isGone = error instanceof ControlPlaneError && error.reason === "NotFound";
+    if (!isGone || (error.subject !== "Branch" && error.subject !== "Project")) throw error;
+    return { roles: [], databases: [] };
+  };
+  const read = async (object: AccessObject) =>
+    [object.branchId, await readContents(object, from).catch(unlessGone)] as const;
+  return new Map(await Promise.all(objects.map(read)));
 }
 
 /** A missing right to the own Secret is part of the result. @throws ControlPlaneError; KubernetesError otherwise */
 async function observeAccess(
   context: AccessContext,
   { resource, memory, monotonicMs }: AccessFacts,
-  { reader, objects, project }: ProjectSource,
+  from: ProjectSource,
 ): Promise<AccessReads> {
   const { secrets } = context;
+  const { objects, project } = from;
   const endpoint = boundTo(context, resource, project.snapshot);
   const spec = validSpecOf(resource);
   if (endpoint === undefined || spec === undefined) {
     throw new Error("unreachable: only a resource with an endpoint asks for these reads");
   }
   const secret = await readOwnSecret(secrets, resource);
-  const contents = await reader.contentsOf(endpoint, objects);
+  const contents = await readContents(endpoint, from);
   const changes = project.operations.operations.filter((each) => isConfig(each, endpoint.branchId));
   const isConfigInFlight = project.isHeldUpBy(changes.filter(isInFlight), monotonicMs);
   const seen = { kind: "Access", endpoint, secret, ...contents, isConfigInFlight } as const;
@@ -141,22 +127,6 @@ function needsPassword(
   );
 }
 
-/** @throws KubernetesError */
-export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAccess): Promise<SecretFacts> {
-  try {
-    const secret = await secrets.read(secretKeyOf(resource));
-    if (secret === undefined) {
-      return { kind: "Absent" };
-    }
-    return secret.ownerUids.includes(resource.uid) ? { kind: "Own", secret } : { kind: "Foreign" };
-  } catch (error) {
-    if (error instanceof KubernetesError && error.reason === "Forbidden") {
-      return { kind: "Forbidden" };
-    }
-    throw error;
-  }
-}
-
 async function readPassword(
   from: { readonly secrets: SecretStore; readonly objects: BranchObjects; readonly answered: Password | undefined },
   of: {
@@ -168,7 +138,7 @@ async function readPassword(
 ): Promise<PasswordFacts> {
   const ref = of.spec.password?.secretRef;
   if (ref !== undefined) {
-    const text = (await readGiven(from.secrets, of.resource, ref)) ?? "";
+    const text = (await readGivenPassword(from.secrets, of.resource, ref)) ?? "";
     return text === "" ? { kind: "Missing" } : { kind: "Known", password: new Password(text) };
   }
   const password = from.answered ?? (await from.objects.revealPassword(of.endpoint, of.role.name));
@@ -198,7 +168,7 @@ export async function isUnchangedInKubernetes(context: AccessContext, resource: 
   if (stalled === undefined) {
     const ref = validSpecOf(resource)?.password?.secretRef;
     const held = secret.kind === "Own" && isSecretUntouched({ secret, resource }) && secret.secret.data.password;
-    return held !== false && (ref === undefined || held === (await readGiven(context.secrets, resource, ref)));
+    return held !== false && (ref === undefined || held === (await readGivenPassword(context.secrets, resource, ref)));
   }
   // If the operator may read Secrets by now, only another attempt shows whether it may also create one.
   const isCauseThere: Readonly<Record<string, boolean>> = {
@@ -207,16 +177,6 @@ export async function isUnchangedInKubernetes(context: AccessContext, resource: 
     PasswordMissing: false,
   };
   return isCauseThere[stalled] ?? true;
-}
-
-/** Reads a person's password without its last line break; `undefined`: the Secret or its key does not exist. */
-async function readGiven(
-  secrets: SecretStore,
-  { key: { namespace } }: DatabaseAccess,
-  { name, key }: NonNullable<NonNullable<DatabaseAccessSpec["password"]>["secretRef"]>,
-): Promise<string | undefined> {
-  const text = (await secrets.read({ namespace, name }))?.data[key];
-  return text === undefined ? undefined : withoutLineBreak(text);
 }
 
 export function observationOf(

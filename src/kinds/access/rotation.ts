@@ -1,9 +1,44 @@
 /** When the password of a DatabaseAccess is to be reset. */
+import type { ObservedRole } from "../../domain/control-plane.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import { type DisruptionPolicy, isHoldingBack, timingOf } from "../../resource/disruption.ts";
 import { annotations } from "../../resource/names.ts";
-import { type AccessContext, type AccessObservation, roleIn, validSpecOf } from "./access-types.ts";
+import { isInherited } from "./access-records.ts";
+import {
+  type AccessContext,
+  type AccessObservation,
+  isSecretUntouched,
+  type Plan,
+  roleIn,
+  validSpecOf,
+} from "./access-types.ts";
 import { endpointOf } from "./endpoint-reference.ts";
+
+/** Plans a reset if a rotation is wanted, or the password may be the parent's, unless there is a new one already. */
+export function planRotation(observation: AccessObservation): Plan | undefined {
+  const role = roleIn(observation);
+  const isGiven = observation.spec.password?.secretRef !== undefined;
+  if (role === undefined || isGiven) {
+    return undefined;
+  }
+  const isWanted = isInherited(observation)
+    ? !observation.isAnswered
+    : isRotationWanted(observation) && !hasNewPassword(observation, role);
+  return isWanted ? { kind: "ResetPassword" } : undefined;
+}
+
+/** Any other password than the last written one counts as the rotation, also if another client has set it. */
+function hasNewPassword(observation: AccessObservation, role: ObservedRole): boolean {
+  const { isAnswered, password, resource, endpoint, secret } = observation;
+  const { status } = resource;
+  if (password.kind !== "Known" || isAnswered) {
+    return isAnswered;
+  }
+  const isHeld = secret.kind === "Own" && secret.secret.data.password === password.password.reveal();
+  const hasChanged =
+    status.password?.roleUpdatedTime !== role.updatedTime || (isSecretUntouched(observation) && !isHeld);
+  return status.endpoint?.branchId === endpoint.branchId && hasChanged;
+}
 
 /** Whether a person asked for a new password, the old one is too old, or a reset has begun and changed the role. */
 export function isRotationWanted(observation: AccessObservation): boolean {

@@ -7,7 +7,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bindingOf } from "../../../src/kinds/access/binding.ts";
+import { bindingOf } from "../../../src/kinds/access/access-secret.ts";
 import { databaseAccessSpecSchema } from "../../../src/resource/database-access-schema.ts";
 import { findFreePorts } from "../../../tools/process/free-ports.ts";
 import { ComputeScene, mainBranch, primary } from "./compute-scene.ts";

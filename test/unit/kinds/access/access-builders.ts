@@ -2,8 +2,8 @@
 import { type ObservedRole, Password } from "../../../../src/domain/control-plane.ts";
 import { keyText, type SecretStore, type StoredSecret } from "../../../../src/domain/resource-store.ts";
 import { fullGrant } from "../../../../src/engine/grant.ts";
+import { bindingOf } from "../../../../src/kinds/access/access-secret.ts";
 import type { AccessContext, AccessObservation } from "../../../../src/kinds/access/access-types.ts";
-import { bindingOf } from "../../../../src/kinds/access/binding.ts";
 import { indexesOf } from "../../../../src/kinds/access/endpoint-reference.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { type DatabaseAccess, parseDatabaseAccess } from "../../../../src/resource/database-access.ts";

@@ -51,14 +51,25 @@ describe("effects", () => {
     await scene.apply();
     const outage = new ControlPlaneError("Unavailable", "no", { effect: "NotApplied" });
     scene.service.beforeList = () => outage;
-    scene.store.edit({ namespace: "shop", name: "app" }, () => ({
-      annotations: { [annotations.reconcileRequestedAt]: "1" },
-    }));
+    scene.annotate(annotations.reconcileRequestedAt);
     await scene.settle(120_000);
     expect(scene.reason).toBe("ServiceUnavailable");
     scene.service.beforeList = () => undefined;
     await scene.settle(120_000);
     expect(scene.reason).toBe("UpToDate");
+  });
+
+  test("the right to write Secrets goes → the condition names it, and no password is reset before it is back", async () => {
+    const scene = new AccessScene();
+    await scene.apply();
+    scene.effects.length = 0;
+    scene.mayWriteSecrets = false;
+    scene.annotate(annotations.rotateRequestedAt);
+    await scene.settle(120_000);
+    expect([scene.reason, scene.effects]).toEqual(["SecretsForbidden", []]);
+    scene.mayWriteSecrets = true;
+    await scene.settle(120_000);
+    expect([scene.reason, scene.effects]).toEqual(["UpToDate", ["resetPassword", "replaceSecret"]]);
   });
 
   test("the endpoint moves → role and database are made there, then the Secret follows; the old ones stay", async () => {

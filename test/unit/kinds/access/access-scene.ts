@@ -44,6 +44,7 @@ export class AccessScene {
   readonly databases = new Map<string, ObservedDatabase[]>();
   readonly secrets = new Map<string, StoredSecret>();
   revealsPasswords = true;
+  mayWriteSecrets = true;
   /** The DatabaseBranch that the ComputeEndpoint names. @default it names a branch by id */
   branch: DatabaseBranch | undefined;
   /** How often passwords were revealed. */
@@ -86,6 +87,10 @@ export class AccessScene {
   async apply(): Promise<void> {
     this.store.put(access());
     await this.settle();
+  }
+
+  annotate(name: string): void {
+    this.store.edit(key, () => ({ annotations: { [name]: "1" } }));
   }
 
   settle(durationMs = 90_000): Promise<void> {
@@ -143,6 +148,7 @@ export class AccessScene {
       read: async (of) => this.secrets.get(keyText(of)),
       write: async ({ key: of, type, owner, data }, before) => {
         const known = this.secrets.get(keyText(of));
+        if (!this.mayWriteSecrets) throw new KubernetesError("Forbidden", "no right");
         if (known?.resourceVersion !== before?.resourceVersion) throw new KubernetesError("Conflict", "it changed");
         this.effects.push(before === undefined ? "createSecret" : "replaceSecret");
         const resourceVersion = `${Number(before?.resourceVersion ?? 0) + 1}`;
@@ -150,7 +156,9 @@ export class AccessScene {
         this.secrets.set(keyText(of), secret);
         return secret;
       },
-      tryWrite: async () => {},
+      tryWrite: async () => {
+        if (!this.mayWriteSecrets) throw new KubernetesError("Forbidden", "no right");
+      },
       delete: async ({ key: of }) => void this.secrets.delete(keyText(of)),
     };
   }

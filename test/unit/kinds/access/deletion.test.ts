@@ -1,13 +1,7 @@
 /** Tests what the deletion of a DatabaseAccess deletes, and in which order. */
 import { expect, test } from "vitest";
 import { fullGrant, noGrant } from "../../../../src/engine/grant.ts";
-import {
-  deletedWith,
-  deletionWork,
-  isDeletionGranted,
-  nextToDelete,
-  retainedRoles,
-} from "../../../../src/kinds/access/deletion.ts";
+import { deletedWith, deletionWork, nextToDelete, retainedRoles } from "../../../../src/kinds/access/deletion.ts";
 import type { AccessObject } from "../../../../src/resource/database-access-schema.ts";
 import {
   access,
@@ -108,14 +102,4 @@ test.each([
   const names = contents.databases.map(({ name }) => name);
   const kept = names.length === 0 ? [] : [{ role: role.name, databases: names }];
   expect(retainedRoles([database, role], byBranch)).toEqual(kept);
-});
-
-test.each([
-  ["Created", false, true],
-  ["Presumed", false, false],
-  ["Requested", false, false],
-  ["Presumed", true, true],
-] as const)("a role that is %s, may adopt: %s → its deletion is granted: %s", (origin, mayAdopt, isGranted) => {
-  const given = context({ grantOf: () => ({ mayChange: true, mayAdopt }) });
-  expect(isDeletionGranted(given, access(), record("Role", origin))).toBe(isGranted);
 });

@@ -7,7 +7,7 @@ import type { StoredSecret } from "../../../../src/domain/resource-store.ts";
 import type { ProjectReads } from "../../../../src/engine/project-reads.ts";
 import type { AccessFacts } from "../../../../src/kinds/access/access-types.ts";
 import { boundTo, referenceOf } from "../../../../src/kinds/access/endpoint-reference.ts";
-import { BranchReader, isUnchangedInKubernetes, observe } from "../../../../src/kinds/access/observe-access.ts";
+import { isUnchangedInKubernetes, observe } from "../../../../src/kinds/access/observe-access.ts";
 import { isRotationDue } from "../../../../src/kinds/access/rotation.ts";
 import { createSnapshot } from "../../../../src/operations/reader.ts";
 import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
@@ -77,7 +77,7 @@ async function observed(
   const isHeldUpBy = (changes: readonly Operation[]) => changes.length > 0;
   const log = createSnapshot(operations, new Set());
   const project = { operations: log, isHeldUpBy, snapshot: snapshotOf([own]) } as unknown as ProjectReads;
-  const source = { reads: { project }, from: objects as BranchObjects, reader: new BranchReader() };
+  const source = { project, objects: objects as BranchObjects, contents: new Map() };
   const read = await observe(context({ stored, endpoints: [computeEndpoint("orders", main)] }), facts, source);
   if (read.kind !== "Access") throw new Error("it was not observed");
   return read;

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { bindingOf, type Connection } from "../../../../src/kinds/access/binding.ts";
+import { bindingOf, type Connection } from "../../../../src/kinds/access/access-secret.ts";
 
 /** The library of another project. It has no usable types. */
 const { getBinding } = createRequire(import.meta.url)("kube-service-bindings") as {

@@ -1,7 +1,7 @@
 /** Tests which step a DatabaseAccess takes, as a table. */
 import { describe, expect, test } from "vitest";
 import type { AccessObservation } from "../../../../src/kinds/access/access-types.ts";
-import { planAccess } from "../../../../src/kinds/access/plan-access.ts";
+import { planAccess } from "../../../../src/kinds/access/decide-access.ts";
 import { rotationDueMs } from "../../../../src/kinds/access/rotation.ts";
 import {
   access,

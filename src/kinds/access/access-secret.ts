@@ -1,0 +1,174 @@
+/** The Secret of a DatabaseAccess: what it holds, and how it is read, tried and written. */
+import type { DatabaseSettings } from "../../domain/control-plane.ts";
+import {
+  allowSecretsCommand,
+  KubernetesError,
+  type SecretData,
+  type SecretStore,
+  type StoredSecret,
+  type WantedSecret,
+} from "../../domain/resource-store.ts";
+import { withoutLineBreak } from "../../domain/without-line-break.ts";
+import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
+import type { BindingKey, DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
+import { group, version } from "../../resource/names.ts";
+import type {
+  AccessContext,
+  AccessObservation,
+  AccessPlan,
+  AppliedSecret,
+  ConnectionHosts,
+  SecretFacts,
+} from "./access-types.ts";
+
+/** @throws KubernetesError */
+export async function readOwnSecret(secrets: SecretStore, resource: DatabaseAccess): Promise<SecretFacts> {
+  try {
+    const secret = await secrets.read(secretKeyOf(resource));
+    if (secret === undefined) {
+      return { kind: "Absent" };
+    }
+    return secret.ownerUids.includes(resource.uid) ? { kind: "Own", secret } : { kind: "Foreign" };
+  } catch (error) {
+    if (error instanceof KubernetesError && error.reason === "Forbidden") {
+      return { kind: "Forbidden" };
+    }
+    throw error;
+  }
+}
+
+/** Reads a person's password without its last line break; `undefined`: the Secret or its key does not exist. */
+export async function readGivenPassword(
+  secrets: SecretStore,
+  { key: { namespace } }: DatabaseAccess,
+  { name, key }: NonNullable<NonNullable<DatabaseAccessSpec["password"]>["secretRef"]>,
+): Promise<string | undefined> {
+  const text = (await secrets.read({ namespace, name }))?.data[key];
+  return text === undefined ? undefined : withoutLineBreak(text);
+}
+
+/** What the operator lacks in the namespace of the resource, and the command that gives it. */
+export function secretsForbidden({ key }: DatabaseAccess, account: string): string {
+  return `The operator lacks the right to get, create, patch and delete Secrets in this namespace. Allow it with: ${allowSecretsCommand(key.namespace, account)}`;
+}
+
+/** @throws KubernetesError; `SecretsForbidden`, `SecretRefused`: the API server refuses the Secret */
+export async function writeSecret(
+  { secrets, observer }: AccessContext,
+  observation: AccessObservation,
+  { data, cause }: Pick<Extract<AccessPlan, { kind: "WriteSecret" }>, "data" | "cause">,
+): Promise<AppliedSecret> {
+  const written = secrets.write(wantedSecret(observation, data), heldSecret(observation));
+  const { resourceVersion } = await withRemedy(observation, written);
+  observer.secretWritten(cause);
+  return { resourceVersion, cause };
+}
+
+/** Otherwise a refused Secret would hold a password that no longer works after the reset. @throws as `writeSecret` */
+export async function trySecret({ secrets }: AccessContext, observation: AccessObservation): Promise<void> {
+  const wanted = wantedSecret(observation, bindingData(observation, trialPassword));
+  await withRemedy(observation, secrets.tryWrite(wanted, heldSecret(observation)));
+}
+
+/** Stands for the password that the control plane makes next. */
+const trialPassword = "x".repeat(32);
+
+function heldSecret({ secret }: AccessObservation): StoredSecret | undefined {
+  return secret.kind === "Own" ? secret.secret : undefined;
+}
+
+function wantedSecret({ resource, spec }: AccessObservation, data: SecretData): WantedSecret {
+  const { labels = {}, annotations = {} } = spec.secret ?? {};
+  const owner = { apiVersion: `${group}/${version}`, kind: resource.kind, name: resource.key.name, uid: resource.uid };
+  return { key: secretKeyOf(resource), type: bindingSecretType, owner, labels, annotations, data };
+}
+
+async function withRemedy<T>({ resource, account }: AccessObservation, written: Promise<T>): Promise<T> {
+  try {
+    return await written;
+  } catch (error) {
+    const isForbidden = error instanceof KubernetesError && error.reason === "Forbidden";
+    throw isForbidden ? new KubernetesError("SecretsForbidden", secretsForbidden(resource, account)) : error;
+  }
+}
+
+export function bindingData({ spec, endpoint, settings }: AccessObservation, password: string): SecretData {
+  return bindingOf({ hosts: endpoint.hosts, settings, spec, password });
+}
+
+export interface Connection {
+  readonly hosts: ConnectionHosts;
+  readonly settings: DatabaseSettings;
+  readonly spec: DatabaseAccessSpec;
+  readonly password: string;
+}
+
+/** The type of the Secret. @see https://servicebinding.io/spec/core/1.1.0/ (read 2026-11-22) */
+export const bindingSecretType = "servicebinding.io/postgresql";
+
+/** The layout of the Service Binding specification. Keys without a value are absent. Pure. */
+export function bindingOf(connection: Connection): SecretData {
+  const values = bindingValues(connection);
+  const { certificateAuthority } = connection.settings;
+  const authority: SecretData =
+    certificateAuthority === undefined
+      ? {}
+      : // kube-service-bindings reads `root.crt`; spring-cloud-bindings joins `sslrootcert` to the directory.
+        { "ca.crt": certificateAuthority, "root.crt": certificateAuthority, sslrootcert: "ca.crt" };
+  const templates = Object.entries(connection.spec.secret?.extraKeys ?? {});
+  const extra = templates.map(([key, template]) => [key, expand(template, values)]);
+  return { ...Object.fromEntries(extra), ...present(values), ...authority };
+}
+
+type BindingValues = Readonly<Record<BindingKey, string | undefined>>;
+
+function bindingValues(connection: Connection): BindingValues {
+  const { hosts, settings, spec, password } = connection;
+  const [readHost] = hosts.readHosts;
+  const port = String(settings.port);
+  const database = spec.database.name;
+  const username = spec.role.name;
+  return {
+    type: "postgresql",
+    provider: "endpoint-operator",
+    host: hosts.host,
+    port,
+    database,
+    username,
+    password,
+    sslmode: settings.sslMode,
+    uri: uriOf(connection, [hosts.host]),
+    "jdbc-url": `jdbc:postgresql://${hosts.host}:${port}/${encodeURIComponent(database)}?sslmode=${settings.sslMode}`,
+    pgpass: `${[hosts.host, port, database, username, password].map(pgpassField).join(":")}\n`,
+    "pooled-host": hosts.pooledHost,
+    "pooled-uri": hosts.pooledHost === undefined ? undefined : uriOf(connection, [hosts.pooledHost]),
+    "read-host": readHost,
+    "read-uri": readHost === undefined ? undefined : uriOf(connection, [readHost]),
+    "read-hosts": readHost === undefined ? undefined : hosts.readHosts.join(","),
+    "read-uri-all":
+      readHost === undefined
+        ? undefined
+        : `${uriOf(connection, hosts.readHosts)}&target_session_attrs=any&load_balance_hosts=random`,
+  };
+}
+
+function uriOf({ settings, spec, password }: Connection, hosts: readonly string[]): string {
+  const user = `${encodeURIComponent(spec.role.name)}:${encodeURIComponent(password)}`;
+  const places = hosts.map((host) => `${host}:${settings.port}`).join(",");
+  return `postgresql://${user}@${places}/${encodeURIComponent(spec.database.name)}?sslmode=${settings.sslMode}`;
+}
+
+function pgpassField(text: string): string {
+  return text.replace(/[\\:]/g, "\\$&");
+}
+
+/** A placeholder without a value becomes an empty text. One with an unknown name stays as it is. */
+function expand(template: string, values: BindingValues): string {
+  return template.replace(/\$\{([a-z-]+)\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name as BindingKey] ?? "") : whole,
+  );
+}
+
+function present(values: BindingValues): SecretData {
+  return Object.fromEntries(Object.entries(values).flatMap(([key, text]) => (text === undefined ? [] : [[key, text]])));
+}
