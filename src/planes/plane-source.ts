@@ -2,8 +2,7 @@ import type { DatabaseSettings } from "../domain/control-plane.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
-import type { ReadKey } from "./api-key.ts";
-import { keyInSecrets, type SecretEntry, type SecretReads, secretAgainMs } from "./secret-key.ts";
+import { keyInSecrets, type ReadKey, type SecretEntry, type SecretReads, secretAgainMs } from "./api-key.ts";
 
 export interface PlaneSource {
   readonly url: string;
@@ -40,9 +39,7 @@ export function sourceOf(
   const certificateAuthority = caSecretRef === undefined ? databases.certificateAuthority : undefined;
   // A ControlPlane can only use Secrets of its own namespace.
   const ownNamespace = resource.kind === "ControlPlane" ? resource.key.namespace : undefined;
-  const entryOf = ({ namespace = "", name, key }: SecretRef): SecretEntry => ({
-    ...{ secret: { namespace: ownNamespace ?? namespace, name }, key },
-  });
+  const entryOf = (ref: SecretRef): SecretEntry => ({ ...ref, namespace: ownNamespace ?? ref.namespace ?? "" });
   return {
     ...{ url, requestsPerMinute, projects, keyAgainMs: secretAgainMs },
     place: JSON.stringify([resource.uid, url, apiKeySecretRef, caSecretRef, requestsPerMinute]),

@@ -7,12 +7,11 @@ import type { PlaneProblem, ProjectGrant } from "../engine/grant.ts";
 import type { ControlPlaneUnit } from "../engine/kind.ts";
 import type { Projects } from "../engine/memory.ts";
 import { kindOfPlane, type PlaneResource, settingsPlane, unreadablePlane } from "../resource/control-plane-resource.ts";
-import { annotations, controlPlaneNames } from "../resource/names.ts";
+import { annotations } from "../resource/names.ts";
 import { ApiKey } from "./api-key.ts";
 import { type GrantMode, planeGrantOf } from "./grants.ts";
-import { PlaneHealth } from "./plane-health.ts";
 import type { PlaneSource, SourceOptions } from "./plane-source.ts";
-import { planeProblems } from "./plane-status.ts";
+import { PlaneHealth, planeProblems } from "./plane-status.ts";
 
 /** The functions `on…` must not throw. */
 export interface PlaneOptions extends SourceOptions {
@@ -40,8 +39,6 @@ export class Plane {
   readonly #options: PlaneOptions;
   #resource: PlaneResource | undefined;
   #source: PlaneSource | undefined;
-  #isLeaving = false;
-  #isClosed = false;
 
   constructor(id: string, source: PlaneSource | undefined, options: PlaneOptions) {
     const { clock, onKey, newProjects, onNews, connect } = options;
@@ -95,19 +92,8 @@ export class Plane {
     return { id: this.id, projects: this.projects, access, identity, problem, isKnown, grantOf: this.#grantOf };
   }
 
-  /** Runs the step that removes the last finalizer. Until it ends, nothing new begins at the control plane. */
-  async whileLeaving(step: () => Promise<unknown>): Promise<void> {
-    this.#isLeaving = true;
-    try {
-      await step();
-    } finally {
-      this.#isLeaving = false;
-    }
-  }
-
   /** Changes in progress have connections of their own, and end as if nothing had happened. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     await this.connection?.close();
   }
 
@@ -123,26 +109,17 @@ export class Plane {
     if (kind === undefined) {
       return this.id === unreadablePlane ? planeProblems.refUnreadable : undefined;
     }
-    const gap = this.#options.gapOf(this.id);
-    if (gap !== undefined) {
-      return planeProblems.kindUnreadable(kind, gap);
+    if (this.#options.gapOf(this.id) !== undefined) {
+      return planeProblems.kindUnreadable(kind);
     }
-    if (this.#resource === undefined || this.#hasLeft(this.#resource)) {
+    if (this.#resource === undefined) {
       return planeProblems.notFound(this.id);
     }
     return this.key?.known?.kind === "Read" ? undefined : planeProblems.notReady(this.id);
   }
 
-  /** Whether the last finalizer is removed, or is being removed now. Then nothing new may begin here. */
-  #hasLeft({ deletionTimestamp, finalizers }: PlaneResource): boolean {
-    return this.#isLeaving || (deletionTimestamp !== undefined && !finalizers.includes(controlPlaneNames.finalizer));
-  }
-
   #keyChanged(): void {
     const { onNews, onUsable } = this.#options;
-    if (this.#isClosed) {
-      return;
-    }
     this.health.forgetKey();
     this.projects.retryRefused();
     onNews(this.id);

@@ -107,7 +107,7 @@ export class Planes {
     await plane.key?.read();
     const users = this.#options.usersOf(planeId);
     if (isDeleting && users === 0) {
-      await plane.whileLeaving(() => store.removeFinalizer(resource));
+      await store.removeFinalizer(resource);
       return { kind: "Done" };
     }
     await this.#storeStatus(store, plane, users);

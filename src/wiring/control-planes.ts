@@ -4,10 +4,16 @@ import type { KindGaps } from "../domain/resource-store.ts";
 import { planeKinds } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { WatchedKind, type WatchedKindOptions } from "../kubernetes/watched-kind.ts";
-import { keyIn, keyInFile, keyInSecretOrFile } from "../planes/api-key.ts";
+import {
+  keyIn,
+  keyInFile,
+  keyInSecretOrFile,
+  keyInSecrets,
+  type SecretReads,
+  secretAgainMs,
+} from "../planes/api-key.ts";
 import { type PlaneSource, withAllowedHost } from "../planes/plane-source.ts";
 import { Planes, type PlanesOptions } from "../planes/planes.ts";
-import { keyInSecrets, type SecretReads, secretAgainMs } from "../planes/secret-key.ts";
 import {
   idOfPlane,
   kindOfPlane,
@@ -83,8 +89,7 @@ function keyOfSettings({ config: { apiKey }, connection, logger }: ControlPlanes
   if (apiKey.secret === undefined) {
     return { readKey: file, keyAgainMs: fileAgainMs };
   }
-  const { name, key } = apiKey.secret;
-  const secret = keyInSecrets(secrets, { secret: { namespace: connection.namespace, name }, key });
+  const secret = keyInSecrets(secrets, { ...apiKey.secret, namespace: connection.namespace });
   const message = "cannot read the API key from its Secret; the operator uses the mounted file";
   const readKey = keyInSecretOrFile(secret, file, (reason) => logger.warn({ reason }, message));
   return { readKey, keyAgainMs: secretAgainMs };

@@ -1,7 +1,7 @@
 /** Tests which failed calls count as a failure of the whole control plane. */
 import { expect, it } from "vitest";
 import { ControlPlaneError, type ControlPlaneReason } from "../../../src/domain/control-plane-error.ts";
-import { PlaneHealth } from "../../../src/planes/plane-health.ts";
+import { PlaneHealth } from "../../../src/planes/plane-status.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 /** The health of a control plane, its calls, and the number of times that its status may have changed. */

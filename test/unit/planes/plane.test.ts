@@ -116,7 +116,7 @@ it.each([
 it("the ControlPlanes of one namespace could not be listed → its resources say so, and can be deleted", () => {
   const { problem, isKnown } = scene().planes.unitOf("ControlPlane/crm/own");
   expect([problem?.reason, isKnown]).toEqual(["ControlPlaneNotReady", true]);
-  expect(problem?.message).toContain("had no right to list resources of the kind ControlPlane");
+  expect(problem?.message).toContain("could not list resources of the kind ControlPlane");
 });
 
 it("URL and Secret change in one edit → each connection keeps the key of its own URL", async () => {
