@@ -190,7 +190,7 @@ export const databaseAccessSpecSchema = z
     }),
   );
 
-/** The rule of the whole resource: a given password does not come from the Secret that the operator writes. */
+/** Only the API server checks this rule: a given password does not come from the Secret that the operator writes. */
 export const foreignSecretRule: CelRule = {
   rule: `!has(self.spec.password) || !has(self.spec.password.secretRef) || self.spec.password.secretRef.name != (has(self.spec.secret) && has(self.spec.secret.name) ? self.spec.secret.name : self.metadata.name)`,
   message: "password.secretRef must not name the Secret of this resource",

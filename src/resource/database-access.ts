@@ -5,7 +5,6 @@ import {
   type DatabaseAccessStatus,
   databaseAccessSpecSchema,
   databaseAccessStatusSchema,
-  foreignSecretRule,
 } from "./database-access-schema.ts";
 import { databaseAccessNames } from "./names.ts";
 import {
@@ -17,38 +16,23 @@ import {
   storedObjectParser,
 } from "./stored-object.ts";
 
-type ParsedAccessSpec = ParsedAs<DatabaseAccessSpec>;
-
 export interface DatabaseAccess extends StoredObject {
   readonly kind: "DatabaseAccess";
-  readonly spec: ParsedAccessSpec;
+  readonly spec: ParsedAs<DatabaseAccessSpec>;
   readonly status: DatabaseAccessStatus;
-  /** False: the records cannot be parsed, so the operator creates, changes and deletes nothing. */
-  readonly isStatusReadable: boolean;
 }
 
 const parseStored = storedObjectParser(databaseAccessNames.kind);
-const recordsSchema = databaseAccessStatusSchema.pick({ records: true });
 
 /** A spec or status that does not fit is part of the result. @throws ZodError when kind or metadata do not fit */
 export function parseDatabaseAccess(stored: unknown): DatabaseAccess {
   const { object, spec, status } = parseStored(stored);
-  const fields = fieldsOf(status);
   return {
     ...object,
     kind: databaseAccessNames.kind,
-    spec: withoutOwnSecret(object.key.name, parseSpecAs(databaseAccessSpecSchema, spec)),
-    status: readableFields(databaseAccessStatusSchema, fields),
-    isStatusReadable: recordsSchema.safeParse(fields).success,
+    spec: parseSpecAs(databaseAccessSpecSchema, spec),
+    status: readableFields(databaseAccessStatusSchema, fieldsOf(status)),
   };
-}
-
-/** Refuses a spec whose password comes from the Secret that the operator writes. The CRD has the same rule. */
-function withoutOwnSecret(resourceName: string, parsed: ParsedAccessSpec): ParsedAccessSpec {
-  const { password, secret } = parsed.kind === "Valid" ? parsed.spec : {};
-  return password?.secretRef !== undefined && password.secretRef.name === (secret?.name ?? resourceName)
-    ? { kind: "Invalid", problems: `spec.password.secretRef: ${foreignSecretRule.message}` }
-    : parsed;
 }
 
 export function endpointKeyOf({ key, spec }: DatabaseAccess): ResourceKey | undefined {

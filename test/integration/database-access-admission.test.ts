@@ -51,11 +51,13 @@ const invalid: AdmissionCases["invalid"] = [
     "a password in its own Secret",
     { ...base, password: { secretRef: { name: "tried", key: "k" } } },
     /Secret of this res/,
+    "ApiServer",
   ],
   [
     "a password in its own Secret of another name",
     { ...base, password: { secretRef: ref }, secret: { name: "given" } },
     /must not name the Secret of this resource/,
+    "ApiServer",
   ],
   ["an unknown field", { ...base, owner: "me" }, /unknown field "spec.owner"/],
 ];

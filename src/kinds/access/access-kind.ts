@@ -59,6 +59,7 @@ export class AccessKind implements Kind<AccessTypes> {
 
 class AccessesInProject implements KindInProject<AccessTypes> {
   readonly deletionWork = (resource: DatabaseAccess) => deletionWork(this.#context, resource);
+  readonly isProven = (resource: DatabaseAccess) => !isRecordedElsewhere(resource, this.#context.identity);
   readonly decide = (facts: AccessFacts, reads: Reads<AccessTypes>) => decideAccess(this.#context, facts, reads);
   readonly noteOf = (step: AccessStep) => accessNote(this.#context, step);
   readonly statusOf = (step: AccessStep) => accessStatus(this.#context, step);
@@ -73,10 +74,6 @@ class AccessesInProject implements KindInProject<AccessTypes> {
   basisOf(resource: DatabaseAccess): string {
     const { endpointsOf, projectId } = this.#context;
     return endpointMark(this.#context, resource, endpointsOf(projectId));
-  }
-
-  isProven(resource: DatabaseAccess): boolean {
-    return resource.isStatusReadable && !isRecordedElsewhere(resource, this.#context.identity);
   }
 
   missingGrant(resource: DatabaseAccess): string | undefined {

@@ -110,14 +110,15 @@ export const bindingSecretType = "servicebinding.io/postgresql";
 export function bindingOf(connection: Connection): SecretData {
   const values = bindingValues(connection);
   const { certificateAuthority } = connection.settings;
-  const authority: SecretData =
-    certificateAuthority === undefined
-      ? {}
-      : // kube-service-bindings reads `root.crt`; spring-cloud-bindings joins `sslrootcert` to the directory.
-        { "ca.crt": certificateAuthority, "root.crt": certificateAuthority, sslrootcert: "ca.crt" };
   const templates = Object.entries(connection.spec.secret?.extraKeys ?? {});
-  const extra = templates.map(([key, template]) => [key, expand(template, values)]);
-  return { ...Object.fromEntries(extra), ...present(values), ...authority };
+  const all = {
+    ...Object.fromEntries(templates.map(([key, template]) => [key, expand(template, values)])),
+    ...values,
+    // kube-service-bindings reads `root.crt`; spring-cloud-bindings joins `sslrootcert` to the directory.
+    ...{ "ca.crt": certificateAuthority, "root.crt": certificateAuthority },
+    sslrootcert: certificateAuthority && "ca.crt",
+  };
+  return Object.fromEntries(Object.entries(all).flatMap(([key, text]) => (text === undefined ? [] : [[key, text]])));
 }
 
 type BindingValues = Readonly<Record<BindingKey, string | undefined>>;
@@ -162,13 +163,7 @@ function pgpassField(text: string): string {
   return text.replace(/[\\:]/g, "\\$&");
 }
 
-/** A placeholder without a value becomes an empty text. One with an unknown name stays as it is. */
+/** A placeholder without a value becomes an empty text. Other placeholders are not allowed in spec. */
 function expand(template: string, values: BindingValues): string {
-  return template.replace(/\$\{([a-z-]+)\}/g, (whole, name: string) =>
-    Object.hasOwn(values, name) ? (values[name as BindingKey] ?? "") : whole,
-  );
-}
-
-function present(values: BindingValues): SecretData {
-  return Object.fromEntries(Object.entries(values).flatMap(([key, text]) => (text === undefined ? [] : [[key, text]])));
+  return template.replace(/\$\{([a-z-]+)\}/g, (_, name: BindingKey) => values[name] ?? "");
 }

@@ -9,11 +9,11 @@ import {
   whileDeleting,
   withoutEmpty,
 } from "../../engine/summary.ts";
-import { isTrue, secondsTime } from "../../resource/conditions.ts";
-import { type DatabaseAccess, secretKeyOf } from "../../resource/database-access.ts";
-import type { AccessObject, DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
+import { secondsTime } from "../../resource/conditions.ts";
+import { secretKeyOf } from "../../resource/database-access.ts";
+import type { DatabaseAccessStatus } from "../../resource/database-access-schema.ts";
 import { annotations } from "../../resource/names.ts";
-import { recordedObjects, recordsWith, withFreshRole, withObject } from "./access-records.ts";
+import { recordsWith, withFreshRole, withObject } from "./access-records.ts";
 import {
   type AccessContext,
   type AccessObservation,
@@ -22,7 +22,6 @@ import {
   roleIn,
 } from "./access-types.ts";
 import { accessWording, deletedWith, retainedRoles } from "./deletion.ts";
-import { placeFor } from "./endpoint-reference.ts";
 import { observationAfter, observationOf } from "./observe-access.ts";
 import { isRotationWanted } from "./rotation.ts";
 
@@ -30,8 +29,7 @@ import { isRotationWanted } from "./rotation.ts";
 export function accessStatus(context: AccessContext, step: AccessStep): DatabaseAccessStatus {
   const { resource, nowMs } = step.facts;
   const { status, generation } = resource;
-  const summed = whileOutdated(context, resource, summaryOf(step));
-  const summary = whileDeleting(resource, summed, accessWording);
+  const summary = whileDeleting(resource, summaryOf(step), accessWording);
   const handled = {
     observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
     ...(step.outcome.kind !== "Deferred" && {
@@ -40,17 +38,6 @@ export function accessStatus(context: AccessContext, step: AccessStep): Database
   };
   const conditions = conditionsAfter({ resource, nowMs }, summary);
   return withoutEmpty({ ...status, ...changesOf(context, step), ...handled, conditions });
-}
-
-/** After a reset of its branch, a resource is not Ready until its Secret has a password for the new copy. */
-function whileOutdated(context: AccessContext, resource: DatabaseAccess, summary: Summary): Summary {
-  const place = placeFor(context, resource);
-  const isOld = ({ branchId, freshOn }: AccessObject) =>
-    place.kind === "Proven" && branchId === place.branchId && freshOn !== undefined && freshOn !== place.copy;
-  const isKept = summary.kind === "Unchanged" && isTrue(resource.status.conditions, "Ready");
-  return isKept && recordedObjects(resource, context.identity).some(isOld)
-    ? progressing("WaitingForBranch", "The branch was reset, so the role gets a password.")
-    : summary;
 }
 
 function summaryOf(step: AccessStep): Summary {

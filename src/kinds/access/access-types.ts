@@ -122,7 +122,7 @@ export type PasswordFacts =
   | { readonly kind: "Unavailable" }
   /** The Secret that `secretRef` names does not exist, or it has no value for the key. */
   | { readonly kind: "Missing" }
-  /** The role or the right to the Secret is missing, or the password is hidden and the Secret holds it already. */
+  /** The role or the right to the Secret is missing, or the role may have the password of the parent. */
   | { readonly kind: "NotRead" };
 
 export interface BranchContents {

@@ -31,7 +31,7 @@ export const secretCheckMs = 45_000;
 
 export function decideAccess(context: AccessContext, facts: AccessFacts, reads: AccessReadsSoFar): Plan {
   if (isBeingDeleted(facts.resource)) {
-    return decideDeletion(context, facts, reads);
+    return decideDeletion(context, facts.resource, reads);
   }
   const reference = referenceOf(context, facts.resource);
   if (reference.kind !== "Named") {
@@ -166,10 +166,16 @@ function planConfiguration({ isConfigInFlight, resource, policy }: AccessObserva
     : undefined;
 }
 
-function planPassword({ password, spec }: AccessObservation): Plan | undefined {
+function planPassword(observation: AccessObservation): Plan | undefined {
+  const { password, spec, resource, endpoint } = observation;
+  const { status } = resource;
   if (password.kind === "Unavailable") {
+    const isHeld =
+      isSecretUntouched(observation) &&
+      status.password?.roleUpdatedTime === roleIn(observation)?.updatedTime &&
+      status.endpoint?.branchId === endpoint.branchId;
     const message = `The control plane does not reveal the password of role ${spec.role.name}. For a new password, annotate this resource with ${annotations.rotateRequestedAt}=<any new value>. To give the password yourself, set spec.password.secretRef.`;
-    return stall("PasswordUnavailable", message);
+    return isHeld ? undefined : stall("PasswordUnavailable", message);
   }
   const { name = "", key = "" } = spec.password?.secretRef ?? {};
   const missing = `Secret ${name} has no key ${key}. Create the Secret with that key. The operator checks again within a minute.`;

@@ -6,15 +6,7 @@ import type { DatabaseAccess } from "../../resource/database-access.ts";
 import type { AccessObject } from "../../resource/database-access-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { recordedObjects } from "./access-records.ts";
-import {
-  type AccessContext,
-  type AccessFacts,
-  type AccessReads,
-  type AccessTypes,
-  type Plan,
-  validSpecOf,
-  wait,
-} from "./access-types.ts";
+import { type AccessContext, type AccessReads, type AccessTypes, type Plan, validSpecOf } from "./access-types.ts";
 import { wantedBranchOf } from "./endpoint-reference.ts";
 
 export const accessWording: Wording = {
@@ -23,32 +15,20 @@ export const accessWording: Wording = {
     "To remove this resource without deleting role and database, set both deletionPolicy fields to Retain.",
 };
 
-export function decideDeletion(
-  context: AccessContext,
-  { resource, memory, policy, monotonicMs }: AccessFacts,
-  { project, own }: Reads<AccessTypes>,
-): Plan {
+export function decideDeletion(context: AccessContext, resource: DatabaseAccess, reads: Reads<AccessTypes>): Plan {
+  const { project, own } = reads;
   if (project === undefined) {
     return { kind: "Look", at: "Project" };
   }
   if (own?.kind !== "Contents") {
     return { kind: "Look", at: "Own" };
   }
-  const objects = deletedWith(context, resource);
-  const object = nextToDelete(objects, own.byBranch);
-  if (object !== undefined) {
-    return { kind: "DeleteObject", object };
-  }
-  // A create without an answer can still take effect. A deletion sends no create.
-  const { posts } = memory;
-  const isOpen = objects.some((each) => each.origin === "Requested") && posts?.isUnresolved === true;
-  const waitMs = isOpen ? posts.sinceMs + policy.createSettleMs - monotonicMs : 0;
-  return waitMs > 0 ? wait("Deleting", accessWording.deleting, waitMs) : { kind: "RemoveFinalizer", cause: "Gone" };
+  const object = nextToDelete(deletedWith(context, resource), own.byBranch);
+  return object === undefined ? { kind: "RemoveFinalizer", cause: "Gone" } : { kind: "DeleteObject", object };
 }
 
 export function deletionWork(context: AccessContext, resource: DatabaseAccess): "Nothing" | "Something" {
-  const isClear = deletedWith(context, resource).length === 0 && (resource.isStatusReadable || !mayDelete(resource));
-  return isClear ? "Nothing" : "Something";
+  return deletedWith(context, resource).length === 0 ? "Nothing" : "Something";
 }
 
 /** Returns the recorded objects that go with the resource: databases before the roles that own them. */
@@ -85,12 +65,6 @@ function ownedBy({ type, name, branchId }: AccessObject, contents: Contents): re
   return databases.filter(({ ownerName }) => type === "Role" && ownerName === name).map((each) => each.name);
 }
 
-/** Whether spec allows the deletion of a role or a database. Whether this resource created one is not checked. */
-function mayDelete(resource: DatabaseAccess): boolean {
-  const { role, database } = validSpecOf(resource) ?? {};
-  return role !== undefined && (role.deletionPolicy !== "Retain" || database?.deletionPolicy === "Delete");
-}
-
 /**
  * Only what this resource created, presumably or surely, is deleted, and only if no other resource uses it. A presumed
  * role and every database need an explicit policy. With an invalid spec everything stays.
@@ -103,7 +77,8 @@ function isDeletedWithResource(object: AccessObject, context: AccessContext, res
   const isRole = object.type === "Role";
   const usual = isRole && object.origin === "Created" ? "Delete" : "Retain";
   const policy = (isRole ? spec.role : spec.database).deletionPolicy ?? usual;
-  return policy === "Delete" && !context.store.list().some((other) => isUsedBy(other, object, context, resource));
+  const isUsed = context.store.list().some((other) => isUsedBy(other, object, { ...context, resource }));
+  return policy === "Delete" && !isUsed;
 }
 
 /**
@@ -113,10 +88,9 @@ function isDeletedWithResource(object: AccessObject, context: AccessContext, res
 function isUsedBy(
   other: DatabaseAccess,
   { type, name, projectId, branchId }: AccessObject,
-  { identity, findEndpoint, grantOf, planeId }: AccessContext,
-  { uid, key }: DatabaseAccess,
+  { identity, findEndpoint, grantOf, planeId, resource }: AccessContext & { readonly resource: DatabaseAccess },
 ): boolean {
-  if (other.uid === uid || isBeingDeleted(other)) {
+  if (other.uid === resource.uid || isBeingDeleted(other)) {
     return false;
   }
   const isHere = other.status.records?.serviceUrl === identity.serviceUrl;
@@ -132,6 +106,7 @@ function isUsedBy(
   const mayBeOnBranch = recorded.length === 0 || wantedBranchOf(other, findEndpoint) === branchId;
   const { namespace } = other.key;
   const mayUse =
-    namespace === key.namespace || (namespaceOfPlane(planeId) === undefined && grantOf(namespace, projectId).mayChange);
+    namespace === resource.key.namespace ||
+    (namespaceOfPlane(planeId) === undefined && grantOf(namespace, projectId).mayChange);
   return mayBeOnBranch && mayUse;
 }

@@ -1,16 +1,15 @@
 /** Reads what a decision about a DatabaseAccess needs: its Secret, and roles, databases and password of its branch. */
 import type { BranchPath } from "../../domain/branch.ts";
-import { type BranchObjects, type ObservedRole, Password } from "../../domain/control-plane.ts";
+import { type BranchObjects, Password } from "../../domain/control-plane.ts";
 import { ControlPlaneError } from "../../domain/control-plane-error.ts";
 import { isIdle } from "../../domain/endpoint.ts";
 import { isInFlight, type Operation } from "../../domain/operation.ts";
-import type { SecretStore } from "../../domain/resource-store.ts";
 import type { Reads } from "../../engine/kind.ts";
 import type { ProjectReads } from "../../engine/project-reads.ts";
 import type { OperationsSnapshot } from "../../operations/reader.ts";
 import { conditionOf } from "../../resource/conditions.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
-import type { AccessObject, DatabaseAccessSpec } from "../../resource/database-access-schema.ts";
+import type { AccessObject } from "../../resource/database-access-schema.ts";
 import { isBeingDeleted } from "../../resource/stored-object.ts";
 import { isInherited, observedObjects, recordedObjects } from "./access-records.ts";
 import { readGivenPassword, readOwnSecret } from "./access-secret.ts";
@@ -21,7 +20,6 @@ import {
   type AccessReads,
   type AccessStep,
   type AccessTypes,
-  type BoundEndpoint,
   type BranchContents,
   isSecretUntouched,
   type PasswordFacts,
@@ -105,45 +103,16 @@ async function observeAccess(
   if (!isReadable || role === undefined || (isParents && !isAnswered)) {
     return { ...seen, isAnswered, password: { kind: "NotRead" } };
   }
-  const answered = isAnswered ? pending.password : undefined;
-  const password = await readPassword({ secrets, objects, answered }, { resource, spec, endpoint, role });
-  // A password that is hidden and that nothing has changed stays in the Secret.
-  const isKnown = password.kind !== "Unavailable" || needsPassword({ resource, spec, ...seen });
-  return { ...seen, isAnswered, password: isKnown ? password : { kind: "NotRead" } };
-}
-
-/** Whether the Secret of this resource may not hold the right password, or a person gives it. */
-function needsPassword(
-  observation: Pick<AccessObservation, "resource" | "endpoint" | "spec" | "secret" | "roles">,
-): boolean {
-  const { resource, endpoint, spec } = observation;
-  const { status } = resource;
-  const role = roleIn(observation);
-  return (
-    spec.password?.secretRef !== undefined ||
-    !isSecretUntouched(observation) ||
-    status.password?.roleUpdatedTime !== role?.updatedTime ||
-    status.endpoint?.branchId !== endpoint.branchId
-  );
-}
-
-async function readPassword(
-  from: { readonly secrets: SecretStore; readonly objects: BranchObjects; readonly answered: Password | undefined },
-  of: {
-    readonly resource: DatabaseAccess;
-    readonly spec: DatabaseAccessSpec;
-    readonly endpoint: BoundEndpoint;
-    readonly role: ObservedRole;
-  },
-): Promise<PasswordFacts> {
-  const ref = of.spec.password?.secretRef;
+  const ref = spec.password?.secretRef;
+  const text = ref && (await readGivenPassword(secrets, resource, ref));
   if (ref !== undefined) {
-    const text = (await readGivenPassword(from.secrets, of.resource, ref)) ?? "";
-    return text === "" ? { kind: "Missing" } : { kind: "Known", password: new Password(text) };
+    return { ...seen, isAnswered, password: text ? known(new Password(text)) : { kind: "Missing" } };
   }
-  const password = from.answered ?? (await from.objects.revealPassword(of.endpoint, of.role.name));
-  return password === undefined ? { kind: "Unavailable" } : { kind: "Known", password };
+  const password = isAnswered ? pending.password : await objects.revealPassword(endpoint, role.name);
+  return { ...seen, isAnswered, password: password === undefined ? { kind: "Unavailable" } : known(password) };
 }
+
+const known = (password: Password): PasswordFacts => ({ kind: "Known", password });
 
 function isConfig(operation: Operation, branchId: string): boolean {
   return operation.action === "apply_config" && operation.branchId === branchId;

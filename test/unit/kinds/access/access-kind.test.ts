@@ -120,20 +120,6 @@ describe("on the branch of a DatabaseBranch", () => {
     expect(scene.secretWorks(other)).toBe(true);
   });
 
-  test("the branch was reset, and an operation locks the project → not Ready until the Secret has another password", async () => {
-    const { scene, copy } = preview();
-    await scene.apply();
-    scene.service.operationStatus = "running";
-    scene.service.start({ action: "create_branch", branchId: other });
-    copy({ lastResetTime: "2026-11-27T20:00:00Z" });
-    await scene.settle(1_000);
-    expect(scene.reason).toBe("WaitingForBranch");
-    scene.service.operationStatus = "finished";
-    scene.service.endAll();
-    await scene.settle();
-    expect([scene.reason, scene.secretWorks(other)]).toEqual(["UpToDate", true]);
-  });
-
   test("the endpoint is still on the parent → nothing is read or changed there", async () => {
     const { scene } = preview();
     const parent = observedEndpoint({ id: "ep-orders", projectId, branchId: main, createdTime: inherited.updatedTime });
@@ -158,7 +144,6 @@ describe("what it tells the engine", () => {
     ["records of another control plane", false, created({ controlPlane: "ControlPlane/shop/north" })],
     ["records of another URL, deleted", false, { ...created({ serviceUrl: "x" }), isDeleted: true }],
     ["records of another cluster prove and delete nothing", true, created({ clusterId: "x", serviceUrl: "x" })],
-    ["unreadable records", false, { status: { records: { objects: 1 } } }],
   ])("%s → proven: %s", (_, isProven, given) => {
     expect(begin().isProven(access(given))).toBe(isProven);
   });

@@ -96,9 +96,15 @@ const rows: readonly Row[] = [
   ],
   ["so it has, and the branch was reset", "ResetPassword", {}, { ...wasReset, ...fresh, ...notRead }],
 
-  ["the password is hidden", "Stall PasswordUnavailable", {}, hidden],
+  ["the password is hidden", "Stall PasswordUnavailable", first, { ...hidden, ...noSecret }],
+  [
+    "the password is hidden, and a person changed the Secret",
+    "Stall PasswordUnavailable",
+    {},
+    { ...hidden, ...touched("x") },
+  ],
   ["the password is hidden, and a rotation is asked for", "ResetPassword", asked, hidden],
-  ["the password is hidden, and the Secret has it", "Settled", {}, notRead],
+  ["the password is hidden, and the Secret has it", "Settled", {}, hidden],
   ["the given password is missing", "Stall PasswordMissing", given, missing],
   ["the given password has changed", "WriteSecret ConnectionChanged new", given, isNew],
 

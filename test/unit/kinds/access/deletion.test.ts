@@ -27,7 +27,6 @@ const recorded = (origin: AccessObject["origin"], more: object = {}) => ({
 });
 const [created, presumed, existing] = [recorded("Created"), recorded("Presumed"), recorded("Existing")];
 const requested = { status: { records: records([record("Role", "Requested")]) } };
-const unreadable = { status: { records: { objects: "of another version" } } };
 
 test.each<[string, Given, string]>([
   ["created, no policy → only the role", created, "Role"],
@@ -81,9 +80,6 @@ test.each<[string, "Nothing" | "Something", Given]>([
   ["nothing was created", "Nothing", deleteBoth],
   ["a role was created", "Something", created],
   ["both were created, both Retain", "Nothing", { ...retainBoth, ...created }],
-  ["the records cannot be read, no policy", "Something", unreadable],
-  ["the records cannot be read, both Delete", "Something", { ...deleteBoth, ...unreadable }],
-  ["the records cannot be read, both Retain", "Nothing", { ...retainBoth, ...unreadable }],
 ])("%s → the deletion has %s to do in the control plane", (_, held, given) => {
   expect(deletionWork(context(), access({ isDeleted: true, ...given }))).toBe(held);
 });

@@ -122,12 +122,10 @@ test.each<[string, boolean, Given, Readonly<Record<string, StoredSecret>>]>([
 
 describe("the password", () => {
   const pending = { password: known("answered").password, branchId: main, roleUpdatedTime: role.updatedTime };
-  const touched = { app: ownSecret({ resourceVersion: "8" }).secret };
 
   test.each<[string, string | object, boolean, Given, Readonly<Record<string, StoredSecret>>, object?]>([
     ["the control plane reveals it", "revealed", true, {}, own],
-    ["the control plane hides it, and the Secret has it", { kind: "NotRead" }, false, {}, own],
-    ["the control plane hides it, and a person changed the Secret", { kind: "Unavailable" }, false, {}, touched],
+    ["the control plane hides it", { kind: "Unavailable" }, false, {}, own],
     ["it is the answer to a change of this process", "answered", false, {}, {}, pending],
     ["the answer is of another branch", "revealed", true, {}, {}, { ...pending, branchId: other }],
     ["another client has reset it since the answer", "revealed", true, {}, {}, { ...pending, roleUpdatedTime: "x" }],
