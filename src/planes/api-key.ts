@@ -160,13 +160,13 @@ export interface SecretEntry extends ResourceKey {
 export type SecretReads = Pick<SecretStore, "read" | "account">;
 
 /** A Secret is read again this many milliseconds after the last read. */
-export const secretAgainMs = 60_000;
+const secretAgainMs = 60_000;
 
 /**
  * Reads the key, and the certificate authority of the databases, from Secrets.
  * @param authorityEntry `undefined`: no Secret holds the certificate authority
  */
-export function keyInSecrets(secrets: SecretReads, keyEntry: SecretEntry, authorityEntry?: SecretEntry): ReadKey {
+export function keyInSecrets(secrets: SecretReads, keyEntry: SecretEntry, authorityEntry?: SecretEntry) {
   const refused = (reason: keyof typeof remedies, entry: SecretEntry): KeyRead => ({
     ...{ kind: "Refused", reason, message: remedies[reason](entry, secrets.account) },
   });
@@ -182,7 +182,7 @@ export function keyInSecrets(secrets: SecretReads, keyEntry: SecretEntry, author
       return reason === "Forbidden" ? refused("SecretForbidden", entry) : { kind: "Unanswered", message };
     }
   };
-  return async () => {
+  const readKey: ReadKey = async () => {
     const found = await textIn(keyEntry);
     const key = found.kind === "Read" ? withoutLineBreak(found.key) : "";
     if (found.kind !== "Read" || !isApiKey(key)) {
@@ -197,6 +197,7 @@ export function keyInSecrets(secrets: SecretReads, keyEntry: SecretEntry, author
       ? { kind: "Read", key, authority: authority.key }
       : refused("CertificateAuthorityMissing", authorityEntry);
   };
+  return { readKey, keyAgainMs: secretAgainMs };
 }
 
 function secretName({ namespace, name }: ResourceKey): string {

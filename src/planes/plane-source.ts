@@ -2,7 +2,7 @@ import type { DatabaseSettings } from "../domain/control-plane.ts";
 import { isNearbyHost } from "../domain/nearby-host.ts";
 import type { PlaneResource } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec, SecretRef } from "../resource/control-plane-schema.ts";
-import { keyInSecrets, type ReadKey, type SecretEntry, type SecretReads, secretAgainMs } from "./api-key.ts";
+import { keyInSecrets, type ReadKey, type SecretEntry, type SecretReads } from "./api-key.ts";
 
 export interface PlaneSource {
   readonly url: string;
@@ -41,9 +41,9 @@ export function sourceOf(
   const ownNamespace = resource.kind === "ControlPlane" ? resource.key.namespace : undefined;
   const entryOf = (ref: SecretRef): SecretEntry => ({ ...ref, namespace: ownNamespace ?? ref.namespace ?? "" });
   return {
-    ...{ url, requestsPerMinute, projects, keyAgainMs: secretAgainMs },
+    ...{ url, requestsPerMinute, projects },
     place: JSON.stringify([resource.uid, url, apiKeySecretRef, caSecretRef, requestsPerMinute]),
-    readKey: keyInSecrets(secrets, entryOf(apiKeySecretRef), caSecretRef && entryOf(caSecretRef)),
+    ...keyInSecrets(secrets, entryOf(apiKeySecretRef), caSecretRef && entryOf(caSecretRef)),
     databases: { port, sslMode, certificateAuthority },
     // A host near this machine: only for a ClusterControlPlane, or if the settings list it by its whole name.
     mayBeNearby: ownNamespace === undefined || (tenantHosts ?? []).includes(nameOf(new URL(url).hostname)),

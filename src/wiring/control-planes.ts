@@ -4,14 +4,7 @@ import type { KindGaps } from "../domain/resource-store.ts";
 import { planeKinds } from "../kubernetes/store/resource-kinds.ts";
 import { createSecretStore } from "../kubernetes/store/secret-store.ts";
 import { WatchedKind, type WatchedKindOptions } from "../kubernetes/watched-kind.ts";
-import {
-  keyIn,
-  keyInFile,
-  keyInSecretOrFile,
-  keyInSecrets,
-  type SecretReads,
-  secretAgainMs,
-} from "../planes/api-key.ts";
+import { keyIn, keyInFile, keyInSecretOrFile, keyInSecrets, type SecretReads } from "../planes/api-key.ts";
 import { type PlaneSource, withAllowedHost } from "../planes/plane-source.ts";
 import { Planes, type PlanesOptions } from "../planes/planes.ts";
 import {
@@ -89,8 +82,8 @@ function keyOfSettings({ config: { apiKey }, connection, logger }: ControlPlanes
   if (apiKey.secret === undefined) {
     return { readKey: file, keyAgainMs: fileAgainMs };
   }
-  const secret = keyInSecrets(secrets, { ...apiKey.secret, namespace: connection.namespace });
+  const { readKey: secret, keyAgainMs } = keyInSecrets(secrets, { ...apiKey.secret, namespace: connection.namespace });
   const message = "cannot read the API key from its Secret; the operator uses the mounted file";
   const readKey = keyInSecretOrFile(secret, file, (reason) => logger.warn({ reason }, message));
-  return { readKey, keyAgainMs: secretAgainMs };
+  return { readKey, keyAgainMs };
 }

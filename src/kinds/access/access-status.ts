@@ -104,35 +104,28 @@ export function accessNote(context: AccessContext, { plan, facts, reads }: Acces
   if (observation === undefined) {
     return undefined;
   }
-  const { nowMs, identity } = context;
-  const { resource, objects } = observation;
+  const { resource } = observation;
   const { status } = resource;
-  if (plan?.kind === "CreateObject") {
-    return withoutEmpty({
-      ...status,
-      records: recordsWith(resource, identity, withObject(observation, plan.object.type, "Requested")),
-    });
+  const isCreate = plan?.kind === "CreateObject";
+  const objects = isCreate ? withObject(observation, plan.object.type, "Requested") : observation.objects;
+  const noted = { ...status, records: recordsWith(resource, context.identity, objects) };
+  if (isCreate) {
+    return withoutEmpty(noted);
   }
   const requestedAt = resource.annotations[annotations.rotateRequestedAt];
-  const now = secondsTime(nowMs);
+  const now = secondsTime(context.nowMs);
   const roleUpdatedTime = roleIn(observation)?.updatedTime ?? "";
   const known = status.password ?? { roleUpdatedTime, knownSinceTime: now };
   const startedTime = known.rotation?.startedTime ?? now;
-  return withoutEmpty({
-    ...status,
-    records: recordsWith(resource, identity, objects),
-    password: { ...known, rotation: { startedTime, ...(requestedAt !== undefined && { requestedAt }) } },
-  });
+  const rotation = { startedTime, ...(requestedAt !== undefined && { requestedAt }) };
+  return withoutEmpty({ ...noted, password: { ...known, rotation } });
 }
 
-function settledChanges(
-  { nowMs, identity }: AccessContext,
-  observation: AccessObservation,
-): Partial<DatabaseAccessStatus> {
+function settledChanges(context: AccessContext, observation: AccessObservation): Partial<DatabaseAccessStatus> {
   const { resource, endpoint, secret } = observation;
   const { endpointId, projectId, branchId, hosts } = endpoint;
   const { secret: known, password } = resource.status;
-  const now = secondsTime(nowMs);
+  const now = secondsTime(context.nowMs);
   const resourceVersion = secret.kind === "Own" ? secret.secret.resourceVersion : undefined;
   const { rotation } = password ?? {};
   const isRotated = isRotationWanted(observation);
@@ -141,18 +134,14 @@ function settledChanges(
   return {
     binding: { name: secretKeyOf(resource).name },
     endpoint: { endpointId, projectId, branchId, host: hosts.host },
-    records: recordsWith(resource, identity, withFreshRole(observation)),
+    records: recordsWith(resource, context.identity, withFreshRole(observation)),
     password: passwordStatus(observation, isRotated, now),
     ...(resourceVersion !== undefined && { secret: { resourceVersion, changedTime: known?.changedTime ?? now } }),
     ...(isRotated && requestedAt !== undefined && { lastHandledRotateAt: requestedAt }),
   };
 }
 
-function passwordStatus(
-  observation: AccessObservation,
-  isRotated: boolean,
-  now: string,
-): DatabaseAccessStatus["password"] {
+function passwordStatus(observation: AccessObservation, isRotated: boolean, now: string) {
   const before = observation.resource.status.password;
   const { password } = observation;
   const listed = roleIn(observation)?.updatedTime ?? "";
