@@ -71,16 +71,6 @@ describe("effects", () => {
     await scene.settle(120_000);
     expect([scene.reason, scene.effects]).toEqual(["UpToDate", ["resetPassword", "replaceSecret"]]);
   });
-
-  test("the endpoint moves → role and database are made there, then the Secret follows; the old ones stay", async () => {
-    const scene = new AccessScene();
-    await scene.apply();
-    scene.effects.length = 0;
-    scene.moveEndpoint(other);
-    await scene.settle();
-    expect(scene.effects).toEqual(["createRole", "createDatabase", "replaceSecret"]);
-    expect([scene.reason, scene.secretWorks(other), scene.roles.size]).toEqual(["UpToDate", true, 2]);
-  });
 });
 
 describe("on the branch of a DatabaseBranch", () => {
