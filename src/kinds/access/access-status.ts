@@ -23,13 +23,17 @@ import {
 } from "./access-types.ts";
 import { accessWording, deletedWith, retainedRoles } from "./deletion.ts";
 import { observationAfter, observationOf } from "./observe-access.ts";
-import { isRotationWanted } from "./rotation.ts";
+import { isRotationWanted, rotationWait } from "./rotation.ts";
 
 /** Equal input gives equal status. While a resource is being deleted, it is not Ready. */
 export function accessStatus(context: AccessContext, step: AccessStep): DatabaseAccessStatus {
   const { resource, nowMs } = step.facts;
   const { status, generation } = resource;
-  const summary = whileDeleting(resource, summaryOf(step), accessWording);
+  const changed = { ...status, ...changesOf(context, step) };
+  const wait = rotationWait(context, { ...resource, status: changed });
+  const message = `Role and database exist, and the Secret holds the connection data.${wait}`;
+  const ready: Summary = { kind: "Ready", reason: "UpToDate", message };
+  const summary = whileDeleting(resource, summaryOf(step, ready), accessWording);
   const handled = {
     observedGeneration: summary.kind === "Unchanged" ? status.observedGeneration : generation,
     ...(step.outcome.kind !== "Deferred" && {
@@ -37,10 +41,10 @@ export function accessStatus(context: AccessContext, step: AccessStep): Database
     }),
   };
   const conditions = conditionsAfter({ resource, nowMs }, summary);
-  return withoutEmpty({ ...status, ...changesOf(context, step), ...handled, conditions });
+  return withoutEmpty({ ...changed, ...handled, conditions });
 }
 
-function summaryOf(step: AccessStep): Summary {
+function summaryOf(step: AccessStep, ready: Summary): Summary {
   const { outcome, plan } = step;
   if (outcome.kind === "Failed" && plan?.kind === "DeleteObject" && plan.object.type === "Role") {
     const { reason, message: refusal } = outcome.error;
@@ -50,20 +54,14 @@ function summaryOf(step: AccessStep): Summary {
       return { kind: "Stalled", reason: "RoleInUse", message };
     }
   }
-  return appliedIn(outcome) ? ready : (commonSummary(step, accessWording) ?? ownSummary(step));
+  return appliedIn(outcome) ? ready : (commonSummary(step, accessWording) ?? ownSummary(step, ready));
 }
 
 function appliedIn(outcome: AccessStep["outcome"]): AppliedSecret | undefined {
   return "applied" in outcome ? outcome.applied : undefined;
 }
 
-const ready: Summary = {
-  kind: "Ready",
-  reason: "UpToDate",
-  message: "Role and database exist, and the Secret holds the connection data.",
-};
-
-function ownSummary({ plan }: AccessStep): Summary {
+function ownSummary({ plan }: AccessStep, ready: Summary): Summary {
   switch (plan?.kind) {
     case "Settled":
       return ready;

@@ -1,5 +1,6 @@
 /** When the password of a DatabaseAccess is to be reset. */
 import type { ObservedRole } from "../../domain/control-plane.ts";
+import { secondsTime } from "../../resource/conditions.ts";
 import type { DatabaseAccess } from "../../resource/database-access.ts";
 import { type DisruptionPolicy, isHoldingBack, timingOf } from "../../resource/disruption.ts";
 import { annotations } from "../../resource/names.ts";
@@ -72,6 +73,21 @@ export function rotationDueMs(context: DueContext, resource: DatabaseAccess, isI
   const isShownIdle = endpointOf(resource, context.findEndpoint)?.status.state === "idle";
   const { isNow, nextMs } = timingOf(policy, { nowMs, sinceMs: dueMs, isIdle: isIdle ?? isShownIdle });
   return policy.approval === "Required" ? Infinity : isNow ? dueMs : nextMs;
+}
+
+/** What a rotation by age waits for, and what ends the wait, as a sentence with a blank before it; "": none waits. */
+export function rotationWait(context: DueContext, resource: DatabaseAccess): string {
+  const { nowMs } = context;
+  const sinceMs = ageDueMs(resource);
+  const policy = policyFor(context, resource);
+  if (sinceMs > nowMs || !isHoldingBack(policy)) {
+    return "";
+  }
+  const { nextMs } = timingOf(policy, { nowMs, sinceMs, isIdle: false });
+  const latest = Number.isFinite(nextMs) ? `, at the latest at ${secondsTime(nextMs)}` : "";
+  const allowed = policy.when === "WhenIdle" ? `the compute is idle${latest}` : `a window opens${latest}`;
+  const end = policy.approval === "Required" ? "a person asks for it" : allowed;
+  return ` The password is older than rotateAfterSeconds. Its rotation waits for spec.disruption of the ComputeEndpoint until ${end}. To rotate now, annotate this resource with ${annotations.rotateRequestedAt}=<any new value>.`;
 }
 
 /** An invalid spec may have any policy, so a rotation by age waits until a person corrects it. */

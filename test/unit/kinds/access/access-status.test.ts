@@ -4,10 +4,12 @@ import { ControlPlaneError, type ControlPlaneReason } from "../../../../src/doma
 import { observedObjects } from "../../../../src/kinds/access/access-records.ts";
 import { accessEvents, accessNote, accessStatus } from "../../../../src/kinds/access/access-status.ts";
 import type { AccessObservation, AccessStep } from "../../../../src/kinds/access/access-types.ts";
+import type { ComputeEndpoint } from "../../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../../src/resource/conditions.ts";
 import { checkConditions } from "../../../support/check-conditions.ts";
 import {
   access,
+  computeEndpoint,
   context,
   type Given,
   known,
@@ -71,6 +73,7 @@ test.each<[string, string, AccessStep]>([
   expect(conditionOf(conditions, type)).toMatchObject({ status: "True", reason });
 });
 
+const windows = [{ schedule: "0 13 * * *", durationSeconds: 900 }];
 const password = { roleUpdatedTime: role.updatedTime, knownSinceTime: hourAgo };
 const knowing = (change: object = {}) => ({ status: { ...settledStatus, password: { ...password, ...change } } });
 const asked = { asked: { rotateRequestedAt: "two" } };
@@ -114,6 +117,27 @@ describe("what status holds after a reconcile", () => {
     const later = { nowMs: nowMs + 60_000 };
     expect(accessStatus(context(later), { ...step, facts: { ...step.facts, ...later } })).toEqual(first);
   });
+});
+
+test.each([
+  ["no policy", {}, "holds the connection data."],
+  ["InWindow", { when: "InWindow", windows }, "until a window opens, at the latest at 2026-11-21T13:00:00Z."],
+  ["WhenIdle", { when: "WhenIdle" }, "until the compute is idle."],
+  [
+    "WhenIdle with an end",
+    { when: "WhenIdle", forceAfterSeconds: 7_200 },
+    "is idle, at the latest at 2026-11-21T13:01:00Z.",
+  ],
+  ["approval is required", { approval: "Required" }, "until a person asks for it."],
+])("the password is too old, %s → Ready says %s %s", (_, disruption, words) => {
+  const endpoint = computeEndpoint("orders", main);
+  const spec = { kind: "Valid", spec: { disruption } } as ComputeEndpoint["spec"];
+  const given = { ...knowing(), spec: { password: { rotateAfterSeconds: 60 } } };
+  const { conditions } = accessStatus(
+    context({ endpoints: [{ ...endpoint, spec }] }),
+    stepOf({ kind: "Settled" }, nothingSent, given),
+  );
+  expect(conditionOf(conditions, "Ready")?.message).toContain(words);
 });
 
 describe("what status holds before a change is sent", () => {
