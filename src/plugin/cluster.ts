@@ -10,10 +10,31 @@ import { loadCredentialSource, loaderOf } from "../kubernetes/http/credentials.t
 import { mergePatch, objectPath, readClusterId } from "../kubernetes/http/objects.ts";
 import { computeEndpointKind } from "../kubernetes/store/resource-kinds.ts";
 import { ApiKey, keyIn, keyInFile } from "../planes/api-key.ts";
+import { clusterControlPlaneNames } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import type { ReadKind } from "./kinds.ts";
 
 const timeoutMs = 10_000;
+
+/** A kind that a command reads, and its names, as `kubectl get` takes and prints them. */
+export interface ReadKind<Resource> {
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortName: string;
+  readonly parse: (stored: unknown) => Resource;
+}
+
+/** Parses `NAME` or `KIND/NAME`. @param kinds a name alone is of the first kind. @throws Error for another kind */
+export function parseName<Resource>(text: string, namespace: string, kinds: readonly ReadKind<Resource>[]) {
+  const [, word, name = ""] = /^(?:([a-z]+)(?:\.[^/]*)?\/)?([^/]+)$/i.exec(text) ?? [];
+  const isMeant = (each: ReadKind<Resource>) =>
+    word === undefined || [each.plural, each.kind.toLowerCase(), each.shortName].includes(word.toLowerCase());
+  const kind = kinds.find(isMeant);
+  if (name === "" || kind === undefined) {
+    const forms = kinds.map((each) => `${each.shortName}/NAME`).join(", ");
+    throw new Error(`${text} is no name that this command knows: write NAME, ${forms}.`);
+  }
+  return { kind, key: { namespace: kind.kind === clusterControlPlaneNames.kind ? "" : namespace, name } };
+}
 
 export class Cluster {
   /** The namespace of the kubeconfig's context; `default` if there is none. */

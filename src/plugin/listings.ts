@@ -1,12 +1,9 @@
-import type { ObservedBranch } from "../domain/branch.ts";
 import type { ObservedEndpoint } from "../domain/endpoint.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import { tokenOf } from "../kinds/branch/branch-types.ts";
 import { largestLagMs, totalsAt } from "../operations/usage.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
 import { isTrue } from "../resource/conditions.ts";
 import type { ControlPlaneRef } from "../resource/control-plane-resource.ts";
-import { isTokenOfCluster } from "../resource/identity.ts";
 import { group, kind, version } from "../resource/names.ts";
 import type { ComputeEndpointSpec } from "../resource/spec-schema.ts";
 import type { StatusOperation } from "../resource/status-schema.ts";
@@ -83,14 +80,6 @@ export function unownedEndpoints(
   const here = resources.filter(({ status }) => (status.ownership?.serviceUrl ?? serviceUrl) === serviceUrl);
   const owned = new Set(here.flatMap(({ claimedId }) => claimedId ?? []));
   return endpoints.filter(({ id }) => !owned.has(id));
-}
-
-/** @param tokens those of the DatabaseBranches that exist */
-export function orphanedBranches(branches: readonly ObservedBranch[], clusterId: string, tokens: ReadonlySet<string>) {
-  return branches.filter((branch) => {
-    const token = tokenOf(branch);
-    return token !== undefined && isTokenOfCluster(token, clusterId) && !tokens.has(token);
-  });
 }
 
 /** A branch without an owner is a row without an endpoint. */

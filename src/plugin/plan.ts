@@ -1,11 +1,6 @@
-import type { Clock } from "../domain/clock.ts";
 import { keyText } from "../domain/resource-store.ts";
-import { isFailureStall } from "../engine/failures.ts";
-import { fullGrant, noGrant } from "../engine/grant.ts";
 import type { ProjectFacts } from "../engine/kind.ts";
-import { memoryOf, Projects } from "../engine/memory.ts";
 import { dryRun } from "../engine/project-reconciler.ts";
-import { beginPosts } from "../engine/send-change.ts";
 import { BranchesInProject } from "../kinds/branch/branch-kind.ts";
 import type { Plan as BranchPlans, BranchTypes } from "../kinds/branch/branch-types.ts";
 import { EndpointsInProject, traitsOf } from "../kinds/endpoint/endpoint-kind.ts";
@@ -13,7 +8,6 @@ import { releaseEvents } from "../kinds/endpoint/events-for.ts";
 import { type EndpointTypes, type Plan, rulingIn } from "../kinds/endpoint/plan.ts";
 import { endpointPlan, rulesOf } from "../kinds/endpoint/plan-table.ts";
 import { computeEndpointKind, databaseBranchKind } from "../kubernetes/store/resource-kinds.ts";
-import { ProjectOperations } from "../operations/reader.ts";
 import type { FindBranch } from "../resource/branch-place.ts";
 import {
   type ComputeEndpoint,
@@ -23,40 +17,15 @@ import {
   workKeyOf,
   workProjectOf,
 } from "../resource/compute-endpoint.ts";
-import { conditionOf } from "../resource/conditions.ts";
-import { planeName, recordedName } from "../resource/control-plane-resource.ts";
 import { branchProjectKey, type DatabaseBranch } from "../resource/database-branch.ts";
 import { databaseBranchNames, finalizer } from "../resource/names.ts";
 import { orRefusal } from "./cluster.ts";
-import { type PlanReads, problemOf, readGrants, readPlane, requireUrl } from "./plane.ts";
+import { type Planned, type PlanReads, unitFor } from "./plane.ts";
 import { exitCodes, type Result } from "./why.ts";
 
-type Planned = ComputeEndpoint | DatabaseBranch;
-
-/** The control plane of a resource as the user may read it. @throws KubernetesError, ControlPlaneError, Error */
-async function unitFor({ resource, id }: { readonly resource: Planned; readonly id: string }, reads: PlanReads) {
-  const { cluster, controlPlane, settings, clock } = reads;
-  const { namespace } = resource.key;
-  const plane = await readPlane(cluster, id);
-  requireUrl(controlPlane.serviceUrl, plane, resource);
-  const known = await readGrants(reads, plane, namespace);
-  // The operator's latest result stands in for Namespaces that the user may not read.
-  const isRefused = conditionOf(resource.status.conditions, "Stalled")?.reason === "ProjectNotGranted";
-  const grantOf = known ?? (() => (isRefused ? noGrant : fullGrant));
-  const clusterId = settings.clusterId ?? (await cluster.clusterId());
-  const identity = { clusterId, serviceUrl: controlPlane.serviceUrl, controlPlane: recordedName(id) };
-  const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
-  const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
-  const notes = [
-    plane.resource === "Forbidden" && `You may not read ${planeName(id)}: the plan trusts CONTROL_PLANE_URL.`,
-    known === undefined && "You may not read Namespaces: the plan uses the grant that status shows.",
-  ];
-  return { unit, notes: notes.filter((note) => note !== false) };
-}
-
 /**
- * Returns what an operator would do that starts now. The running one may wait where this plan acts: after a failure, or
- * while it sends another change first.
+ * Returns what an operator would do that starts now. The running one may wait where this plan acts, after a failure
+ * or while it sends another change first. It may act where this plan waits, because it knows that a create was refused.
  * @throws KubernetesError, ControlPlaneError, and Error when CONTROL_PLANE_URL is of another control plane
  */
 export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
@@ -66,7 +35,6 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
   const listed = await orRefusal(cluster.list(computeEndpointKind));
   const seen = typeof listed === "string" ? await cluster.list(computeEndpointKind, resource.key.namespace) : listed;
   const byUid = new Map([...seen, ...latest, resource].map((each) => [each.uid, each]));
-  noteRefusedCreate(unit.projects, resource, clock);
   const isNamed = (each: ComputeEndpoint) => projectsOf(each).includes(workProjectOf(resource));
   const begin = (project: ProjectFacts) =>
     new EndpointsInProject(project, [...byUid.values()].filter(isNamed), findBranch);
@@ -79,10 +47,8 @@ export async function planNow(reads: PlanReads, resource: ComputeEndpoint) {
 export async function planBranch(reads: PlanReads, resource: DatabaseBranch) {
   const { controlPlane, settings: policy, clock } = reads;
   const { unit, notes } = await unitFor({ resource, id: resource.place.planeId }, reads);
-  const kind = {
-    begin: (project: ProjectFacts) => new BranchesInProject(project),
-    finalizer: databaseBranchNames.finalizer,
-  };
+  const begin = (project: ProjectFacts) => new BranchesInProject(project);
+  const kind = { begin, finalizer: databaseBranchNames.finalizer };
   const context = { clock, policy, kind, unit, key: branchProjectKey(resource) };
   return { ...(await dryRun<BranchTypes>(context, resource, controlPlane)), resource, notes };
 }
@@ -93,15 +59,6 @@ async function branchFinder(cluster: PlanReads["cluster"], resource: ComputeEndp
   const key = name === undefined ? undefined : { ...resource.key, name };
   const found = key && (await orRefusal(cluster.get(databaseBranchKind, key)));
   return (wanted) => (typeof found === "object" && keyText(wanted) === keyText(found.key) ? found : undefined);
-}
-
-/** If status says that the control plane refused the create, its answer is not lost. */
-function noteRefusedCreate(projects: Projects, resource: ComputeEndpoint, clock: Clock): void {
-  const { createIntent, conditions } = resource.status;
-  const { reason = "" } = conditionOf(conditions, "Ready") ?? {};
-  if (createIntent === undefined || !(reason === "Retrying" || isFailureStall(reason))) return;
-  const sinceMs = clock.monotonicMs();
-  beginPosts(memoryOf(projects.of(workProjectOf(resource)), resource, sinceMs), createIntent.attempt, sinceMs);
 }
 
 /** The members of plans that the first line shows. All others are in the JSON. */

@@ -2,10 +2,11 @@
 import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ControlPlane } from "../domain/control-plane.ts";
-import { fullGrant, type GrantOf, type PlaneProblem } from "../engine/grant.ts";
-import type { Policy } from "../engine/memory.ts";
+import { fullGrant, type GrantOf, noGrant, type PlaneProblem } from "../engine/grant.ts";
+import { type Policy, Projects } from "../engine/memory.ts";
 import { namespaceKind } from "../kubernetes/namespace-grants.ts";
 import { planeKinds } from "../kubernetes/store/resource-kinds.ts";
+import { ProjectOperations } from "../operations/reader.ts";
 import { planeGrantOf } from "../planes/grants.ts";
 import { planeProblems } from "../planes/plane-status.ts";
 import type { ComputeEndpoint } from "../resource/compute-endpoint.ts";
@@ -16,11 +17,35 @@ import {
   namespaceOfPlane,
   type PlaneResource,
   planeName,
+  recordedName,
   unreadablePlane,
 } from "../resource/control-plane-resource.ts";
 import type { ControlPlaneSpec } from "../resource/control-plane-schema.ts";
 import type { DatabaseBranch } from "../resource/database-branch.ts";
 import { type Cluster, orRefusal } from "./cluster.ts";
+
+export type Planned = ComputeEndpoint | DatabaseBranch;
+
+/** The control plane of a resource as the user may read it. @throws KubernetesError, ControlPlaneError, Error */
+export async function unitFor({ resource, id }: { readonly resource: Planned; readonly id: string }, reads: PlanReads) {
+  const { cluster, controlPlane, settings, clock } = reads;
+  const { namespace } = resource.key;
+  const plane = await readPlane(cluster, id);
+  requireUrl(controlPlane.serviceUrl, plane, resource);
+  const known = await readGrants(reads, plane, namespace);
+  // The operator's latest result stands in for Namespaces that the user may not read.
+  const isRefused = conditionOf(resource.status.conditions, "Stalled")?.reason === "ProjectNotGranted";
+  const grantOf = known ?? (() => (isRefused ? noGrant : fullGrant));
+  const clusterId = settings.clusterId ?? (await cluster.clusterId());
+  const identity = { clusterId, serviceUrl: controlPlane.serviceUrl, controlPlane: recordedName(id) };
+  const projects = new Projects({ clock, operationsOf: () => new ProjectOperations({ clock }) });
+  const unit = { id, projects, identity, grantOf, access: undefined, isKnown: true, problem: problemOf(plane) };
+  const notes = [
+    plane.resource === "Forbidden" && `You may not read ${planeName(id)}: the plan trusts CONTROL_PLANE_URL.`,
+    known === undefined && "You may not read Namespaces: the plan uses the grant that status shows.",
+  ];
+  return { unit, notes: notes.filter((note) => note !== false) };
+}
 
 export interface ReadPlane {
   readonly id: string;
@@ -46,7 +71,7 @@ export function problemOf({ id, resource }: ReadPlane): PlaneProblem | undefined
 }
 
 /** @throws Error when the control plane, or the record of the resource that uses it, has another URL */
-export function requireUrl(serviceUrl: string, plane: ReadPlane, user?: ComputeEndpoint | DatabaseBranch): void {
+export function requireUrl(serviceUrl: string, plane: ReadPlane, user?: Planned): void {
   const { ownership, createIntent, conditions } = user?.status ?? {};
   const isRefused = conditionOf(conditions, "Stalled")?.reason === "IdentityUnproven";
   const recorded = isRefused ? undefined : (ownership ?? createIntent)?.serviceUrl;

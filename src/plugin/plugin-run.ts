@@ -1,30 +1,35 @@
 /** What the commands of `kubectl endpoints` do. */
 import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
+import type { ObservedBranch } from "../domain/branch.ts";
 import { keyText, type ResourceKey } from "../domain/resource-store.ts";
-import { computeEndpointKind, databaseBranchKind, planeKinds } from "../kubernetes/store/resource-kinds.ts";
+import { tokenOf } from "../kinds/branch/branch-types.ts";
+import {
+  computeEndpointKind,
+  databaseAccessKind,
+  databaseBranchKind,
+  planeKinds,
+} from "../kubernetes/store/resource-kinds.ts";
 import { type ComputeEndpoint, noProject, planeOf, projectIdOf, workProjectOf } from "../resource/compute-endpoint.ts";
 import { idOfPlane, planeIdOf } from "../resource/control-plane-resource.ts";
 import type { DatabaseBranch } from "../resource/database-branch.ts";
-import { ownershipToken } from "../resource/identity.ts";
+import { isTokenOfCluster, ownershipToken } from "../resource/identity.ts";
 import { annotations } from "../resource/names.ts";
 import { systemClock } from "../runtime/system-clock.ts";
-import { Cluster, openService, orRefusal } from "./cluster.ts";
-import { explainedKinds, parseName, plannedKinds, type ReadKind } from "./kinds.ts";
+import { Cluster, openService, orRefusal, parseName, type ReadKind } from "./cluster.ts";
 import {
   adoptionManifest,
   endpointsText,
   operationsText,
-  orphanedBranches,
   unownedEndpoints,
   usageOf,
   usageText,
   withTotals,
 } from "./listings.ts";
-import { applied, filesIn, readManifests } from "./manifests.ts";
+import { applied, filesIn, type Manifest, readManifests } from "./manifests.ts";
 import { planBranch, planNow, planned } from "./plan.ts";
 import { requireUrl } from "./plane.ts";
-import { exitCodes, explained, type Result, worstOf } from "./why.ts";
+import { type Explained, exitCodes, explained, type Result, worstOf } from "./why.ts";
 
 export type Io = Pick<NodeJS.Process, "env" | "stderr" | "stdin" | "stdout">;
 
@@ -42,8 +47,12 @@ export interface Options {
   readonly project?: readonly string[];
 }
 
-/** What to read, and its name for a message about a failure. */
-type Target<Read> = { readonly what: string; readonly read: () => Promise<Read> };
+/** The kinds with operations, whose next step can be planned. */
+const plannedKinds: readonly ReadKind<ComputeEndpoint | DatabaseBranch>[] = [computeEndpointKind, databaseBranchKind];
+const explainedKinds: readonly ReadKind<Explained>[] = [
+  ...[computeEndpointKind, databaseAccessKind, databaseBranchKind],
+  ...Object.values(planeKinds),
+];
 
 /** The annotation that asks for something, and the field of status that repeats a handled value. */
 const powers = {
@@ -75,11 +84,11 @@ export class PluginRun {
   }
 
   async why(names: readonly string[]): Promise<void> {
-    await this.#report(await this.#selected(names, explainedKinds), explained);
+    await this.#report(await this.#selected(names, explainedKinds), async (resource) => explained(resource));
   }
 
   async ops(names: readonly string[]): Promise<void> {
-    const found = await this.#each(await this.#selected(names, plannedKinds));
+    const found = await this.#selected(names, plannedKinds);
     const value = found.flatMap(({ key, status }) => (status.operations ?? []).map((each) => ({ ...key, ...each })));
     this.#print(value, operationsText(value, this.#options.allNamespaces));
   }
@@ -93,21 +102,18 @@ export class PluginRun {
       const branch = isThere ? { projectId: workProjectOf(resource), branchId } : undefined;
       return usageOf(resource, systemClock.nowMs(), branch && (await service?.branchUnitSeconds(branch)));
     };
-    const rows = await this.#each(mapped(await this.#selected(names, [computeEndpointKind]), show));
+    const rows = await this.#each(await this.#selected(names, [computeEndpointKind]), show, nameOf);
     const all = withTotals(rows.filter((row) => row !== undefined));
     this.#print(all, usageText(all));
   }
 
   async plan(names: readonly string[]): Promise<void> {
     const { filename: files } = this.#options;
-    const found = await this.#each(await (files ? this.#inFiles(files) : this.#selected(names, plannedKinds)));
+    const found = await (files ? this.#inFiles(files) : this.#selected(names, plannedKinds));
     const latest = found.flatMap((each) => ("place" in each ? [] : [each]));
     const reads = { cluster: this.#cluster, clock: systemClock, latest, ...this.#service() };
-    const plan = (resource: (typeof found)[number]) =>
-      "place" in resource ? planBranch(reads, resource) : planNow(reads, resource);
-    await this.#report(
-      found.map((resource) => ({ what: keyText(resource.key), read: () => plan(resource) })),
-      planned,
+    await this.#report(found, async (resource) =>
+      planned(await ("place" in resource ? planBranch(reads, resource) : planNow(reads, resource))),
     );
   }
 
@@ -132,20 +138,26 @@ export class PluginRun {
   /** Finds the branches that this cluster created, and whose DatabaseBranch is gone. */
   async #orphanedBranches(projects: readonly string[], resources: readonly DatabaseBranch[]) {
     const { controlPlane: service, settings } = this.#service();
-    const read = async () => settings.clusterId ?? (await this.#cluster.clusterId());
     // Without the id of the cluster, the endpoints are shown nevertheless.
-    const [clusterId] = await this.#each([{ what: "branches", read }]);
+    const [clusterId] = await this.#each(["branches"], () => settings.clusterId ?? this.#cluster.clusterId());
     if (clusterId === undefined) return [];
-    const tokens = new Set(resources.map(({ uid }) => ownershipToken(clusterId, uid)));
+    const known = new Set(resources.map(({ uid }) => ownershipToken(clusterId, uid)));
+    const isOrphan = (branch: ObservedBranch) => {
+      const token = tokenOf(branch);
+      return token !== undefined && isTokenOfCluster(token, clusterId) && !known.has(token);
+    };
     const orphansOf = async (projectId: string) => {
       const { branches = [] } = (await service.listBranches(projectId)) ?? {};
-      return orphanedBranches(branches, clusterId, tokens).map(({ id, state }) => ({ projectId, branchId: id, state }));
+      return branches.filter(isOrphan).map(({ id, state }) => ({ projectId, branchId: id, state }));
     };
-    return (await this.#each(projects.map((what) => ({ what, read: () => orphansOf(what) })))).flat();
+    return (await this.#each(projects, orphansOf)).flat();
   }
 
+  readonly wake = (names: readonly string[]) => this.#askFor("wake", names);
+  readonly suspend = (names: readonly string[]) => this.#askFor("suspend", names);
+
   /** The operator acts once for each new value of the annotation. The last command counts: it withdraws an earlier one. */
-  async askFor(action: keyof typeof powers, names: readonly string[]): Promise<void> {
+  async #askFor(action: keyof typeof powers, names: readonly string[]): Promise<void> {
     const [annotation, handled] = powers[action];
     const value = new Date().toISOString();
     const withdrawn = Object.fromEntries(Object.values(powers).map(([name]) => [name, null]));
@@ -166,37 +178,36 @@ export class PluginRun {
   }
 
   /** A name selects one object. Without names, options select objects of the first kind. */
-  async #selected<Resource extends { readonly key: ResourceKey }>(
+  async #selected<Resource>(
     names: readonly string[],
     kinds: readonly ReadKind<Resource>[],
-  ): Promise<readonly Target<Resource>[]> {
-    const cluster = this.#cluster;
-    const { allNamespaces, selector } = this.#options;
+  ): Promise<readonly Resource[]> {
     if (names.length > 0) {
-      const named = names.map((what) => ({ what, ...parseName(what, this.#namespace, kinds) }));
-      return named.map(({ what, kind, key }) => ({ what, read: () => cluster.get(kind, key) }));
+      return await this.#each(names, (name) => {
+        const { kind, key } = parseName(name, this.#namespace, kinds);
+        return this.#cluster.get(kind, key);
+      });
     }
+    const { allNamespaces, selector } = this.#options;
     const [first] = kinds;
-    const found = first ? await cluster.list(first, allNamespaces ? undefined : this.#namespace, selector) : [];
+    const found = first ? await this.#cluster.list(first, allNamespaces ? undefined : this.#namespace, selector) : [];
     if (found.length === 0) this.#io.stderr.write("No ComputeEndpoints found.\n");
-    return found.map((resource) => ({ what: keyText(resource.key), read: async () => resource }));
+    return found;
   }
 
-  async #inFiles(names: readonly string[]): Promise<readonly Target<ComputeEndpoint>[]> {
-    const files = await this.#each(names.map((what) => ({ what, read: () => filesIn(what) })));
+  async #inFiles(names: readonly string[]): Promise<readonly ComputeEndpoint[]> {
     const { stdin, stderr } = this.#io;
-    const targets = files.flat().map((what) => ({ what, read: () => readManifests(what, stdin) }));
-    const found = (await this.#each(targets)).flat().filter(({ kind }) => kind === computeEndpointKind.kind);
+    const files = (await this.#each(names, filesIn)).flat();
+    const manifests = (await this.#each(files, (file) => readManifests(file, stdin))).flat();
+    const found = manifests.filter(({ kind }) => kind === computeEndpointKind.kind);
     if (found.length === 0) throw new Error(`${names.join(", ")}: no ComputeEndpoint found.`);
-    return found.map((manifest) => {
-      const what = manifest.metadata?.name ?? "a ComputeEndpoint without a name";
-      const read = async () => {
-        const { resource, isChecked } = await applied(manifest, this.#cluster, this.#namespace);
-        if (!isChecked) stderr.write(`${what}: you may not write it, so the API server has not checked it\n`);
-        return resource;
-      };
-      return { what, read };
-    });
+    const nameIn = ({ metadata }: Manifest) => metadata?.name ?? "a ComputeEndpoint without a name";
+    const stored = async (manifest: Manifest) => {
+      const { resource, isChecked } = await applied(manifest, this.#cluster, this.#namespace);
+      if (!isChecked) stderr.write(`${nameIn(manifest)}: you may not write it, so the API server has not checked it\n`);
+      return resource;
+    };
+    return await this.#each(found, stored, nameIn);
   }
 
   /**
@@ -219,7 +230,7 @@ export class PluginRun {
     const ids = [...there.flatMap((each) => projectIdOf(each) ?? []), ...places.map(({ projectId }) => projectId)];
     const projects = this.#options.project ?? [...new Set(ids)].filter((id) => id !== noProject).sort();
     const read = async (projectId: string) => ({ projectId, ...(await service.listEndpoints(projectId)) });
-    const lists = await this.#each(projects.map((what) => ({ what, read: () => read(what) })));
+    const lists = await this.#each(projects, read);
     const listed = lists.flatMap(({ endpoints }) => endpoints);
     const endpoints = unownedEndpoints(listed, resources, service.serviceUrl);
     return { endpoints, ref, projects: lists.map(({ projectId }) => projectId) };
@@ -230,23 +241,27 @@ export class PluginRun {
     return this.#opened;
   }
 
-  /** Reads each, also after one that failed. */
-  async #each<Read>(targets: readonly Target<Read>[]): Promise<readonly Read[]> {
-    const found: Read[] = [];
-    for (const { what, read } of targets) {
+  /** Works on each item, also after a failure. @param nameOf the name of an item in the message about its failure */
+  async #each<Item, Value>(
+    items: readonly Item[],
+    work: (item: Item) => Value | Promise<Value>,
+    nameOf: (item: Item) => string = String,
+  ): Promise<readonly Value[]> {
+    const values: Value[] = [];
+    for (const item of items) {
       try {
-        found.push(await read());
+        values.push(await work(item));
       } catch (error) {
-        this.#io.stderr.write(`${what}: ${error instanceof Error ? error.message : error}\n`);
+        this.#io.stderr.write(`${nameOf(item)}: ${error instanceof Error ? error.message : error}\n`);
         this.exitCode = exitCodes.failed;
       }
     }
-    return found;
+    return values;
   }
 
   /** Shows one result for each. The worst exit code counts. */
-  async #report<Read>(targets: readonly Target<Read>[], show: (read: Read) => Result | Promise<Result>): Promise<void> {
-    const results = await this.#each(mapped(targets, show));
+  async #report<Resource extends Named>(resources: readonly Resource[], show: (resource: Resource) => Promise<Result>) {
+    const results = await this.#each(resources, show, nameOf);
     this.exitCode = worstOf([this.exitCode, ...results.map(({ exitCode }) => exitCode)]);
     const values = results.map(({ value }) => value);
     this.#print(values.length === 1 ? values[0] : values, results.map(({ text }) => text).join(""));
@@ -257,8 +272,10 @@ export class PluginRun {
   }
 }
 
-function mapped<Read, Value>(targets: readonly Target<Read>[], work: (read: Read) => Value | Promise<Value>) {
-  return targets.map(({ what, read }) => ({ what, read: async () => work(await read()) }));
+type Named = { readonly key: ResourceKey };
+
+function nameOf({ key }: Named): string {
+  return keyText(key);
 }
 
 /** Waits until the operator has done it, or a person must act first. @throws Error after two minutes */

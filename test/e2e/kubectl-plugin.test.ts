@@ -295,7 +295,7 @@ describe("kubectl endpoints", () => {
 
     await world.apply("lost", project, { type: "ReadWrite", branchId: "br-missing" });
     await world.untilReadyReason("lost", "Retrying");
-    expect(await planOf(world, "lost")).toMatchObject({ kind: "CreateEndpoint" });
+    expect(await planOf(world, "lost")).toMatchObject({ kind: "Wait", reason: "CreateUnresolved" });
     const config = ["--kubeconfig", sharedApiServer().kubeconfigFile];
     const all = await endpointsWith({ KUBECONFIG: "" }, world, ["why", ...config]);
     expect(all.code).toBe(4);

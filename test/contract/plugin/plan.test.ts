@@ -5,7 +5,7 @@ import { ControlPlaneError } from "../../../src/domain/control-plane-error.ts";
 import { fullGrant, noGrant } from "../../../src/engine/grant.ts";
 import type { Observation, Plan } from "../../../src/kinds/endpoint/plan.ts";
 import type { GrantMode } from "../../../src/planes/grants.ts";
-import type { ReadKind } from "../../../src/plugin/kinds.ts";
+import type { ReadKind } from "../../../src/plugin/cluster.ts";
 import { planNow } from "../../../src/plugin/plan.ts";
 import type { ComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { conditionOf } from "../../../src/resource/conditions.ts";

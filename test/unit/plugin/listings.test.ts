@@ -1,23 +1,23 @@
 /** Tests names of objects, and manifests that adopt. */
 import { expect, test } from "vitest";
 import { computeEndpointKind, planeKinds } from "../../../src/kubernetes/store/resource-kinds.ts";
-import { explainedKinds, parseName } from "../../../src/plugin/kinds.ts";
+import { parseName, type ReadKind } from "../../../src/plugin/cluster.ts";
 import { adoptionManifest, unownedEndpoints, usageOf, usageText, withTotals } from "../../../src/plugin/listings.ts";
 import { parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { endpoint } from "../kinds/endpoint/builders.ts";
 
+const kinds: readonly ReadKind<object>[] = [computeEndpointKind, ...Object.values(planeKinds)];
 const inShop = (name: string) => ({ namespace: "shop", name });
 
 test.each([
   ["orders", "ComputeEndpoint", inShop("orders")],
   ["cpe/orders", "ComputeEndpoint", inShop("orders")],
   ["computeendpoint.endpoint-operator.dev/orders", "ComputeEndpoint", inShop("orders")],
-  ["dba/app", "DatabaseAccess", inShop("app")],
   ["ControlPlane/own", "ControlPlane", inShop("own")],
   ["cpl/own", "ControlPlane", inShop("own")],
   ["clustercontrolplane.endpoint-operator.dev/analytics", "ClusterControlPlane", { namespace: "", name: "analytics" }],
 ])("%s → %s", (text, kind, key) => {
-  const found = parseName(text, "shop", explainedKinds);
+  const found = parseName(text, "shop", kinds);
   expect({ kind: found.kind.kind, key: found.key }).toEqual({ kind, key });
 });
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { KubernetesError, type KubernetesReason } from "../../../src/domain/resource-store.ts";
-import type { ReadKind } from "../../../src/plugin/kinds.ts";
+import type { ReadKind } from "../../../src/plugin/cluster.ts";
 import { applied, filesIn, readManifests } from "../../../src/plugin/manifests.ts";
 
 const named = (name: string) => `kind: ComputeEndpoint\nmetadata: { name: ${name} }\n`;
@@ -94,6 +94,6 @@ describe("a manifest, as it would be stored", () => {
   test("refused or unreadable → the words of the API server", async () => {
     await expect(plannedOn("NotFound", "WriteRefused")).rejects.toThrow('unknown field "spec.comput"');
     await expect(plannedOn("NotServed"), "the CRDs are missing").rejects.toThrow("it is NotServed");
-    await expect(plannedOn("Forbidden")).rejects.toThrow("You may not read ComputeEndpoint shop/orders");
+    await expect(plannedOn("Forbidden")).rejects.toThrow("it is Forbidden");
   });
 });

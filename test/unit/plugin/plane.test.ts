@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { KubernetesError } from "../../../src/domain/resource-store.ts";
 import type { GrantMode } from "../../../src/planes/grants.ts";
-import type { ReadKind } from "../../../src/plugin/kinds.ts";
+import type { ReadKind } from "../../../src/plugin/cluster.ts";
 import { problemOf, type ReadPlane, readGrants, readPlane, requireUrl } from "../../../src/plugin/plane.ts";
 import { type ComputeEndpoint, parseComputeEndpoint } from "../../../src/resource/compute-endpoint.ts";
 import { parseClusterControlPlane, unreadablePlane } from "../../../src/resource/control-plane-resource.ts";
